@@ -1,0 +1,34 @@
+# Everything runs in .venv; `make demo` and `make test` need only Python >= 3.11 and make.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test test-slow lint bench clean
+
+demo: $(READY)
+	$(BIN)/python -m widegap demo
+
+test: lint
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -m slow
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"widegap needs Python >= 3.11, this is {v[0]}.{v[1]}: call make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $(READY)
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis build dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,21 @@
+"""Errors that widegap raises itself: each message gives the value, the rule and the remedy."""
+
+
+class WidegapError(Exception):
+    """Base of all errors that are widegap's own."""
+
+
+class InvalidDataError(WidegapError, ValueError):
+    """The data cannot be clustered as they are: NaN, too few rows, all rows equal, unreadable shards."""
+
+
+class InfeasibleBalanceError(WidegapError, ValueError):
+    """No labeling of the rows can satisfy the requested cluster sizes."""
+
+
+class SolverError(WidegapError, RuntimeError):
+    """A numerical solver returned no answer that passes its own check."""
+
+
+class NotSupportedError(WidegapError, NotImplementedError):
+    """A legal-looking request that this version does not serve, with the alternative in the message."""
