@@ -1,0 +1,267 @@
+"""Blocks of rows, and RowBlocks: the one way in which a method reads data.
+
+A block is a few MiB of consecutive rows and knows its own representation; nothing above this package asks whether
+data are sparse. Each operation is linear in the stored entries and never densifies. ``mean`` is subtracted on the
+way: dense rows are centred as they are read, sparse rows by correcting the sums.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from widegap.data._threads import ordered_map
+
+Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
+Labels = np.ndarray[Any, np.dtype[np.int32]]
+Codes = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+@dataclass(frozen=True)
+class MarginSums:
+    """What the fused pass adds up over a block: loss, number of active pairs, normal (k, d) and bias (k,)."""
+
+    loss: float
+    pairs: int
+    normal: Floats
+    bias: Floats
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Rows (ascending) that change from cluster ``old`` to cluster ``new``; ``old`` is -1 for a row that joins."""
+
+    rows: np.ndarray[Any, np.dtype[np.int64]]
+    old: Labels
+    new: Labels
+
+    @classmethod
+    def between(cls, old: Labels, new: Labels) -> "Moves":
+        """The rows in which two labelings differ."""
+        rows = np.flatnonzero(old != new)
+        return cls(rows, old[rows], new[rows])
+
+    def within(self, rows: slice) -> tuple[slice, "Moves"]:
+        """Which of the moves fall into a block, and those moves counted from the block's first row."""
+        inside = slice(*np.searchsorted(self.rows, [rows.start, rows.stop]))
+        return inside, Moves(self.rows[inside] - rows.start, self.old[inside], self.new[inside])
+
+
+class Block(Protocol):
+    """Consecutive rows, ``rows`` being their place in the whole data."""
+
+    rows: slice
+
+    def margin(
+        self, W: Floats, b: Floats, mean: Floats, labels: Labels, choose: bool, all_rivals: bool, codes: Codes
+    ) -> MarginSums:
+        """Run the fused pass of ``_kernels``; writes ``codes``, and ``labels`` too when ``choose``."""
+
+    def scores(self, W: Floats, b: Floats, mean: Floats) -> Floats:
+        """``W (x - mean) + b`` for every row, shape (rows, k), in the dtype of the data."""
+
+    def transfer(self, counts: Floats, mean: Floats, moves: "Moves", k: int) -> Floats:
+        """Sums of centred rows that enter each cluster minus those that leave it, shape (len(counts), k, d).
+
+        Row j of ``moves`` weighs ``counts[c, j]`` in sum c. Touches no other row of the block.
+        """
+
+    def moments(self) -> tuple[int, Floats, float]:
+        """Number of rows, column means and summed squared distance to them; NaN or inf show in the last."""
+
+    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+        """Those rows as an in-memory array or CSR array."""
+
+
+class DenseBlock:
+    """Rows of an ndarray or memmap."""
+
+    def __init__(self, X: Floats, start: int):
+        # Read-only and C-ordered always: every other layout would be a separate compilation of each kernel.
+        self.X = np.ascontiguousarray(X)
+        if self.X.flags.writeable:
+            self.X = self.X.view()
+            self.X.flags.writeable = False
+        self.X = self.X.view(np.ndarray)
+        self.rows = slice(start, start + X.shape[0])
+
+    def margin(
+        self, W: Floats, b: Floats, mean: Floats, labels: Labels, choose: bool, all_rivals: bool, codes: Codes
+    ) -> MarginSums:
+        from widegap.data import _kernels
+
+        W, b, mean = (a.astype(self.X.dtype, copy=False) for a in (W, b, mean))
+        normal, bias = np.zeros(W.shape), np.zeros(len(W))
+        if len(W) == 2:
+            loss, pairs = _kernels.margin_dense_two(
+                self.X, mean, W[1] - W[0], b[1] - b[0], choose, labels, codes, normal, bias
+            )
+        else:
+            loss, pairs = _kernels.margin_dense(self.X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
+        return MarginSums(loss, pairs, normal, bias)
+
+    def scores(self, W: Floats, b: Floats, mean: Floats) -> Floats:
+        from widegap.data import _kernels
+
+        W, b, mean = (a.astype(self.X.dtype, copy=False) for a in (W, b, mean))
+        out = np.empty((len(self.X), len(W)), self.X.dtype)
+        _kernels.scores_dense(self.X, mean, W, b, out)
+        return out
+
+    def transfer(self, counts: Floats, mean: Floats, moves: Moves, k: int) -> Floats:
+        X = self.X[moves.rows] - mean
+        return _transfer(lambda part, chosen: part @ X[chosen], counts, moves, k, X.shape[1])
+
+    def moments(self) -> tuple[int, Floats, float]:
+        from widegap.data import _kernels
+
+        return len(self.X), *_kernels.moments_dense(self.X)
+
+    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+        return self.X[rows]
+
+
+class CsrBlock:
+    """Rows of a CSR matrix; the arrays are views into it."""
+
+    def __init__(self, X: Any, start: int):
+        self.X = X
+        self.rows = slice(start, start + X.shape[0])
+
+    def _parts(self) -> tuple[Any, Any, Any]:
+        return self.X.data, self.X.indices, self.X.indptr
+
+    def margin(
+        self, W: Floats, b: Floats, mean: Floats, labels: Labels, choose: bool, all_rivals: bool, codes: Codes
+    ) -> MarginSums:
+        from widegap.data import _kernels
+
+        Wt, offset = self._uncentred(W, b, mean)
+        normal, bias = np.zeros(Wt.shape), np.zeros(len(W))
+        loss, pairs = _kernels.margin_csr(*self._parts(), Wt, offset, choose, all_rivals, labels, codes, normal, bias)
+        return MarginSums(loss, pairs, normal.T - np.outer(bias, mean), bias)
+
+    def _uncentred(self, W: Floats, b: Floats, mean: Floats) -> tuple[Floats, Floats]:
+        dtype = self.X.dtype
+        return np.ascontiguousarray(W.T, dtype=dtype), (b - W @ mean).astype(dtype)
+
+    def scores(self, W: Floats, b: Floats, mean: Floats) -> Floats:
+        from widegap.data import _kernels
+
+        out = np.empty((self.X.shape[0], len(W)), self.X.dtype)
+        _kernels.scores_csr(*self._parts(), *self._uncentred(W, b, mean), out)
+        return out
+
+    def transfer(self, counts: Floats, mean: Floats, moves: Moves, k: int) -> Floats:
+        def centred_sum(part: Floats, chosen: np.ndarray[Any, Any]) -> Floats:
+            rows = self.X[moves.rows[chosen]]
+            return (rows.T @ part.T).T - np.outer(part.sum(axis=1), mean)
+
+        return _transfer(centred_sum, counts, moves, k, self.X.shape[1])
+
+    def moments(self) -> tuple[int, Floats, float]:
+        n, d = self.X.shape
+        mean = np.bincount(self.X.indices, self.X.data, d) / n
+        stored = np.square(self.X.data - mean[self.X.indices]).sum()
+        absent = n - np.bincount(self.X.indices, minlength=d)
+        return n, mean, float(stored + absent @ np.square(mean))
+
+    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+        return self.X[rows]
+
+
+def _transfer(
+    weighted_sum: Callable[[Floats, np.ndarray[Any, Any]], Floats],
+    counts: Floats,
+    moves: Moves,
+    k: int,
+    d: int,
+) -> Floats:
+    """Enter minus leave for every cluster, from the weighted sum of chosen rows."""
+    out = np.zeros((len(counts), k, d))
+    for p in range(k):
+        for side, sign in ((moves.new, 1.0), (moves.old, -1.0)):
+            chosen = np.flatnonzero(side == p)
+            if len(chosen):
+                out[:, p] += sign * weighted_sum(counts[:, chosen], chosen)
+    return out
+
+
+class Source(Protocol):
+    """Rows in one place: an array in memory, a memmap, a file. ``spans`` is how it likes to be read."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def spans(self) -> list[tuple[int, int]]: ...
+
+    def read(self, start: int, stop: int) -> Any: ...
+
+
+class Sum(Protocol):
+    """Anything that can be added up over blocks."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+
+
+Total = TypeVar("Total", bound=Sum)
+
+
+class RowBlocks:
+    """Rows from one or several sources, read block by block on up to ``n_threads`` threads.
+
+    ``reduce`` and ``map`` read every row exactly once. Blocks and the order of summation do not depend on the
+    number of threads, so neither does any result.
+    """
+
+    def __init__(self, sources: Sequence[Source], n_threads: int = 1):
+        self.shape = (sum(s.shape[0] for s in sources), sources[0].shape[1])
+        self.dtype = np.result_type(*(s.dtype for s in sources))
+        self.n_threads = n_threads
+        self._spans = self._place(sources)
+
+    @staticmethod
+    def _place(sources: Sequence[Source]) -> list[tuple[Source, int, int, int]]:
+        """(source, first and last row within it, first row in the whole) of every block."""
+        spans, first = [], 0
+        for source in sources:
+            spans += [(source, start, stop, first + start) for start, stop in source.spans()]
+            first += source.shape[0]
+        return spans
+
+    def _holding(self, rows: np.ndarray[Any, Any]) -> list[tuple[Source, int, int, int]]:
+        """The spans that contain at least one of the ascending ``rows``."""
+        starts = np.array([span[3] for span in self._spans])
+        return [self._spans[s] for s in np.unique(np.searchsorted(starts, rows, side="right") - 1)]
+
+    @staticmethod
+    def _read(span: tuple[Source, int, int, int]) -> Block:
+        source, start, stop, first = span
+        X = source.read(start, stop)
+        return CsrBlock(X, first) if sp.issparse(X) else DenseBlock(X, first)
+
+    def reduce(self, function: Callable[[Block], Total], rows: np.ndarray[Any, Any] | None = None) -> Total:
+        """Sum of ``function(block)``: one read of the data, or only of the blocks that hold the ascending ``rows``."""
+        spans = self._spans if rows is None else self._holding(rows)
+        parts = ordered_map(lambda span: function(self._read(span)), spans, self.n_threads)
+        total = next(parts)
+        for part in parts:
+            total = total + part
+        return total
+
+    def map(self, function: Callable[[Block], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+        """``function(block)``, one entry a row, laid end to end: one read of the data."""
+        parts = ordered_map(lambda span: function(self._read(span)), self._spans, self.n_threads)
+        return np.concatenate(list(parts))
+
+    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+        """The given rows (ascending) in memory, as one array or CSR array; reads only the blocks that hold them."""
+        parts = []
+        for block in map(self._read, self._holding(rows)):
+            inside = slice(*np.searchsorted(rows, [block.rows.start, block.rows.stop]))
+            parts.append(block.take(rows[inside] - block.rows.start))
+        if len(parts) == 1:
+            return parts[0]
+        return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)

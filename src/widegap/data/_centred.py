@@ -1,0 +1,107 @@
+"""Centred and rescaled rows, without a centred copy: what every method above works on.
+
+    x~ = (x - mean) / scale,      scale^2 = total variance = (1/n) sum_i |x_i - mean|^2,
+
+so that a problem's constants mean the same in metres and in millimetres, and a sparse matrix stays sparse. Weights
+for x~ are turned into weights for x on the way in, normals the other way on the way out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from widegap.data._blocks import Block, Codes, Floats, Labels, MarginSums, Moves, RowBlocks
+from widegap.exceptions import InvalidDataError
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Row count, mean and summed squared distance to the mean of some rows; adds up exactly (Chan et al.)."""
+
+    n_rows: int
+    mean: Floats
+    scatter: float
+
+    def __add__(self, other: "Moments") -> "Moments":
+        n = self.n_rows + other.n_rows
+        step = other.mean - self.mean
+        scatter = self.scatter + other.scatter + float(step @ step) * self.n_rows * other.n_rows / n
+        return Moments(n, self.mean + step * (other.n_rows / n), scatter)
+
+
+@dataclass(frozen=True)
+class MarginPass:
+    """One fused pass over all rows: its sums, and the labels and active rivals (bits) of every row."""
+
+    sums: MarginSums
+    labels: Labels
+    codes: Codes
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Adds up MarginSums over blocks."""
+
+    value: MarginSums
+
+    def __add__(self, other: "_Sums") -> "_Sums":
+        a, b = self.value, other.value
+        return _Sums(MarginSums(a.loss + b.loss, a.pairs + b.pairs, a.normal + b.normal, a.bias + b.bias))
+
+
+class CentredRows:
+    """Rows of a RowBlocks, seen centred and with total variance 1. ``n_passes`` counts reads of the whole data."""
+
+    def __init__(self, blocks: RowBlocks):
+        self.blocks = blocks
+        self.shape = blocks.shape
+        self.n_passes = 1
+        moments = blocks.reduce(lambda block: Moments(*block.moments()))
+        if not np.isfinite(moments.scatter):
+            raise InvalidDataError(
+                "The data contain NaN, infinity, or values too large to square; impute, drop or rescale them."
+            )
+        self.mean = moments.mean
+        # Rounding alone gives equal rows a scatter of about eps^2 |mean|^2; that is no variance.
+        rounding = (np.finfo(np.float64).eps * np.abs(self.mean).max(initial=0.0)) ** 2 * self.mean.size
+        variance = moments.scatter / moments.n_rows
+        self.scale = float(np.sqrt(variance)) if variance > 4 * rounding else 0.0
+
+    def margin(self, W: Floats, b: Floats, labels: Labels | None, *, all_rivals: bool) -> MarginPass:
+        """Fused pass at weights (W, b): given labels are held fixed, None lets every row take its largest score."""
+        n, k = self.shape[0], len(W)
+        choose = labels is None
+        kept = np.empty(n, np.int32) if labels is None else labels
+        codes = np.empty((n, (k + 7) // 8), np.uint8)
+        W = W / self.scale
+
+        def part(block: Block) -> _Sums:
+            rows = block.rows
+            return _Sums(block.margin(W, b, self.mean, kept[rows], choose, all_rivals, codes[rows]))
+
+        self.n_passes += 1
+        sums = self.blocks.reduce(part).value
+        normal = sums.normal / self.scale
+        return MarginPass(MarginSums(sums.loss, sums.pairs, normal, sums.bias), kept, codes)
+
+    def scores(self, W: Floats, b: Floats) -> Floats:
+        """Scores of every row, shape (n, k)."""
+        W = W / self.scale
+        self.n_passes += 1
+        return self.blocks.map(lambda block: block.scores(W, b, self.mean))
+
+    def transfer(self, counts: Callable[[np.ndarray[Any, Any]], Floats], moves: Moves, k: int) -> Floats:
+        """Enter-minus-leave sums of the moved rows, shape (m, k, d); ``counts(rows)`` weighs them, shape (m, rows)."""
+
+        def part(block: Block) -> Floats:
+            inside, local = moves.within(block.rows)
+            return block.transfer(counts(moves.rows[inside]), self.mean, local, k)
+
+        return self.blocks.reduce(part, moves.rows) / self.scale
+
+    def to_input_space(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """Weights and intercept for the rows as they came."""
+        coef = W / self.scale
+        return coef, b - coef @ self.mean

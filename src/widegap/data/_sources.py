@@ -1,0 +1,138 @@
+"""Where rows come from: arrays and memmaps, CSR matrices, files on disk; ``row_blocks`` tells them apart.
+
+Float32 and float64 are kept as they come. Files are opened without pickle: an ``.npy`` shard is memory-mapped and
+read block by block, an ``.npz`` shard (an array named X, or scipy's ``save_npz``) is read whole, once a pass.
+"""
+
+import os
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from widegap.data._blocks import RowBlocks, Source
+from widegap.exceptions import InvalidDataError
+
+BLOCK_BYTES = 4 << 20  # large enough to hide the cost of a Python call, small enough for the cache and two threads
+
+
+def _spans(n_rows: int, n_bytes: int) -> list[tuple[int, int]]:
+    """Cut rows into blocks of about BLOCK_BYTES."""
+    size = max(1, min(n_rows, int(n_rows * BLOCK_BYTES / max(1, n_bytes))))
+    return [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+class ArraySource:
+    """An ndarray or memmap, in any memory order."""
+
+    def __init__(self, X: np.ndarray[Any, Any]):
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
+
+    def spans(self) -> list[tuple[int, int]]:
+        return _spans(self.shape[0], self.shape[0] * self.shape[1] * self.dtype.itemsize)
+
+    def read(self, start: int, stop: int) -> Any:
+        return self.X[start:stop]
+
+
+class CsrSource:
+    """A CSR matrix in memory; blocks are views of its three arrays."""
+
+    def __init__(self, X: Any):
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
+
+    def spans(self) -> list[tuple[int, int]]:
+        return _spans(self.shape[0], self.X.data.nbytes + self.X.indices.nbytes)
+
+    def read(self, start: int, stop: int) -> Any:
+        lo, hi = self.X.indptr[start], self.X.indptr[stop]
+        parts = (self.X.data[lo:hi], self.X.indices[lo:hi], self.X.indptr[start : stop + 1] - lo)
+        return sp.csr_array(parts, shape=(stop - start, self.shape[1]), copy=False)
+
+
+class NpzSource:
+    """An ``.npz`` file that is read whole whenever it is needed, so that only one shard is in memory a thread."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        X = self._load()
+        self.shape, self.dtype = X.shape, X.dtype
+
+    def _load(self) -> Any:
+        with np.load(self.path, allow_pickle=False) as archive:
+            if "X" in archive:
+                return _as_floats(archive["X"], str(self.path))
+            if "indptr" not in archive:
+                raise InvalidDataError(
+                    f"Shard {self.path} holds the arrays {sorted(archive.files)}; expected an array named 'X' "
+                    "or a matrix written by scipy.sparse.save_npz."
+                )
+        return _as_floats(sp.csr_array(sp.load_npz(self.path)), str(self.path))
+
+    def spans(self) -> list[tuple[int, int]]:
+        return [(0, self.shape[0])]
+
+    def read(self, start: int, stop: int) -> Any:
+        return self._load()
+
+
+def _as_floats(X: Any, name: str) -> Any:
+    """Float32 and float64 pass; integers and booleans become float64; anything else is refused."""
+    if X.ndim != 2:
+        raise InvalidDataError(f"{name} has {X.ndim} dimensions; rows must form a table of 2: reshape it.")
+    if X.dtype in (np.float32, np.float64):
+        return X
+    if X.dtype.kind not in "biuf":
+        raise InvalidDataError(f"{name} has dtype {X.dtype}; only numbers can be clustered: encode it first.")
+    return X.astype(np.float64)
+
+
+def _shard(path: str | os.PathLike[str]) -> Source:
+    """Open one file as a source."""
+    path = Path(path)
+    try:
+        if path.suffix == ".npy":
+            return ArraySource(_as_floats(np.load(path, mmap_mode="r", allow_pickle=False), str(path)))
+        if path.suffix == ".npz":
+            return NpzSource(path)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, InvalidDataError):
+            raise
+        raise InvalidDataError(
+            f"Shard {path} cannot be read as {path.suffix}: {error}. Write it anew with numpy."
+        ) from error
+    raise InvalidDataError(f"Shard {path} ends in '{path.suffix}'; only .npy and .npz are read: convert it.")
+
+
+def shards(paths: Sequence[str | os.PathLike[str]], *, n_threads: int = 1) -> RowBlocks:
+    """Rows stored in several ``.npy`` or ``.npz`` files, in the order given, without loading them together.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        Tables with the same number of columns. Pass the result to an estimator's ``fit`` or ``predict`` in place
+        of an array.
+    n_threads : int, default=1
+        Threads that read and work at the same time; each holds one block, or one whole ``.npz`` shard.
+
+    Returns
+    -------
+    RowBlocks
+    """
+    if isinstance(paths, str | os.PathLike) or not paths:
+        raise InvalidDataError(f"shards() got {paths!r}; pass a list of one or more file names.")
+    sources = [_shard(path) for path in paths]
+    widths = {source.shape[1] for source in sources}
+    if len(widths) > 1:
+        raise InvalidDataError(f"Shards have {sorted(widths)} columns; all must have the same: check the files.")
+    return RowBlocks([source for source in sources if source.shape[0]] or sources, n_threads)
+
+
+def row_blocks(X: Any, *, n_threads: int = 1) -> RowBlocks:
+    """Blocks over a validated array, memmap or CSR matrix; RowBlocks pass through."""
+    if isinstance(X, RowBlocks):
+        return X
+    return RowBlocks([CsrSource(X) if sp.issparse(X) else ArraySource(X)], n_threads)

@@ -1,0 +1,173 @@
+"""What is optimised: the maths of the master problem, and the pieces that every method is made of.
+
+For scores ``s_i = W x_i + b`` (rows centred and rescaled, see ``data/_centred.py``) and a few *terms* L_g,
+
+    minimise   F(W, b) = beta/2 |W|^2 + sum_g cap_g L_g(W, b)     over W (k, d) and b (k,)
+    subject to max_p m_p - min_p m_p <= balance,  m_p the mean score of cluster p.
+
+Rows being centred, ``m_p = b_p``: the papers' balance constraint is a box on the bias, ``t <= b_p <= t + balance``
+for some t, and balance = 0 is the same as no bias at all.
+
+Each term is, for fixed labels z, a mean of convex piecewise linear losses and known to the solver only through
+*planes* that touch it from below:
+
+    L(W, b) >= offset - <normal, W> - <bias, b>     for all W, b, with equality where the plane was taken.
+
+========  ==========================================================================================
+symbol    meaning
+========  ==========================================================================================
+n, d, k   rows, features, clusters
+W, b      weights (k, d) and bias (k,) for centred, rescaled rows
+z         labels at which the concave part is linearised; for fixed z every term is convex
+c         a cut: for each row the set of its active rivals, kept as bits (``codes``)
+beta      weight of the regulariser, 1 / C in rescaled units
+========  ==========================================================================================
+
+A cut stays a valid plane for *any* labels and any beta: only its offset and normal depend on z, and they change
+through the rows whose label changed alone. This is what lets cuts survive relabelling and annealing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from widegap.data._blocks import Codes, Floats, Labels, Moves
+from widegap.exceptions import InfeasibleBalanceError
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A plane below one term, as a mean over rows; ``loss`` is the term's value where the plane was taken.
+
+    ``codes`` are the cut's active rivals per row, or None for a term that does not depend on labels.
+    """
+
+    loss: float
+    offset: float
+    normal: Floats
+    bias: Floats
+    codes: Codes | None
+
+
+@dataclass(frozen=True)
+class PlaneShift:
+    """By how much planes move when labels change: offsets (m,), normals (m, k, d), biases (m, k)."""
+
+    offset: Floats
+    normal: Floats
+    bias: Floats
+
+
+@dataclass(frozen=True)
+class LabelStep:
+    """New labels at some weights, the planes of all terms there, and whether the count bound moved a row."""
+
+    labels: Labels
+    planes: list[Plane]
+    bound_active: bool
+
+
+class Term(Protocol):
+    """One summand of the objective with its own slack in the master."""
+
+    cap: float
+
+    def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
+        """The plane that touches the term at (W, b) for fixed labels: one read of the term's rows."""
+
+
+class LabelledTerm(Term, Protocol):
+    """The term whose labels are the clustering itself."""
+
+    def shift(self, codes: Sequence[Codes], moves: Moves) -> PlaneShift:
+        """How planes with these codes move under new labels; touches the moved rows only."""
+
+    def best_labels(self, W: Floats, b: Floats) -> tuple[Labels, Plane]:
+        """The labels of least loss at (W, b), without regard to counts, and the plane there: one read."""
+
+    def label_costs(self, W: Floats, b: Floats) -> Floats:
+        """Loss of every row under every label, shape (n, k): one read."""
+
+    def class_sums(self, labels: Labels, k: int) -> Floats:
+        """Sum of the centred rows of each cluster divided by n, shape (k, d): one read."""
+
+
+class Assign(Protocol):
+    """An exact label step: costs (n, k) and lower bounds on counts in; labels and the number of moved rows out."""
+
+    def __call__(self, costs: Floats, min_counts: np.ndarray[Any, Any], /) -> Any: ...
+
+
+@dataclass
+class Problem:
+    """Terms with their caps, the balance of mean scores, and the bound on cluster sizes.
+
+    ``target`` carries the labels; ``others`` are further terms over rows of their own (a universum). ``assign``
+    solves the label step when the bound ``min_count`` is not met by the best labels.
+    """
+
+    target: LabelledTerm
+    n_rows: int
+    n_clusters: int
+    n_features: int
+    beta: float
+    assign: Assign
+    balance: float = 0.0
+    min_count: int = 0
+    others: Sequence[Term] = ()
+
+    def __post_init__(self) -> None:
+        if self.min_count * self.n_clusters > self.n_rows:
+            raise InfeasibleBalanceError(
+                f"{self.n_clusters} clusters of at least {self.min_count} rows do not fit into {self.n_rows} rows; "
+                "lower min_cluster_fraction or n_clusters."
+            )
+
+    @property
+    def terms(self) -> list[Term]:
+        return [self.target, *self.others]
+
+    @property
+    def caps(self) -> Floats:
+        return np.array([term.cap for term in self.terms])
+
+    def planes(self, W: Floats, b: Floats, labels: Labels) -> list[Plane]:
+        """One plane a term at (W, b), labels held fixed."""
+        return [term.plane(W, b, labels) for term in self.terms]
+
+    def relabel(self, W: Floats, b: Floats) -> LabelStep:
+        """Labels of least loss at (W, b) among those that meet the count bound, and the planes there.
+
+        One read of the data when the bound is inactive, three when it is active.
+        """
+        labels, plane = self.target.best_labels(W, b)
+        counts = np.bincount(labels, minlength=self.n_clusters)
+        bound_active = bool(counts.min() < self.min_count)
+        if bound_active:
+            costs = self.target.label_costs(W, b)
+            labels = self.assign(costs, np.full(self.n_clusters, self.min_count)).labels
+            plane = self.target.plane(W, b, labels)
+        return LabelStep(labels, [plane, *(term.plane(W, b, labels) for term in self.others)], bound_active)
+
+    def target_shift(self, codes: Sequence[Codes], old: Labels, new: Labels) -> PlaneShift:
+        """How the target's planes with these codes move when labels go from old to new."""
+        return self.target.shift(codes, Moves.between(old, new))
+
+    def objective(self, W: Floats, planes: Sequence[Plane]) -> float:
+        """F at the weights where the planes were taken."""
+        loss = sum(term.cap * plane.loss for term, plane in zip(self.terms, planes, strict=True))
+        return float(self.beta / 2 * np.vdot(W, W) + loss)
+
+    def weights_of(self, labels: Labels) -> Floats:
+        """Weights that start the search from labels: the cluster means, scaled to a mean margin of about one.
+
+        W = 0 would be a fixed point (all scores tie); the means are the direction in which the labels pull.
+        """
+        k, n = self.n_clusters, self.n_rows
+        sums = self.target.class_sums(labels, k)
+        shares = np.bincount(labels, minlength=k) / n
+        means = np.divide(sums, shares[:, None], out=np.zeros_like(sums), where=shares[:, None] > 0)
+        between = float(np.vdot(sums, means))
+        return means * ((k - 1) / (k * between)) if between > 0 else means

@@ -1,0 +1,145 @@
+"""CutSet: the planes of the master problem, their Gram matrix kept up to date, and the rule by which they retire.
+
+A plane is a row (offset, normal, bias) with a group (its term) and, for labelled terms, the codes from which it can be
+moved to other labels. Adding a plane costs one product with the stored normals; a relabelling moves all planes of the
+labelled term by the sums over the flipped rows and renews the Gram matrix with one product. Planes retire when the
+master has given them no weight for ``MAX_AGE`` rounds, or, beyond ``CAPACITY``, smallest weight first: 6-9 planes are
+active in practice, 24 are kept (6 break the search).
+
+Memory: (CAPACITY + groups) * k * d floats for the normals and n * ceil(k/8) bytes of codes a plane.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from widegap.solvers._result import FloatArray
+
+CAPACITY = 24
+MAX_AGE = 12
+
+
+class PlaneLike(Protocol):
+    """What a term returns; see ``problems/_base.py``."""
+
+    @property
+    def loss(self) -> float: ...
+    @property
+    def offset(self) -> float: ...
+    @property
+    def normal(self) -> FloatArray: ...
+    @property
+    def bias(self) -> FloatArray: ...
+    @property
+    def codes(self) -> Any: ...
+
+
+class ShiftLike(Protocol):
+    """How the planes of one group move under new labels."""
+
+    @property
+    def offset(self) -> FloatArray: ...
+    @property
+    def normal(self) -> FloatArray: ...
+    @property
+    def bias(self) -> FloatArray: ...
+
+
+class CutSet:
+    """Planes of all groups, in the order in which they came."""
+
+    def __init__(self, n_clusters: int, n_features: int):
+        self.shape = (n_clusters, n_features)
+        self.groups: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.offsets: FloatArray = np.zeros(0)
+        self.biases: FloatArray = np.zeros((0, n_clusters))
+        self.multipliers: FloatArray = np.zeros(0)
+        self._ages: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._codes: list[Any] = []
+        self._normals = np.zeros((CAPACITY + 8, n_clusters * n_features))
+        self._gram = np.zeros((CAPACITY + 8, CAPACITY + 8))
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def normals(self) -> FloatArray:
+        """Flattened normals, shape (m, k * d)."""
+        return self._normals[: len(self)]
+
+    @property
+    def gram(self) -> FloatArray:
+        """Inner products of the normals, shape (m, m)."""
+        return self._gram[: len(self), : len(self)]
+
+    def add(self, group: int, plane: PlaneLike) -> None:
+        """Take in one plane of the given group."""
+        m = len(self)
+        if m == len(self._normals):
+            self._grow()
+        self._normals[m] = plane.normal.ravel()
+        self.groups = np.append(self.groups, group)
+        self.offsets = np.append(self.offsets, plane.offset)
+        self.biases = np.vstack([self.biases, plane.bias])
+        self.multipliers = np.append(self.multipliers, 0.0)
+        self._ages = np.append(self._ages, 0)
+        self._codes.append(plane.codes)
+        products = self.normals @ self._normals[m]
+        self._gram[m, : m + 1] = products
+        self._gram[: m + 1, m] = products
+
+    def _grow(self) -> None:
+        size = 2 * len(self._normals)
+        normals, gram = np.zeros((size, self._normals.shape[1])), np.zeros((size, size))
+        normals[: len(self)], gram[: len(self), : len(self)] = self.normals, self.gram
+        self._normals, self._gram = normals, gram
+
+    def codes(self, group: int) -> list[Any]:
+        """Codes of the planes of one group, in their order."""
+        return [self._codes[c] for c in np.flatnonzero(self.groups == group)]
+
+    def shift(self, group: int, change: ShiftLike) -> None:
+        """Move the planes of a group to new labels."""
+        members = self.groups == group
+        self.offsets[members] += change.offset
+        self.biases[members] += change.bias
+        self._normals[: len(self)][members] += change.normal.reshape(len(change.offset), -1)
+        self._gram[: len(self), : len(self)] = self.normals @ self.normals.T
+
+    def combine(self, multipliers: FloatArray) -> FloatArray:
+        """Weighted sum of the normals, shape (k, d)."""
+        return (multipliers @ self.normals).reshape(self.shape)
+
+    def heights(self, W: FloatArray, b: FloatArray) -> FloatArray:
+        """Value of every plane at (W, b)."""
+        return self.offsets - self.normals @ W.ravel() - self.biases @ b
+
+    def retire(self, multipliers: FloatArray) -> None:
+        """Note the master's weights; drop planes that have been idle too long or are too many."""
+        self.multipliers = multipliers
+        used = multipliers > 1e-9 * max(1e-300, float(multipliers.max(initial=0.0)))
+        self._ages = np.where(used, 0, self._ages + 1)
+        keep = self._ages <= MAX_AGE
+        if keep.sum() > CAPACITY:
+            # Largest weight first, the youngest among the idle.
+            order = np.lexsort((np.arange(len(self)), multipliers))[::-1]
+            ranked = order[keep[order]]
+            keep[ranked[CAPACITY:]] = False
+        if not keep.all():
+            self._select(np.flatnonzero(keep))
+
+    def _select(self, chosen: npt.NDArray[np.int64]) -> None:
+        m = len(chosen)
+        self._normals[:m] = self.normals[chosen]
+        self._gram[:m, :m] = self.gram[np.ix_(chosen, chosen)]
+        self.groups, self.offsets, self.biases = self.groups[chosen], self.offsets[chosen], self.biases[chosen]
+        self.multipliers, self._ages = self.multipliers[chosen], self._ages[chosen]
+        self._codes = [self._codes[c] for c in chosen]
+
+
+def add_all(cuts: CutSet, planes: Sequence[PlaneLike]) -> None:
+    """Take in one plane a group, the groups in order."""
+    for group, plane in enumerate(planes):
+        cuts.add(group, plane)

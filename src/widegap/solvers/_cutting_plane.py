@@ -1,0 +1,110 @@
+"""One convex problem, labels fixed, to a relative gap: a cutting-plane method on the dual of its master.
+
+Master over the planes c of groups g (see ``problems/_base.py`` for the symbols), in the dual:
+
+    max_{lam >= 0}  sum_c lam_c offset_c - 1/(2 beta) |sum_c lam_c normal_c|^2 - balance/2 |D|_1,
+    D = sum_c lam_c bias_c,   sum of lam over group g <= cap_g.
+
+W = 1/beta sum_c lam_c normal_c. With balance = 0 the bias is zero and the last term is absent. Otherwise
+``t <= b_p <= t + balance`` adds 2k multipliers without cap: sigma (lower) and tau (upper), ``D + sigma - tau = 0``,
+and b is the multiplier of that equation. The master's value is a lower bound of F for the current labels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from widegap.solvers._cuts import CutSet, PlaneLike, add_all
+from widegap.solvers._qp import solve_qp
+from widegap.solvers._result import FloatArray, LabelArray, Point, Recorder
+
+
+class ProblemLike(Protocol):
+    """What the solvers need of a problem; ``problems/_base.py`` has the maths and the one implementation."""
+
+    n_rows: int
+    n_clusters: int
+    n_features: int
+    beta: float
+    balance: float
+
+    @property
+    def caps(self) -> FloatArray: ...
+
+    def planes(self, W: FloatArray, b: FloatArray, labels: LabelArray) -> Sequence[PlaneLike]: ...
+
+    def relabel(self, W: FloatArray, b: FloatArray) -> Any: ...
+
+    def target_shift(self, codes: Sequence[Any], old: LabelArray, new: LabelArray) -> Any: ...
+
+    def objective(self, W: FloatArray, planes: Sequence[Any]) -> float: ...
+
+    def weights_of(self, labels: LabelArray) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class MasterSolution:
+    """Minimiser of the planes' upper envelope plus regulariser, and that minimum: a lower bound of F."""
+
+    W: FloatArray
+    b: FloatArray
+    lower_bound: float
+
+
+def solve_master(cuts: CutSet, beta: float, caps: FloatArray, balance: float) -> MasterSolution:
+    """Solve the master and let idle planes retire."""
+    m, k = len(cuts), cuts.shape[0]
+    if balance > 0:
+        free = np.zeros(2 * k)
+        gram = np.zeros((m + 2 * k, m + 2 * k))
+        gram[:m, :m] = cuts.gram / beta
+        linear = np.concatenate([cuts.offsets, free[:k], np.full(k, -balance)])
+        groups = np.concatenate([cuts.groups, np.full(2 * k, -1)])
+        equality = np.hstack([cuts.biases.T, np.eye(k), -np.eye(k)])
+        solution = solve_qp(gram, linear, groups, caps, equality)
+        b = solution.bias - solution.bias.mean()
+    else:
+        solution = solve_qp(cuts.gram / beta, cuts.offsets, cuts.groups, caps, start=cuts.multipliers)
+        b = np.zeros(k)
+    multipliers = solution.multipliers[:m]
+    W = cuts.combine(multipliers) / beta
+    cuts.retire(multipliers)
+    return MasterSolution(W, b, solution.dual)
+
+
+def envelope(cuts: CutSet, W: FloatArray, b: FloatArray, beta: float, caps: FloatArray) -> float:
+    """Regulariser plus the planes' upper envelope at (W, b): what the master believes F to be there."""
+    heights = cuts.heights(W, b)
+    value = beta / 2 * float(np.vdot(W, W))
+    for group, cap in enumerate(caps):
+        value += cap * max(0.0, float(heights[cuts.groups == group].max(initial=0.0)))
+    return value
+
+
+def minimize_convex(
+    problem: ProblemLike, cuts: CutSet, incumbent: Point, tol: float, max_iter: int, recorder: Recorder
+) -> tuple[Point, bool]:
+    """Minimise F for the incumbent's labels until its gap is below ``tol`` times F; never worse than the incumbent.
+
+    Requires a plane taken at the incumbent to be among the cuts. Returns the best point, and whether it got there.
+    """
+    best = incumbent
+    for _ in range(max_iter):
+        master = solve_master(cuts, problem.beta, problem.caps, problem.balance)
+        if best.objective - master.lower_bound <= tol * best.objective:
+            return best, True
+        planes = problem.planes(master.W, master.b, best.labels)
+        objective = problem.objective(master.W, planes)
+        add_all(cuts, planes)
+        if objective < best.objective:
+            best = Point(master.W, master.b, best.labels, objective, best.bound_active)
+        recorder.add(
+            objective=objective,
+            gap=objective - master.lower_bound,
+            cuts=len(cuts),
+            flips=0,
+            beta=problem.beta,
+        )
+    return best, False
