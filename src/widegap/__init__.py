@@ -1,3 +1,6 @@
 """Maximum margin clustering: the groups that a large-margin classifier would separate best."""
 
+from widegap.estimators._cpm3c import CPM3C
+
 __version__ = "0.1.0.dev0"
+__all__ = ["CPM3C"]

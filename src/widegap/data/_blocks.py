@@ -71,7 +71,7 @@ class Block(Protocol):
     def moments(self) -> tuple[int, Floats, float]:
         """Number of rows, column means and summed squared distance to them; NaN or inf show in the last."""
 
-    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+    def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         """Those rows as an in-memory array or CSR array."""
 
 
@@ -119,7 +119,7 @@ class DenseBlock:
 
         return len(self.X), *_kernels.moments_dense(self.X)
 
-    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+    def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         return self.X[rows]
 
 
@@ -168,7 +168,7 @@ class CsrBlock:
         absent = n - np.bincount(self.X.indices, minlength=d)
         return n, mean, float(stored + absent @ np.square(mean))
 
-    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+    def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         return self.X[rows]
 
 
@@ -217,6 +217,7 @@ class RowBlocks:
     """
 
     def __init__(self, sources: Sequence[Source], n_threads: int = 1):
+        self.sources = sources
         self.shape = (sum(s.shape[0] for s in sources), sources[0].shape[1])
         self.dtype = np.result_type(*(s.dtype for s in sources))
         self.n_threads = n_threads

@@ -92,6 +92,12 @@ class CentredRows:
         self.n_passes += 1
         return self.blocks.map(lambda block: block.scores(W, b, self.mean))
 
+    def largest_scores(self, W: Floats, b: Floats) -> Labels:
+        """Index of the largest score of every row."""
+        W = W / self.scale
+        self.n_passes += 1
+        return self.blocks.map(lambda block: block.scores(W, b, self.mean).argmax(axis=1).astype(np.int32))
+
     def transfer(self, counts: Callable[[np.ndarray[Any, Any]], Floats], moves: Moves, k: int) -> Floats:
         """Enter-minus-leave sums of the moved rows, shape (m, k, d); ``counts(rows)`` weighs them, shape (m, rows)."""
 

@@ -42,6 +42,9 @@ class CsrSource:
     """A CSR matrix in memory; blocks are views of its three arrays."""
 
     def __init__(self, X: Any):
+        if not X.has_canonical_format:  # moments need every entry stored once
+            X = X.copy()
+            X.sum_duplicates()
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
 
     def spans(self) -> list[tuple[int, int]]:
@@ -107,16 +110,14 @@ def _shard(path: str | os.PathLike[str]) -> Source:
     raise InvalidDataError(f"Shard {path} ends in '{path.suffix}'; only .npy and .npz are read: convert it.")
 
 
-def shards(paths: Sequence[str | os.PathLike[str]], *, n_threads: int = 1) -> RowBlocks:
+def shards(paths: Sequence[str | os.PathLike[str]]) -> RowBlocks:
     """Rows stored in several ``.npy`` or ``.npz`` files, in the order given, without loading them together.
 
     Parameters
     ----------
     paths : sequence of paths
         Tables with the same number of columns. Pass the result to an estimator's ``fit`` or ``predict`` in place
-        of an array.
-    n_threads : int, default=1
-        Threads that read and work at the same time; each holds one block, or one whole ``.npz`` shard.
+        of an array. Each thread of the fit holds one block, or one whole ``.npz`` shard, at a time.
 
     Returns
     -------
@@ -128,11 +129,11 @@ def shards(paths: Sequence[str | os.PathLike[str]], *, n_threads: int = 1) -> Ro
     widths = {source.shape[1] for source in sources}
     if len(widths) > 1:
         raise InvalidDataError(f"Shards have {sorted(widths)} columns; all must have the same: check the files.")
-    return RowBlocks([source for source in sources if source.shape[0]] or sources, n_threads)
+    return RowBlocks([source for source in sources if source.shape[0]] or sources)
 
 
 def row_blocks(X: Any, *, n_threads: int = 1) -> RowBlocks:
-    """Blocks over a validated array, memmap or CSR matrix; RowBlocks pass through."""
+    """Blocks over a validated array, memmap, CSR matrix or other RowBlocks, to be read by so many threads."""
     if isinstance(X, RowBlocks):
-        return X
+        return RowBlocks(X.sources, n_threads)
     return RowBlocks([CsrSource(X) if sp.issparse(X) else ArraySource(X)], n_threads)

@@ -19,6 +19,7 @@ from widegap.solvers._result import FloatArray
 
 CAPACITY = 24
 MAX_AGE = 12
+_FIRST_SIZE = 8  # rows of the buffers at first; they double when full
 
 
 class PlaneLike(Protocol):
@@ -58,8 +59,8 @@ class CutSet:
         self.multipliers: FloatArray = np.zeros(0)
         self._ages: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._codes: list[Any] = []
-        self._normals = np.zeros((CAPACITY + 8, n_clusters * n_features))
-        self._gram = np.zeros((CAPACITY + 8, CAPACITY + 8))
+        self._normals = np.zeros((_FIRST_SIZE, n_clusters * n_features))
+        self._gram = np.zeros((_FIRST_SIZE, _FIRST_SIZE))
 
     def __len__(self) -> int:
         return len(self.offsets)

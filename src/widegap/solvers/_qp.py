@@ -39,8 +39,8 @@ larger one only if max(caps) / u exceeds about 1e6.
 Engines: DAQP (dual active set) wants a positive definite matrix. It gets G plus a ridge of 1e-8 and tells which
 multipliers are free and which caps are tight; a least-squares step on the KKT system of the *unridged* G then removes
 the ridge's error. Measured on 2500 random problems (singular, duplicated, nearly duplicated, zero cuts; with and
-without E, also redundant) the worst relative gap was 3e-12, where DAQP's own proximal iterations leave 1e-7 to 6e-6.
-PIQP (interior point) is the fallback: worst gap 2e-10 on 900 of them. Hence the tolerance 1e-9.
+without E, also redundant) the worst relative gap was 3e-12, where DAQP's own proximal iterations left up to 6e-6.
+PIQP (interior point) is the fallback: worst gap 2e-10 on 900 problems of these kinds. Hence the tolerance 1e-9.
 """
 
 from __future__ import annotations

@@ -67,6 +67,7 @@ class Recorder:
     callback: Callable[[IterationRecord], Any] | None = None
     log: Callable[[IterationRecord], None] | None = None
     start: int = 0
+    stopped: bool = False
     records: list[IterationRecord] = field(default_factory=list)
     _began: float = field(default_factory=perf_counter)
     _iteration: int = 0
@@ -93,6 +94,7 @@ class Recorder:
         if self.log is not None:
             self.log(record)
         if self.callback is not None and self.callback(record) is True:
+            self.stopped = True
             raise StopFit
 
 

@@ -45,9 +45,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from widegap._jit import jit
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 
 # Differences of two costs, and sums of k of them, must not overflow.
@@ -155,7 +155,7 @@ def _check_min_counts(min_counts: ArrayLike, n: int, k: int) -> NDArray[np.int64
     return m.astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _find_unusable_row(c: NDArray[np.floating]) -> int:
     """Return the first row with a NaN, infinite or oversized cost, or -1."""
     for i in range(c.shape[0]):
@@ -166,7 +166,7 @@ def _find_unusable_row(c: NDArray[np.floating]) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _find_cheapest(c: NDArray[np.floating]) -> NDArray[np.int32]:
     """Return each row's cheapest label, the lowest among equals."""
     labels = np.empty(c.shape[0], dtype=np.int32)
@@ -179,7 +179,7 @@ def _find_cheapest(c: NDArray[np.floating]) -> NDArray[np.int32]:
     return labels
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _pick_costs(c: NDArray[np.floating], labels: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return c[i, labels[i]] in float64."""
     paid = np.empty(c.shape[0])
@@ -205,7 +205,7 @@ class _Graph(NamedTuple):
     size: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _fill_deficits(
     c: NDArray[np.floating], cheapest: NDArray[np.int32], counts: NDArray[np.int64], m: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -228,11 +228,13 @@ def _fill_deficits(
         if graph.arrivals.max() == room:
             _build_heaps(c, graph, room)
         prices, parents = _search_paths(graph.w, graph.counts > m, prices)
-        _move_along_path(c, graph, parents, int(np.argmax(graph.counts < m)))
+        # Any deficit cluster would do; the nearest keeps paths short, and so arrivals few.
+        sink = int(np.argmin(np.where(graph.counts < m, prices, np.inf)))
+        _move_along_path(c, graph, parents, sink)
     return graph.labels, prices
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _search_paths(
     w: NDArray[np.float64], surplus: NDArray[np.bool_], prices: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -259,7 +261,7 @@ def _search_paths(
     return distances, parents
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _move_along_path(c: NDArray[np.floating], graph: _Graph, parents: NDArray[np.int64], sink: int) -> None:
     """Move one row over every edge of the path that ends in sink."""
     graph.counts[sink] += 1
@@ -277,7 +279,7 @@ def _move_along_path(c: NDArray[np.floating], graph: _Graph, parents: NDArray[np
         q = parents[q]
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _build_heaps(c: NDArray[np.floating], graph: _Graph, room: int) -> None:
     """Put every row into the heaps of its cluster, each with room for more rows."""
     k = c.shape[1]
@@ -302,7 +304,7 @@ def _build_heaps(c: NDArray[np.floating], graph: _Graph, room: int) -> None:
         _drop_departed(c, graph, p)
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _drop_departed(c: NDArray[np.floating], graph: _Graph, p: int) -> None:
     """Remove rows that left p from the tops of its heaps and renew its edge lengths."""
     for q in range(c.shape[1]):
@@ -314,7 +316,7 @@ def _drop_departed(c: NDArray[np.floating], graph: _Graph, p: int) -> None:
         graph.w[p, q] = _move_cost(c, graph.pool[first], p, q) if graph.size[p, q] > 0 else np.inf
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _push_row(c: NDArray[np.floating], graph: _Graph, p: int, row: int) -> None:
     """Add a row to all heaps of cluster p."""
     graph.arrivals[p] += 1
@@ -331,7 +333,7 @@ def _push_row(c: NDArray[np.floating], graph: _Graph, p: int, row: int) -> None:
         heap[at] = row
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _sift_down(c: NDArray[np.floating], graph: _Graph, p: int, q: int, at: int) -> None:
     """Restore the order of heap (p, q) below position at."""
     heap = graph.pool[graph.start[p, q] :]
@@ -354,7 +356,7 @@ def _sift_down(c: NDArray[np.floating], graph: _Graph, p: int, q: int, at: int) 
     heap[at] = row
 
 
-@njit(cache=True, nogil=True)
+@jit
 def _move_cost(c: NDArray[np.floating], row: int, p: int, q: int) -> float:
     """Return the extra cost of a row of cluster p in cluster q."""
     return np.float64(c[row, q]) - np.float64(c[row, p])

@@ -1,0 +1,93 @@
+"""Checks of parameters and rows; the only file that touches scikit-learn's private helpers."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_random_state, validate_data
+
+from widegap.data._blocks import RowBlocks
+from widegap.data._sources import row_blocks
+from widegap.exceptions import InvalidDataError, NotSupportedError
+
+__all__ = [
+    "Interval",
+    "StrOptions",
+    "check_cluster_number",
+    "check_generator",
+    "check_rows",
+    "check_start_labels",
+    "check_threads",
+    "check_unlabelled",
+]
+
+
+def check_threads(n_jobs: int | None) -> int:
+    """Number of threads: None is what scikit-learn's own loops would use, negative counts back from all cores."""
+    if n_jobs is None:
+        return _openmp_effective_n_threads()
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; use None for the default, -1 for all cores or a positive number.")
+    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlocks:
+    """Rows as blocks: arrays, memmaps, frames and sparse matrices are validated, RowBlocks are taken as they are."""
+    if isinstance(X, RowBlocks):
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+        elif X.shape[1] != estimator.n_features_in_:
+            raise InvalidDataError(
+                f"X has {X.shape[1]} features, but {type(estimator).__name__} was fitted with "
+                f"{estimator.n_features_in_}; pass the same columns."
+            )
+        return row_blocks(X, n_threads=n_threads)
+    X = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
+    )
+    return row_blocks(X, n_threads=n_threads)
+
+
+def check_cluster_number(n_rows: int, n_clusters: int) -> None:
+    """Refuse more clusters than rows."""
+    if n_rows < n_clusters:
+        raise InvalidDataError(
+            f"n_samples={n_rows} should be >= n_clusters={n_clusters}: every cluster needs a row; lower n_clusters."
+        )
+
+
+def check_unlabelled(y: Any) -> None:
+    """Refuse labels with -1 for unknown: they ask for semi-supervised clustering, which is not offered yet."""
+    if y is None:
+        return
+    y = np.asarray(y)
+    if y.dtype.kind == "i" and (y == -1).any() and (y >= 0).any():
+        raise NotSupportedError(
+            "y holds -1 beside other labels, which is reserved for partly known labels and not supported yet; "
+            "leave y out to cluster without labels."
+        )
+
+
+def check_start_labels(init: Any, n_rows: int, n_clusters: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Starting labels given by the user as int32."""
+    labels = np.asarray(init)
+    if labels.shape != (n_rows,):
+        raise InvalidDataError(
+            f"init has shape {labels.shape}, X has {n_rows} rows; starting labels need one entry a row."
+        )
+    if labels.dtype.kind not in "iub" or labels.min() < 0 or labels.max() >= n_clusters:
+        raise InvalidDataError(
+            f"init holds values from {labels.min()} to {labels.max()} ({labels.dtype}); starting labels must be "
+            f"integers from 0 to n_clusters - 1 = {n_clusters - 1}."
+        )
+    return labels.astype(np.int32)
+
+
+def check_generator(random_state: Any) -> np.random.Generator:
+    """A NumPy generator seeded by scikit-learn's kind of random_state."""
+    if isinstance(random_state, Integral):
+        return np.random.default_rng(int(random_state))
+    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))

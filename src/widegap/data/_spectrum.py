@@ -1,0 +1,59 @@
+"""Leading eigenvalues of the covariance of some rows, dense or sparse, without centring or densifying them."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from widegap.data._blocks import Floats
+
+EXPLICIT_SIZE = 400  # up to this many rows or columns the small Gram matrix is formed and solved whole
+LANCZOS_TOL = 1e-3  # the values set the scale of a regulariser: three digits are plenty
+
+
+def leading_variances(X: Any, mean: Floats, count: int) -> Floats:
+    """The ``count`` largest eigenvalues of ``(X - mean)'(X - mean) / n``, descending, padded with zeros.
+
+    Lanczos needs a few products with X; a fixed first vector makes it deterministic.
+    """
+    n, d = X.shape
+    size = min(n, d)
+    if size <= EXPLICIT_SIZE:
+        values = np.linalg.eigvalsh(_small_gram(X, mean))
+    else:
+        first = np.random.default_rng(0).standard_normal(d)
+        values = eigsh(
+            _covariance_operator(X, mean),
+            min(count, size - 1),
+            tol=LANCZOS_TOL,
+            v0=first,
+            return_eigenvectors=False,
+        )
+    leading = np.sort(np.maximum(values, 0))[::-1][:count] / n
+    return np.pad(leading, (0, count - len(leading)))
+
+
+def _small_gram(X: Any, mean: Floats) -> Floats:
+    """Centred Gram matrix on the shorter side of X; its nonzero eigenvalues are those of the other side."""
+    n, d = X.shape
+    if d <= n:
+        gram = _dense(X.T @ X) - n * np.outer(mean, mean)
+        step = np.asarray(X.sum(axis=0)).ravel() - n * mean  # zero up to rounding when mean is the mean of X
+        return gram - np.outer(step, mean) - np.outer(mean, step)
+    projections = np.asarray(X @ mean).ravel()
+    return _dense(X @ X.T) - projections[:, None] - projections[None, :] + mean @ mean
+
+
+def _dense(product: Any) -> Floats:
+    """A small product as a float64 array."""
+    return np.asarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float64)
+
+
+def _covariance_operator(X: Any, mean: Floats) -> LinearOperator:
+    d = X.shape[1]
+
+    def multiply(v: Floats) -> Floats:
+        scores = np.asarray(X @ v).ravel() - mean @ v.ravel()
+        return np.asarray(X.T @ scores).ravel() - mean * scores.sum()
+
+    return LinearOperator((d, d), matvec=multiply, dtype=np.float64)

@@ -1,0 +1,68 @@
+"""What estimators with one weight vector a cluster share: ``decision_function`` and ``predict``."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from widegap._validation import check_rows, check_threads
+from widegap.data._blocks import RowBlocks
+from widegap.data._features import KernelMap
+from widegap.data._sources import row_blocks
+
+
+class WeightVectorClusterer(ClusterMixin, BaseEstimator):
+    """Base of clusterers that score a row by ``coef_ @ x + intercept_``, after a feature map if there is a kernel."""
+
+    n_clusters_: int
+    coef_: np.ndarray[Any, Any]
+    intercept_: np.ndarray[Any, Any]
+    kernel_map_: KernelMap | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _features(self, blocks: RowBlocks) -> RowBlocks:
+        """The rows as the linear method sees them."""
+        if self.kernel_map_ is None:
+            return blocks
+        return row_blocks(self.kernel_map_.transform_blocks(blocks), n_threads=blocks.n_threads)
+
+    def _scores(self, X: Any) -> np.ndarray[Any, Any]:
+        check_is_fitted(self)
+        blocks = self._features(check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs)))
+        # Scores about the fitted mean: exact where the rows lie far from the origin.
+        return blocks.map(lambda block: block.scores(self.coef_, self._mean_scores, self._mean))
+
+    def decision_function(self, X):
+        """Score of every row for every cluster.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters), or (n_samples,) for two clusters
+            For two clusters the lead of cluster 1 over cluster 0; its sign is the cluster, its size the margin.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
+
+    def predict(self, X):
+        """Cluster with the largest score, for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to assign; they need not have been seen by ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        return self._scores(X).argmax(axis=1).astype(np.int32)

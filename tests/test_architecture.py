@@ -1,0 +1,275 @@
+"""The rules of the house, read from the source: one-way imports, sizes, one home for sparse, no printing."""
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "widegap"
+MAX_BODY_LINES = 80
+MAX_FILE_LINES = 500
+SPARSE_HOMES = ("data", "datasets", "_validation")
+
+# What a part may import besides itself, exceptions and private top-level modules. Parts that are not listed
+# (the public modules, report) may import all but cli.
+LOWER_PARTS = {
+    "exceptions": (),
+    "data": (),
+    "problems": ("data",),
+    "solvers": (),
+    "estimators": ("data", "problems", "solvers"),
+}
+UNRESTRICTED = ("cli", "__main__")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the package: its path inside the package and its text."""
+
+    path: PurePosixPath
+    text: str
+
+    @cached_property
+    def nodes(self):
+        return list(ast.walk(ast.parse(self.text)))
+
+    @property
+    def part(self):
+        """Package or module directly under widegap."""
+        return PurePosixPath(self.path.parts[0]).stem
+
+    def locate(self, line, message):
+        return f"src/widegap/{self.path}:{line}: {message}"
+
+
+def imported_names(source):
+    """Pairs of line and full dotted name, one for each name that the file imports at any depth."""
+    package = ("widegap", *source.path.parts[:-1])
+    for node in source.nodes:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            prefix = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{prefix}.{alias.name}") for alias in node.names)
+
+
+def is_restricted(part):
+    """Whether a part may import only what LOWER_PARTS lists: the layers and the private top-level modules."""
+    return part in LOWER_PARTS or (part.startswith("_") and part != "__init__")
+
+
+def may_import(part, target):
+    """Whether a part of widegap may import the target part."""
+    if part in UNRESTRICTED:
+        return True
+    if not is_restricted(part):
+        return target not in UNRESTRICTED
+    is_private = target.startswith("_") and target not in UNRESTRICTED
+    return is_private or target in ("exceptions", part, *LOWER_PARTS.get(part, ()))
+
+
+def wrong_imports(source):
+    """Imports against the one-way rule."""
+    part = source.part
+    lower = ["itself", "exceptions", "private top-level modules", *LOWER_PARTS.get(part, ())]
+    rule = f"may import only {', '.join(lower)}" if is_restricted(part) else "may import anything but cli"
+    for line, name in imported_names(source):
+        root, _, inner = name.partition(".")
+        if root == "widegap" and not may_import(part, inner.partition(".")[0]):
+            remedy = "Move the shared code down, or pass what is needed as an argument."
+            yield source.locate(line, f"{part} imports {name}, but {rule}. {remedy}")
+
+
+def body_length(function):
+    """Lines of a function's body without its docstring."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return function.end_lineno - body[0].lineno + 1 if body else 0
+
+
+def long_functions(source):
+    """Functions with a body that is too long."""
+    for node in source.nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and body_length(node) > MAX_BODY_LINES:
+            yield source.locate(
+                node.lineno,
+                f"the body of {node.name} has {body_length(node)} lines, more than {MAX_BODY_LINES}. Split it.",
+            )
+
+
+def long_file(source):
+    """The file, if it is too long."""
+    n_lines = len(source.text.splitlines())
+    if n_lines > MAX_FILE_LINES:
+        yield source.locate(n_lines, f"the file has more than {MAX_FILE_LINES} lines. Split it by subject.")
+
+
+def names_sparse(node):
+    """Whether an expression is issparse, something.issparse or scipy.sparse."""
+    if isinstance(node, ast.Name):
+        return node.id == "issparse"
+    return isinstance(node, ast.Attribute) and (node.attr == "issparse" or ast.unparse(node) == "scipy.sparse")
+
+
+def sparse_uses(source):
+    """Uses of issparse and scipy.sparse outside their homes."""
+    if source.part in SPARSE_HOMES:
+        return
+    uses = [
+        (line, name)
+        for line, name in imported_names(source)
+        if f"{name}.".startswith("scipy.sparse.") or name.endswith(".issparse")
+    ]
+    uses += [(node.lineno, ast.unparse(node)) for node in source.nodes if names_sparse(node)]
+    for line, name in uses:
+        yield source.locate(
+            line, f"{name} is used outside {', '.join(SPARSE_HOMES)}. Let the class in data/ decide the representation."
+        )
+
+
+def prints(source):
+    """Calls of print outside the command line."""
+    if source.part == "cli":
+        return
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            yield source.locate(node.lineno, "print is for cli/ only. Use logging, or return the text.")
+
+
+RULES = [wrong_imports, long_functions, long_file, sparse_uses, prints]
+FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_source_keeps_the_rule(rule, file):
+    source = Source(PurePosixPath(file), (PACKAGE / file).read_text(encoding="utf-8"))
+    violations = list(rule(source))
+    assert not violations, "\n" + "\n".join(violations)
+
+
+def test_the_package_is_found():
+    assert {"__init__.py", "exceptions.py", "data/__init__.py", "solvers/__init__.py"} <= set(FILES)
+
+
+def violations_of(rule, path, text):
+    return list(rule(Source(PurePosixPath(path), text)))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("data/_blocks.py", "from widegap.problems import Plane"),
+        ("data/_blocks.py", "from widegap import CPM3C"),
+        ("data/_blocks.py", "import widegap"),
+        ("data/_blocks.py", "def f():\n    from ..solvers import solve_qp"),
+        ("problems/_base.py", "import widegap.estimators._base as base"),
+        ("problems/_base.py", "from widegap import solvers"),
+        ("solvers/_qp.py", "from widegap.data._blocks import RowBlocks"),
+        ("solvers/_qp.py", "from .. import problems"),
+        ("solvers/_qp.py", "from ..estimators._base import Base"),
+        ("estimators/_cpm3c.py", "from widegap.report import summarize"),
+        ("estimators/_cpm3c.py", "from widegap.cli import main"),
+        ("report/_html.py", "from ..cli import main"),
+        ("metrics.py", "from . import cli"),
+        ("image.py", "from widegap.cli._segment import run"),
+        ("universum.py", "import os, widegap.cli"),
+        ("__init__.py", "from widegap.cli import main"),
+        ("_validation.py", "from widegap.data import RowBlocks"),
+        ("exceptions.py", "from widegap import metrics"),
+    ],
+)
+def test_checker_sees_wrong_imports(path, text):
+    (violation,) = violations_of(wrong_imports, path, text)
+    assert violation.startswith(f"src/widegap/{path}:")
+    assert "but may import" in violation
+
+
+def test_message_names_the_rule():
+    (violation,) = violations_of(wrong_imports, "problems/_base.py", "from widegap.solvers import solve_qp")
+    assert "problems imports widegap.solvers.solve_qp, but may import only itself, exceptions" in violation
+    assert "private top-level modules, data. Move" in violation
+    (violation,) = violations_of(wrong_imports, "metrics.py", "from widegap.cli import main")
+    assert "metrics imports widegap.cli.main, but may import anything but cli" in violation
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("data/_blocks.py", "from widegap._jit import jit\nfrom widegap.exceptions import SolverError"),
+        ("data/_blocks.py", "from ._kernels import run\nfrom . import _kernels\nfrom .. import _jit"),
+        ("data/_blocks.py", "import estimators, widegapped.estimators"),
+        ("problems/_base.py", "from widegap.data import RowBlocks"),
+        ("solvers/_qp.py", "from widegap.solvers._cuts import CutSet"),
+        ("estimators/_cpm3c.py", "from widegap import data, problems, solvers"),
+        ("report/_html.py", "from widegap import CPM3C, metrics"),
+        ("image.py", "from widegap.estimators import IterSVR"),
+        ("__init__.py", "from widegap.estimators import CPM3C"),
+        ("cli/_main.py", "import widegap\nfrom widegap.report import render"),
+        ("__main__.py", "from widegap.cli import main"),
+    ],
+)
+def test_checker_lets_right_imports_pass(path, text):
+    assert violations_of(wrong_imports, path, text) == []
+
+
+def function_of(n_lines):
+    return 'def f():\n    """Say.\n\n    More.\n    """\n' + "    x = 1\n" * n_lines
+
+
+@pytest.mark.parametrize("prefix", ["", "async "])
+def test_checker_counts_body_lines_without_the_docstring(prefix):
+    assert violations_of(long_functions, "metrics.py", prefix + function_of(MAX_BODY_LINES)) == []
+    (violation,) = violations_of(long_functions, "metrics.py", prefix + function_of(MAX_BODY_LINES + 1))
+    assert "the body of f has 81 lines, more than 80" in violation
+
+
+def test_checker_accepts_a_body_that_is_only_a_docstring():
+    assert violations_of(long_functions, "metrics.py", function_of(0)) == []
+
+
+def test_checker_counts_file_lines():
+    assert violations_of(long_file, "metrics.py", "x = 1\n" * MAX_FILE_LINES) == []
+    (violation,) = violations_of(long_file, "metrics.py", "x = 1\n" * (MAX_FILE_LINES + 1))
+    assert "more than 500 lines" in violation
+
+
+SPARSE_TEXTS = [
+    "import scipy.sparse as sp",
+    "import scipy.sparse",
+    "from scipy import sparse",
+    "from scipy.sparse import csr_array",
+    "from scipy.sparse.linalg import eigsh",
+    "from sklearn.utils import issparse",
+    "import scipy\nX = scipy.sparse.eye(3)",
+    "def f(X, sp):\n    return sp.issparse(X)",
+]
+
+
+@pytest.mark.parametrize("text", SPARSE_TEXTS)
+def test_checker_sees_sparse_outside_its_homes(text):
+    (violation,) = violations_of(sparse_uses, "solvers/_qp.py", text)
+    assert "is used outside data, datasets, _validation" in violation
+
+
+@pytest.mark.parametrize("path", ["data/_blocks.py", "datasets.py", "_validation.py"])
+@pytest.mark.parametrize("text", SPARSE_TEXTS)
+def test_checker_allows_sparse_in_its_homes(path, text):
+    assert violations_of(sparse_uses, path, text) == []
+
+
+@pytest.mark.parametrize("text", ["from scipy import linalg", "is_sparse = density < 0.1", "import scipy.special"])
+def test_checker_does_not_see_sparse_where_there_is_none(text):
+    assert violations_of(sparse_uses, "solvers/_qp.py", text) == []
+
+
+def test_checker_sees_print_outside_cli():
+    (violation,) = violations_of(prints, "solvers/_qp.py", "def f():\n    print('gap')")
+    assert violation.startswith("src/widegap/solvers/_qp.py:2: print is for cli/ only")
+
+
+@pytest.mark.parametrize(("path", "text"), [("cli/_main.py", "print(1)"), ("metrics.py", '"""print(1)"""\nf.print(1)')])
+def test_checker_allows_other_prints(path, text):
+    assert violations_of(prints, path, text) == []
