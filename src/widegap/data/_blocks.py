@@ -1,8 +1,8 @@
 """Blocks of rows, and RowBlocks: the one way in which a method reads data.
 
 A block is a few MiB of consecutive rows and knows its own representation; nothing above this package asks whether
-data are sparse. Each operation is linear in the stored entries and never densifies. ``mean`` is subtracted on the
-way: dense rows are centred as they are read, sparse rows by correcting the sums.
+data are sparse. Each operation is linear in the stored entries and never densifies. The mean is subtracted on the
+way: dense rows are centred as they are read, sparse rows by correcting the constants and the sums.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +19,51 @@ Labels = np.ndarray[Any, np.dtype[np.int32]]
 Codes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
+class Scorer:
+    """Scores ``W (x - mean) + b``, with the forms that dense and CSR kernels want, each made once a pass."""
+
+    def __init__(self, W: Floats, b: Floats, mean: Floats):
+        self.W, self.b, self.mean = W, b, mean
+        self._forms: dict[Any, tuple[Floats, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self.W)
+
+    def dense(self, dtype: np.dtype[Any]) -> tuple[Floats, ...]:
+        """mean, W and b in the dtype of the rows."""
+        return self._form(("dense", dtype), lambda: (self.mean, self.W, self.b), dtype)
+
+    def csr(self, dtype: np.dtype[Any]) -> tuple[Floats, ...]:
+        """W transposed, and the constants of uncentred rows."""
+        return self._form(("csr", dtype), lambda: (self.W.T, self.b - self.W @ self.mean), dtype)
+
+    def _form(self, key: Any, make: Callable[[], tuple[Floats, ...]], dtype: np.dtype[Any]) -> tuple[Floats, ...]:
+        if key not in self._forms:
+            self._forms[key] = tuple(np.ascontiguousarray(part, dtype) for part in make())
+        return self._forms[key]
+
+
 @dataclass(frozen=True)
 class MarginSums:
-    """What the fused pass adds up over a block: loss, number of active pairs, normal (k, d) and bias (k,)."""
+    """What the fused pass adds up: loss, active pairs, normal (k, d), bias (k,).
+
+    ``uncentred`` (k,) is the part of the bias whose rows entered the normal without their mean being subtracted.
+    """
 
     loss: float
     pairs: int
     normal: Floats
     bias: Floats
+    uncentred: Floats
+
+    def __add__(self, other: "MarginSums") -> "MarginSums":
+        return MarginSums(
+            self.loss + other.loss,
+            self.pairs + other.pairs,
+            self.normal + other.normal,
+            self.bias + other.bias,
+            self.uncentred + other.uncentred,
+        )
 
 
 @dataclass(frozen=True)
@@ -54,13 +91,11 @@ class Block(Protocol):
 
     rows: slice
 
-    def margin(
-        self, W: Floats, b: Floats, mean: Floats, labels: Labels, choose: bool, all_rivals: bool, codes: Codes
-    ) -> MarginSums:
+    def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
         """Run the fused pass of ``_kernels``; writes ``codes``, and ``labels`` too when ``choose``."""
 
-    def scores(self, W: Floats, b: Floats, mean: Floats) -> Floats:
-        """``W (x - mean) + b`` for every row, shape (rows, k), in the dtype of the data."""
+    def scores(self, scorer: Scorer) -> Floats:
+        """Scores of every row, shape (rows, k), in the dtype of the data."""
 
     def transfer(self, counts: Floats, mean: Floats, moves: "Moves", k: int) -> Floats:
         """Sums of centred rows that enter each cluster minus those that leave it, shape (len(counts), k, d).
@@ -87,12 +122,10 @@ class DenseBlock:
         self.X = self.X.view(np.ndarray)
         self.rows = slice(start, start + X.shape[0])
 
-    def margin(
-        self, W: Floats, b: Floats, mean: Floats, labels: Labels, choose: bool, all_rivals: bool, codes: Codes
-    ) -> MarginSums:
+    def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
         from widegap.data import _kernels
 
-        W, b, mean = (a.astype(self.X.dtype, copy=False) for a in (W, b, mean))
+        mean, W, b = scorer.dense(self.X.dtype)
         normal, bias = np.zeros(W.shape), np.zeros(len(W))
         if len(W) == 2:
             loss, pairs = _kernels.margin_dense_two(
@@ -100,13 +133,13 @@ class DenseBlock:
             )
         else:
             loss, pairs = _kernels.margin_dense(self.X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
-        return MarginSums(loss, pairs, normal, bias)
+        return MarginSums(loss, pairs, normal, bias, np.zeros(len(W)))
 
-    def scores(self, W: Floats, b: Floats, mean: Floats) -> Floats:
+    def scores(self, scorer: Scorer) -> Floats:
         from widegap.data import _kernels
 
-        W, b, mean = (a.astype(self.X.dtype, copy=False) for a in (W, b, mean))
-        out = np.empty((len(self.X), len(W)), self.X.dtype)
+        out = np.empty((len(self.X), len(scorer)), self.X.dtype)
+        mean, W, b = scorer.dense(self.X.dtype)
         _kernels.scores_dense(self.X, mean, W, b, out)
         return out
 
@@ -133,25 +166,20 @@ class CsrBlock:
     def _parts(self) -> tuple[Any, Any, Any]:
         return self.X.data, self.X.indices, self.X.indptr
 
-    def margin(
-        self, W: Floats, b: Floats, mean: Floats, labels: Labels, choose: bool, all_rivals: bool, codes: Codes
-    ) -> MarginSums:
+    def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
         from widegap.data import _kernels
 
-        Wt, offset = self._uncentred(W, b, mean)
-        normal, bias = np.zeros(Wt.shape), np.zeros(len(W))
-        loss, pairs = _kernels.margin_csr(*self._parts(), Wt, offset, choose, all_rivals, labels, codes, normal, bias)
-        return MarginSums(loss, pairs, normal.T - np.outer(bias, mean), bias)
+        Wt, b = scorer.csr(self.X.dtype)
+        normal, bias = np.zeros(Wt.shape), np.zeros(len(b))
+        loss, pairs = _kernels.margin_csr(*self._parts(), Wt, b, choose, all_rivals, labels, codes, normal, bias)
+        return MarginSums(loss, pairs, normal.T, bias, bias)
 
-    def _uncentred(self, W: Floats, b: Floats, mean: Floats) -> tuple[Floats, Floats]:
-        dtype = self.X.dtype
-        return np.ascontiguousarray(W.T, dtype=dtype), (b - W @ mean).astype(dtype)
-
-    def scores(self, W: Floats, b: Floats, mean: Floats) -> Floats:
+    def scores(self, scorer: Scorer) -> Floats:
         from widegap.data import _kernels
 
-        out = np.empty((self.X.shape[0], len(W)), self.X.dtype)
-        _kernels.scores_csr(*self._parts(), *self._uncentred(W, b, mean), out)
+        out = np.empty((self.X.shape[0], len(scorer)), self.X.dtype)
+        Wt, b = scorer.csr(self.X.dtype)
+        _kernels.scores_csr(*self._parts(), Wt, b, out)
         return out
 
     def transfer(self, counts: Floats, mean: Floats, moves: Moves, k: int) -> Floats:

@@ -7,12 +7,12 @@ for x~ are turned into weights for x on the way in, normals the other way on the
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from widegap.data._blocks import Block, Codes, Floats, Labels, MarginSums, Moves, RowBlocks
+from widegap.data._blocks import Block, Codes, Floats, Labels, MarginSums, Moves, RowBlocks, Scorer
 from widegap.exceptions import InvalidDataError
 
 
@@ -40,17 +40,6 @@ class MarginPass:
     codes: Codes
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Adds up MarginSums over blocks."""
-
-    value: MarginSums
-
-    def __add__(self, other: "_Sums") -> "_Sums":
-        a, b = self.value, other.value
-        return _Sums(MarginSums(a.loss + b.loss, a.pairs + b.pairs, a.normal + b.normal, a.bias + b.bias))
-
-
 class CentredRows:
     """Rows of a RowBlocks, seen centred and with total variance 1. ``n_passes`` counts reads of the whole data."""
 
@@ -75,28 +64,33 @@ class CentredRows:
         choose = labels is None
         kept = np.empty(n, np.int32) if labels is None else labels
         codes = np.empty((n, (k + 7) // 8), np.uint8)
-        W = W / self.scale
+        scorer = self._scorer(W, b)
 
-        def part(block: Block) -> _Sums:
+        def part(block: Block) -> MarginSums:
             rows = block.rows
-            return _Sums(block.margin(W, b, self.mean, kept[rows], choose, all_rivals, codes[rows]))
+            return block.margin(scorer, kept[rows], codes[rows], choose=choose, all_rivals=all_rivals)
 
         self.n_passes += 1
-        sums = self.blocks.reduce(part).value
-        normal = sums.normal / self.scale
-        return MarginPass(MarginSums(sums.loss, sums.pairs, normal, sums.bias), kept, codes)
+        sums = self.blocks.reduce(part)
+        normal = np.ascontiguousarray(sums.normal)
+        normal -= np.outer(sums.uncentred, self.mean)
+        normal /= self.scale
+        return MarginPass(replace(sums, normal=normal, uncentred=np.zeros(k)), kept, codes)
+
+    def _scorer(self, W: Floats, b: Floats) -> Scorer:
+        return Scorer(W / self.scale, b, self.mean)
 
     def scores(self, W: Floats, b: Floats) -> Floats:
         """Scores of every row, shape (n, k)."""
-        W = W / self.scale
+        scorer = self._scorer(W, b)
         self.n_passes += 1
-        return self.blocks.map(lambda block: block.scores(W, b, self.mean))
+        return self.blocks.map(lambda block: block.scores(scorer))
 
     def largest_scores(self, W: Floats, b: Floats) -> Labels:
         """Index of the largest score of every row."""
-        W = W / self.scale
+        scorer = self._scorer(W, b)
         self.n_passes += 1
-        return self.blocks.map(lambda block: block.scores(W, b, self.mean).argmax(axis=1).astype(np.int32))
+        return self.blocks.map(lambda block: block.scores(scorer).argmax(axis=1).astype(np.int32))
 
     def transfer(self, counts: Callable[[np.ndarray[Any, Any]], Floats], moves: Moves, k: int) -> Floats:
         """Enter-minus-leave sums of the moved rows, shape (m, k, d); ``counts(rows)`` weighs them, shape (m, rows)."""

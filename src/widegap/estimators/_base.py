@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import check_rows, check_threads
-from widegap.data._blocks import RowBlocks
+from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._features import KernelMap
 from widegap.data._sources import row_blocks
 
@@ -35,7 +35,8 @@ class WeightVectorClusterer(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         blocks = self._features(check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs)))
         # Scores about the fitted mean: exact where the rows lie far from the origin.
-        return blocks.map(lambda block: block.scores(self.coef_, self._mean_scores, self._mean))
+        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
+        return blocks.map(lambda block: block.scores(scorer))
 
     def decision_function(self, X):
         """Score of every row for every cluster.
