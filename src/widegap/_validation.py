@@ -37,8 +37,11 @@ def check_threads(n_jobs: int | None) -> int:
 def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlocks:
     """Rows as blocks: arrays, memmaps, frames and sparse matrices are validated, RowBlocks are taken as they are."""
     if isinstance(X, RowBlocks):
+        if not X.shape[0]:
+            raise InvalidDataError("X has 0 rows; at least one is needed: check the files.")
         if reset:
             estimator.n_features_in_ = X.shape[1]
+            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a frame
         elif X.shape[1] != estimator.n_features_in_:
             raise InvalidDataError(
                 f"X has {X.shape[1]} features, but {type(estimator).__name__} was fitted with "
@@ -64,7 +67,7 @@ def check_unlabelled(y: Any) -> None:
     if y is None:
         return
     y = np.asarray(y)
-    if y.dtype.kind == "i" and (y == -1).any() and (y >= 0).any():
+    if y.dtype.kind in "if" and (y == -1).any() and (y >= 0).any():
         raise NotSupportedError(
             "y holds -1 beside other labels, which is reserved for partly known labels and not supported yet; "
             "leave y out to cluster without labels."
@@ -78,11 +81,11 @@ def check_start_labels(init: Any, n_rows: int, n_clusters: int) -> np.ndarray[An
         raise InvalidDataError(
             f"init has shape {labels.shape}, X has {n_rows} rows; starting labels need one entry a row."
         )
-    if labels.dtype.kind not in "iub" or labels.min() < 0 or labels.max() >= n_clusters:
-        raise InvalidDataError(
-            f"init holds values from {labels.min()} to {labels.max()} ({labels.dtype}); starting labels must be "
-            f"integers from 0 to n_clusters - 1 = {n_clusters - 1}."
-        )
+    rule = f"starting labels must be integers from 0 to n_clusters - 1 = {n_clusters - 1}."
+    if labels.dtype.kind not in "iub":
+        raise InvalidDataError(f"init has dtype {labels.dtype}; {rule}")
+    if labels.min() < 0 or labels.max() >= n_clusters:
+        raise InvalidDataError(f"init holds values from {labels.min()} to {labels.max()}; {rule}")
     return labels.astype(np.int32)
 
 

@@ -30,8 +30,12 @@ class Scorer:
         return len(self.W)
 
     def dense(self, dtype: np.dtype[Any]) -> tuple[Floats, ...]:
-        """mean, W and b in the dtype of the rows."""
-        return self._form(("dense", dtype), lambda: (self.mean, self.W, self.b), dtype)
+        """mean, W and b in the dtype of the rows; b makes up for what the mean loses by rounding to float32."""
+
+        def make() -> tuple[Floats, ...]:
+            return self.mean, self.W, self.b - self.W @ (self.mean - self.mean.astype(dtype))
+
+        return self._form(("dense", dtype), make, dtype)
 
     def csr(self, dtype: np.dtype[Any]) -> tuple[Floats, ...]:
         """W transposed, and the constants of uncentred rows."""
@@ -133,6 +137,7 @@ class DenseBlock:
             )
         else:
             loss, pairs = _kernels.margin_dense(self.X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
+        normal -= np.outer(bias, scorer.mean - mean)
         return MarginSums(loss, pairs, normal, bias, np.zeros(len(W)))
 
     def scores(self, scorer: Scorer) -> Floats:
@@ -191,10 +196,14 @@ class CsrBlock:
 
     def moments(self) -> tuple[int, Floats, float]:
         n, d = self.X.shape
-        mean = np.bincount(self.X.indices, self.X.data, d) / n
-        stored = np.square(self.X.data - mean[self.X.indices]).sum()
-        absent = n - np.bincount(self.X.indices, minlength=d)
-        return n, mean, float(stored + absent @ np.square(mean))
+        data, indices = self.X.data, self.X.indices
+        absent = n - np.bincount(indices, minlength=d)
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN and inf are reported by the caller
+            mean = np.bincount(indices, data, d) / n
+            steps = data - mean[indices]
+            scatter = np.square(steps).sum() + absent @ np.square(mean)
+            error = (np.bincount(indices, steps, d) - absent * mean) / n  # what long sums lost in the mean
+            return n, mean + error, float(scatter - n * (error @ error))
 
     def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         return self.X[rows]
@@ -293,4 +302,6 @@ class RowBlocks:
             parts.append(block.take(rows[inside] - block.rows.start))
         if len(parts) == 1:
             return parts[0]
-        return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        if any(map(sp.issparse, parts)):
+            return sp.vstack([sp.csr_array(part) for part in parts], format="csr")
+        return np.concatenate(parts)

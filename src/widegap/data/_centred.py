@@ -26,9 +26,10 @@ class Moments:
 
     def __add__(self, other: "Moments") -> "Moments":
         n = self.n_rows + other.n_rows
-        step = other.mean - self.mean
-        scatter = self.scatter + other.scatter + float(step @ step) * self.n_rows * other.n_rows / n
-        return Moments(n, self.mean + step * (other.n_rows / n), scatter)
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN and inf are reported once all rows are read
+            step = other.mean - self.mean
+            scatter = self.scatter + other.scatter + float(step @ step) * self.n_rows * other.n_rows / n
+            return Moments(n, self.mean + step * (other.n_rows / n), scatter)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 Nystrom: with landmarks L and ``K(L, L) = U diag(s) U'``, the map ``phi(x) = K(x, L) U s^(-1/2)`` has inner products
 that equal the kernel on the landmarks and its best approximation from them elsewhere. With every row a landmark the
-map is exact (kernel PCA before centring). Directions with s below ``RANK_TOL`` times the largest are dropped, so
-constant or low-rank kernels give few columns. The table takes n * r numbers in the dtype of the data, the landmarks
-r rows.
+map is exact (kernel PCA before centring). Directions with s below ``RANK_TOL`` times the largest, or below what
+rounding in the dtype of the data leaves, are dropped, so constant or low-rank kernels give few columns. The table
+takes n * r numbers in the dtype of the data, the landmarks r rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -64,7 +64,8 @@ def fit_kernel_map(
             f"Kernel {kernel!r} gives NaN or infinity on these rows; rescale the data or choose other parameters."
         )
     values, vectors = np.linalg.eigh((K + K.T) / 2)
-    keep = values > RANK_TOL * max(values[-1], 0)
+    tol = max(RANK_TOL, 10 * float(np.finfo(landmarks.dtype).eps))
+    keep = values > tol * max(values[-1], 0)
     if not keep.any():
         raise InvalidDataError(f"Kernel {kernel!r} is zero on these rows; nothing can be separated: change it.")
     return KernelMap(kernel, options, landmarks, (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1])

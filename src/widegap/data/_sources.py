@@ -6,6 +6,7 @@ read block by block, an ``.npz`` shard (an array named X, or scipy's ``save_npz`
 
 import os
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,16 +27,16 @@ def _spans(n_rows: int, n_bytes: int) -> list[tuple[int, int]]:
 
 
 class ArraySource:
-    """An ndarray or memmap, in any memory order."""
+    """An ndarray or memmap, in any memory order; blocks become ``dtype`` as they are read."""
 
-    def __init__(self, X: np.ndarray[Any, Any]):
-        self.X, self.shape, self.dtype = X, X.shape, X.dtype
+    def __init__(self, X: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None):
+        self.X, self.shape, self.dtype = X, X.shape, dtype or X.dtype
 
     def spans(self) -> list[tuple[int, int]]:
         return _spans(self.shape[0], self.shape[0] * self.shape[1] * self.dtype.itemsize)
 
     def read(self, start: int, stop: int) -> Any:
-        return self.X[start:stop]
+        return self.X[start:stop].astype(self.dtype, copy=False)
 
 
 class CsrSource:
@@ -68,13 +69,17 @@ class NpzSource:
     def _load(self) -> Any:
         with np.load(self.path, allow_pickle=False) as archive:
             if "X" in archive:
-                return _as_floats(archive["X"], str(self.path))
+                X = archive["X"]
+                return X.astype(_float_dtype(X, self.path), copy=False)
             if "indptr" not in archive:
                 raise InvalidDataError(
                     f"Shard {self.path} holds the arrays {sorted(archive.files)}; expected an array named 'X' "
                     "or a matrix written by scipy.sparse.save_npz."
                 )
-        return _as_floats(sp.csr_array(sp.load_npz(self.path)), str(self.path))
+        X = sp.csr_array(sp.load_npz(self.path))
+        X.check_format(full_check=True)  # kernels trust the indices
+        X.sum_duplicates()  # moments need every entry stored once
+        return X.astype(_float_dtype(X, self.path), copy=False)
 
     def spans(self) -> list[tuple[int, int]]:
         return [(0, self.shape[0])]
@@ -83,15 +88,13 @@ class NpzSource:
         return self._load()
 
 
-def _as_floats(X: Any, name: str) -> Any:
-    """Float32 and float64 pass; integers and booleans become float64; anything else is refused."""
+def _float_dtype(X: Any, path: Path) -> np.dtype[Any]:
+    """Float32 and float64 stay; integers and booleans become float64; anything else is refused."""
     if X.ndim != 2:
-        raise InvalidDataError(f"{name} has {X.ndim} dimensions; rows must form a table of 2: reshape it.")
-    if X.dtype in (np.float32, np.float64):
-        return X
+        raise InvalidDataError(f"{path} has {X.ndim} dimensions; rows must form a table of 2: reshape it.")
     if X.dtype.kind not in "biuf":
-        raise InvalidDataError(f"{name} has dtype {X.dtype}; only numbers can be clustered: encode it first.")
-    return X.astype(np.float64)
+        raise InvalidDataError(f"{path} has dtype {X.dtype}; only numbers can be clustered: encode it first.")
+    return X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
 def _shard(path: str | os.PathLike[str]) -> Source:
@@ -99,10 +102,11 @@ def _shard(path: str | os.PathLike[str]) -> Source:
     path = Path(path)
     try:
         if path.suffix == ".npy":
-            return ArraySource(_as_floats(np.load(path, mmap_mode="r", allow_pickle=False), str(path)))
+            X = np.lib.format.open_memmap(path, mode="r")
+            return ArraySource(X, _float_dtype(X, path))
         if path.suffix == ".npz":
             return NpzSource(path)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, InvalidDataError):
             raise
         raise InvalidDataError(

@@ -1,4 +1,4 @@
-"""Leading eigenvalues of the covariance of some rows, dense or sparse, without centring or densifying them."""
+"""Leading eigenvalues of the covariance of some rows, dense or sparse, without densifying them."""
 
 from typing import Any
 
@@ -36,6 +36,10 @@ def leading_variances(X: Any, mean: Floats, count: int) -> Floats:
 def _small_gram(X: Any, mean: Floats) -> Floats:
     """Centred Gram matrix on the shorter side of X; its nonzero eigenvalues are those of the other side."""
     n, d = X.shape
+    if isinstance(X, np.ndarray):
+        centred = X - mean
+        return centred.T @ centred if d <= n else centred @ centred.T
+    X = X.astype(np.float64)
     if d <= n:
         gram = _dense(X.T @ X) - n * np.outer(mean, mean)
         step = np.asarray(X.sum(axis=0)).ravel() - n * mean  # zero up to rounding when mean is the mean of X

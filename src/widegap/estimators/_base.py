@@ -10,6 +10,7 @@ from widegap._validation import check_rows, check_threads
 from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._features import KernelMap
 from widegap.data._sources import row_blocks
+from widegap.exceptions import InvalidDataError
 
 
 class WeightVectorClusterer(ClusterMixin, BaseEstimator):
@@ -36,7 +37,27 @@ class WeightVectorClusterer(ClusterMixin, BaseEstimator):
         blocks = self._features(check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs)))
         # Scores about the fitted mean: exact where the rows lie far from the origin.
         scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        return blocks.map(lambda block: block.scores(scorer))
+        scores = blocks.map(lambda block: block.scores(scorer))
+        # Arrays were checked above; rows from files are first looked at here.
+        if not np.isfinite(scores).all():
+            raise InvalidDataError(
+                "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
+            )
+        return scores
+
+    def fit_predict(self, X, y=None):
+        """Find the clusters of the rows of X and return ``labels_``.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        return self.fit(X, y).labels_
 
     def decision_function(self, X):
         """Score of every row for every cluster.

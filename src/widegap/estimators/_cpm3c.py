@@ -1,7 +1,7 @@
 """CPM3C: cutting plane multiclass maximum margin clustering."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,7 +29,7 @@ from widegap.exceptions import InvalidDataError
 from widegap.problems._base import Problem
 from widegap.problems._margin import MarginTerm
 from widegap.solvers._cccp import Search, search_from
-from widegap.solvers._result import Recorder, Result
+from widegap.solvers._result import Point, Recorder, Result
 from widegap.solvers._transport import assign
 
 SPECTRUM_SAMPLE = 4000
@@ -38,23 +38,25 @@ AUTO_COMPONENTS = 300
 
 @dataclass(frozen=True)
 class Plan:
-    """How a default fit searches: the loop order, annealing, how many starts of which kind, how many are followed."""
+    """How a default fit searches: the loop order, the ridge relative to the spectrum, and the starts.
+
+    Of ``kmeans_runs`` runs of k-means the ``kmeans_starts`` best by inertia are followed, and all random starts.
+    """
 
     order: str
-    anneal: bool
+    rho: float
+    kmeans_runs: int
     kmeans_starts: int
     random_starts: int
-    follow: int
-    rho: float
 
 
 def plan_for(n_clusters: int) -> Plan:
     """The label-free rules, chosen on digits, letters and satellite pictures; see the class docstring."""
     if n_clusters <= 2:
-        return Plan("cuts_first", anneal=False, kmeans_starts=2, random_starts=2, follow=4, rho=0.3)
+        return Plan("cuts_first", rho=0.3, kmeans_runs=2, kmeans_starts=2, random_starts=2)
     if n_clusters <= 4:
-        return Plan("one_step", anneal=False, kmeans_starts=4, random_starts=0, follow=4, rho=0.3)
-    return Plan("linearize_first", anneal=False, kmeans_starts=8, random_starts=0, follow=1, rho=0.2)
+        return Plan("one_step", rho=0.3, kmeans_runs=4, kmeans_starts=4, random_starts=0)
+    return Plan("linearize_first", rho=0.2, kmeans_runs=8, kmeans_starts=1, random_starts=0)
 
 
 class CPM3C(WeightVectorClusterer):
@@ -105,6 +107,9 @@ class CPM3C(WeightVectorClusterer):
         How relabelling and cutting alternate. "cuts_first" is the paper's order; "linearize_first" never raises the
         objective; "one_step" relabels after every plane. "auto" takes them in this order for k = 2, k > 4 and
         k = 3 or 4.
+
+    annealing : bool, default=False
+        Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
 
     loss : {"max", "sum"}, default="max"
         "max" is the formula above; "sum" adds up the hinges of all rivals, divided by k.
@@ -212,6 +217,7 @@ class CPM3C(WeightVectorClusterer):
         "balance": [Interval(Real, 0, None, closed="left")],
         "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
         "order": [StrOptions({"auto", "cuts_first", "linearize_first", "one_step"})],
+        "annealing": ["boolean"],
         "loss": [StrOptions({"max", "sum"})],
         "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -235,6 +241,7 @@ class CPM3C(WeightVectorClusterer):
         balance=0.0,
         min_cluster_fraction=0.3,
         order="auto",
+        annealing=False,
         loss="max",
         init="k-means",
         n_init="auto",
@@ -254,6 +261,7 @@ class CPM3C(WeightVectorClusterer):
         self.balance = balance
         self.min_cluster_fraction = min_cluster_fraction
         self.order = order
+        self.annealing = annealing
         self.loss = loss
         self.init = init
         self.n_init = n_init
@@ -294,7 +302,7 @@ class CPM3C(WeightVectorClusterer):
         return self
 
     def _fit_kernel_map(self, blocks: RowBlocks, rng: np.random.Generator):
-        if self.kernel == "linear":
+        if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
             return None
         n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
         return fit_kernel_map(
@@ -316,10 +324,11 @@ class CPM3C(WeightVectorClusterer):
             recorder.begin(i)
             search = Search.from_labels(problem, labels, recorder, self.tol, self.max_iter)
             order = plan.order if self.order == "auto" else self.order
-            results.append(search_from(search, order, anneal=plan.anneal and self.order == "auto"))
+            results.append(search_from(search, order, anneal=self.annealing))
             if recorder.stopped:
                 break
         best = min(results, key=lambda result: (self._starved(result, problem), result.point.objective))
+        best = _relabelled(best, problem)
         self._store(rows, problem, best, recorder)
 
     def _problem(self, rows: CentredRows, plan: Plan, rng: np.random.Generator) -> Problem:
@@ -345,10 +354,10 @@ class CPM3C(WeightVectorClusterer):
         if self.init == "random":
             n_init = plan.kmeans_starts + plan.random_starts if self.n_init == "auto" else self.n_init
             return [random_start(rows, k, rng) for _ in range(n_init)]
-        n_kmeans = plan.kmeans_starts if self.n_init == "auto" else self.n_init
-        n_random = plan.random_starts if self.n_init == "auto" else 0
-        starts = kmeans_starts(rows, k, n_kmeans, rng) + [random_start(rows, k, rng) for _ in range(n_random)]
-        return starts[: plan.follow]
+        if self.n_init != "auto":
+            return kmeans_starts(rows, k, self.n_init, self.n_init, rng)
+        starts = kmeans_starts(rows, k, plan.kmeans_runs, plan.kmeans_starts, rng)
+        return starts + [random_start(rows, k, rng) for _ in range(plan.random_starts)]
 
     def _starved(self, result: Result, problem: Problem) -> bool:
         counts = np.bincount(result.point.labels, minlength=self.n_clusters)
@@ -368,8 +377,8 @@ class CPM3C(WeightVectorClusterer):
         self.starved_ = self._starved(best, problem)
         if not best.converged and not recorder.stopped:
             warnings.warn(
-                f"CPM3C stopped after max_iter={self.max_iter} iterations with a gap of {recorder.records[-1].gap:.2g} "
-                f"at an objective of {point.objective:.2g}; raise max_iter or tol, or lower C.",
+                f"CPM3C stopped after max_iter={self.max_iter} iterations at an objective of {point.objective:.2g} "
+                f"whose gap is not yet below tol={self.tol}; raise max_iter or tol, or lower C.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -384,3 +393,11 @@ class CPM3C(WeightVectorClusterer):
         self.history_: list[Any] = []
         self.n_iter_, self.n_clusters_ = 0, 1
         self.converged_, self.starved_ = True, False
+
+
+def _relabelled(result: Result, problem: Problem) -> Result:
+    """The result with the best labels of its weights; an unimproved start, or a stopped fit, may have others."""
+    W, b = result.point.W, result.point.b
+    step = problem.relabel(W, b)
+    point = Point(W, b, step.labels, problem.objective(W, step.planes), step.bound_active)
+    return replace(result, point=point)

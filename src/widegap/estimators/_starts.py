@@ -25,16 +25,16 @@ def draw_sample(rows: CentredRows, size: int, rng: np.random.Generator) -> Any:
     return rows.blocks.take(np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False)))
 
 
-def kmeans_starts(rows: CentredRows, k: int, n_starts: int, rng: np.random.Generator) -> list[Labels]:
-    """Labels from ``n_starts`` k-means runs on one sample, the smallest inertia first."""
+def kmeans_starts(rows: CentredRows, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
+    """Labels from the ``keep`` best by inertia of ``n_runs`` k-means runs on one sample, the best first."""
     sample = draw_sample(rows, SAMPLE, rng)
     runs = []
     with threadpool_limits(1 if np.prod(sample.shape) < SMALL else None):
-        for _ in range(n_starts):
+        for _ in range(n_runs):
             model = KMeans(k, n_init=1, random_state=int(rng.integers(2**31)))
             runs.append(model.fit(sample))
     runs.sort(key=lambda model: model.inertia_)
-    return [nearest_centre(rows, model.cluster_centers_) for model in runs]
+    return [nearest_centre(rows, model.cluster_centers_) for model in runs[:keep]]
 
 
 def spectral_start(rows: CentredRows, k: int, rng: np.random.Generator) -> Labels:

@@ -170,4 +170,5 @@ class Problem:
         shares = np.bincount(labels, minlength=k) / n
         means = np.divide(sums, shares[:, None], out=np.zeros_like(sums), where=shares[:, None] > 0)
         between = float(np.vdot(sums, means))
-        return means * ((k - 1) / (k * between)) if between > 0 else means
+        # Rows have variance 1 in all: below this the means differ by rounding only, and scaling would blow that up.
+        return means * ((k - 1) / (k * between)) if between > 1e-12 else np.zeros_like(means)

@@ -65,7 +65,7 @@ class MarginTerm:
 
         def counts(rows: np.ndarray[Any, Any]) -> Floats:
             first = np.searchsorted(moves.rows, rows[0])
-            return np.array([size[first : first + len(rows)] for size in sizes])
+            return np.array([size[first : first + len(rows)] for size in sizes]).reshape(m, len(rows))
 
         normal = self.rows.transfer(counts, moves, k)
         return PlaneShift(self._unit * offset, self._unit * normal, self._unit * bias)

@@ -43,8 +43,14 @@ class Search:
     def from_labels(
         cls, problem: ProblemLike, labels: LabelArray, recorder: Recorder, tol: float, max_iter: int
     ) -> "Search":
-        """Begin at the weights that labels suggest, with the plane there as the first cut."""
+        """Begin at the weights that labels suggest, with the plane there as the first cut.
+
+        Labels that break the count bound are mended first: a point with such labels must not win for being lower.
+        """
         W, b = problem.weights_of(labels), np.zeros(problem.n_clusters)
+        if np.bincount(labels, minlength=problem.n_clusters).min() < problem.min_count:
+            labels = problem.relabel(W, b).labels
+            W = problem.weights_of(labels)
         planes = problem.planes(W, b, labels)
         cuts = CutSet(problem.n_clusters, problem.n_features)
         add_all(cuts, planes)
@@ -122,7 +128,8 @@ def linearize_first(search: Search) -> bool:
     while search.budget > 0:
         before, used = search.best.objective, len(search.recorder.records)
         problem, recorder = search.problem, search.recorder
-        point, solved = minimize_convex(problem, search.cuts, search.best, inner_tol, search.budget, recorder)
+        point, gap = minimize_convex(problem, search.cuts, search.best, inner_tol, search.budget - 1, recorder)
+        solved = gap <= inner_tol * point.objective
         search.budget -= len(recorder.records) - used
         step = problem.relabel(point.W, point.b)
         flips = search.move_to(step.labels)
@@ -130,7 +137,6 @@ def linearize_first(search: Search) -> bool:
         objective = problem.objective(point.W, step.planes)
         search.best = Point(point.W, point.b, step.labels, objective, step.bound_active)
         search.budget -= 1
-        gap = objective - envelope(search.cuts, point.W, point.b, problem.beta, problem.caps)
         search.record(objective, gap, flips)
         stalled = before - objective <= search.tol * objective
         if (flips == 0 or stalled) and solved and inner_tol <= search.tol:
@@ -154,12 +160,14 @@ def annealing_schedule(beta: float) -> list[float]:
 
 def search_from(search: Search, order: str, *, anneal: bool) -> Result:
     """Run one order to its end, annealed or not; a callback that asks to stop ends it with the best point."""
-    first = len(search.recorder.records)
+    first, last_beta = len(search.recorder.records), search.problem.beta
     converged = False
     try:
-        for beta in annealing_schedule(search.problem.beta) if anneal else [search.problem.beta]:
+        for beta in annealing_schedule(last_beta) if anneal else [last_beta]:
             search.set_beta(beta)
             converged = ORDERS[order](search)
-    except StopFit:
+    except StopFit as stop:
         converged = False
+        search.best = stop.point or search.best
+        search.set_beta(last_beta)
     return Result(search.best, len(search.recorder.records) - first, converged)

@@ -106,7 +106,7 @@ class CutSet:
         members = self.groups == group
         self.offsets[members] += change.offset
         self.biases[members] += change.bias
-        self._normals[: len(self)][members] += change.normal.reshape(len(change.offset), -1)
+        self._normals[: len(self)][members] += change.normal.reshape(len(change.offset), self._normals.shape[1])
         self._gram[: len(self), : len(self)] = self.normals @ self.normals.T
 
     def combine(self, multipliers: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ import numpy as np
 
 from widegap.solvers._cuts import CutSet, PlaneLike, add_all
 from widegap.solvers._qp import solve_qp
-from widegap.solvers._result import FloatArray, LabelArray, Point, Recorder
+from widegap.solvers._result import FloatArray, LabelArray, Point, Recorder, StopFit
 
 
 class ProblemLike(Protocol):
@@ -29,6 +29,7 @@ class ProblemLike(Protocol):
     n_features: int
     beta: float
     balance: float
+    min_count: int
 
     @property
     def caps(self) -> FloatArray: ...
@@ -85,26 +86,25 @@ def envelope(cuts: CutSet, W: FloatArray, b: FloatArray, beta: float, caps: Floa
 
 def minimize_convex(
     problem: ProblemLike, cuts: CutSet, incumbent: Point, tol: float, max_iter: int, recorder: Recorder
-) -> tuple[Point, bool]:
+) -> tuple[Point, float]:
     """Minimise F for the incumbent's labels until its gap is below ``tol`` times F; never worse than the incumbent.
 
-    Requires a plane taken at the incumbent to be among the cuts. Returns the best point, and whether it got there.
+    Requires a plane taken at the incumbent to be among the cuts. Returns the best point, and its gap: the distance to
+    the last lower bound, or to 0, which is one, if there was no iteration.
     """
-    best = incumbent
+    best, lower_bound = incumbent, 0.0
     for _ in range(max_iter):
         master = solve_master(cuts, problem.beta, problem.caps, problem.balance)
-        if best.objective - master.lower_bound <= tol * best.objective:
-            return best, True
+        lower_bound = master.lower_bound
+        if best.objective - lower_bound <= tol * best.objective:
+            break
         planes = problem.planes(master.W, master.b, best.labels)
         objective = problem.objective(master.W, planes)
         add_all(cuts, planes)
         if objective < best.objective:
             best = Point(master.W, master.b, best.labels, objective, best.bound_active)
-        recorder.add(
-            objective=objective,
-            gap=objective - master.lower_bound,
-            cuts=len(cuts),
-            flips=0,
-            beta=problem.beta,
-        )
-    return best, False
+        try:
+            recorder.add(objective=objective, gap=objective - lower_bound, cuts=len(cuts), flips=0, beta=problem.beta)
+        except StopFit:
+            raise StopFit(best) from None
+    return best, best.objective - lower_bound

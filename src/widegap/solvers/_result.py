@@ -53,7 +53,14 @@ class IterationRecord:
 
 
 class StopFit(Exception):  # noqa: N818 - control flow of the callback, not an error
-    """Raised inside a search when the callback asked to stop; the best point so far is kept."""
+    """Raised inside a search when the callback asked to stop; the best point so far is kept.
+
+    ``point`` is that point if the search does not know it yet.
+    """
+
+    def __init__(self, point: Point | None = None):
+        super().__init__()
+        self.point = point
 
 
 @dataclass

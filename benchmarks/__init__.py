@@ -1,0 +1,1 @@
+"""Speed as ratios, both sides measured in one run; ``python -m benchmarks`` or ``make bench``."""

@@ -1,0 +1,48 @@
+"""Run the benchmarks, print them and keep them in ``benchmarks/results.md``."""
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+import numba
+import numpy
+import scipy
+import sklearn
+
+from benchmarks import cpm3c
+
+SUITES = {"cpm3c": cpm3c.rows}
+PAGE = Path(__file__).with_name("results.md")
+INTRODUCTION = """# Measured speed
+
+Written by `make bench`. Every number is a ratio of times measured side by side in one run (below 1: we are faster),
+unless it is an exponent. A target is what we want to reach; missed ones stay on the page.
+"""
+
+
+def main() -> int:
+    if not os.environ.get("WIDEGAP_DATA"):
+        print("The benchmarks need the data sets: set WIDEGAP_DATA to their folder.", file=sys.stderr)
+        return 2
+    chosen = sys.argv[1:] or list(SUITES)
+    parts = [INTRODUCTION, _machine()]
+    for suite in chosen:
+        lines = [f"## {suite}\n", "| measured | ratio | target | | detail |", "|---|---|---|---|---|"]
+        for row in SUITES[suite]():
+            target = "" if row.target is None else f"<= {row.target}"
+            lines.append(f"| {row.name} | {row.value:.2f} | {target} | {row.verdict} | {row.detail} |")
+            print(lines[-1], flush=True)
+        parts.append("\n".join(lines) + "\n")
+    if chosen == list(SUITES):
+        PAGE.write_text("\n".join(parts))
+    return 0
+
+
+def _machine() -> str:
+    versions = ", ".join(f"{module.__name__} {module.__version__}" for module in (numpy, scipy, sklearn, numba))
+    return f"Machine: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {versions}.\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

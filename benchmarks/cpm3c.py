@@ -1,0 +1,108 @@
+"""CPM3C: one pass against reading the data, whole fits against k-means, growth with n and with 1 / tol."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from benchmarks._measure import Row, best_ratio, exponent, time_once
+from widegap import CPM3C, datasets
+from widegap.data._centred import CentredRows
+from widegap.data._sources import row_blocks
+from widegap.metrics import clustering_accuracy
+
+GROUPS = ("comp.", "rec.", "sci.", "talk.")
+
+
+def rows() -> Iterator[Row]:
+    """All rows of the report, each as soon as it is measured."""
+    X, y = _mnist()
+    yield from _dense_pass(X)
+    yield from _fit("MNIST 70000 x 784 float32", X, y, 10, [0, 1, 2])
+    yield _growth(X)
+    yield from _tolerance(X)
+    text, topics = _news()
+    yield from _sparse_pass(text)
+    yield from _fit(f"20news, 4 super-groups, {text.shape[0]} x {text.shape[1]} CSR", text, topics, 4, [0, 1, 2])
+
+
+def _mnist():
+    data = datasets.load_mnist()
+    return data.data / np.float32(255), data.target
+
+
+def _news():
+    data = datasets.load_20news(categories=list(GROUPS), headers=False)
+    text = TfidfVectorizer(stop_words="english", min_df=3, max_df=0.5, sublinear_tf=True).fit_transform(data.data)
+    groups = [name.split(".")[0] + "." for name in data.target]
+    return text, np.array([GROUPS.index(group) for group in groups])
+
+
+def _random_weights(k: int, d: int, scale: float):
+    return np.random.default_rng(0).normal(size=(k, d)) * scale, np.zeros(k)
+
+
+def _dense_pass(X) -> Iterator[Row]:
+    for n_threads in (1, 2):
+        view = CentredRows(row_blocks(X, n_threads=n_threads))
+        for k, target in ((10, 3.0), (2, 1.3)):
+            W, b = _random_weights(k, X.shape[1], 2.0)
+            ratio, base = best_ratio(lambda v=view, W=W, b=b: v.margin(W, b, None, all_rivals=False), X.sum)
+            name = f"one pass, MNIST float32, k = {k}, {n_threads} thread(s), against X.sum()"
+            yield Row(name, ratio, target, f"X.sum() {1e3 * base:.1f} ms")
+
+
+def _sparse_pass(X) -> Iterator[Row]:
+    for n_threads in (1, 2):
+        view = CentredRows(row_blocks(X, n_threads=n_threads))
+        for k in (2, 4, 10):
+            W, b = _random_weights(k, X.shape[1], 3.0)
+            Wt = np.ascontiguousarray(W.T)
+            ratio, base = best_ratio(
+                lambda v=view, W=W, b=b: v.margin(W, b, None, all_rivals=False), lambda Wt=Wt: X @ Wt
+            )
+            name = f"one pass, 20news CSR, k = {k}, {n_threads} thread(s), against X @ W.T"
+            yield Row(name, ratio, 2.3, f"X @ W.T {1e3 * base:.1f} ms")
+
+
+def _fit(name: str, X, y, k: int, seeds: list[int]) -> Iterator[Row]:
+    """Whole fits, start included; the three methods take turns over the seeds."""
+    CPM3C(k, random_state=0).fit(X[:500])
+    seconds = {"CPM3C": [], "KMeans(n_init=1)": [], "KMeans(n_init=10)": []}
+    accuracies = {method: [] for method in seconds}
+    for seed in seeds:
+        for method, model in (
+            ("CPM3C", CPM3C(k, random_state=seed)),
+            ("KMeans(n_init=1)", KMeans(k, n_init=1, random_state=seed)),
+            ("KMeans(n_init=10)", KMeans(k, n_init=10, random_state=seed)),
+        ):
+            seconds[method].append(time_once(lambda model=model: model.fit(X)))
+            accuracies[method].append(100 * clustering_accuracy(y, model.labels_))
+    detail = "; ".join(
+        f"{method} {np.mean(seconds[method]):.2f} s, accuracy {np.mean(a):.1f} ({min(a):.1f}-{max(a):.1f})"
+        for method, a in accuracies.items()
+    )
+    for method, target in (("KMeans(n_init=1)", 1.5), ("KMeans(n_init=10)", 0.4)):
+        ratio = np.sum(seconds["CPM3C"]) / np.sum(seconds[method])
+        yield Row(f"fit, {name}, k = {k}, against {method}", ratio, target, detail)
+        detail = ""
+
+
+def _growth(X) -> Row:
+    """Exponent of the fit's time in n, at k = 2 on random subsets of MNIST (two digits would be too few rows)."""
+    sizes = [4375, 8750, 17500, 35000, 70000]
+    order = np.random.default_rng(0).permutation(len(X))
+    subsets = [np.ascontiguousarray(X[order[:n]]) for n in sizes]
+    seconds = [min(time_once(lambda S=S: CPM3C(2, random_state=0).fit(S)) for _ in range(3)) for S in subsets]
+    detail = ", ".join(f"n = {n}: {1e3 * s:.0f} ms" for n, s in zip(sizes, seconds, strict=True))
+    return Row("exponent of time in n, MNIST subsets, k = 2", exponent(sizes, seconds), 1.1, detail)
+
+
+def _tolerance(X) -> Iterator[Row]:
+    """Time at smaller tolerances against tol = 0.01, ten clusters."""
+    reference = time_once(lambda: CPM3C(10, random_state=0).fit(X))
+    for tol in (0.1, 0.001):
+        model = CPM3C(10, tol=tol, random_state=0, max_iter=2000)
+        ratio = time_once(lambda model=model: model.fit(X)) / reference
+        yield Row(f"fit, MNIST, k = 10, tol = {tol}, against tol = 0.01", ratio, None, f"{model.n_iter_} iterations")
