@@ -206,7 +206,10 @@ class CsrBlock:
             return n, mean + error, float(scatter - n * (error @ error))
 
     def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
-        return self.X[rows]
+        taken = self.X[rows]
+        if max(*taken.shape, taken.nnz) < np.iinfo(np.int32).max:  # scikit-learn's k-means refuses 64-bit indices
+            taken.indices, taken.indptr = taken.indices.astype(np.int32), taken.indptr.astype(np.int32)
+        return taken
 
 
 def _transfer(

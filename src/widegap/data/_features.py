@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.utils.extmath import row_norms
 
 from widegap.data._blocks import Floats, RowBlocks
 from widegap.exceptions import InvalidDataError
@@ -52,12 +53,11 @@ def fit_kernel_map(
     rng: np.random.Generator,
 ) -> KernelMap:
     """Draw landmarks from the rows and decompose their kernel."""
-    n = blocks.shape[0]
-    chosen = np.sort(rng.choice(n, min(n, n_components), replace=False))
-    landmarks = blocks.take(chosen)
     options = dict(params or {})
     if kernel in ("rbf", "poly"):
-        options["gamma"] = median_gamma(landmarks) if gamma == "median" else float(gamma)
+        # A sample of its own: the landmarks may be too few to tell a width.
+        options["gamma"] = median_gamma(_draw(blocks, MEDIAN_SAMPLE, rng)) if gamma == "median" else float(gamma)
+    landmarks = _draw(blocks, n_components, rng)
     K = _gram(landmarks, landmarks, kernel, options)
     if not np.isfinite(K).all():
         raise InvalidDataError(
@@ -71,11 +71,18 @@ def fit_kernel_map(
     return KernelMap(kernel, options, landmarks, (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1])
 
 
+def _draw(blocks: RowBlocks, size: int, rng: np.random.Generator) -> Any:
+    """Up to ``size`` rows at random, in their order."""
+    n = blocks.shape[0]
+    return blocks.take(np.sort(rng.choice(n, min(n, size), replace=False)))
+
+
 def median_gamma(X: Any) -> float:
-    """1 / width^2 with width = 1.5 times the median nonzero distance among (up to 500 of) the rows."""
-    step = -(-X.shape[0] // MEDIAN_SAMPLE)
-    distances = euclidean_distances(X[::step])
-    positive = distances[distances > 0]
+    """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
+    distances = euclidean_distances(X)
+    # Rows that are equal come out some roundings apart, relative to their length.
+    rounding = 4 * np.sqrt(np.finfo(np.float64).eps) * row_norms(X).max()
+    positive = distances[distances > rounding]
     if not len(positive):
         raise InvalidDataError("All rows drawn for the kernel width are equal; give gamma a number.")
     return float(1 / (MEDIAN_FACTOR * np.median(positive)) ** 2)

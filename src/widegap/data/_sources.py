@@ -67,7 +67,8 @@ class NpzSource:
         self.shape, self.dtype = X.shape, X.dtype
 
     def _load(self) -> Any:
-        with np.load(self.path, allow_pickle=False) as archive:
+        # Opened here, because np.load leaves the file open when it is no archive.
+        with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             if "X" in archive:
                 X = archive["X"]
                 return X.astype(_float_dtype(X, self.path), copy=False)

@@ -21,7 +21,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    return _pools.setdefault(n_threads, ThreadPoolExecutor(n_threads, thread_name_prefix="widegap"))
+    if n_threads not in _pools:
+        _pools[n_threads] = ThreadPoolExecutor(n_threads, thread_name_prefix="widegap")
+    return _pools[n_threads]
 
 
 def ordered_map(function: Callable[[Item], Answer], items: Sequence[Item], n_threads: int) -> Iterator[Answer]:

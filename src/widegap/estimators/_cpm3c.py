@@ -34,6 +34,7 @@ from widegap.solvers._transport import assign
 
 SPECTRUM_SAMPLE = 4000
 AUTO_COMPONENTS = 300
+RANK_TOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def plan_for(n_clusters: int) -> Plan:
     if n_clusters <= 2:
         return Plan("cuts_first", rho=0.3, kmeans_runs=2, kmeans_starts=2, random_starts=2)
     if n_clusters <= 4:
-        return Plan("one_step", rho=0.3, kmeans_runs=4, kmeans_starts=4, random_starts=0)
+        return Plan("one_step", rho=0.3, kmeans_runs=10, kmeans_starts=4, random_starts=0)
     return Plan("linearize_first", rho=0.2, kmeans_runs=8, kmeans_starts=1, random_starts=0)
 
 
@@ -337,7 +338,8 @@ class CPM3C(WeightVectorClusterer):
         if self.C == "auto":
             sample = draw_sample(rows, SPECTRUM_SAMPLE, rng)
             variances = leading_variances(sample, rows.mean, k - 1) / rows.scale**2
-            beta = plan.rho * max(variances[-1], 1e-6 * variances[0])
+            # Data of rank below k - 1 have no further variance: take the last direction that has any.
+            beta = plan.rho * variances[variances > RANK_TOL * variances[0]][-1]
         else:
             beta = 1 / (self.C * rows.scale**2)
         min_count = max(1, int(self.min_cluster_fraction * n / k)) if self.min_cluster_fraction else 0

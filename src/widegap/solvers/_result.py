@@ -100,7 +100,8 @@ class Recorder:
         self.records.append(record)
         if self.log is not None:
             self.log(record)
-        if self.callback is not None and self.callback(record) is True:
+        answer = None if self.callback is None else self.callback(record)
+        if isinstance(answer, bool | np.bool_) and answer:  # NumPy's True too, nothing that is merely truthy
             self.stopped = True
             raise StopFit
 

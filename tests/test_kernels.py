@@ -1,0 +1,286 @@
+"""The fused pass against a plain NumPy referee, on every representation of the rows."""
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from _representations import every_representation, rounding, table
+from widegap import _jit
+from widegap.data import _kernels
+from widegap.data._centred import CentredRows
+from widegap.data._sources import row_blocks
+
+both_losses = pytest.mark.parametrize("all_rivals", [False, True], ids=["max", "sum"])
+
+
+@dataclass
+class Referee:
+    """The pass by its definition, on a dense table in float64. ``active[i, r]``: rival r of row i is active."""
+
+    loss: float
+    active: np.ndarray
+    normal: np.ndarray
+    bias: np.ndarray
+    labels: np.ndarray
+
+
+def centred(X):
+    X = X.astype(np.float64)
+    X = X - X.mean(axis=0)
+    return X / np.sqrt((X**2).sum() / len(X))
+
+
+def referee(X, W, b, labels, all_rivals):
+    X = centred(X)
+    scores = X @ W.T + b
+    labels = scores.argmax(axis=1) if labels is None else labels
+    rows = np.arange(len(X))
+    hinge = 1 - scores[rows, labels][:, None] + scores
+    hinge[rows, labels] = -np.inf
+    active = hinge > 0
+    if not all_rivals:
+        active &= np.eye(len(W), dtype=bool)[hinge.argmax(axis=1)]
+    # One pair (row, rival) adds e_label - e_rival.
+    pull = -active.astype(np.float64)
+    pull[rows, labels] += active.sum(axis=1)
+    return Referee(hinge[active].sum(), active, pull.T @ X, pull.sum(axis=0), labels)
+
+
+def unpack(codes, k):
+    """Bits of the codes as a boolean table (n, k)."""
+    return np.unpackbits(codes, axis=1, bitorder="little")[:, :k].astype(bool)
+
+
+def random_weights(k, d, seed=1, size=1.5):
+    rng = np.random.default_rng(seed)
+    return size * rng.normal(size=(k, d)), rng.normal(size=k) / 2
+
+
+def check_pass(rows, X, W, b, labels, all_rivals, tol):
+    expected = referee(X, W, b, labels, all_rivals)
+    found = rows.margin(W, b, labels, all_rivals=all_rivals)
+    k = len(W)
+    assert_array_equal(found.labels, expected.labels)
+    assert_array_equal(unpack(found.codes, k), expected.active)
+    assert not np.unpackbits(found.codes, axis=1, bitorder="little")[:, k:].any()
+    assert found.codes.shape == (len(X), -(-k // 8))
+    assert found.sums.pairs == expected.active.sum()
+    assert_array_equal(found.sums.bias, expected.bias)
+    size = 1 + np.abs(expected.normal).max()
+    assert_allclose(found.sums.normal, expected.normal, rtol=tol, atol=tol * size)
+    assert found.sums.loss == pytest.approx(expected.loss, rel=tol, abs=tol)
+    identity = found.sums.pairs - np.vdot(found.sums.normal, W) - found.sums.bias @ b
+    assert found.sums.loss == pytest.approx(identity, rel=tol, abs=tol * size * (1 + np.abs(W).sum()))
+    return found
+
+
+@every_representation
+@both_losses
+@pytest.mark.parametrize("choose", [False, True], ids=["given", "chosen"])
+@pytest.mark.parametrize("k", [1, 2, 3, 10, 17])
+def test_pass_equals_the_referee(make_blocks, all_rivals, choose, k, tmp_path):
+    X = table(203, 7)
+    blocks = make_blocks(X, tmp_path)
+    labels = None if choose else np.random.default_rng(2).integers(0, k, len(X)).astype(np.int32)
+    given = None if choose else labels.copy()
+    found = check_pass(CentredRows(blocks), X, *random_weights(k, 7), labels, all_rivals, rounding(blocks))
+    assert found.labels.dtype == np.int32
+    if not choose:
+        assert_array_equal(labels, given)
+    assert k == 1 or 0 < found.sums.pairs < len(X) * (k - 1 if all_rivals else 1)  # some rows active, some not
+
+
+@every_representation
+@both_losses
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("shape", [(2, 1), (3, 2), (4, 3), (5, 1), (8, 40), (9, 16)])
+def test_pass_on_few_rows_and_columns(make_blocks, shape, k, all_rivals, tmp_path):
+    X = table(*shape, density=1.0)
+    X[0] += 3
+    blocks = make_blocks(X, tmp_path)
+    check_pass(CentredRows(blocks), X, *random_weights(k, shape[1]), None, all_rivals, rounding(blocks))
+
+
+@every_representation
+@pytest.mark.parametrize("k", [2, 3])
+def test_pass_on_one_row(make_blocks, k, tmp_path):
+    rows = CentredRows(make_blocks(table(1, 5, density=1.0) + 3, tmp_path))
+    assert rows.scale == 0
+    rows.scale = 1.0  # a single row has no scale of its own; centred it is zero and its scores are b
+    b = np.array([0.25, 0.75, -1.0])[:k]
+    found = rows.margin(random_weights(k, 5)[0], b, None, all_rivals=False)
+    assert_array_equal(found.labels, [1])
+    assert_array_equal(found.codes, [[1]])
+    assert found.sums.loss == pytest.approx(0.5, abs=1e-5)
+    assert_allclose(found.sums.normal, 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("n", [_kernels.FLUSH - 1, _kernels.FLUSH, _kernels.FLUSH + 1, 2 * _kernels.FLUSH + 3])
+@pytest.mark.parametrize("k", [2, 3])
+def test_pass_across_the_flush(make, n, k):
+    X = table(n, 3)
+    check_pass(CentredRows(row_blocks(make(X))), X, *random_weights(k, 3), None, False, 1e-11)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_float32_sums_stay_accurate_over_many_rows(make, k, monkeypatch):
+    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", 1 << 30)  # one block: only the flush shortens the sums
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(400_000, 2)) + 0.3).astype(np.float32)
+    W, b = 1e-3 * rng.normal(size=(k, 2)), np.zeros(k)  # every row active: the longest sums
+    labels = (X[:, 0] > 0.3).astype(np.int32)
+    rows = CentredRows(row_blocks(make(X)))
+    found = rows.margin(W, b, labels, all_rivals=True).sums
+    expected = referee(X, W, b, labels, True)
+    assert_allclose(found.normal, expected.normal, rtol=0, atol=1e-6 * np.abs(expected.normal).max())
+    assert found.loss == pytest.approx(expected.loss, rel=1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_float32_keeps_its_digits_under_an_offset(k):
+    X = (table(400, 5, density=1.0) + 1e4 + 1 / 3).astype(np.float32)  # the mean is no float32 number
+    rows = CentredRows(row_blocks(X))
+    W, b = random_weights(k, 5)
+    expected = referee(X, W, b, None, True)
+    found = rows.margin(W, b, None, all_rivals=True)
+    assert_array_equal(unpack(found.codes, k), expected.active)
+    assert_allclose(found.sums.normal, expected.normal, rtol=1e-5, atol=1e-5 * np.abs(expected.normal).max())
+    assert found.sums.loss == pytest.approx(expected.loss, rel=1e-5)
+    assert_allclose(rows.scores(W, b), centred(X) @ W.T + b, atol=1e-5)
+
+
+# Eight rows with mean 0 and scale 2, so that the pass works on zeros and (+-1, +-1) without any rounding.
+EXACT = 2.0 * np.array([[1, 1], [0, 0], [1, -1], [0, 0], [-1, 1], [0, 0], [-1, -1], [0, 0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("k", [2, 3, 10])
+class TestTies:
+    def run(self, make, dtype, W, b, labels=None, all_rivals=False):
+        rows = CentredRows(row_blocks(make(EXACT.astype(dtype))))
+        assert rows.scale == 2 and not rows.mean.any()
+        return rows, rows.margin(np.asarray(W, float), np.asarray(b, float), labels, all_rivals=all_rivals)
+
+    def test_equal_scores_go_to_the_lowest_cluster_and_its_next_rival(self, make, dtype, k):
+        rows, found = self.run(make, dtype, np.zeros((k, 2)), np.zeros(k))
+        assert_array_equal(found.labels, 0)
+        assert_array_equal(unpack(found.codes, k), np.arange(k) == [[1]] * 8)
+        assert (found.sums.loss, found.sums.pairs) == (8, 8)
+        assert_array_equal(found.sums.bias, [8, -8] + [0] * (k - 2))
+        assert_array_equal(rows.largest_scores(np.zeros((k, 2)), np.zeros(k)), 0)
+
+    def test_all_rivals_of_a_tie_are_active_in_the_sum_form(self, make, dtype, k):
+        _, found = self.run(make, dtype, np.zeros((k, 2)), np.zeros(k), all_rivals=True)
+        assert_array_equal(unpack(found.codes, k), np.tile(np.arange(k) > 0, (8, 1)))
+        assert found.sums.loss == found.sums.pairs == 8 * (k - 1)
+
+    def test_a_hinge_of_exactly_zero_is_not_active(self, make, dtype, k):
+        W = np.zeros((k, 2))
+        W[0, 0], W[1, 0] = 0.5, -0.5  # scores of rows with x = +-1 lead by exactly one
+        b = np.full(k, -9.0)
+        b[:2] = 0
+        _, found = self.run(make, dtype, W, b, all_rivals=True)
+        zero_rows = ~EXACT.any(axis=1)
+        assert_array_equal(found.labels[~zero_rows], [0, 0, 1, 1])
+        assert_array_equal(unpack(found.codes, k)[~zero_rows], False)
+        assert_array_equal(unpack(found.codes, k)[zero_rows, 1], True)
+        assert (found.sums.loss, found.sums.pairs) == (4, 4)
+
+    def test_hand_computed_plane(self, make, dtype, k):
+        W = np.zeros((k, 2))
+        W[1, 0] = 0.5
+        labels = np.ones(8, np.int32)
+        _, found = self.run(make, dtype, W, np.zeros(k), labels)
+        # Hinges: .5 where x = 1, 1 at the zero rows, 1.5 where x = -1; the rival is cluster 0 everywhere.
+        assert (found.sums.loss, found.sums.pairs) == (2 * 0.5 + 4 * 1 + 2 * 1.5, 8)
+        assert_array_equal(found.sums.bias, [-8, 8] + [0] * (k - 2))
+        assert_array_equal(found.sums.normal, 0)
+        labels[[4, 6]] = 0  # the rows with x = -1 now lie on their own side
+        _, found = self.run(make, dtype, W, np.zeros(k), labels)
+        # They drop to hinge max(0, 1 + s_r - 0): rivals at 0 for k > 2, at -.5 for k = 2.
+        left = 0.5 if k == 2 else 1.0
+        assert found.sums.loss == 2 * 0.5 + 4 * 1 + 2 * left
+        # Right rows pull cluster 1 by x = +1 each and left rows the cluster 0 by x = -1, their rivals the other way.
+        rival = 1 if k == 2 else 2
+        expected = np.zeros((k, 2))
+        expected[1, 0] += 2
+        expected[0, 0] -= 2
+        expected[0, 0] -= 2
+        expected[rival, 0] += 2
+        assert_array_equal(found.sums.normal, expected)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    n=st.integers(2, 40),
+    d=st.integers(1, 9),
+    k=st.integers(2, 12),
+    density=st.floats(0.05, 1),
+    all_rivals=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_dense_and_sparse_passes_agree(n, d, k, density, all_rivals, seed):
+    X = table(n, d, seed=seed, density=density)
+    X[0] += 1
+    X[-1] -= 1
+    W, b = random_weights(k, d, seed=seed)
+    for form in (np.asarray, sp.csr_array):
+        rows = CentredRows(row_blocks(form(X)))
+        check_pass(rows, X, W, b, None, all_rivals, 1e-10)
+
+
+@every_representation
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_scores_equal_the_referee(make_blocks, k, tmp_path):
+    X = table(101, 6)
+    blocks = make_blocks(X, tmp_path)
+    rows = CentredRows(blocks)
+    W, b = random_weights(k, 6)
+    expected = centred(X) @ W.T + b
+    scores = rows.scores(W, b)
+    assert scores.dtype == blocks.dtype
+    assert_allclose(scores, expected, rtol=rounding(blocks), atol=10 * rounding(blocks))
+    largest = rows.largest_scores(W, b)
+    assert largest.dtype == np.int32
+    assert_array_equal(largest, expected.argmax(axis=1))
+    coef, intercept = rows.to_input_space(W, b)
+    assert_allclose(X @ coef.T + intercept, expected, rtol=1e-10, atol=1e-10)
+
+
+def refuse_cache(njit):
+    """numba.njit as it behaves where no cache directory can be written."""
+
+    def refusing(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
+        return njit(*args, **options)
+
+    return refusing
+
+
+def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
+    monkeypatch.setattr(numba, "njit", refuse_cache(numba.njit))
+    double = _jit.jit(lambda x: 2 * x)
+    assert double(21) == 42
+    assert double.targetoptions["nogil"] and double.targetoptions["fastmath"]
+    assert not isinstance(double._cache, numba.core.caching.FunctionCache)
+
+
+def test_jit_caches_where_it_can():
+    assert isinstance(_kernels.scores_dense._cache, numba.core.caching.FunctionCache)
+
+
+def test_fast_math_still_sees_nan():
+    assert not {"nnan", "ninf", "fast"} & set(_jit._FAST_MATH)
+    X = np.ones((5, 3))
+    X[2, 1] = np.nan
+    assert np.isnan(_kernels.moments_dense(X)[1])

@@ -1,0 +1,139 @@
+"""The ordered map over threads: order, when a pool is opened, errors, forks."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from _representations import table
+from widegap.data import _threads
+from widegap.data._centred import CentredRows
+from widegap.data._sources import row_blocks
+from widegap.data._threads import ordered_map
+
+
+@pytest.fixture
+def pools(monkeypatch):
+    """An empty set of pools for one test; those it opens are closed again."""
+    opened = {}
+    monkeypatch.setattr(_threads, "_pools", opened)
+    yield opened
+    for pool in opened.values():
+        pool.shutdown()
+
+
+def test_answers_come_in_the_order_of_the_items(pools):
+    def slow_first(i):
+        time.sleep(0.02 if i % 3 == 0 else 0)
+        return i * i
+
+    assert list(ordered_map(slow_first, range(20), 3)) == [i * i for i in range(20)]
+    assert list(pools) == [3]
+
+
+def test_work_runs_on_several_threads_at_once(pools):
+    meeting = threading.Barrier(2, timeout=10)
+    list(ordered_map(lambda _: meeting.wait(), range(4), 2))  # two must be inside together, or the barrier breaks
+
+
+@pytest.mark.parametrize(("n_items", "n_threads"), [(0, 4), (1, 4), (5, 1)])
+def test_no_pool_where_there_is_nothing_to_share(pools, n_items, n_threads):
+    before = threading.active_count()
+    used = list(ordered_map(lambda _: threading.current_thread(), range(n_items), n_threads))
+    assert used == [threading.current_thread()] * n_items
+    assert not pools
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("block_bytes", [None, 2000], ids=["one_block", "several_blocks"])
+def test_data_of_one_block_open_no_pool(pools, monkeypatch, block_bytes):
+    if block_bytes:
+        monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", block_bytes)
+    rows = CentredRows(row_blocks(table(300, 4), n_threads=2))
+    rows.margin(np.ones((3, 4)), np.zeros(3), None, all_rivals=False)
+    rows.scores(np.ones((3, 4)), np.zeros(3))
+    assert list(pools) == ([2] if block_bytes else [])
+
+
+def test_pools_are_kept(pools):
+    list(ordered_map(str, range(3), 2))
+    first = pools[2]
+    list(ordered_map(str, range(3), 2))
+    assert pools == {2: first}
+
+
+def test_few_answers_are_in_flight(pools):
+    started = []
+    answers = ordered_map(lambda i: started.append(i) or i, range(100), 2)
+    assert next(answers) == 0
+    time.sleep(0.05)
+    assert len(started) <= 4
+    answers.close()
+
+
+def test_an_error_reaches_the_caller_and_cancels_the_rest(pools):
+    started, release = [], threading.Event()
+
+    def fail_at_one(i):
+        started.append(i)
+        if i == 1:
+            raise ArithmeticError("block 1")
+        if i >= 2:
+            release.wait(10)
+        return i
+
+    try:
+        with pytest.raises(ArithmeticError, match="block 1"):
+            list(ordered_map(fail_at_one, range(50), 2))
+    finally:
+        release.set()
+    pools[2].shutdown()
+    assert set(started) <= {0, 1, 2, 3}  # two were running; 4 was queued and never began
+
+
+def test_the_pool_serves_after_an_error(pools):
+    def fail(i):
+        raise ArithmeticError(str(i))
+
+    with pytest.raises(ArithmeticError, match="0"):
+        list(ordered_map(fail, range(9), 2))
+    assert list(ordered_map(abs, range(9), 2)) == list(range(9))
+
+
+FORK_SCRIPT = """
+import os, signal, threading
+import numpy as np
+from widegap.data import _threads
+from widegap.data._threads import ordered_map
+
+def names(n):
+    return list(ordered_map(lambda i: (i, threading.current_thread().name), range(n), 2))
+
+assert [i for i, _ in names(8)] == list(range(8))
+parent_pool = _threads._pools[2]
+child = os.fork()
+if child == 0:
+    signal.alarm(20)  # a child that waits for the parent's threads is killed
+    empty = not _threads._pools
+    answers = names(8)
+    own = _threads._pools[2] is not parent_pool
+    good = empty and own and [i for i, _ in answers] == list(range(8)) and answers[0][1].startswith("widegap")
+    os._exit(0 if good else 1)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+assert _threads._pools[2] is parent_pool
+assert [i for i, _ in names(8)] == list(range(8))
+print("both answered")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork on Windows")
+def test_a_forked_child_opens_its_own_pool():
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK_SCRIPT], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "both answered"
