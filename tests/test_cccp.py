@@ -111,8 +111,8 @@ def test_labels_that_came_to_rest_are_solved_to_the_tolerance(order, loss, tol):
         search = make_search(problem, labels, tol=tol)
         result = search_from(search, order, anneal=False)
         last, point = search.recorder.records[-1], result.point
-        if not result.converged or last.flips or point.objective != last.objective:
-            continue  # the lowest point seen was another one, or labels flickered: no claim is made
+        if not result.converged or last.flips:
+            continue  # labels that flicker without gain: the gap is that of the labels before
         proved += 1
         optimum = clarabel_value(Z, point.labels, problem.n_clusters, problem.beta, loss)
         assert point.objective <= optimum / (1 - tol) * (1 + 1e-7)
@@ -306,7 +306,9 @@ def test_an_iteration_reads_the_data_once_while_the_bound_is_inactive(order):
     _, problem, labels = random_case(6, 3)
     search = make_search(problem, labels)
     search_from(search, order, anneal=False)
-    assert (np.diff([r.passes for r in search.recorder.records]) == 1).all()
+    steps = np.diff([r.passes for r in search.recorder.records])
+    assert sorted(steps)[-2:] == [1, 2]  # the one more is the plane at the best point, when the search settles there
+    assert (steps >= 1).all()
 
 
 def test_the_log_hears_every_record():

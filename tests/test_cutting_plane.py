@@ -40,8 +40,7 @@ def solve_convex(problem, labels, tol=1e-8, max_iter=1000):
 @pytest.mark.parametrize("balance", [0.0, 0.05, 1.0])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_convex_optimum_agrees_with_clarabel(k, loss, balance, seed, monkeypatch):
-    monkeypatch.setattr(_cuts, "CAPACITY", 200)  # k = 5 has up to 30 active planes; see the test of the capacity
+def test_convex_optimum_agrees_with_clarabel(k, loss, balance, seed):
     rng = np.random.default_rng([k, seed])
     n, d = SIZES[k]
     X, beta = blobs(rng, n, d, k), 10 ** rng.uniform(-2.5, -0.5)

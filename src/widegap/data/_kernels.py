@@ -10,7 +10,8 @@ The active rivals of a row are kept as bits, ``codes[i, r // 8]`` bit ``r % 8``:
 to other labels later. Conventions that the speed rests on: arguments are C-contiguous; W, mean and b have X's dtype
 (a float64 literal would widen the whole loop); normals gather in X's dtype and are flushed to float64 every
 ``FLUSH`` rows (float32: error 1e-6, at worst 4e-5). Dense chunks are centred while they are read, which keeps
-float32 exact under large offsets; CSR chunks are not: their caller passes ``b - W @ mean`` and corrects the normal by ``bias``.
+float32 exact under large offsets; CSR chunks are not: their caller passes ``b - W @ mean`` and corrects the normal
+by ``bias``.
 """
 
 import numpy as np

@@ -8,7 +8,9 @@ F(W, b) = min over labels z of the convex F(W, b; z), z restricted to labelings 
   add the most violated cut. A true descent method only on the relaxed problem; explores more at k = 2.
 - ``one_step``: relabel after every master and add the cut found on the way: one read of the data an iteration.
 
-All keep the best point seen by its true objective. Annealing runs an order on beta = 1, 1/2, 1/4, ... down to the
+All keep the best point seen by its true objective. The last two may stop while labels flicker, or have passed their
+best point by then; so they end by linearizing at it, and what is returned is optimal for its own labels, up to the
+tolerance. Annealing runs an order on beta = 1, 1/2, 1/4, ... down to the
 problem's own beta, each from where the last one ended: strong regularisation first lets labels move freely. Planes
 are valid for every beta, so none is lost between stages.
 """
@@ -122,9 +124,12 @@ def cuts_first(search: Search) -> bool:
     return False
 
 
-def linearize_first(search: Search) -> bool:
-    """Solve the convex problem for the labels, relabel, repeat until no label changes or F stalls."""
-    inner_tol = max(search.tol, 0.1)
+def linearize_first(search: Search, inner_tol: float = 0.1) -> bool:
+    """Solve the convex problem for the labels, relabel, repeat until no label changes or F stalls.
+
+    ``inner_tol`` is the gap of the first convex problem; it shrinks to the search's own.
+    """
+    inner_tol = max(search.tol, inner_tol)
     while search.budget > 0:
         before, used = search.best.objective, len(search.recorder.records)
         problem, recorder = search.problem, search.recorder
@@ -143,6 +148,14 @@ def linearize_first(search: Search) -> bool:
             return True
         inner_tol = max(search.tol, inner_tol / 4)
     return False
+
+
+def settle(search: Search) -> bool:
+    """Go back to the best point and make it optimal for its labels."""
+    best = search.best
+    search.move_to(best.labels)
+    add_all(search.cuts, search.problem.planes(best.W, best.b, best.labels))
+    return linearize_first(search, search.tol)
 
 
 ORDERS: dict[str, Order] = {
@@ -166,6 +179,8 @@ def search_from(search: Search, order: str, *, anneal: bool) -> Result:
         for beta in annealing_schedule(last_beta) if anneal else [last_beta]:
             search.set_beta(beta)
             converged = ORDERS[order](search)
+        if converged and order != "linearize_first":
+            converged = settle(search)
     except StopFit as stop:
         converged = False
         search.best = stop.point or search.best
