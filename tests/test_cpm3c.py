@@ -23,7 +23,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widegap import CPM3C
 from widegap.data import shards
+from widegap.data._centred import CentredRows
+from widegap.data._sources import row_blocks
 from widegap.datasets import load_digits
+from widegap.estimators import _starts
 from widegap.metrics import clustering_accuracy
 
 RECORD_FIELDS = ["start", "iteration", "objective", "gap", "cuts", "passes", "flips", "beta", "seconds"]
@@ -516,11 +519,51 @@ def test_spectral_start_of_unconnected_groups_and_of_few_rows():
 def test_n_init_counts_starts_and_the_best_is_kept(triple, init):
     X, _ = triple
     model = fit(X, 3, init=init, n_init=6)
-    lowest = {start: min(r.objective for r in model.history_ if r.start == start) for start in range(6)}
-    assert {record.start for record in model.history_} == set(lowest)
-    assert model.objective_ <= min(lowest.values()) * (1 + 1e-9)
-    iterations = [sum(r.start == start for r in model.history_) for start in range(6)]
-    assert model.n_iter_ in iterations
+    starts = sorted({record.start for record in model.history_})
+    # Runs of k-means that found the same optimum are followed once.
+    assert starts == list(range(6)) if init == "random" else starts == list(range(len(starts)))[:6]
+    assert model.objective_ <= min(r.objective for r in model.history_) * (1 + 1e-5)
+    assert model.n_iter_ in [sum(r.start == start for r in model.history_) for start in starts]
+
+
+@pytest.fixture(scope="module")
+def many_rows():
+    """More rows than a sample holds: four groups on a line of 8 columns, unequal sizes."""
+    return make_blobs([4000, 3000, 2500, 1500], 8, random_state=1, cluster_std=2.0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_beyond_a_sample_the_search_goes_on_with_all_rows(many_rows, form):
+    X, y = many_rows
+    assert len(X) > _starts.SAMPLE
+    model = fit(form(X), 4)
+    assert accuracy(y, model) > 0.97
+    np.testing.assert_array_equal(model.predict(form(X)), model.labels_)
+    last = max(record.start for record in model.history_)
+    on_all_rows = [record for record in model.history_ if record.start == last]
+    assert {r.passes for r in model.history_ if r.start < last} == {1}  # only the mean was read by then
+    assert on_all_rows[-1].passes > on_all_rows[0].passes > 1
+    objectives = [r.objective for r in on_all_rows if r.flips]
+    assert (np.diff(objectives) <= 1e-12).all()
+    assert model.objective_ == pytest.approx(on_all_rows[-1].objective, rel=1e-9)
+    assert model.converged_
+
+
+def test_stopping_on_the_sample_still_labels_all_rows(many_rows):
+    X, _ = many_rows
+    model = fit(X, 4, callback=lambda record: record.iteration == 3)
+    assert (len(model.history_), model.converged_, model.labels_.shape) == (4, False, (len(X),))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_a_sample_that_misses_the_few_rows_that_differ_is_the_whole(monkeypatch):
+    monkeypatch.setattr(_starts, "SAMPLE", 10)
+    X = np.zeros((500, 2))
+    X[17], X[400] = 1.0, -1.0
+    rows = CentredRows(row_blocks(X))
+    sample = _starts.Sample(rows, np.random.default_rng(0))
+    assert sample.whole and sample.rows is rows and sample.X.shape == X.shape
+    assert np.bincount(fit(X, 2).labels_).min() >= 75
 
 
 def test_constant_columns_have_no_effect(triple):

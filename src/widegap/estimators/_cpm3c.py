@@ -24,7 +24,7 @@ from widegap.data._features import fit_kernel_map
 from widegap.data._spectrum import leading_variances
 from widegap.estimators._base import WeightVectorClusterer
 from widegap.estimators._progress import log_record, progress_logging
-from widegap.estimators._starts import draw_sample, kmeans_starts, random_start, spectral_start
+from widegap.estimators._starts import Sample, kmeans_starts, random_start, rounded, spectral_start
 from widegap.exceptions import InvalidDataError
 from widegap.problems._base import Problem
 from widegap.problems._margin import MarginTerm
@@ -32,7 +32,6 @@ from widegap.solvers._cccp import Search, search_from
 from widegap.solvers._result import Point, Recorder, Result
 from widegap.solvers._transport import assign
 
-SPECTRUM_SAMPLE = 4000
 AUTO_COMPONENTS = 300
 RANK_TOL = 1e-6
 
@@ -82,7 +81,7 @@ class CPM3C(WeightVectorClusterer):
     C : "auto" or float, default="auto"
         Weight of the loss against the regulariser, as in a support vector machine (the paper's :math:`1/\beta`), for
         features as they come. "auto" is free of labels: :math:`1 / (\rho \lambda_{k-1})` with the (k-1)-th largest
-        eigenvalue of the covariance (of at most 4000 rows) and :math:`\rho` = 0.3 up to four clusters, 0.2 above.
+        eigenvalue of the covariance (of at most 5000 rows) and :math:`\rho` = 0.3 up to four clusters, 0.2 above.
 
     kernel : {"linear", "rbf", "poly", "cosine"} or callable, default="linear"
         Anything but "linear" clusters Nystrom features of the kernel. A callable takes two tables of rows and
@@ -116,16 +115,18 @@ class CPM3C(WeightVectorClusterer):
         "max" is the formula above; "sum" adds up the hinges of all rivals, divided by k.
 
     init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
-        Starting labels. "random" are the regions of random linear scores. k-means and spectral clustering run on a
-        sample (5000 and 2000 rows) and are extended to all rows.
+        Starting labels. "random" are the regions of random linear scores. Given labels start the search on all rows;
+        otherwise, above 5000 rows, the starts are compared on a sample of that size and the best goes on with all.
 
     n_init : "auto" or int, default="auto"
-        Number of starts. The lowest objective wins among the runs in which no cluster fell to its minimum. "auto" is
-        two k-means and two random starts for k = 2 and four k-means starts for k = 3 or 4. For more clusters, where
-        the objective says little about quality, it is one run from the best of eight k-means starts by inertia.
+        Number of starts; k-means runs with the same result count once. The lowest objective wins among the searches
+        in which no cluster fell to its minimum. "auto" is two k-means and two random starts for k = 2, and the best
+        four by inertia of ten k-means runs for k = 3 or 4. For more clusters, where the objective says little about
+        quality, it is one search from the best of eight k-means runs.
 
     tol : float, default=0.01
-        A run ends when the gap between the objective and its lower bound is below ``tol`` times the objective.
+        A search ends when, for its labels, the gap between the objective and its lower bound is below ``tol`` times
+        the objective, and new labels gain no more than that.
 
     max_iter : int, default=300
         Most iterations of one start; each reads the data once (three times where the count bound is active).
@@ -164,7 +165,7 @@ class CPM3C(WeightVectorClusterer):
         objective, gap, cuts, passes, flips, beta and seconds of every iteration of every start.
 
     n_iter_ : int
-        Iterations of the start that was kept.
+        Iterations of the start that was kept, on the sample and on all rows.
 
     converged_ : bool
         Whether that run met ``tol``.
@@ -187,9 +188,11 @@ class CPM3C(WeightVectorClusterer):
     Notes
     -----
     Rows are centred and brought to total variance 1 without copying X; a shift or a change of unit changes nothing.
-    Features are *not* brought to the same variance: do so first where their units differ.
+    Features are *not* brought to the same variance: do so first where their units differ. Without a bias
+    (``balance=0``) all boundaries pass through the mean, so that in one or two columns only as many clusters can be
+    told apart as there are directions: give ``balance`` a value there, or use a kernel.
 
-    Memory beside X: about 24 * k * d numbers for the planes, n * ceil(k/8) bytes a plane, and labels.
+    Memory beside X: k * d numbers and n * ceil(k/8) bytes a plane, 24 planes as a rule, and a sample of 5000 rows.
 
     There is no ``sample_weight``: with weights the bound on cluster sizes would no longer be a transportation problem.
     Repeat rows instead.
@@ -311,55 +314,80 @@ class CPM3C(WeightVectorClusterer):
         )
 
     def _search(self, rows: CentredRows, rng: np.random.Generator) -> None:
-        """Run the planned searches and keep the best."""
+        """Search from several starts on a sample, then from the best on all rows."""
         if rows.scale == 0:
             raise InvalidDataError(
                 f"All {rows.shape[0]} rows are equal, so they cannot be separated into {self.n_clusters} clusters; "
                 "use n_clusters=1 or check the data."
             )
-        plan = plan_for(self.n_clusters)
-        problem = self._problem(rows, plan, rng)
         recorder = Recorder(lambda: rows.n_passes, self.callback, log_record if self.verbose else None)
-        results: list[Result] = []
-        for i, labels in enumerate(self._starts(rows, plan, rng)):
-            recorder.begin(i)
-            search = Search.from_labels(problem, labels, recorder, self.tol, self.max_iter)
-            order = plan.order if self.order == "auto" else self.order
-            results.append(search_from(search, order, anneal=self.annealing))
-            if recorder.stopped:
-                break
-        best = min(results, key=lambda result: (self._starved(result, problem), result.point.objective))
-        best = _relabelled(best, problem)
+        plan = plan_for(self.n_clusters)
+        sample = Sample(rows, rng)
+        beta = self._beta(rows, sample, plan)
+        if isinstance(self.init, str):
+            best = self._best_start(sample, self._problem(sample.rows, beta), plan, rng, recorder)
+        problem = self._problem(rows, beta)
+        if not isinstance(self.init, str):
+            labels = check_start_labels(self.init, rows.shape[0], self.n_clusters)
+            best = self._search_from_labels(problem, labels, plan, recorder)
+        elif not sample.whole:
+            best = self._carry_over(problem, best, recorder)
+        if not best.converged:
+            best = _relabelled(best, problem)
         self._store(rows, problem, best, recorder)
 
-    def _problem(self, rows: CentredRows, plan: Plan, rng: np.random.Generator) -> Problem:
+    def _beta(self, rows: CentredRows, sample: Sample, plan: Plan) -> float:
+        """Weight of the regulariser for rescaled rows."""
+        if self.C != "auto":
+            return 1 / (self.C * rows.scale**2)
+        variances = leading_variances(sample.X, sample.rows.mean, self.n_clusters - 1) / sample.rows.scale**2
+        # Data of rank below k - 1 have no further variance: take the last direction that has any.
+        return plan.rho * float(variances[variances > RANK_TOL * variances[0]][-1])
+
+    def _problem(self, rows: CentredRows, beta: float) -> Problem:
         n, d = rows.shape
         k = self.n_clusters
-        if self.C == "auto":
-            sample = draw_sample(rows, SPECTRUM_SAMPLE, rng)
-            variances = leading_variances(sample, rows.mean, k - 1) / rows.scale**2
-            # Data of rank below k - 1 have no further variance: take the last direction that has any.
-            beta = plan.rho * variances[variances > RANK_TOL * variances[0]][-1]
-        else:
-            beta = 1 / (self.C * rows.scale**2)
         min_count = max(1, int(self.min_cluster_fraction * n / k)) if self.min_cluster_fraction else 0
         term = MarginTerm(rows, k, loss=self.loss)
         return Problem(term, n, k, d, beta, assign, balance=self.balance, min_count=min_count)
 
-    def _starts(self, rows: CentredRows, plan: Plan, rng: np.random.Generator):
-        """Starting labels, the most promising first."""
+    def _best_start(
+        self, sample: Sample, problem: Problem, plan: Plan, rng: np.random.Generator, recorder: Recorder
+    ) -> Result:
+        """Search from every start; the lowest objective among the runs that did not starve."""
+        results: list[Result] = []
+        for i, labels in enumerate(self._starts(sample, plan, rng)):
+            recorder.begin(i)
+            results.append(self._search_from_labels(problem, labels, plan, recorder))
+            if recorder.stopped:
+                break
+        return min(results, key=lambda result: (self._starved(result, problem), rounded(result.point.objective)))
+
+    def _search_from_labels(self, problem: Problem, labels: Any, plan: Plan, recorder: Recorder) -> Result:
+        search = Search.from_labels(problem, labels, recorder, self.tol, self.max_iter)
+        return search_from(search, plan.order if self.order == "auto" else self.order, anneal=self.annealing)
+
+    def _carry_over(self, problem: Problem, found: Result, recorder: Recorder) -> Result:
+        """Go on with all rows where the search on the sample ended; from there the objective only falls."""
+        recorder.begin(recorder.start + 1)
+        search = Search.from_weights(problem, found.point.W, found.point.b, recorder, self.tol, self.max_iter)
+        if recorder.stopped:
+            return replace(found, point=search.best)
+        result = search_from(search, "linearize_first", anneal=False)
+        return replace(result, n_iter=found.n_iter + result.n_iter)
+
+    def _starts(self, sample: Sample, plan: Plan, rng: np.random.Generator):
+        """Starting labels of the sample, the most promising first."""
         k = self.n_clusters
-        if not isinstance(self.init, str):
-            return [check_start_labels(self.init, rows.shape[0], k)]
         if self.init == "spectral":
-            return [spectral_start(rows, k, rng)]
+            return [spectral_start(sample, k, rng)]
         if self.init == "random":
             n_init = plan.kmeans_starts + plan.random_starts if self.n_init == "auto" else self.n_init
-            return [random_start(rows, k, rng) for _ in range(n_init)]
+            return [random_start(sample, k, rng) for _ in range(n_init)]
         if self.n_init != "auto":
-            return kmeans_starts(rows, k, self.n_init, self.n_init, rng)
-        starts = kmeans_starts(rows, k, plan.kmeans_runs, plan.kmeans_starts, rng)
-        return starts + [random_start(rows, k, rng) for _ in range(plan.random_starts)]
+            return kmeans_starts(sample, k, self.n_init, self.n_init, rng)
+        starts = kmeans_starts(sample, k, plan.kmeans_runs, plan.kmeans_starts, rng)
+        return starts + [random_start(sample, k, rng) for _ in range(plan.random_starts)]
 
     def _starved(self, result: Result, problem: Problem) -> bool:
         counts = np.bincount(result.point.labels, minlength=self.n_clusters)

@@ -1,7 +1,7 @@
-"""Starting labels: k-means, random hyperplanes, spectral, or given.
+"""Where a search begins: a sample of the rows, and starting labels on it.
 
-k-means and spectral clustering run on a sample of at most ``SAMPLE`` rows and are extended to all rows by the nearest
-centre, so that a start costs a small part of the fit whatever n is, for data of every kind.
+Above ``SAMPLE`` rows the many starts are tried on a sample only, and the best is carried to all rows by its weights,
+so that choosing a start costs the same whatever n is.
 """
 
 import warnings
@@ -12,36 +12,46 @@ from sklearn.cluster import KMeans, SpectralClustering
 from threadpoolctl import threadpool_limits
 
 from widegap.data._centred import CentredRows
+from widegap.data._sources import row_blocks
 
 SAMPLE = 5000
-SPECTRAL_SAMPLE = 2000
 SMALL = 1 << 20  # numbers in a sample below which waking BLAS and OpenMP threads costs more than it saves
 
 Labels = np.ndarray[Any, np.dtype[np.int32]]
 
 
-def draw_sample(rows: CentredRows, size: int, rng: np.random.Generator) -> Any:
-    """Up to ``size`` rows in memory, in ascending order."""
-    n = rows.shape[0]
-    return rows.blocks.take(np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False)))
+def rounded(value: float) -> float:
+    """Six digits: runs that end in the same optimum differ by rounding, which must not decide between them."""
+    return float(f"{value:.5e}")
 
 
-def kmeans_starts(rows: CentredRows, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
-    """Labels from the ``keep`` best by inertia of ``n_runs`` k-means runs on one sample, the best first."""
-    sample = draw_sample(rows, SAMPLE, rng)
-    runs = []
-    with threadpool_limits(1 if np.prod(sample.shape) < SMALL else None):
-        for _ in range(n_runs):
-            model = KMeans(k, n_init=1, random_state=int(rng.integers(2**31)))
-            runs.append(model.fit(sample))
-    runs.sort(key=lambda model: model.inertia_)
-    return [nearest_centre(rows, model.cluster_centers_) for model in runs[:keep]]
+class Sample:
+    """Up to ``SAMPLE`` rows: as a table ``X`` in memory, and centred as ``rows``; ``whole`` if none was left out."""
+
+    def __init__(self, rows: CentredRows, rng: np.random.Generator):
+        n = rows.shape[0]
+        self.whole = n <= SAMPLE
+        chosen = np.arange(n) if self.whole else np.sort(rng.choice(n, SAMPLE, replace=False))
+        self.X = rows.blocks.take(chosen)
+        self.rows = rows if self.whole else CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads))
+        if self.rows.scale == 0:  # the few rows that differ were not drawn
+            self.rows, self.whole = rows, True
+            self.X = rows.blocks.take(np.arange(n))
 
 
-def spectral_start(rows: CentredRows, k: int, rng: np.random.Generator) -> Labels:
-    """Normalised cut of the nearest-neighbour graph of a sample, extended by the nearest cluster mean."""
-    sample = draw_sample(rows, SPECTRAL_SAMPLE, rng)
-    n = sample.shape[0]
+def kmeans_starts(sample: Sample, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
+    """Labels of the ``keep`` best by inertia of ``n_runs`` k-means runs, the best first; equal runs count once."""
+    with threadpool_limits(1 if np.prod(sample.X.shape) < SMALL else None):
+        runs = [KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(sample.X) for _ in range(n_runs)]
+    distinct = {rounded(model.inertia_): model for model in reversed(runs)}
+    return [distinct[inertia].labels_.astype(np.int32) for inertia in sorted(distinct)[:keep]]
+
+
+def spectral_start(sample: Sample, k: int, rng: np.random.Generator) -> Labels:
+    """Normalised cut of the nearest-neighbour graph."""
+    n = sample.X.shape[0]
+    if n <= k:
+        return np.arange(n, dtype=np.int32)
     model = SpectralClustering(
         k,
         affinity="nearest_neighbors",
@@ -54,17 +64,10 @@ def spectral_start(rows: CentredRows, k: int, rng: np.random.Generator) -> Label
         warnings.filterwarnings(
             "ignore", message="Graph is not fully connected|The spectral clustering API has changed"
         )
-        labels = np.arange(n) if n <= k else model.fit_predict(sample)
-    members = np.eye(k)[labels].T / np.maximum(1, np.bincount(labels, minlength=k))[:, None]
-    return nearest_centre(rows, np.asarray((sample.T @ members.T).T))
+        return model.fit_predict(sample.X).astype(np.int32)
 
 
-def random_start(rows: CentredRows, k: int, rng: np.random.Generator) -> Labels:
+def random_start(sample: Sample, k: int, rng: np.random.Generator) -> Labels:
     """Labels by the largest of k random linear scores."""
+    rows = sample.rows
     return rows.largest_scores(rng.standard_normal((k, rows.shape[1])), np.zeros(k))
-
-
-def nearest_centre(rows: CentredRows, centres: np.ndarray[Any, Any]) -> Labels:
-    """Index of the nearest centre of every row, in one read."""
-    W = (centres - rows.mean) / rows.scale
-    return rows.largest_scores(W, -0.5 * np.einsum("kd,kd->k", W, W))

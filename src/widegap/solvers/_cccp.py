@@ -23,7 +23,7 @@ import numpy as np
 
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import ProblemLike, envelope, minimize_convex, solve_master
-from widegap.solvers._result import LabelArray, Point, Recorder, Result, StopFit
+from widegap.solvers._result import FloatArray, LabelArray, Point, Recorder, Result, StopFit
 
 CCCP_TOL = 0.01  # as published: the inner alternation of cuts_first ends when it gains less than 1 %
 PATIENCE = 8  # iterations without progress after which labels that still flicker count as settled
@@ -58,6 +58,17 @@ class Search:
         add_all(cuts, planes)
         best = Point(W, b, labels, problem.objective(W, planes))
         return cls(problem, cuts, labels, best, recorder, tol, max_iter)
+
+    @classmethod
+    def from_weights(
+        cls, problem: ProblemLike, W: FloatArray, b: FloatArray, recorder: Recorder, tol: float, max_iter: int
+    ) -> "Search":
+        """Begin at given weights and the labels that are best there."""
+        step = problem.relabel(W, b)
+        cuts = CutSet(problem.n_clusters, problem.n_features)
+        add_all(cuts, step.planes)
+        best = Point(W, b, step.labels, problem.objective(W, step.planes), step.bound_active)
+        return cls(problem, cuts, step.labels, best, recorder, tol, max_iter)
 
     def set_beta(self, beta: float) -> None:
         """Change the regulariser; the best point is judged anew, its loss being the same."""
