@@ -1,6 +1,7 @@
 """Maximum margin clustering: the groups that a large-margin classifier would separate best."""
 
 from widegap.estimators._cpm3c import CPM3C
+from widegap.estimators._max_margin import MaxMarginClustering
 
 __version__ = "0.1.0.dev0"
-__all__ = ["CPM3C"]
+__all__ = ["CPM3C", "MaxMarginClustering"]

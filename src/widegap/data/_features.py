@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import row_norms
 
 from widegap.data._blocks import Floats, RowBlocks
 from widegap.exceptions import InvalidDataError
 
 RANK_TOL = 1e-10
+UNITS_DIFFER = 10
 MEDIAN_SAMPLE = 500  # rows whose pairwise distances set the width
 MEDIAN_FACTOR = 1.5  # width of the Gaussian in medians of the distances
 
@@ -33,9 +36,11 @@ class KernelMap:
     params: Mapping[str, Any]
     landmarks: Any
     projection: Floats
+    weights: Floats | None = None
 
     def transform(self, X: Any) -> Floats:
         """Features of the rows of X, shape (rows, r)."""
+        X = scale_columns(X, self.weights)
         return (_gram(X, self.landmarks, self.kernel, self.params) @ self.projection).astype(X.dtype, copy=False)
 
     def transform_blocks(self, blocks: RowBlocks) -> Floats:
@@ -51,13 +56,16 @@ def fit_kernel_map(
     params: Mapping[str, Any] | None,
     n_components: int,
     rng: np.random.Generator,
+    weights: Floats | None = None,
 ) -> KernelMap:
-    """Draw landmarks from the rows and decompose their kernel."""
+    """Draw landmarks from the rows, their columns multiplied by ``weights``, and decompose their kernel."""
     options = dict(params or {})
     if kernel in ("rbf", "poly"):
         # A sample of its own: the landmarks may be too few to tell a width.
-        options["gamma"] = median_gamma(_draw(blocks, MEDIAN_SAMPLE, rng)) if gamma == "median" else float(gamma)
-    landmarks = _draw(blocks, n_components, rng)
+        if gamma == "median":
+            gamma = median_gamma(scale_columns(_draw(blocks, MEDIAN_SAMPLE, rng), weights))
+        options["gamma"] = float(gamma)
+    landmarks = scale_columns(_draw(blocks, n_components, rng), weights)
     K = _gram(landmarks, landmarks, kernel, options)
     if not np.isfinite(K).all():
         raise InvalidDataError(
@@ -68,7 +76,29 @@ def fit_kernel_map(
     keep = values > tol * max(values[-1], 0)
     if not keep.any():
         raise InvalidDataError(f"Kernel {kernel!r} is zero on these rows; nothing can be separated: change it.")
-    return KernelMap(kernel, options, landmarks, (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1])
+    return KernelMap(kernel, options, landmarks, (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1], weights)
+
+
+def scale_columns(X: Any, weights: Floats | None) -> Any:
+    """X with its columns multiplied by weights, in its own dtype; X itself without weights."""
+    if weights is None:
+        return X
+    weights = weights.astype(X.dtype)
+    return X * weights if isinstance(X, np.ndarray) else sp.csr_array(X.multiply(weights))
+
+
+def column_weights(X: Any, standardize: bool | str) -> Floats | None:
+    """1 / standard deviation of every column (1 where it is constant), or None if columns are to stay as they are.
+
+    "auto" standardises dense tables whose largest deviation exceeds ten times the median one.
+    """
+    if standardize is False or (standardize == "auto" and sp.issparse(X)):
+        return None
+    deviations = np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
+    varying = deviations[deviations > 0]
+    if standardize == "auto" and (not len(varying) or varying.max() <= UNITS_DIFFER * np.median(varying)):
+        return None
+    return 1 / np.where(deviations > 0, deviations, 1.0)
 
 
 def _draw(blocks: RowBlocks, size: int, rng: np.random.Generator) -> Any:

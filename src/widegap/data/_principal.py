@@ -1,0 +1,51 @@
+"""Principal coordinates of kernel features, and their whitened form for a ridge.
+
+For centred features Phi of some rows, ``Phi'Phi = U diag(lam) U'``: P = Phi U are kernel PCA coordinates, and
+``Q = P (lam + rho)^(-1/2)`` those of the regularised least-squares fit (see ``solvers/_label_search.py``). Directions
+that the ridge leaves less than ``NEGLIGIBLE`` of a degree of freedom are dropped.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from widegap.data._blocks import Floats
+
+RANK_TOL = 1e-10
+NEGLIGIBLE = 1e-3
+
+
+@dataclass(frozen=True)
+class PrincipalMap:
+    """Rotation of features about their mean; ``lam`` are the squared lengths of the coordinates, descending."""
+
+    mean: Floats
+    rotation: Floats
+    lam: Floats
+
+    @classmethod
+    def fit(cls, features: Any) -> "PrincipalMap":
+        """From the features of the rows that are searched."""
+        mean = features.mean(axis=0, dtype=np.float64)
+        centred = features - mean
+        lam, U = np.linalg.eigh(centred.T @ centred)
+        keep = lam > RANK_TOL * max(lam[-1], 0)
+        return cls(mean, U[:, keep][:, ::-1], lam[keep][::-1])
+
+    def transform(self, features: Any) -> Floats:
+        """Coordinates P of any rows."""
+        dtype = features.dtype
+        return (features - self.mean.astype(dtype)) @ self.rotation.astype(dtype)
+
+    def whitening(self, rho: float) -> Floats:
+        """(r, s) matrix from P to Q, negligible directions left out."""
+        share = self.lam / (self.lam + rho)
+        return np.diag(1 / np.sqrt(self.lam + rho))[:, share > NEGLIGIBLE]
+
+
+def whiten(P: Any, lam: Floats, rho: float) -> Floats:
+    """Q from principal coordinates with squared lengths ``lam``, C-ordered in the dtype of P."""
+    share = lam / (lam + rho)
+    keep = share > NEGLIGIBLE
+    return np.ascontiguousarray(P[:, keep] / np.sqrt(lam[keep] + rho).astype(P.dtype))

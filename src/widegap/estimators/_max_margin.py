@@ -1,0 +1,410 @@
+"""MaxMarginClustering: kernel least-squares margin, exact moves, low rank, any number of clusters."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from widegap._validation import (
+    Interval,
+    StrOptions,
+    check_cluster_number,
+    check_generator,
+    check_rows,
+    check_start_labels,
+    check_threads,
+    check_unlabelled,
+)
+from widegap.data._blocks import RowBlocks, Scorer
+from widegap.data._centred import CentredRows
+from widegap.data._features import column_weights, fit_kernel_map, scale_columns
+from widegap.data._neighbours import mutual_neighbours
+from widegap.data._principal import PrincipalMap, whiten
+from widegap.data._sources import row_blocks
+from widegap.estimators._base import WeightVectorClusterer
+from widegap.estimators._progress import logger, progress_logging
+from widegap.exceptions import InvalidDataError
+from widegap.solvers._label_search import Partition, best_threshold, cluster_sums, improve, kick
+from widegap.solvers._transport import assign
+
+SEARCH_ROWS = 10_000  # up to so many rows all are searched, above a sample of SAMPLE rows
+SAMPLE = 5_000
+AUTO_COMPONENTS = 300
+SMOOTHING_STEPS = 2
+REACHED = 0.7  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
+KICKS = 5
+AXES = 8  # principal axes tried as directions of a threshold, for two clusters
+POLISH_SWEEPS = 10
+SMALL = 1 << 20
+
+
+@dataclass(frozen=True)
+class StartRecord:
+    """One start: its kind, the R2 it led to, and the seconds since the search began."""
+
+    start: int
+    kind: str
+    objective: float
+    seconds: float
+
+
+class MaxMarginClustering(WeightVectorClusterer):
+    r"""Maximum margin clustering with a kernel least-squares margin: the estimator to try first.
+
+    Finds the labels that a kernel ridge classifier explains best. With centred Nystrom features of the kernel, turned
+    to their principal axes with eigenvalues :math:`\lambda`, and whitened coordinates
+    :math:`q_i = (\lambda + 1/C)^{-1/2} p_i`, it maximises the share of the labels' variance that the fit explains,
+
+    .. math::  R^2 = \sum_p \frac{1}{n_p} \Big\| \sum_{i \in p} q_i \Big\|^2,
+
+    which, unlike the raw loss of a support vector machine, does not favour unequal cluster sizes. The search makes
+    exact single moves from many starts and never lowers :math:`R^2`. This is the square-loss method of [1]_ with its
+    optimiser repaired, for any number of clusters and in time linear in n.
+
+    Where the data have a neighbourhood structure, the features of the searched rows are first averaged over mutual
+    nearest neighbours.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        Number of clusters k.
+
+    C : float, default=10.0
+        Inverse ridge. Doubling every row and halving C changes nothing.
+
+    kernel : {"rbf", "linear", "poly", "cosine"} or callable, default="rbf"
+        A callable takes two tables of rows and returns the matrix of kernel values.
+
+    gamma : "median" or float, default="median"
+        Coefficient of "rbf" and "poly". "median" is :math:`1 / (1.5 m)^2` with m the median distance of some rows.
+
+    kernel_params : dict, default=None
+        Further arguments of the kernel, such as ``degree``.
+
+    n_components : "auto" or int, default="auto"
+        Landmarks, and so the rank of the features; "auto" is 300.
+
+    smoothing : "auto" or int, default="auto"
+        Steps of averaging over mutual nearest neighbours. "auto" takes two steps where at least 70 % of the rows have
+        three mutual neighbours or more, and none elsewhere.
+
+    n_neighbors : int, default=15
+        Neighbours of a row in that graph.
+
+    standardize : "auto" or bool, default="auto"
+        Divide columns by their standard deviation. "auto" does so for dense data in which the largest deviation
+        exceeds ten times the median one, that is where units clearly differ.
+
+    min_cluster_fraction : float, default=0.2
+        Every cluster keeps at least this fraction of n / k rows (and one row).
+
+    init : {"k-means", "random"} or array-like of shape (n_samples,), default="k-means"
+        Starts of the search. "k-means" runs k-means on the kernel features, and for two clusters adds thresholds along
+        the leading principal axes and along random directions; "random" are random directions alone.
+
+    n_init : "auto" or int, default="auto"
+        Number of k-means or random starts; "auto" is 10.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines landmarks, samples and starts.
+
+    n_jobs : int, default=None
+        Threads that share a pass over the data, as in :class:`CPM3C`.
+
+    verbose : int, default=0
+        Above 0, logs every start to the logger "widegap".
+
+    callback : callable, default=None
+        Called with the record of every start; returning True ends the search with the best so far.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), dtype int32
+        Cluster of each row.
+
+    objective_ : float
+        :math:`R^2` of the searched rows, between 0 and k - 1.
+
+    starts_ : ndarray of shape (n_starts,)
+        :math:`R^2` that every start led to, before kicks; the distance of the best to the second best shows how sure
+        the result is.
+
+    smoothing_ : int
+        Steps of smoothing that were taken.
+
+    coef_, intercept_ : ndarrays of shape (n_clusters, n_components) and (n_clusters,)
+        Scores of the kernel features: a row belongs to the cluster with the nearest mean in whitened coordinates.
+
+    history_ : list of StartRecord
+        One record a start.
+
+    n_iter_ : int
+        Number of starts.
+
+    converged_ : bool
+        False if the callback ended the search.
+
+    starved_ : bool
+        Whether a cluster has no more rows than ``min_cluster_fraction`` demands.
+
+    n_clusters_ : int
+        Number of clusters.
+
+    kernel_map_ : KernelMap
+        The feature map.
+
+    n_features_in_ : int
+        Number of features seen in fit.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
+
+    Notes
+    -----
+    Above 10000 rows the search runs on a sample of 5000 and is extended to all rows by ``predict``'s rule; without
+    smoothing, exact moves on all rows follow.
+
+    ``predict`` knows no neighbour graph, so with smoothing ``predict(X)`` may differ from ``labels_`` for some rows.
+
+    Memory: n * n_components numbers in the dtype of X, and n_components rows of X.
+
+    References
+    ----------
+    .. [1] K. Zhang, I. W. Tsang, J. T. Kwok, "Maximum margin clustering made practical", IEEE Transactions on Neural
+       Networks 20(4), 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from widegap import MaxMarginClustering
+    >>> X, y = load_digits(return_X_y=True)
+    >>> MaxMarginClustering(n_clusters=10, random_state=0).fit(X).predict(X[:3]).shape
+    (3,)
+    """
+
+    _parameter_constraints: dict = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine"}), callable],
+        "gamma": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "smoothing": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "standardize": [StrOptions({"auto"}), "boolean"],
+        "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
+        "init": [StrOptions({"k-means", "random"}), "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters=2,
+        *,
+        C=10.0,
+        kernel="rbf",
+        gamma="median",
+        kernel_params=None,
+        n_components="auto",
+        smoothing="auto",
+        n_neighbors=15,
+        standardize="auto",
+        min_cluster_fraction=0.2,
+        init="k-means",
+        n_init="auto",
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.n_clusters = n_clusters
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.smoothing = smoothing
+        self.n_neighbors = n_neighbors
+        self.standardize = standardize
+        self.min_cluster_fraction = min_cluster_fraction
+        self.init = init
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X, y=None):
+        """Find the clusters of the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to cluster; float32 and float64 are used as they are.
+        y : ignored
+            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
+
+        Returns
+        -------
+        MaxMarginClustering
+            The fitted estimator.
+        """
+        self._validate_params()
+        check_unlabelled(y)
+        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
+        n = blocks.shape[0]
+        check_cluster_number(n, self.n_clusters)
+        if CentredRows(blocks).scale == 0 and self.n_clusters > 1:
+            raise InvalidDataError(
+                f"All {n} rows are equal, so they cannot be separated into {self.n_clusters} clusters; "
+                "use n_clusters=1 or check the data."
+            )
+        rng = check_generator(self.random_state)
+        with progress_logging(self.verbose):
+            if self.n_clusters == 1:
+                self._store_single_cluster(blocks)
+            else:
+                self._search(blocks, rng)
+        return self
+
+    def _search(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
+        """Search a sample (or all rows), then label all."""
+        n = blocks.shape[0]
+        whole = n <= SEARCH_ROWS
+        chosen = np.arange(n) if whole else np.sort(rng.choice(n, SAMPLE, replace=False))
+        sample = blocks.take(chosen)
+        weights = column_weights(sample, self.standardize)
+        self.kernel_map_ = fit_kernel_map(
+            row_blocks(sample),
+            self.kernel,
+            gamma=self.gamma,
+            params=self.kernel_params,
+            n_components=AUTO_COMPONENTS if self.n_components == "auto" else self.n_components,
+            rng=rng,
+            weights=weights,
+        )
+        features = self.kernel_map_.transform(sample)
+        principal = PrincipalMap.fit(features)
+        P, lam = self._smoothed(principal.transform(features), principal.lam, sample, weights)
+        best = self._best_partition(P, lam, self._given_labels(n, chosen), rng)
+        labels = self._label_all(blocks, features, principal, best, whole, rng)
+        self.labels_ = labels
+        self.objective_ = best.objective
+        self.n_clusters_ = self.n_clusters
+        self.starved_ = bool(np.bincount(labels, minlength=self.n_clusters).min() <= self._min_count(n))
+
+    def _min_count(self, n: int) -> int:
+        return max(1, int(self.min_cluster_fraction * n / self.n_clusters))
+
+    def _smoothed(self, P: Any, lam: Any, sample: Any, weights: Any) -> tuple[Any, Any]:
+        """Principal coordinates after smoothing, if there is any."""
+        self.smoothing_ = 0
+        if self.smoothing == 0 or sample.shape[0] <= self.n_clusters + 1:
+            return P, lam
+        graph = mutual_neighbours(scale_columns(sample, weights), self.n_neighbors)
+        self.smoothing_ = self.smoothing if self.smoothing != "auto" else SMOOTHING_STEPS * (graph.reached >= REACHED)
+        if not self.smoothing_:
+            return P, lam
+        P = graph.smooth(P, self.smoothing_)
+        turned = PrincipalMap.fit(P)
+        return turned.transform(P), turned.lam
+
+    def _best_partition(self, P: Any, lam: Any, given: Any, rng: np.random.Generator) -> Partition:
+        """The best R2 over all starts, shaken a few times."""
+        k, min_count = self.n_clusters, self._min_count(len(P))
+        Q = whiten(P, lam, 1 / self.C)
+        began = perf_counter()
+        found: list[Partition] = []
+        self.history_: list[StartRecord] = []
+        self.converged_ = True
+        for i, (kind, labels) in enumerate(self._starts(P, min_count, given, rng)):
+            found.append(improve(Q, labels, k, min_count, rng))
+            record = StartRecord(i, kind, found[-1].objective, perf_counter() - began)
+            self.history_.append(record)
+            if self.verbose:
+                logger.info("start %d (%s): R2 %.6g, %.2f s", i, kind, record.objective, record.seconds)
+            if self.callback is not None and self.callback(record) is True:
+                self.converged_ = False
+                break
+        self.starts_ = np.array([partition.objective for partition in found])
+        self.n_iter_ = len(found)
+        best = found[int(self.starts_.argmax())]
+        return kick(best, Q, k, min_count, KICKS, rng) if self.converged_ else best
+
+    def _given_labels(self, n: int, chosen: Any) -> Any:
+        """Starting labels of the searched rows if the user gave any, else None."""
+        return None if isinstance(self.init, str) else check_start_labels(self.init, n, self.n_clusters)[chosen]
+
+    def _starts(self, P: Any, min_count: int, given: Any, rng: np.random.Generator):
+        """(kind, labels) of every start, made when it is needed."""
+        k = self.n_clusters
+        n_init = 10 if self.n_init == "auto" else self.n_init
+        if given is not None:
+            yield "given", given
+            return
+        if self.init == "k-means":
+            with threadpool_limits(1 if P.size < SMALL else None):
+                for _ in range(n_init):
+                    model = KMeans(k, n_init=1, random_state=int(rng.integers(2**31)))
+                    yield "k-means", model.fit_predict(P).astype(np.int32)
+        if k > 2:
+            for _ in range(n_init if self.init == "random" else 0):
+                yield "random", (P @ rng.standard_normal((P.shape[1], k))).argmax(axis=1).astype(np.int32)
+            return
+        for axis in range(min(AXES, P.shape[1]) if self.init == "k-means" else 0):
+            yield f"axis {axis}", best_threshold(P[:, axis], min_count)
+        for _ in range(n_init):
+            yield "random", best_threshold(P @ rng.standard_normal(P.shape[1]), min_count)
+
+    def _label_all(
+        self, blocks: RowBlocks, features: Any, principal: PrincipalMap, best: Partition, whole: bool, rng: Any
+    ) -> Any:
+        """Fix the scores by the means of the found clusters, and label the rows that were not searched."""
+        self._fix_scores(features, principal, best.labels)
+        if whole:
+            return best.labels
+        scores = self._score_blocks(blocks)
+        labels = scores.argmax(axis=1).astype(np.int32)
+        n, k = scores.shape
+        min_count = self._min_count(n)
+        if np.bincount(labels, minlength=k).min() < min_count:
+            labels = assign(-scores, np.full(k, min_count)).labels
+        if self.smoothing_:
+            return labels
+        features = self.kernel_map_.transform_blocks(blocks)
+        Q = whiten(principal.transform(features), principal.lam, 1 / self.C)
+        labels = improve(Q, labels, k, min_count, rng, POLISH_SWEEPS).labels
+        self._fix_scores(features, principal, labels)
+        return labels
+
+    def _fix_scores(self, features: Any, principal: PrincipalMap, labels: Any) -> None:
+        """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean in whitened coordinates, for the features."""
+        Q = whiten(principal.transform(features), principal.lam, 1 / self.C)
+        counts = np.bincount(labels, minlength=self.n_clusters)
+        means = cluster_sums(Q, labels, self.n_clusters) / np.maximum(counts, 1)[:, None]
+        self.coef_ = means @ principal.whitening(1 / self.C).T @ principal.rotation.T
+        self._mean = principal.mean
+        self._mean_scores = -0.5 * np.square(means).sum(axis=1)
+        self.intercept_ = self._mean_scores - self.coef_ @ self._mean
+
+    def _score_blocks(self, blocks: RowBlocks) -> Any:
+        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
+        return self._features(blocks).map(lambda block: block.scores(scorer))
+
+    def _store_single_cluster(self, blocks: RowBlocks) -> None:
+        n, d = blocks.shape
+        self.kernel_map_ = None
+        self.coef_, self.intercept_ = np.zeros((1, d)), np.zeros(1)
+        self._mean, self._mean_scores = np.zeros(d), np.zeros(1)
+        self.labels_ = np.zeros(n, np.int32)
+        self.objective_, self.starts_, self.history_ = 0.0, np.zeros(0), []
+        self.n_iter_, self.n_clusters_, self.smoothing_ = 0, 1, 0
+        self.converged_, self.starved_ = True, False

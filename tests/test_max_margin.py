@@ -1,0 +1,259 @@
+"""MaxMarginClustering: conventions, invariances, extension to many rows, bad input."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from widegap import MaxMarginClustering
+from widegap.data import shards
+from widegap.data._neighbours import mutual_neighbours
+from widegap.data._principal import PrincipalMap, whiten
+from widegap.estimators import _max_margin
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.metrics import clustering_accuracy
+from widegap.solvers._label_search import r_squared
+
+
+def fit(X, n_clusters=2, **parameters):
+    return MaxMarginClustering(n_clusters, **{"random_state": 0, **parameters}).fit(X)
+
+
+def agreement(a, b):
+    return clustering_accuracy(a, b)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    X, y = load_digits(return_X_y=True)
+    chosen = np.isin(y, [3, 8])
+    return X[chosen], y[chosen]
+
+
+@pytest.fixture(scope="module")
+def triple():
+    return make_blobs(240, 5, centers=3, cluster_std=1.5, random_state=0)
+
+
+@parametrize_with_checks(
+    [
+        MaxMarginClustering(),
+        MaxMarginClustering(3, kernel="linear", smoothing=0),
+        MaxMarginClustering(2, smoothing=1, standardize=True, n_init=2),
+    ]
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("smoothing", [0, 2, "auto"])
+def test_digits_and_their_predictions(pair, smoothing):
+    X, y = pair
+    model = fit(X, smoothing=smoothing)
+    assert agreement(y, model.labels_) > 0.94
+    assert model.labels_.dtype == np.int32
+    assert np.mean(model.predict(X) == model.labels_) == 1 if smoothing == 0 else 0.97
+    f = model.decision_function(X)
+    assert f.shape == (len(X),)
+    np.testing.assert_array_equal(f > 0, model.predict(X) == 1)
+
+
+def test_scores_of_many_clusters_and_the_weights_behind_them(triple):
+    X, y = triple
+    model = fit(X, 3)
+    scores = model.decision_function(X)
+    np.testing.assert_array_equal(scores.argmax(axis=1), model.predict(X))
+    features = model.kernel_map_.transform(X)
+    np.testing.assert_allclose(features @ model.coef_.T + model.intercept_, scores, atol=1e-7)
+    assert agreement(y, model.labels_) == 1
+
+
+def test_objective_is_r2_of_the_labels_without_smoothing(pair):
+    X, _ = pair
+    model = fit(X, smoothing=0)
+    features = model.kernel_map_.transform(X)
+    principal = PrincipalMap.fit(features)
+    Q = whiten(principal.transform(features), principal.lam, 1 / model.C)
+    assert model.objective_ == pytest.approx(r_squared(Q, model.labels_, 2), rel=1e-9)
+    assert 0 < model.objective_ < 1
+    assert model.objective_ >= model.starts_.max() * (1 - 1e-12)
+    assert [record.objective for record in model.history_] == list(model.starts_)
+    assert model.n_iter_ == len(model.starts_) == 10 + _max_margin.AXES + 10
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e5, 1e8])
+def test_scale_changes_no_label(pair, scale):
+    np.testing.assert_array_equal(fit(pair[0] * scale).labels_, fit(pair[0]).labels_)
+
+
+def test_shift_and_rotation_change_nothing(triple):
+    X, _ = triple
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
+    plain = fit(X, 3, standardize=False)
+    for moved in (X + 1e3, X @ rotation):
+        assert agreement(fit(moved, 3, standardize=False).labels_, plain.labels_) == 1
+
+
+def test_doubling_rows_and_halving_c_changes_nothing(triple):
+    X, _ = triple
+    twice = np.repeat(X, 2, axis=0)
+    once = fit(X, 3, smoothing=0, n_components=10_000, gamma=0.05)
+    double = fit(twice, 3, smoothing=0, C=5.0, n_components=10_000, gamma=0.05)
+    assert agreement(np.repeat(once.labels_, 2), double.labels_) == 1
+    assert double.objective_ == pytest.approx(once.objective_, rel=1e-6)
+
+
+def test_forms_of_data_agree(triple, tmp_path):
+    X, _ = triple
+    plain = fit(X, 3)
+    np.save(tmp_path / "a.npy", X[:100])
+    np.save(tmp_path / "b.npy", X[100:])
+    for form in (
+        np.asfortranarray(X),
+        pd.DataFrame(X),
+        sp.csr_array(X),
+        sp.csc_array(X),
+        shards([tmp_path / "a.npy", tmp_path / "b.npy"]),
+    ):
+        assert agreement(fit(form, 3).labels_, plain.labels_) == 1
+    single = fit(X.astype(np.float32), 3)
+    assert agreement(single.labels_, plain.labels_) == 1
+    assert single.decision_function(X.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "cosine", lambda A, B: np.asarray(A @ B.T)])
+def test_other_kernels_find_the_groups(triple, kernel):
+    X, y = triple
+    assert agreement(y, fit(X, 3, kernel=kernel).labels_) > 0.97
+
+
+def test_sparse_rows_are_never_densified():
+    rng = np.random.default_rng(0)
+    n, d = 6000, 200_000  # 9.6 GB dense
+    group = np.repeat([0, 1], n // 2)
+    columns = rng.integers(0, 50, size=(n, 20)) + 100 * group[:, None]
+    X = sp.csr_array((np.ones(columns.size), (np.repeat(np.arange(n), 20), columns.ravel())), shape=(n, d))
+    tracemalloc.start()
+    model = fit(X, 2, kernel="cosine", n_components=50, n_init=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert agreement(group, model.labels_) == 1
+    assert peak < 500e6
+
+
+@pytest.mark.parametrize("smoothing", [0, 1])
+def test_beyond_the_searched_rows(monkeypatch, smoothing):
+    monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 400)
+    monkeypatch.setattr(_max_margin, "SAMPLE", 200)
+    X, y = make_blobs([900, 700, 400], 4, random_state=3)
+    model = fit(X, 3, smoothing=smoothing)
+    assert agreement(y, model.labels_) > 0.99
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_memory_is_linear_in_the_rows_times_the_rank():
+    X = np.random.default_rng(0).normal(size=(40_000, 10)).astype(np.float32)
+    fit(X[:500], n_components=20)
+    tracemalloc.start()
+    fit(X, n_components=20, n_init=1, smoothing=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    rank_table = 40_000 * 20 * 4
+    assert peak < 12 * rank_table  # features, coordinates, whitened ones, their float64 products; no n x n
+
+
+def test_smoothing_follows_the_graph_and_not_the_labels():
+    moons, y = make_moons(600, noise=0.06, random_state=0)
+    assert mutual_neighbours(moons, 15).reached > _max_margin.REACHED
+    smoothed = fit(moons)
+    assert smoothed.smoothing_ == _max_margin.SMOOTHING_STEPS
+    rng = np.random.default_rng(0)
+    shells = rng.normal(size=(600, 30)) * np.repeat([1, 3], 300)[:, None]  # hubs: the outer rows have no friends
+    assert mutual_neighbours(shells, 15).reached < _max_margin.REACHED
+    assert fit(shells).smoothing_ == 0
+
+
+def test_smoothing_is_the_average_over_mutual_neighbours():
+    X = np.array([[0.0], [1.0], [2.1], [50.0]])
+    graph = mutual_neighbours(X, 1)  # 0 and 1 choose each other; 2 chooses 1 and 50 chooses 2, in vain
+    np.testing.assert_allclose(graph.smooth(X, 1).ravel(), [0.5, 0.5, 2.1, 50.0])
+    assert graph.reached == 0
+
+
+def test_units_that_differ_are_noticed(triple):
+    X, y = triple
+    X = X * np.array([1, 1, 1, 1, 1e4])
+    assert fit(X, 3).kernel_map_.weights is not None
+    assert fit(X, 3, standardize=False).kernel_map_.weights is None
+    assert agreement(y, fit(X, 3).labels_) == 1
+
+
+def test_determinism_clone_and_pickle(pair):
+    X, _ = pair
+    model = fit(X)
+    np.testing.assert_array_equal(clone(model).fit(X).labels_, model.labels_)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+def test_callback_stops_with_the_best_so_far(pair):
+    seen = []
+    model = fit(pair[0], callback=lambda record: seen.append(record) or len(seen) == 3)
+    assert (len(seen), model.n_iter_, model.converged_) == (3, 3, False)
+    assert model.objective_ == max(record.objective for record in seen)
+
+
+def test_given_labels_start_the_search(pair):
+    X, y = pair
+    model = fit(X, init=(y == 8).astype(int))
+    assert (model.n_iter_, model.history_[0].kind) == (1, "given")
+    assert agreement(y, model.labels_) > 0.94
+
+
+def test_one_cluster_and_as_many_as_rows():
+    X = np.arange(8.0).reshape(4, 2) ** 2
+    assert (fit(X, 1).predict(X) == 0).all()
+    assert sorted(fit(X, 4).labels_) == [0, 1, 2, 3]
+
+
+def test_duplicates_do_not_break_it():
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 10, axis=0)
+    labels = fit(X, 3).labels_
+    assert np.bincount(labels).min() >= 13
+
+
+def test_an_outlier_is_no_cluster_of_its_own(triple):
+    X, _ = triple
+    X = X.copy()
+    X[0] *= 1000
+    assert np.bincount(fit(X, 3).labels_).min() >= 16
+
+
+@pytest.mark.parametrize(
+    ("X", "parameters", "error", "match"),
+    [
+        (np.full((20, 2), np.nan), {}, ValueError, "contains NaN"),
+        (np.full((20, 2), np.inf), {}, ValueError, "infinity"),
+        (np.ones((20, 2)), {}, InvalidDataError, "All 20 rows are equal"),
+        (np.ones((1, 2)), {}, InvalidDataError, "n_samples=1 should be >= n_clusters=2"),
+        (np.eye(5), {"n_clusters": 0}, ValueError, "'n_clusters' parameter"),
+        (np.eye(5), {"C": 0.0}, ValueError, "'C' parameter"),
+        (np.eye(5), {"kernel": "nonsense"}, ValueError, "'kernel' parameter"),
+        (np.eye(5), {"smoothing": -1}, ValueError, "'smoothing' parameter"),
+        (np.eye(5), {"init": [0, 1]}, InvalidDataError, "starting labels need one entry a row"),
+        (np.eye(5), {"min_cluster_fraction": 1.5}, ValueError, "'min_cluster_fraction' parameter"),
+    ],
+)
+def test_bad_input_is_refused(X, parameters, error, match):
+    with pytest.raises(error, match=match):
+        MaxMarginClustering(**parameters).fit(X)
+
+
+def test_partly_known_labels_are_refused(pair):
+    with pytest.raises(NotSupportedError, match="reserved for partly known labels"):
+        MaxMarginClustering().fit(pair[0], np.where(pair[1] == 3, 0, -1))
