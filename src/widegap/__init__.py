@@ -2,6 +2,7 @@
 
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._max_margin import MaxMarginClustering
+from widegap.estimators._sdp import GMMC, MMC
 
 __version__ = "0.1.0.dev0"
-__all__ = ["CPM3C", "MaxMarginClustering"]
+__all__ = ["CPM3C", "GMMC", "MMC", "MaxMarginClustering"]

@@ -41,7 +41,9 @@ class KernelMap:
     def transform(self, X: Any) -> Floats:
         """Features of the rows of X, shape (rows, r)."""
         X = scale_columns(X, self.weights)
-        return (_gram(X, self.landmarks, self.kernel, self.params) @ self.projection).astype(X.dtype, copy=False)
+        return (kernel_matrix(X, self.landmarks, self.kernel, self.params) @ self.projection).astype(
+            X.dtype, copy=False
+        )
 
     def transform_blocks(self, blocks: RowBlocks) -> Floats:
         """Features of all rows, block by block."""
@@ -66,7 +68,7 @@ def fit_kernel_map(
             gamma = median_gamma(scale_columns(_draw(blocks, MEDIAN_SAMPLE, rng), weights))
         options["gamma"] = float(gamma)
     landmarks = scale_columns(_draw(blocks, n_components, rng), weights)
-    K = _gram(landmarks, landmarks, kernel, options)
+    K = kernel_matrix(landmarks, landmarks, kernel, options)
     if not np.isfinite(K).all():
         raise InvalidDataError(
             f"Kernel {kernel!r} gives NaN or infinity on these rows; rescale the data or choose other parameters."
@@ -118,7 +120,7 @@ def median_gamma(X: Any) -> float:
     return float(1 / (MEDIAN_FACTOR * np.median(positive)) ** 2)
 
 
-def _gram(X: Any, Y: Any, kernel: Kernel, params: Mapping[str, Any]) -> Floats:
+def kernel_matrix(X: Any, Y: Any, kernel: Kernel, params: Mapping[str, Any]) -> Floats:
     """Kernel between rows of X and Y; a callable gets the two tables."""
     if callable(kernel):
         K = np.asarray(kernel(X, Y, **params), dtype=np.float64)

@@ -92,7 +92,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         Steps of averaging over mutual nearest neighbours. "auto" takes two steps where at least 70 % of the rows have
         three mutual neighbours or more, and none elsewhere.
 
-    n_neighbors : int, default=15
+    n_neighbors : int, default=20
         Neighbours of a row in that graph.
 
     standardize : "auto" or bool, default="auto"
@@ -215,7 +215,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         kernel_params=None,
         n_components="auto",
         smoothing="auto",
-        n_neighbors=15,
+        n_neighbors=20,
         standardize="auto",
         min_cluster_fraction=0.2,
         init="k-means",
