@@ -169,12 +169,13 @@ def test_memory_is_linear_in_the_rows_times_the_rank():
 
 
 def test_smoothing_follows_the_graph_and_not_the_labels():
-    moons, y = make_moons(600, noise=0.06, random_state=0)
+    moons, y = make_moons(1000, noise=0.06, random_state=0)
     assert mutual_neighbours(moons, 15).reached > _max_margin.REACHED
     smoothed = fit(moons)
     assert smoothed.smoothing_ == _max_margin.SMOOTHING_STEPS
+    assert fit(moons[:900]).smoothing_ == 0  # too few rows
     rng = np.random.default_rng(0)
-    shells = rng.normal(size=(600, 30)) * np.repeat([1, 3], 300)[:, None]  # hubs: the outer rows have no friends
+    shells = rng.normal(size=(1200, 30)) * np.repeat([1, 3], 600)[:, None]  # hubs: the outer rows have no friends
     assert mutual_neighbours(shells, 15).reached < _max_margin.REACHED
     assert fit(shells).smoothing_ == 0
 

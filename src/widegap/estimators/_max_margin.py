@@ -34,12 +34,14 @@ from widegap.solvers._transport import assign
 SEARCH_ROWS = 10_000  # up to so many rows all are searched, above a sample of SAMPLE rows
 SAMPLE = 5_000
 AUTO_COMPONENTS = 300
+EXACT_ROWS = 1_000  # up to so many rows the kernel is not approximated
 SMOOTHING_STEPS = 2
+SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
 REACHED = 0.7  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
 KICKS = 5
 AXES = 8  # principal axes tried as directions of a threshold, for two clusters
 POLISH_SWEEPS = 10
-SMALL = 1 << 20
+SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,11 @@ class MaxMarginClustering(WeightVectorClusterer):
         Further arguments of the kernel, such as ``degree``.
 
     n_components : "auto" or int, default="auto"
-        Landmarks, and so the rank of the features; "auto" is 300.
+        Landmarks, and so the rank of the features; "auto" is every row up to 1000 rows, and 300 above.
 
     smoothing : "auto" or int, default="auto"
-        Steps of averaging over mutual nearest neighbours. "auto" takes two steps where at least 70 % of the rows have
-        three mutual neighbours or more, and none elsewhere.
+        Steps of averaging over mutual nearest neighbours. "auto" takes two steps where there are 1000 rows or more and
+        at least 70 % of them have three mutual neighbours or more, and none elsewhere.
 
     n_neighbors : int, default=20
         Neighbours of a row in that graph.
@@ -268,7 +270,9 @@ class MaxMarginClustering(WeightVectorClusterer):
                 "use n_clusters=1 or check the data."
             )
         rng = check_generator(self.random_state)
-        with progress_logging(self.verbose):
+        # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
+        small = n * max(blocks.shape[1], AUTO_COMPONENTS) < SMALL
+        with progress_logging(self.verbose), threadpool_limits(1 if small else None):
             if self.n_clusters == 1:
                 self._store_single_cluster(blocks)
             else:
@@ -287,7 +291,7 @@ class MaxMarginClustering(WeightVectorClusterer):
             self.kernel,
             gamma=self.gamma,
             params=self.kernel_params,
-            n_components=AUTO_COMPONENTS if self.n_components == "auto" else self.n_components,
+            n_components=self._rank(n),
             rng=rng,
             weights=weights,
         )
@@ -301,13 +305,18 @@ class MaxMarginClustering(WeightVectorClusterer):
         self.n_clusters_ = self.n_clusters
         self.starved_ = bool(np.bincount(labels, minlength=self.n_clusters).min() <= self._min_count(n))
 
+    def _rank(self, n: int) -> int:
+        if self.n_components != "auto":
+            return self.n_components
+        return n if n <= EXACT_ROWS else AUTO_COMPONENTS
+
     def _min_count(self, n: int) -> int:
         return max(1, int(self.min_cluster_fraction * n / self.n_clusters))
 
     def _smoothed(self, P: Any, lam: Any, sample: Any, weights: Any) -> tuple[Any, Any]:
         """Principal coordinates after smoothing, if there is any."""
         self.smoothing_ = 0
-        if self.smoothing == 0 or sample.shape[0] <= self.n_clusters + 1:
+        if self.smoothing == 0 or (self.smoothing == "auto" and len(P) < SMOOTHED_ROWS):
             return P, lam
         graph = mutual_neighbours(scale_columns(sample, weights), self.n_neighbors)
         self.smoothing_ = self.smoothing if self.smoothing != "auto" else SMOOTHING_STEPS * (graph.reached >= REACHED)
@@ -351,10 +360,9 @@ class MaxMarginClustering(WeightVectorClusterer):
             yield "given", given
             return
         if self.init == "k-means":
-            with threadpool_limits(1 if P.size < SMALL else None):
-                for _ in range(n_init):
-                    model = KMeans(k, n_init=1, random_state=int(rng.integers(2**31)))
-                    yield "k-means", model.fit_predict(P).astype(np.int32)
+            for _ in range(n_init):
+                model = KMeans(k, n_init=1, random_state=int(rng.integers(2**31)))
+                yield "k-means", model.fit_predict(P).astype(np.int32)
         if k > 2:
             for _ in range(n_init if self.init == "random" else 0):
                 yield "random", (P @ rng.standard_normal((P.shape[1], k))).argmax(axis=1).astype(np.int32)

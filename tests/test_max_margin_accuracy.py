@@ -1,0 +1,58 @@
+"""What MaxMarginClustering's defaults reach without labels, in % error over seeds 0 to 4; labels only score."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from _data import requires_data
+from widegap import MaxMarginClustering, datasets
+from widegap.metrics import clustering_error
+
+SEEDS = range(5)
+
+
+def errors(X, y, seeds=SEEDS):
+    k = len(np.unique(y))
+    return [100 * clustering_error(y, MaxMarginClustering(k, random_state=s).fit_predict(X)) for s in seeds]
+
+
+def subset(data, classes):
+    chosen = np.isin(data.target, classes)
+    return np.asarray(data.data[chosen], dtype=float), data.target[chosen]
+
+
+def test_ten_digits():
+    data = datasets.load_digits()
+    assert np.mean(errors(data.data, data.target)) <= 16
+
+
+@requires_data
+@pytest.mark.parametrize(
+    ("load", "classes", "most"),
+    [
+        (datasets.load_optdigits, [3, 9], 1.5),
+        (datasets.load_letter, ["A", "B"], 7.0),
+        (datasets.load_satimage, [1, 2], 2.0),
+    ],
+    ids=["digits 3-9", "letter A-B", "satellite 1-2"],
+)
+def test_pairs_of_the_papers(load, classes, most):
+    assert np.mean(errors(*subset(load(), classes))) <= most
+
+
+@pytest.mark.slow
+@requires_data
+def test_ringnorm():
+    X, y = datasets.load_ringnorm(return_X_y=True)
+    assert np.mean(errors(X, y)) <= 3.5
+
+
+@pytest.mark.slow
+@requires_data
+def test_mnist_test_set_beats_kmeans():
+    data = datasets.load_mnist()
+    X, y = data.data[60000:], data.target[60000:]
+    ours = np.mean(errors(X, y))
+    kmeans = [100 * clustering_error(y, KMeans(10, n_init=10, random_state=s).fit_predict(X)) for s in SEEDS]
+    assert ours <= 50
+    assert ours <= np.mean(kmeans) - 3
