@@ -1,0 +1,373 @@
+"""What IterSVM, IterSVR and IterLSSVM share: features, bisection by turns, the tree for ``predict``, the records."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from widegap._validation import (
+    Interval,
+    StrOptions,
+    check_cluster_number,
+    check_generator,
+    check_rows,
+    check_start_labels,
+    check_threads,
+    check_unlabelled,
+)
+from widegap.data._blocks import RowBlocks, Scorer
+from widegap.data._features import fit_kernel_map
+from widegap.data._sources import row_blocks
+from widegap.estimators._bisection import Tree, diameter_gamma, start_labels
+from widegap.estimators._progress import logger, progress_logging
+from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError
+from widegap.solvers._bias import TIE_TOL, CutLosses, balance_bounds, best_split
+from widegap.solvers._regression import TAIL_TOL, Alternation, Axes, Step, alternate, principal_axes
+from widegap.solvers._tube import Machine
+
+EXACT_ROWS = 2000  # up to here "auto" decomposes the whole kernel matrix
+LOW_RANK = 300
+LOW_RANK_TAIL = 1e-4  # landmarks alone move the objective by more than that
+SMALL_WORK = 1e10  # multiplications below which BLAS threads gain little, and lose much on a busy machine
+
+
+@dataclass(frozen=True)
+class TurnRecord:
+    """One turn of regression and relabelling.
+
+    Attributes
+    ----------
+    split, start, iteration : int
+        Which bisection (always 0 for two clusters), which start of it, and the turn, all from 0.
+    objective : float
+        The regression's objective for the labels it was given.
+    flips, n_positive : int
+        Rows whose label the turn changed, and rows labelled +1 after it.
+    bound_active : bool
+        Whether ``balance`` and not the loss decided the threshold.
+    seconds : float
+        Since the start of the fit.
+    margin_counts, margin_edges : tuple
+        Histogram of y_i f(x_i), the labels given to the regression times its values: 40 counts and 41 edges.
+    """
+
+    split: int
+    start: int
+    iteration: int
+    objective: float
+    flips: int
+    n_positive: int
+    bound_active: bool
+    seconds: float
+    margin_counts: tuple[int, ...]
+    margin_edges: tuple[float, ...]
+
+
+class _Diary:
+    """Collects records, logs them and asks the callback whether to stop."""
+
+    def __init__(self, callback: Callable[[TurnRecord], Any] | None, verbose: int):
+        self.records: list[TurnRecord] = []
+        self.split = self.start = 0
+        self.stopped = False
+        self._callback, self._verbose, self._began = callback, verbose, perf_counter()
+
+    def add(self, step: Step) -> bool:
+        record = TurnRecord(
+            split=self.split,
+            start=self.start,
+            iteration=step.iteration,
+            objective=step.machine.objective,
+            flips=step.flips,
+            n_positive=step.split.n_positive,
+            bound_active=step.split.bound_active,
+            seconds=perf_counter() - self._began,
+            margin_counts=step.margin_counts,
+            margin_edges=step.margin_edges,
+        )
+        self.records.append(record)
+        if self._verbose:
+            logger.info(
+                "split %d, start %d, turn %d: objective %.6g, %d flips, %d positive, %.2f s",
+                *(record.split, record.start, record.iteration, record.objective),
+                *(record.flips, record.n_positive, record.seconds),
+            )
+        answer = None if self._callback is None else self._callback(record)
+        if isinstance(answer, bool | np.bool_) and answer:  # NumPy's True too, nothing that is merely truthy
+            self.stopped = True
+        return self.stopped
+
+
+@dataclass(frozen=True)
+class _Bisection:
+    """Two clusters of some rows: the turns that found them and the axes they worked on."""
+
+    found: Alternation
+    axes: Axes
+
+    @property
+    def positive(self) -> np.ndarray[Any, Any]:
+        return self.found.step.split.y > 0
+
+
+class IterativeClusterer(ClusterMixin, BaseEstimator):
+    """Base of the three methods: a subclass has its loss in ``_machine`` and ``_cut_losses``."""
+
+    _cut_losses: CutLosses  # a static method
+
+    _parameter_constraints: dict = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine"}), callable],
+        "gamma": [StrOptions({"median", "diameter"}), Interval(Real, 0, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "balance": [Interval(Real, 0, 0.5, closed="both")],
+        "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "multiclass": [StrOptions({"recursive"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _machine(self, axes: Axes, y: np.ndarray[Any, Any]) -> Machine:
+        raise NotImplementedError
+
+    def fit(self, X, y=None):
+        """Find the clusters of the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to cluster.
+        y : ignored
+            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._validate_params()
+        check_unlabelled(y)
+        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
+        n = blocks.shape[0]
+        check_cluster_number(n, self.n_clusters)
+        if not isinstance(self.init, str):
+            self._check_start_labels(n)
+        rng = check_generator(self.random_state)
+        rank = self._rank(n)
+        with progress_logging(self.verbose), threadpool_limits(1 if n * min(n, rank) ** 2 < SMALL_WORK else None):
+            self.kernel_map_ = self._fit_kernel_map(blocks, rank, rng)
+            Phi = self._features(blocks)
+            self._cluster(blocks, Phi, rng)
+        return self
+
+    def _check_start_labels(self, n: int) -> None:
+        labels = check_start_labels(self.init, n, self.n_clusters)
+        if self.n_clusters > 2:
+            raise NotSupportedError(
+                f"init holds labels and n_clusters={self.n_clusters}, but recursive bisection begins with two "
+                "clusters; give init a name, or use n_clusters=2."
+            )
+        if self.n_clusters == 2 and labels.min() == labels.max():
+            raise InvalidDataError(
+                f"init gives all {n} rows the label {labels[0]}; a regression needs both 0 and 1 to begin with."
+            )
+
+    def _rank(self, n: int) -> int:
+        """Landmarks of the kernel map."""
+        if self.n_components != "auto":
+            return self.n_components
+        return n if n <= EXACT_ROWS else LOW_RANK
+
+    def _fit_kernel_map(self, blocks: RowBlocks, rank: int, rng: np.random.Generator):
+        n, d = blocks.shape
+        if self.n_clusters == 1 or (self.kernel == "linear" and d <= max(rank, LOW_RANK)):
+            return None
+        gamma = self.gamma
+        if gamma == "diameter" and self.kernel in ("rbf", "poly"):
+            gamma = diameter_gamma(blocks, rng)
+        return fit_kernel_map(blocks, self.kernel, gamma=gamma, params=self.kernel_params, n_components=rank, rng=rng)
+
+    def _features(self, blocks: RowBlocks) -> np.ndarray[Any, Any]:
+        """The table that the linear method works on: the kernel's features, or the rows themselves."""
+        if self.kernel_map_ is not None:
+            return self.kernel_map_.transform_blocks(blocks)
+        d = blocks.shape[1]
+        rows = Scorer(np.eye(d), np.zeros(d), np.zeros(d))
+        return blocks.map(lambda block: block.scores(rows))
+
+    def _cluster(self, blocks: RowBlocks, Phi: np.ndarray[Any, Any], rng: np.random.Generator) -> None:
+        """Bisect the largest cluster until there are enough."""
+        n = len(Phi)
+        if not np.isfinite(Phi).all():
+            raise InvalidDataError(
+                "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
+            )
+        diary = _Diary(self.callback, self.verbose)
+        tree = Tree(Phi.shape[1], Phi.mean(axis=0, dtype=np.float64))
+        labels = np.zeros(n, np.int32)
+        splits: list[Alternation] = []
+        while tree.n_leaves < self.n_clusters and not (diary.stopped and splits):
+            diary.split = tree.n_leaves - 1
+            cluster, rows, bisection = self._bisect_largest(blocks, Phi, labels, rng, diary)
+            step = bisection.found.step
+            tree.add(cluster, bisection.axes.coef(step.machine.w), step.split.bias, bisection.axes.mean)
+            labels[rows[bisection.positive]] = tree.n_leaves - 1
+            splits.append(bisection.found)
+        self._store(tree, labels, splits, diary)
+
+    def _bisect_largest(self, blocks, Phi, labels, rng, diary) -> tuple[int, np.ndarray[Any, Any], _Bisection]:
+        """Bisect the largest cluster that has two sides; the error of the largest if none has."""
+        sizes = np.bincount(labels)
+        error: Exception | None = None
+        for cluster in np.argsort(-sizes, kind="stable"):
+            rows = np.flatnonzero(labels == cluster)
+            if len(rows) < 2:
+                continue
+            try:
+                return int(cluster), rows, self._bisect(blocks, Phi if len(sizes) == 1 else Phi[rows], rows, rng, diary)
+            except (InfeasibleBalanceError, InvalidDataError) as caught:
+                error = error or caught
+        assert error is not None  # there are more rows than clusters, so some cluster had two
+        raise error
+
+    def _bisect(self, blocks: RowBlocks, Phi, rows, rng: np.random.Generator, diary: _Diary) -> _Bisection:
+        """The best of ``n_init`` searches for two clusters of the given rows."""
+        exact = self.kernel_map_ is None or self.kernel_map_.landmarks.shape[0] == blocks.shape[0]
+        axes = principal_axes(Phi, self.C, TAIL_TOL if exact else LOW_RANK_TAIL)
+        if not axes.P.shape[1]:
+            raise InvalidDataError(
+                f"All {len(rows)} rows are equal, so they cannot be separated into {self.n_clusters} clusters; "
+                "use fewer clusters or check the data."
+            )
+        low, high = balance_bounds(len(rows), self.balance)
+        tie_tol = max(TIE_TOL, 8 * float(np.finfo(Phi.dtype).eps))
+        results = []
+        for diary.start in range(self.n_init if isinstance(self.init, str) else 1):
+            if isinstance(self.init, str):
+                y = start_labels(self.init, blocks, rows, axes.P, rng, first=diary.start == 0)
+            else:
+                y = np.where(np.asarray(self.init) > 0, 1.0, -1.0)
+            results.append(
+                alternate(
+                    lambda y: self._machine(axes, y),
+                    lambda f: best_split(f, self._cut_losses, low, high, tie_tol),
+                    y,
+                    max_iter=self.max_iter,
+                    record=diary.add,
+                )
+            )
+            if diary.stopped:
+                break
+        return _Bisection(min(results, key=lambda found: float(f"{found.step.machine.objective:.5e}")), axes)
+
+    def _store(self, tree: Tree, labels, splits: list[Alternation], diary: _Diary) -> None:
+        self.coef_, self.intercept_ = tree.coef, tree.intercept
+        self.bisected_ = np.array(tree.bisected, np.int32)
+        self._mean, self._mean_scores = tree.mean, tree.mean_scores
+        self.labels_ = labels
+        self.history_ = diary.records
+        self.n_clusters_ = tree.n_leaves
+        self.n_iter_ = sum(found.n_iter for found in splits)
+        self.objective_ = sum(found.step.machine.objective for found in splits)
+        self.converged_ = all(found.converged or found.cycled for found in splits)
+        self.cycled_ = any(found.cycled for found in splits)
+        self.starved_ = any(found.step.split.bound_active for found in splits)
+        if not self.converged_ and not diary.stopped:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} turns with labels still changing; "
+                "raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def fit_predict(self, X, y=None):
+        """Find the clusters of the rows of X and return ``labels_``.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        return self.fit(X, y).labels_
+
+    def decision_function(self, X):
+        """Signed distance to the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two clusters, else (n_samples, n_clusters)
+            For two clusters positive in cluster 1. Otherwise the smallest margin on the way from the first bisection
+            to each cluster; only a row's own cluster has a positive one.
+        """
+        scores = self._node_scores(X)
+        return scores[:, 0] if self.n_clusters_ == 2 else self._leaf_scores(scores)
+
+    def predict(self, X):
+        """Cluster of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to assign; they need not have been seen by ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        scores = self._node_scores(X)
+        labels = np.zeros(len(scores), np.int32)
+        for j, cluster in enumerate(self.bisected_):
+            labels[(labels == cluster) & (scores[:, j] > 0)] = j + 1
+        return labels
+
+    def _node_scores(self, X) -> np.ndarray[Any, Any]:
+        """Decision value of every row at every bisection."""
+        check_is_fitted(self)
+        blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
+        if not len(self.bisected_):
+            return np.zeros((blocks.shape[0], 0))
+        # Scores about the fitted mean: exact where the rows lie far from the origin.
+        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
+        if self.kernel_map_ is not None:
+            blocks = row_blocks(self.kernel_map_.transform_blocks(blocks), n_threads=blocks.n_threads)
+        scores = blocks.map(lambda block: block.scores(scorer))
+        if not np.isfinite(scores).all():
+            raise InvalidDataError(
+                "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
+            )
+        return scores
+
+    def _leaf_scores(self, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        leaves = np.full((len(scores), self.n_clusters_), np.inf, scores.dtype)
+        for j, cluster in enumerate(self.bisected_):
+            leaves[:, j + 1] = np.minimum(leaves[:, cluster], scores[:, j])
+            leaves[:, cluster] = np.minimum(leaves[:, cluster], -scores[:, j])
+        return leaves if len(self.bisected_) else np.zeros((len(scores), 1))

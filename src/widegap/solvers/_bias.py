@@ -1,0 +1,183 @@
+"""The label step of the iterative methods: the best threshold on decision values, with bounded cluster sizes.
+
+    minimise  sum_i loss(f_i + b, y_i)   over b and y in {-1, +1}^n,   low <= #{y_i = +1} <= high
+
+With the values in descending order, the best labels for a given number m of positives are +1 for the m largest
+(Proposition 2 of Zhang, Tsang and Kwok), so that a labeling is a place to cut the sorted list. For each
+of the n - 1 cuts the best b is known in closed form up to an order statistic:
+
+    square    b = mean(y - f)
+    absolute  b = median(y - f); the union of two sorted lists, 1 - f of the positives and -1 - f of the others
+    hinge     the slope in b begins at -m and gains one at every member of that union: b = its m-th smallest member
+
+One binary search over all cuts at once finds the order statistic and prefix sums give the loss: O(n log n) altogether.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from widegap.exceptions import InfeasibleBalanceError
+from widegap.solvers._result import FloatArray
+
+TIE_TOL = 1e-12  # values nearer than this, relative to their largest difference, differ by rounding only
+TIE_SHARE = 0.25  # the largest group of equal values, as a share of the rows, that a bound may divide
+NO_SPREAD = 1e-13  # absolute: values are regressions on -1 and 1
+
+CutLosses = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Split:
+    """The best cut.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,)
+        -1.0 or 1.0.
+    bias : float
+        A number b for which ``sign(f + b)`` equals y, unless equal values were divided: the best one if that
+        separates, else half-way between the two values at the cut.
+    loss : float
+        The sum of losses at the best b.
+    n_positive : int
+        Number of labels +1.
+    bound_active : bool
+        Whether a cut outside the bounds would have had a smaller loss, or equal values were divided.
+    """
+
+    y: FloatArray
+    bias: float
+    loss: float
+    n_positive: int
+    bound_active: bool
+
+
+def balance_bounds(n: int, balance: float) -> tuple[int, int]:
+    """Fewest and most positives with |n_plus - n/2| <= balance * n, widened to the two halves of an odd n."""
+    slack = balance * n * (1 + 1e-12)  # 0.03 * 100 is a little below 3
+    low, high = int(np.ceil(n / 2 - slack)), int(np.floor(n / 2 + slack))
+    return max(1, min(low, n // 2)), min(n - 1, max(high, (n + 1) // 2))
+
+
+def square_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Losses and best biases of all cuts of descending values; entry m - 1 belongs to m positives."""
+    n = len(values)
+    m = np.arange(1, n)
+    total = values.sum()
+    shift = (2 * m - n) - total  # sum of y - f
+    correlation = 2 * np.cumsum(values)[:-1] - total  # sum of y f
+    return n + values @ values - 2 * correlation - shift**2 / n, shift / n
+
+
+def absolute_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """As ``square_losses`` for |f + b - y|."""
+    n = len(values)
+    m = np.arange(1, n)
+    k = np.full(n - 1, (n + 1) // 2)
+    from_top, lower, upper = _order_statistic(values, k)
+    upper = upper if n % 2 == 0 else lower
+    top, rest = _part_sums(values, from_top, k - from_top)
+    # (members above b) - (members below b), and b times their difference in number
+    loss = (top[1] + rest[1]) - (top[0] + rest[0]) + lower * (2 * k - n)
+    # sums of 1 - f and -1 - f: the signs of the constants
+    constants = (m - 2 * from_top) - ((n - m) - 2 * (k - from_top))
+    return loss + constants, (lower + upper) / 2
+
+
+def hinge_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """As ``square_losses`` for max(0, 1 - y (f + b))."""
+    n = len(values)
+    m = np.arange(1, n)
+    from_top, lower, upper = _order_statistic(values, m)
+    from_rest = m - from_top
+    top, rest = _part_sums(values, from_top, from_rest)
+    # Positives above b lose (1 - f) - b, others below b lose b - (-1 - f); there are equally many, so b drops out.
+    return (m - from_top) + top[1] + from_rest - rest[0], (lower + upper) / 2
+
+
+def _order_statistic(values: FloatArray, k: np.ndarray) -> tuple[np.ndarray, FloatArray, FloatArray]:
+    """For every cut: how many of the k smallest members of the union are positives' ones; members k and k + 1.
+
+    The union of the cut m is ``1 - values[:m]`` and ``-1 - values[m:]``, both ascending.
+    """
+    n = len(values)
+    m = np.arange(1, n)
+    padded = np.concatenate([values, [-np.inf]])
+    low, high = np.maximum(0, k - (n - m)), np.minimum(k, m)
+    for _ in range(int(n).bit_length() + 1):
+        # The smallest i with top[i] >= rest[k - i - 1]: then the k smallest are i of the top and k - i of the rest.
+        middle = (low + high) // 2
+        enough = (middle >= high) | (
+            1 - padded[np.minimum(middle, n)] >= -1 - padded[np.clip(m + k - middle - 1, 0, n)]
+        )
+        low, high = np.where(enough, low, middle + 1), np.where(enough, np.minimum(middle, high), high)
+    i, j = high, k - high
+
+    def member(index: np.ndarray, inside: np.ndarray, offset: float, otherwise: float) -> FloatArray:
+        return np.where(inside, offset - values[np.clip(index, 0, n - 1)], otherwise)
+
+    lower = np.maximum(member(i - 1, i > 0, 1, -np.inf), member(m + j - 1, j > 0, -1, -np.inf))
+    upper = np.minimum(member(i, i < m, 1, np.inf), member(m + j, m + j < n, -1, np.inf))
+    return i, lower, np.where(np.isfinite(upper), upper, lower)
+
+
+def _part_sums(
+    values: FloatArray, from_top: np.ndarray, from_rest: np.ndarray
+) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+    """Sums of -values over the first ``from_top`` positives and the other ones, and the same for the rest."""
+    n = len(values)
+    m = np.arange(1, n)
+    sums = np.concatenate([[0.0], np.cumsum(-values)])
+    top = sums[from_top], sums[m] - sums[from_top]
+    rest = sums[m + from_rest] - sums[m], sums[n] - sums[m + from_rest]
+    return top, rest
+
+
+def best_split(f: FloatArray, losses: CutLosses, low: int, high: int, tie_tol: float = TIE_TOL) -> Split:
+    """The labels and bias of least loss among the cuts with ``low`` to ``high`` positives.
+
+    Equal values are separated only where no other cut is within the bounds, and then in the order of the rows;
+    InfeasibleBalanceError if they are more than ``TIE_SHARE`` of all.
+    """
+    n = len(f)
+    order = np.argsort(-f, kind="stable")
+    values = f[order]
+    spread = float(values[0] - values[-1])
+    distinct = values[:-1] - values[1:] > max(tie_tol * spread, NO_SPREAD)
+    m = np.arange(1, n)
+    within = (m >= low) & (m <= high)
+    feasible = within & distinct
+    if not feasible.any():
+        feasible = within
+        _check_tie(m[distinct], n, low, high)
+    # A common shift of the values shifts b alone; without it long sums would lose digits.
+    centre = float(values.mean())
+    loss, bias = losses(values - centre)
+    best = int(np.argmin(np.where(feasible, loss, np.inf)))
+    overall = float(np.min(loss[distinct]))
+    y = np.full(n, -1.0)
+    y[order[: best + 1]] = 1.0
+    b = float(bias[best]) - centre
+    if not values[best + 1] < -b < values[best]:
+        b = -float(values[best] + values[best + 1]) / 2
+    active = loss[best] > overall + 1e-12 * max(1.0, abs(overall)) or not distinct[best]
+    return Split(y, b, float(loss[best]), best + 1, bool(active))
+
+
+def _check_tie(cuts: np.ndarray, n: int, low: int, high: int) -> None:
+    """Refuse to divide a large group of equal values; ``cuts`` are those between distinct ones, all out of bounds."""
+    if not len(cuts):
+        raise InfeasibleBalanceError(
+            f"All {n} decision values are equal, so no threshold separates them; raise C, change the kernel's width, "
+            "or check the data for equal rows."
+        )
+    group = int(cuts[cuts > high].min(initial=n) - cuts[cuts < low].max(initial=0))
+    if group > TIE_SHARE * n:
+        nearest = float(np.abs(cuts - n / 2).min() / n)
+        raise InfeasibleBalanceError(
+            f"balance asks for {low} to {high} of {n} rows in each cluster, but {group} rows have equal decision "
+            f"values and would have to be divided; set balance to at least {np.ceil(1e4 * nearest) / 1e4:.4g} or "
+            "remove repeated rows."
+        )

@@ -1,0 +1,137 @@
+"""Maximum margin clustering by turns: a regression on the labels, then the labels that suit it best.
+
+    minimise  |w|^2 / 2 + C sum_i loss(w' phi_i + b, y_i)   over w, b and y in {-1, +1}^n,  low <= n_plus <= high
+
+Zhang, Tsang and Kwok, "Maximum margin clustering made practical": with y fixed this is a support vector machine
+(hinge), support vector regression (epsilon-insensitive) or a least squares machine (square loss, C/2); with w fixed b
+and y come from ``_bias.best_split``. Hinge labels hardly move because rows far beyond the margin cost nothing until
+they flip; the symmetric losses keep all y_i f_i near 1, where flipping is cheap.
+
+Features are centred, so that intercept and weights separate, and rotated to their principal axes P (n, r),
+P'P = diag(lam), once for all label steps. Axes that together can change the objective by no more than about
+``tail_tol`` C n are left out. The square loss then costs O(n r) a step: w = (lam + 1/C)^-1 P'y.
+
+Labels lie in a finite set, so the alternation ends in a fixed point or a cycle. A cycle is possible because the label
+step judges |f + b - y| and the regression forgives epsilon; it ends the search, at its member of least objective.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from widegap.solvers._bias import Split
+from widegap.solvers._result import FloatArray
+from widegap.solvers._tube import Machine
+
+TAIL_TOL = 1e-5
+HISTOGRAM_BINS = 40
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Principal axes of centred features: ``P = (Phi - mean) @ rotation``, with ``P'P = diag(lam)``."""
+
+    P: FloatArray
+    lam: FloatArray
+    rotation: FloatArray
+    mean: FloatArray
+
+    def coef(self, w: FloatArray) -> FloatArray:
+        """Weights for the features as they came."""
+        return self.rotation @ w
+
+
+def principal_axes(Phi: FloatArray, C: float, tail_tol: float = TAIL_TOL) -> Axes:
+    """Centre and rotate features; no axis is left if all rows are equal."""
+    n = len(Phi)
+    mean = Phi.mean(axis=0, dtype=np.float64)
+    centred = Phi - mean
+    lam, rotation = np.linalg.eigh(centred.T @ centred)
+    lam, rotation = np.maximum(lam[::-1], 0.0), rotation[:, ::-1]
+    tail = np.cumsum(lam[::-1])[::-1]
+    rounding = np.square(8 * np.finfo(Phi.dtype).eps * np.abs(Phi).max(initial=0.0)) * Phi.size
+    keep = (tail * C > tail_tol * min(n, C * tail[0])) & (lam > rounding)
+    rotation = np.ascontiguousarray(rotation[:, keep])
+    return Axes(centred @ rotation, lam[keep], rotation, mean)
+
+
+def solve_least_squares(axes: Axes, y: FloatArray, C: float) -> Machine:
+    """Minimise |w|^2 / 2 + C/2 sum (f + b - y)^2."""
+    w = (axes.P.T @ y) / (axes.lam + 1 / C)
+    f, b = axes.P @ w, float(y.mean())
+    residual = f + b - y
+    return Machine(w, b, f, float(w @ w + C * (residual @ residual)) / 2, 0.0, 1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One turn: the machine of the current labels, and the labels it leads to."""
+
+    iteration: int
+    machine: Machine
+    split: Split
+    flips: int
+    margin_counts: tuple[int, ...]
+    margin_edges: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Alternation:
+    """How the turns ended: the step that is kept, and why there was no further one."""
+
+    step: Step
+    n_iter: int
+    converged: bool
+    cycled: bool
+
+
+def alternate(
+    fit: Callable[[FloatArray], Machine],
+    relabel: Callable[[FloatArray], Split],
+    y: FloatArray,
+    *,
+    max_iter: int,
+    record: Callable[[Step], bool],
+) -> Alternation:
+    """Turns from the labels y until they stay, repeat, ``record`` returns True or ``max_iter`` turns are done.
+
+    Labelings seen so far are kept as n bits each. Of a cycle the labeling with the least objective is fitted again.
+    """
+    seen: dict[bytes, int] = {}
+    objectives: list[float] = []
+    for iteration in range(max_iter):
+        seen[_packed(y)] = iteration
+        machine = fit(y)
+        objectives.append(machine.objective)
+        split = relabel(machine.f)
+        step = _step(iteration, machine, split, y)
+        if record(step) or not step.flips:
+            return Alternation(step, iteration + 1, converged=not step.flips, cycled=False)
+        first = seen.get(_packed(split.y))
+        if first is not None:
+            best = first + int(np.argmin(objectives[first:]))
+            if best < iteration:
+                y = _unpacked(next(key for key, index in seen.items() if index == best), len(y))
+                machine = fit(y)
+                step = _step(best, machine, relabel(machine.f), y)
+            return Alternation(step, iteration + 1, converged=False, cycled=True)
+        y = split.y
+    return Alternation(step, max_iter, converged=False, cycled=False)
+
+
+def _step(iteration: int, machine: Machine, split: Split, y: FloatArray) -> Step:
+    margins = y * (machine.f + machine.b)
+    least, most = float(margins.min()), float(margins.max())
+    most = max(most, least + 1e-6 * max(1.0, abs(least)))  # equal margins still fill a bin
+    counts, edges = np.histogram(margins, HISTOGRAM_BINS, (least, most))
+    flips = int(np.count_nonzero(split.y != y))
+    return Step(iteration, machine, split, flips, tuple(counts.tolist()), tuple(edges.tolist()))
+
+
+def _packed(y: FloatArray) -> bytes:
+    return np.packbits(y > 0).tobytes()
+
+
+def _unpacked(key: bytes, n: int) -> FloatArray:
+    return np.where(np.unpackbits(np.frombuffer(key, np.uint8), count=n), 1.0, -1.0)

@@ -1,0 +1,319 @@
+"""Label step, machines on finite features, and their alternation, against definitions and LIBSVM."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, SVR
+
+from widegap.exceptions import InfeasibleBalanceError, SolverError
+from widegap.solvers import _tube
+from widegap.solvers._bias import absolute_losses, balance_bounds, best_split, hinge_losses, square_losses
+from widegap.solvers._regression import alternate, principal_axes, solve_least_squares
+from widegap.solvers._tube import margin, solve_hinges, tube
+
+LOSSES = {
+    "square": (square_losses, lambda v, y: np.square(v - y)),
+    "absolute": (absolute_losses, lambda v, y: np.abs(v - y)),
+    "hinge": (hinge_losses, lambda v, y: np.maximum(0, 1 - y * v)),
+}
+every_loss = pytest.mark.parametrize("name", LOSSES)
+
+
+# The label step
+
+
+def loss_of_cut(values, m, name):
+    """Least loss over b with the m largest of descending values positive; it is least at a kink, or at the mean."""
+    y = np.where(np.arange(len(values)) < m, 1.0, -1.0)
+    biases = [(y - values).mean()] if name == "square" else y - values
+    return min(LOSSES[name][1](values + b, y).sum() for b in biases)
+
+
+def best_by_definition(f, name, low, high):
+    """The O(n^2) definition (times n for the kinks); cuts between equal values only if there is no other."""
+    values = np.sort(f)[::-1]
+    within = range(low, high + 1)
+    cuts = [m for m in within if values[m - 1] > values[m]] or list(within)
+    return min(loss_of_cut(values, m, name) for m in cuts)
+
+
+distinct_values = st.integers(2, 14).flatmap(lambda n: arrays(float, n, elements=st.floats(-4, 4, width=16)))
+tied_values = st.integers(2, 14).flatmap(
+    lambda n: arrays(float, n, elements=st.sampled_from([-1.5, -1.0, -0.5, 0.0, 0.5, 1.0]))
+)
+
+
+@every_loss
+@settings(deadline=None, max_examples=100)
+@given(f=distinct_values | tied_values, balance=st.floats(0, 0.5), shift=st.sampled_from([0.0, 3.0, -1e6]))
+def test_split_equals_its_definition(name, f, balance, shift):
+    low, high = balance_bounds(len(f), balance)
+    f = f + shift
+    try:
+        split = best_split(f, LOSSES[name][0], low, high)
+    except InfeasibleBalanceError:
+        values = np.sort(f)
+        counts = np.flatnonzero(np.diff(values) > 0) + 1
+        assert not ((counts >= low) & (counts <= high)).any()
+        return
+    scale = 1 + abs(shift)
+    assert split.loss == pytest.approx(best_by_definition(f, name, low, high), abs=1e-9 * scale)
+    assert low <= split.n_positive <= high
+    assert split.n_positive == np.count_nonzero(split.y > 0)
+    if f[split.y > 0].min() > f[split.y < 0].max():
+        np.testing.assert_array_equal(f + split.bias > 0, split.y > 0)
+    if not split.bound_active:
+        assert split.loss <= best_by_definition(f, name, 1, len(f) - 1) + 1e-9 * scale
+
+
+@every_loss
+@settings(deadline=None, max_examples=50)
+@given(f=distinct_values.filter(lambda f: len(np.unique(f)) > 1), seed=st.integers(0, 99))
+def test_split_does_not_depend_on_the_order_of_rows(name, f, seed):
+    order = np.random.default_rng(seed).permutation(len(f))
+    split, moved = (best_split(values, LOSSES[name][0], 1, len(f) - 1) for values in (f, f[order]))
+    assert split.loss == pytest.approx(moved.loss, abs=1e-9)
+
+
+@every_loss
+def test_split_of_a_large_sample_equals_its_definition(name):
+    f = np.random.default_rng(0).normal(size=301) ** 3
+    low, high = balance_bounds(301, 0.2)
+    split = best_split(f, LOSSES[name][0], low, high)
+    assert split.loss == pytest.approx(best_by_definition(f, name, low, high), rel=1e-10)
+
+
+@every_loss
+def test_four_points_by_hand(name):
+    split = best_split(np.array([1.0, -1.0, 1.0, -1.0]) + 7, LOSSES[name][0], 1, 3)
+    np.testing.assert_array_equal(split.y, [1, -1, 1, -1])
+    assert split.loss == 0 and split.bias == -7 and not split.bound_active
+
+
+@pytest.mark.parametrize(
+    ("n", "balance", "bounds"),
+    [
+        (100, 0.03, (47, 53)),
+        (100, 0.0, (50, 50)),
+        (7, 0.0, (3, 4)),
+        (2, 0.0, (1, 1)),
+        (3, 0.5, (1, 2)),
+        (9, 0.5, (1, 8)),
+    ],
+)
+def test_balance_bounds(n, balance, bounds):
+    assert balance_bounds(n, balance) == bounds
+
+
+@every_loss
+def test_equal_values_are_refused(name):
+    with pytest.raises(InfeasibleBalanceError, match="All 6 decision values are equal, .* raise C"):
+        best_split(np.full(6, 0.3), LOSSES[name][0], 1, 5)
+
+
+@every_loss
+def test_a_large_group_of_equal_values_is_not_divided(name):
+    f = np.array([2.0] + [0.0] * 8 + [-1.0])
+    match = "asks for 4 to 6 of 10 rows .* but 8 rows have equal decision values .* at least 0.4 or remove repeated"
+    with pytest.raises(InfeasibleBalanceError, match=match):
+        best_split(f, LOSSES[name][0], 4, 6)
+    assert best_split(f, LOSSES[name][0], 1, 9).n_positive in (1, 9)
+
+
+@every_loss
+def test_a_small_group_of_equal_values_is_divided(name):
+    f = np.concatenate([np.arange(1.0, 10.0), [0.0, 0.0], -np.arange(1.0, 10.0)])
+    split = best_split(f, LOSSES[name][0], 10, 10)
+    assert split.n_positive == 10 and split.bound_active
+
+
+# Machines
+
+
+def problem(n=120, seed=0, gamma=0.05):
+    """Features of a kernel and labels that it cannot fit, with the centred kernel matrix."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.normal(size=(n, 4)) + 0.7 * y[:, None]
+    K = rbf_kernel(X, gamma=gamma)
+    values, vectors = np.linalg.eigh(K)
+    keep = values > 1e-12
+    return vectors[:, keep] * np.sqrt(values[keep]), y, K
+
+
+def primal(Phi, w, b, y, C, loss):
+    return w @ w / 2 + C * loss(Phi @ w + b, y).sum()
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 500.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.5])
+def test_regression_agrees_with_libsvm(C, epsilon):
+    Phi, y, K = problem()
+    axes = principal_axes(Phi, 1e6)
+    machine = solve_hinges(axes.P, tube(y, epsilon), C, tol=1e-8)
+    referee = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=1e-6).fit(K, y)
+    w = Phi[referee.support_].T @ referee.dual_coef_[0]
+
+    def loss(v, y):
+        return np.maximum(0, np.abs(v - y) - epsilon)
+
+    expected = primal(Phi, w, referee.intercept_[0], y, C, loss)
+    assert expected * (1 - 1e-3) <= machine.objective <= expected * (1 + 1e-7)  # LIBSVM stops a little above
+    assert machine.objective == pytest.approx(primal(axes.P, machine.w, machine.b, y, C, loss), rel=1e-12)
+    assert 0 <= machine.gap <= 1e-8
+    f = Phi @ w  # the weights are unique, the intercept need not be
+    np.testing.assert_allclose(machine.f, f - f.mean(), atol=0.02)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 500.0])
+def test_classification_agrees_with_libsvm(C):
+    Phi, y, K = problem()
+    axes = principal_axes(Phi, 1e6)
+    machine = solve_hinges(axes.P, margin(y), C, tol=1e-8)
+    referee = SVC(kernel="precomputed", C=C, tol=1e-6).fit(K, y)
+    w = Phi[referee.support_].T @ referee.dual_coef_[0]
+    expected = primal(Phi, w, referee.intercept_[0], y, C, LOSSES["hinge"][1])
+    assert expected * (1 - 1e-3) <= machine.objective <= expected * (1 + 1e-7)
+    assert 0 <= machine.gap <= 1e-8
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("hinges", [lambda y: tube(y, 0.05), margin], ids=["tube", "margin"])
+def test_machines_are_solved_whatever_the_scale(hinges, scale, C):
+    Phi, y, _ = problem(60)
+    axes = principal_axes(Phi, 1e3)
+    machine = solve_hinges(axes.P * scale, hinges(y), C / scale**2)
+    assert machine.gap <= 1e-4
+
+
+@pytest.mark.parametrize("hinges", [lambda y: tube(y, 0.05), margin], ids=["tube", "margin"])
+def test_machine_of_one_class_is_its_intercept(hinges):
+    Phi, y, _ = problem(40)
+    machine = solve_hinges(principal_axes(Phi, 1.0).P, hinges(np.ones(40)), 1.0)
+    assert np.abs(machine.f).max() < 1e-3 and machine.b >= 0.95 - 1e-3
+
+
+def test_unsolved_machine_says_so():
+    Phi, y, _ = problem()
+    with pytest.raises(SolverError, match="relative duality gap of .* after 1 steps, more than 1e-08; lower C or"):
+        solve_hinges(principal_axes(Phi, 1.0).P, margin(y), 1.0, tol=1e-8, max_iter=2)
+
+
+def test_blocks_of_the_gram_matrix_add_up(monkeypatch):
+    Phi, y, _ = problem()
+    P = principal_axes(Phi, 1.0).P
+    expected = solve_hinges(P, margin(y), 1.0, tol=1e-8).objective
+    monkeypatch.setattr(_tube, "GRAM_ROWS", 7)
+    assert solve_hinges(P, margin(y), 1.0, tol=1e-8).objective == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("C", [0.1, 100.0])
+def test_least_squares_agree_with_the_dual_system(C):
+    Phi, y, K = problem()
+    machine = solve_least_squares(principal_axes(Phi, 1e6), y, C)
+    n = len(y)
+    system = np.block([[np.zeros((1, 1)), np.ones((1, n))], [np.ones((n, 1)), K + np.eye(n) / C]])
+    solution = np.linalg.solve(system, np.concatenate([[0.0], y]))
+    np.testing.assert_allclose(machine.f + machine.b, K @ solution[1:] + solution[0], atol=1e-5)
+    H = np.linalg.inv(K + np.eye(n) / C)
+    A = H - np.outer(H.sum(0), H.sum(0)) / H.sum()
+    assert machine.objective == pytest.approx(y @ A @ y / 2, rel=1e-5)  # J of METHODS, halved
+
+
+def test_axes_are_centred_and_orthogonal():
+    Phi, _, _ = problem()
+    axes = principal_axes(Phi + 5, 1e4)
+    np.testing.assert_allclose(axes.P.T @ axes.P, np.diag(axes.lam), atol=1e-9)
+    np.testing.assert_allclose(axes.P.sum(axis=0), 0, atol=1e-9)
+    w = np.random.default_rng(0).normal(size=axes.P.shape[1])
+    np.testing.assert_allclose((Phi + 5 - axes.mean) @ axes.coef(w), axes.P @ w, atol=1e-9)
+
+
+def test_short_axes_are_left_out_and_hardly_matter():
+    Phi, y, _ = problem(gamma=0.002)
+    few, all_axes = principal_axes(Phi, 10.0), principal_axes(Phi, 1e9)
+    assert few.P.shape[1] < 0.7 * all_axes.P.shape[1]
+    objectives = [solve_hinges(axes.P, tube(y, 0.05), 10.0).objective for axes in (few, all_axes)]
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_rows_have_no_axes(dtype):
+    assert principal_axes(np.full((30, 3), 0.1, dtype), 1.0).P.shape[1] == 0
+
+
+# The alternation
+
+
+def by_square_loss(C=1.0, balance=0.2):
+    Phi, y, _ = problem()
+    axes = principal_axes(Phi, C)
+    low, high = balance_bounds(len(y), balance)
+
+    def fit(y):
+        return solve_least_squares(axes, y, C)
+
+    return fit, lambda f: best_split(f, square_losses, low, high)
+
+
+def run(fit, relabel, y, max_iter=100, stop=None):
+    steps = []
+
+    def record(step):
+        steps.append(step)
+        return stop is not None and len(steps) >= stop
+
+    return alternate(fit, relabel, y, max_iter=max_iter, record=record), steps
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_square_loss_never_increases_and_ends_in_a_fixed_point(seed):
+    fit, relabel = by_square_loss()
+    y = np.where(np.random.default_rng(seed).permutation(120) < 60, 1.0, -1.0)
+    found, steps = run(fit, relabel, y)
+    objectives = [step.machine.objective for step in steps]
+    assert np.all(np.diff(objectives) <= 1e-9 * objectives[0])
+    assert found.converged and not found.cycled and found.n_iter == len(steps)
+    np.testing.assert_array_equal(relabel(fit(found.step.split.y).f).y, found.step.split.y)
+
+
+def scripted(labelings, objectives):
+    """A fit whose values lead from each labeling to the next one, and from the last to the first of the cycle."""
+    labelings = [np.array(y, float) for y in labelings]
+
+    def fit(y):
+        here = next(i for i, known in enumerate(labelings) if (known == y).all())
+        following = labelings[here + 1] if here + 1 < len(labelings) else labelings[1]
+        return _tube.Machine(np.zeros(1), 0.0, following, objectives[here], 0.0, 1)
+
+    return fit, lambda f: best_split(f, square_losses, 1, len(f) - 1)
+
+
+def test_cycle_is_detected_and_its_best_member_kept():
+    labelings = [[1, -1, -1, -1], [1, 1, -1, -1], [1, -1, 1, -1], [-1, 1, 1, -1]]
+    fit, relabel = scripted(labelings, objectives=[0.5, 3.0, 1.0, 2.0])  # the first is not on the cycle
+    found, steps = run(fit, relabel, np.array(labelings[0], float))
+    assert found.cycled and not found.converged
+    assert found.n_iter == len(steps) == 4
+    assert found.step.machine.objective == 1.0 and found.step.iteration == 2
+    np.testing.assert_array_equal(found.step.split.y, labelings[3])
+
+
+def test_alternation_stops_when_told_or_tired():
+    fit, relabel = by_square_loss()
+    y = np.where(np.random.default_rng(0).permutation(120) < 60, 1.0, -1.0)
+    for found in (run(fit, relabel, y, stop=1)[0], run(fit, relabel, y, max_iter=1)[0]):
+        assert found.n_iter == 1 and not found.converged and not found.cycled
+        assert found.step.flips > 0
+
+
+def test_histogram_counts_every_row():
+    fit, relabel = by_square_loss()
+    _, steps = run(fit, relabel, np.where(np.arange(120) < 60, 1.0, -1.0))
+    for step in steps:
+        assert sum(step.margin_counts) == 120
+        assert len(step.margin_edges) == len(step.margin_counts) + 1
