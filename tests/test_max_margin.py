@@ -228,6 +228,35 @@ def test_duplicates_do_not_break_it():
     assert np.bincount(labels).min() >= 13
 
 
+def test_small_far_groups_are_found_once_the_bound_allows_them():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(centre, 1, (size, 3)) for centre, size in ((0, 300), (12, 8), (-12, 8))])
+    sizes = sorted(np.bincount(fit(X, 3, min_cluster_fraction=0.0).labels_))
+    assert sizes == [8, 8, 300]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X"),
+    [
+        (lambda A, B: np.ones((A.shape[0], B.shape[0])), np.random.default_rng(0).normal(size=(40, 2))),
+        ("cosine", np.outer(np.arange(1.0, 41), [1.0, 2.0])),
+    ],
+    ids=["constant", "collinear"],
+)
+def test_a_kernel_that_sees_one_point_is_refused(kernel, X):
+    with pytest.raises(InvalidDataError, match="maps all 40 searched rows to one point"):
+        fit(X, 3, kernel=kernel)
+
+
+def test_numpys_true_stops_too(pair):
+    assert fit(pair[0], callback=lambda record: np.bool_(True)).n_iter_ == 1
+
+
+def test_fewer_distinct_rows_than_clusters_is_quiet_and_meets_the_bound(triple):
+    labels = fit(np.repeat(triple[0][:2], 30, axis=0), 3).labels_
+    assert np.bincount(labels, minlength=3).min() >= 4
+
+
 def test_an_outlier_is_no_cluster_of_its_own(triple):
     X, _ = triple
     X = X.copy()

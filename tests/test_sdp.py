@@ -418,7 +418,9 @@ def test_parameters_out_of_range():
 @BOTH
 def test_a_fit_that_is_cut_short_says_so(Estimator):
     X, _ = digits(3, 8, 10)
-    with pytest.warns(ConvergenceWarning, match=f"{Estimator.__name__} stopped after 2 iterations.*raise max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match=f"{Estimator.__name__} stopped after 2 iterations.*raise tol, or max_iter"
+    ):
         model = Estimator(max_iter=2).fit(X)
     assert not model.converged_ and model.n_iter_ == 2
 

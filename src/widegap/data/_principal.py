@@ -40,12 +40,16 @@ class PrincipalMap:
 
     def whitening(self, rho: float) -> Floats:
         """(r, s) matrix from P to Q, negligible directions left out."""
-        share = self.lam / (self.lam + rho)
-        return np.diag(1 / np.sqrt(self.lam + rho))[:, share > NEGLIGIBLE]
+        keep, factors = _ridge_axes(self.lam, rho)
+        return np.diag(factors)[:, keep]
 
 
 def whiten(P: Any, lam: Floats, rho: float) -> Floats:
     """Q from principal coordinates with squared lengths ``lam``, C-ordered in the dtype of P."""
-    share = lam / (lam + rho)
-    keep = share > NEGLIGIBLE
-    return np.ascontiguousarray(P[:, keep] / np.sqrt(lam[keep] + rho).astype(P.dtype))
+    keep, factors = _ridge_axes(lam, rho)
+    return np.ascontiguousarray(P[:, keep] * factors[keep].astype(P.dtype))
+
+
+def _ridge_axes(lam: Floats, rho: float) -> tuple[Any, Floats]:
+    """Which axes the ridge leaves a say, and the factor that whitens each."""
+    return lam / (lam + rho) > NEGLIGIBLE, 1 / np.sqrt(lam + rho)

@@ -97,7 +97,8 @@ class CPM3C(WeightVectorClusterer):
         Landmarks of the kernel's feature map; "auto" is 300. The features take n * n_components numbers of memory.
 
     balance : float, default=0.0
-        How far the mean scores of two clusters may differ (the paper's l divided by n). 0 means no bias.
+        How far the mean scores of two clusters may differ (the paper's l divided by n). 0 means no bias: boundaries
+        pass through the mean of the rows, which suits clusters of similar size; raise it for very unequal ones.
 
     min_cluster_fraction : float, default=0.3
         Every cluster keeps at least this fraction of n / k rows (and one row, if not 0). The balance of mean scores
@@ -159,7 +160,7 @@ class CPM3C(WeightVectorClusterer):
         The value of C used.
 
     objective_ : float
-        F at the solution. 1 is the value of W = 0, at which nothing is separated.
+        F at the solution. Where nothing is separated (W = 0) it is 1, or (k - 1) / k with ``loss="sum"``.
 
     history_ : list of IterationRecord
         objective, gap, cuts, passes, flips, beta and seconds of every iteration of every start.
@@ -192,7 +193,8 @@ class CPM3C(WeightVectorClusterer):
     (``balance=0``) all boundaries pass through the mean, so that in one or two columns only as many clusters can be
     told apart as there are directions: give ``balance`` a value there, or use a kernel.
 
-    Memory beside X: k * d numbers and n * ceil(k/8) bytes a plane, 24 planes as a rule, and a sample of 5000 rows.
+    Memory beside X: k * d numbers and n * ceil(k/8) bytes a plane, 24 planes as a rule, a sample of 5000 rows, and
+    n * k costs while the bound on cluster sizes is active.
 
     There is no ``sample_weight``: with weights the bound on cluster sizes would no longer be a transportation problem.
     Repeat rows instead.

@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from widegap._validation import (
@@ -27,8 +26,10 @@ from widegap.data._principal import PrincipalMap, whiten
 from widegap.data._sources import row_blocks
 from widegap.estimators._base import WeightVectorClusterer
 from widegap.estimators._progress import logger, progress_logging
+from widegap.estimators._starts import kmeans_labels
 from widegap.exceptions import InvalidDataError
 from widegap.solvers._label_search import Partition, best_threshold, cluster_sums, improve, kick
+from widegap.solvers._result import asks_to_stop
 from widegap.solvers._transport import assign
 
 SEARCH_ROWS = 10_000  # up to so many rows all are searched, above a sample of SAMPLE rows
@@ -37,7 +38,8 @@ AUTO_COMPONENTS = 300
 EXACT_ROWS = 1_000  # up to so many rows the kernel is not approximated
 SMOOTHING_STEPS = 2
 SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
-REACHED = 0.7  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
+REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
+POINT = 1e-12  # scatter of the features relative to their size that is rounding
 KICKS = 5
 AXES = 8  # principal axes tried as directions of a threshold, for two clusters
 POLISH_SWEEPS = 10
@@ -59,7 +61,8 @@ class MaxMarginClustering(WeightVectorClusterer):
 
     Finds the labels that a kernel ridge classifier explains best. With centred Nystrom features of the kernel, turned
     to their principal axes with eigenvalues :math:`\lambda`, and whitened coordinates
-    :math:`q_i = (\lambda + 1/C)^{-1/2} p_i`, it maximises the share of the labels' variance that the fit explains,
+    :math:`q_i = (\lambda + 1/C)^{-1/2} p_i`, it maximises how much of the labels' variance the fit explains, summed
+    over k - 1 contrasts,
 
     .. math::  R^2 = \sum_p \frac{1}{n_p} \Big\| \sum_{i \in p} q_i \Big\|^2,
 
@@ -76,7 +79,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         Number of clusters k.
 
     C : float, default=10.0
-        Inverse ridge. Doubling every row and halving C changes nothing.
+        Inverse ridge. Listing every row twice and halving C changes nothing.
 
     kernel : {"rbf", "linear", "poly", "cosine"} or callable, default="rbf"
         A callable takes two tables of rows and returns the matrix of kernel values.
@@ -92,9 +95,9 @@ class MaxMarginClustering(WeightVectorClusterer):
 
     smoothing : "auto" or int, default="auto"
         Steps of averaging over mutual nearest neighbours. "auto" takes two steps where there are 1000 rows or more and
-        at least 70 % of them have three mutual neighbours or more, and none elsewhere.
+        at least 80 % of them have three mutual neighbours or more, and none elsewhere.
 
-    n_neighbors : int, default=20
+    n_neighbors : int, default=30
         Neighbours of a row in that graph.
 
     standardize : "auto" or bool, default="auto"
@@ -105,11 +108,12 @@ class MaxMarginClustering(WeightVectorClusterer):
         Every cluster keeps at least this fraction of n / k rows (and one row).
 
     init : {"k-means", "random"} or array-like of shape (n_samples,), default="k-means"
-        Starts of the search. "k-means" runs k-means on the kernel features, and for two clusters adds thresholds along
-        the leading principal axes and along random directions; "random" are random directions alone.
+        Starts of the search. "k-means" runs k-means, one time in three on the rows and else on the kernel features, and
+        for two clusters adds thresholds along the eight leading principal axes and along random directions; "random"
+        are random directions alone.
 
     n_init : "auto" or int, default="auto"
-        Number of k-means or random starts; "auto" is 10.
+        Number of k-means starts, and of random directions where there are any; "auto" is 10.
 
     random_state : int, RandomState instance or None, default=None
         Determines landmarks, samples and starts.
@@ -170,9 +174,11 @@ class MaxMarginClustering(WeightVectorClusterer):
     Above 10000 rows the search runs on a sample of 5000 and is extended to all rows by ``predict``'s rule; without
     smoothing, exact moves on all rows follow.
 
-    ``predict`` knows no neighbour graph, so with smoothing ``predict(X)`` may differ from ``labels_`` for some rows.
+    ``predict`` knows neither the neighbour graph nor the bound on sizes, so with smoothing or an active bound
+    ``predict(X)`` may differ from ``labels_`` for some rows (0.6 % on scikit-learn's digits).
 
-    Memory: n * n_components numbers in the dtype of X, and n_components rows of X.
+    Memory: a few tables of n * n_components numbers (kernel values in float64, features, coordinates), and
+    n_components rows of X.
 
     References
     ----------
@@ -217,7 +223,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         kernel_params=None,
         n_components="auto",
         smoothing="auto",
-        n_neighbors=20,
+        n_neighbors=30,
         standardize="auto",
         min_cluster_fraction=0.2,
         init="k-means",
@@ -297,8 +303,13 @@ class MaxMarginClustering(WeightVectorClusterer):
         )
         features = self.kernel_map_.transform(sample)
         principal = PrincipalMap.fit(features)
+        if principal.lam.sum() <= POINT * np.square(features, dtype=np.float64).sum():
+            raise InvalidDataError(
+                f"Kernel {self.kernel!r} maps all {len(features)} searched rows to one point, so they cannot be "
+                f"separated into {self.n_clusters} clusters; change the kernel or its parameters."
+            )
         P, lam = self._smoothed(principal.transform(features), principal.lam, sample, weights)
-        best = self._best_partition(P, lam, self._given_labels(n, chosen), rng)
+        best = self._best_partition(P, lam, scale_columns(sample, weights), self._given_labels(n, chosen), rng)
         labels = self._label_all(blocks, features, principal, best, whole, rng)
         self.labels_ = labels
         self.objective_ = best.objective
@@ -326,7 +337,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         turned = PrincipalMap.fit(P)
         return turned.transform(P), turned.lam
 
-    def _best_partition(self, P: Any, lam: Any, given: Any, rng: np.random.Generator) -> Partition:
+    def _best_partition(self, P: Any, lam: Any, X: Any, given: Any, rng: np.random.Generator) -> Partition:
         """The best R2 over all starts, shaken a few times."""
         k, min_count = self.n_clusters, self._min_count(len(P))
         Q = whiten(P, lam, 1 / self.C)
@@ -334,13 +345,13 @@ class MaxMarginClustering(WeightVectorClusterer):
         found: list[Partition] = []
         self.history_: list[StartRecord] = []
         self.converged_ = True
-        for i, (kind, labels) in enumerate(self._starts(P, min_count, given, rng)):
+        for i, (kind, labels) in enumerate(self._starts(P, X, min_count, given, rng)):
             found.append(improve(Q, labels, k, min_count, rng))
             record = StartRecord(i, kind, found[-1].objective, perf_counter() - began)
             self.history_.append(record)
             if self.verbose:
                 logger.info("start %d (%s): R2 %.6g, %.2f s", i, kind, record.objective, record.seconds)
-            if self.callback is not None and self.callback(record) is True:
+            if self.callback is not None and asks_to_stop(self.callback(record)):
                 self.converged_ = False
                 break
         self.starts_ = np.array([partition.objective for partition in found])
@@ -352,7 +363,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         """Starting labels of the searched rows if the user gave any, else None."""
         return None if isinstance(self.init, str) else check_start_labels(self.init, n, self.n_clusters)[chosen]
 
-    def _starts(self, P: Any, min_count: int, given: Any, rng: np.random.Generator):
+    def _starts(self, P: Any, X: Any, min_count: int, given: Any, rng: np.random.Generator):
         """(kind, labels) of every start, made when it is needed."""
         k = self.n_clusters
         n_init = 10 if self.n_init == "auto" else self.n_init
@@ -360,9 +371,10 @@ class MaxMarginClustering(WeightVectorClusterer):
             yield "given", given
             return
         if self.init == "k-means":
-            for _ in range(n_init):
-                model = KMeans(k, n_init=1, random_state=int(rng.integers(2**31)))
-                yield "k-means", model.fit_predict(P).astype(np.int32)
+            for i in range(n_init):
+                # The rows themselves now and then: small far groups drown in the kernel's coordinates.
+                kind, space = ("k-means", P) if i % 3 else ("k-means on rows", X)
+                yield kind, kmeans_labels(space, k, rng)
         if k > 2:
             for _ in range(n_init if self.init == "random" else 0):
                 yield "random", (P @ rng.standard_normal((P.shape[1], k))).argmax(axis=1).astype(np.int32)
@@ -379,7 +391,9 @@ class MaxMarginClustering(WeightVectorClusterer):
         self._fix_scores(features, principal, best.labels)
         if whole:
             return best.labels
-        scores = self._score_blocks(blocks)
+        features = self.kernel_map_.transform_blocks(blocks)
+        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
+        scores = row_blocks(features, n_threads=blocks.n_threads).map(lambda block: block.scores(scorer))
         labels = scores.argmax(axis=1).astype(np.int32)
         n, k = scores.shape
         min_count = self._min_count(n)
@@ -387,7 +401,6 @@ class MaxMarginClustering(WeightVectorClusterer):
             labels = assign(-scores, np.full(k, min_count)).labels
         if self.smoothing_:
             return labels
-        features = self.kernel_map_.transform_blocks(blocks)
         Q = whiten(principal.transform(features), principal.lam, 1 / self.C)
         labels = improve(Q, labels, k, min_count, rng, POLISH_SWEEPS).labels
         self._fix_scores(features, principal, labels)
@@ -402,10 +415,6 @@ class MaxMarginClustering(WeightVectorClusterer):
         self._mean = principal.mean
         self._mean_scores = -0.5 * np.square(means).sum(axis=1)
         self.intercept_ = self._mean_scores - self.coef_ @ self._mean
-
-    def _score_blocks(self, blocks: RowBlocks) -> Any:
-        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        return self._features(blocks).map(lambda block: block.scores(scorer))
 
     def _store_single_cluster(self, blocks: RowBlocks) -> None:
         n, d = blocks.shape

@@ -173,7 +173,8 @@ class _SDPClusterer(ClusterMixin, BaseEstimator):
         if not solution.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped after {solution.n_iter} iterations with a relative gap of "
-                f"{solution.gap:.2g}, before it met tol={self.tol}; raise max_iter or tol.",
+                f"{solution.gap:.2g}, before it met tol={self.tol}; raise tol"
+                + (", or max_iter." if solution.n_iter >= self.max_iter else ": no further progress was possible."),
                 ConvergenceWarning,
                 stacklevel=5,
             )

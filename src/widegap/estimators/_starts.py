@@ -42,9 +42,21 @@ class Sample:
 def kmeans_starts(sample: Sample, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
     """Labels of the ``keep`` best by inertia of ``n_runs`` k-means runs, the best first; equal runs count once."""
     with threadpool_limits(1 if np.prod(sample.X.shape) < SMALL else None):
-        runs = [KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(sample.X) for _ in range(n_runs)]
+        runs = [_kmeans(sample.X, k, rng) for _ in range(n_runs)]
     distinct = {rounded(model.inertia_): model for model in reversed(runs)}
     return [distinct[inertia].labels_.astype(np.int32) for inertia in sorted(distinct)[:keep]]
+
+
+def kmeans_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
+    """Labels of one k-means run."""
+    return _kmeans(X, k, rng).labels_.astype(np.int32)
+
+
+def _kmeans(X: Any, k: int, rng: np.random.Generator) -> KMeans:
+    with warnings.catch_warnings():
+        # Fewer distinct rows than clusters: the search that follows deals with it.
+        warnings.filterwarnings("ignore", message="Number of distinct clusters")
+        return KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(X)
 
 
 def spectral_start(sample: Sample, k: int, rng: np.random.Generator) -> Labels:

@@ -10,9 +10,10 @@ F(W, b) = min over labels z of the convex F(W, b; z), z restricted to labelings 
 
 All keep the best point seen by its true objective. The last two may stop while labels flicker, or have passed their
 best point by then; so they end by linearizing at it, and what is returned is optimal for its own labels, up to the
-tolerance. Annealing runs an order on beta = 1, 1/2, 1/4, ... down to the
-problem's own beta, each from where the last one ended: strong regularisation first lets labels move freely. Planes
-are valid for every beta, so none is lost between stages.
+tolerance.
+
+Annealing runs an order on beta = 1, 1/2, 1/4, ... down to the problem's own beta, each from where the last one ended:
+strong regularisation first lets labels move freely. Planes are valid for every beta, so none is lost between stages.
 """
 
 from collections.abc import Callable

@@ -95,7 +95,7 @@ def minimize_convex(
     best, lower_bound = incumbent, 0.0
     for _ in range(max_iter):
         master = solve_master(cuts, problem.beta, problem.caps, problem.balance)
-        lower_bound = master.lower_bound
+        lower_bound = max(lower_bound, master.lower_bound)  # planes that retired since proved it
         if best.objective - lower_bound <= tol * best.objective:
             break
         planes = problem.planes(master.W, master.b, best.labels)

@@ -63,6 +63,11 @@ class StopFit(Exception):  # noqa: N818 - control flow of the callback, not an e
         self.point = point
 
 
+def asks_to_stop(answer: Any) -> bool:
+    """Whether a callback's answer is True; NumPy's counts too, anything that is merely truthy does not."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
 @dataclass
 class Recorder:
     """Collects records, tells the callback, and stops the search when it says so.
@@ -100,8 +105,7 @@ class Recorder:
         self.records.append(record)
         if self.log is not None:
             self.log(record)
-        answer = None if self.callback is None else self.callback(record)
-        if isinstance(answer, bool | np.bool_) and answer:  # NumPy's True too, nothing that is merely truthy
+        if self.callback is not None and asks_to_stop(self.callback(record)):
             self.stopped = True
             raise StopFit
 
