@@ -39,9 +39,14 @@ class PrincipalMap:
         return (features - self.mean.astype(dtype)) @ self.rotation.astype(dtype)
 
     def whitening(self, rho: float) -> Floats:
-        """(r, s) matrix from P to Q, negligible directions left out."""
+        """(features, s) matrix from centred features to Q, negligible directions left out."""
         keep, factors = _ridge_axes(self.lam, rho)
-        return np.diag(factors)[:, keep]
+        return self.rotation[:, keep] * factors[keep]
+
+    def whitened(self, features: Any, rho: float) -> Floats:
+        """Q of any rows, in the dtype of their features, by one product."""
+        dtype = features.dtype
+        return (features - self.mean.astype(dtype)) @ self.whitening(rho).astype(dtype)
 
 
 def whiten(P: Any, lam: Floats, rho: float) -> Floats:

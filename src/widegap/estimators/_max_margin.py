@@ -18,7 +18,7 @@ from widegap._validation import (
     check_threads,
     check_unlabelled,
 )
-from widegap.data._blocks import RowBlocks, Scorer
+from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._features import column_weights, fit_kernel_map, scale_columns
 from widegap.data._neighbours import mutual_neighbours
@@ -388,33 +388,29 @@ class MaxMarginClustering(WeightVectorClusterer):
         self, blocks: RowBlocks, features: Any, principal: PrincipalMap, best: Partition, whole: bool, rng: Any
     ) -> Any:
         """Fix the scores by the means of the found clusters, and label the rows that were not searched."""
-        self._fix_scores(features, principal, best.labels)
+        means = self._fix_scores(principal.whitened(features, 1 / self.C), principal, best.labels)
         if whole:
             return best.labels
-        features = self.kernel_map_.transform_blocks(blocks)
-        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        scores = row_blocks(features, n_threads=blocks.n_threads).map(lambda block: block.scores(scorer))
+        n, k = blocks.shape[0], self.n_clusters
+        Q = principal.whitened(self.kernel_map_.transform_blocks(blocks), 1 / self.C)
+        scores = Q @ means.T.astype(Q.dtype) + self._mean_scores.astype(Q.dtype)
         labels = scores.argmax(axis=1).astype(np.int32)
-        n, k = scores.shape
-        min_count = self._min_count(n)
-        if np.bincount(labels, minlength=k).min() < min_count:
-            labels = assign(-scores, np.full(k, min_count)).labels
-        if self.smoothing_:
-            return labels
-        Q = whiten(principal.transform(features), principal.lam, 1 / self.C)
-        labels = improve(Q, labels, k, min_count, rng, POLISH_SWEEPS).labels
-        self._fix_scores(features, principal, labels)
+        if np.bincount(labels, minlength=k).min() < self._min_count(n):
+            labels = assign(-scores, np.full(k, self._min_count(n))).labels
+        if not self.smoothing_:
+            labels = improve(Q, labels, k, self._min_count(n), rng, POLISH_SWEEPS).labels
+            self._fix_scores(Q, principal, labels)
         return labels
 
-    def _fix_scores(self, features: Any, principal: PrincipalMap, labels: Any) -> None:
-        """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean in whitened coordinates, for the features."""
-        Q = whiten(principal.transform(features), principal.lam, 1 / self.C)
+    def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> Any:
+        """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p, as weights for the features; returns M."""
         counts = np.bincount(labels, minlength=self.n_clusters)
         means = cluster_sums(Q, labels, self.n_clusters) / np.maximum(counts, 1)[:, None]
-        self.coef_ = means @ principal.whitening(1 / self.C).T @ principal.rotation.T
+        self.coef_ = means @ principal.whitening(1 / self.C).T
         self._mean = principal.mean
         self._mean_scores = -0.5 * np.square(means).sum(axis=1)
         self.intercept_ = self._mean_scores - self.coef_ @ self._mean
+        return means
 
     def _store_single_cluster(self, blocks: RowBlocks) -> None:
         n, d = blocks.shape

@@ -90,7 +90,18 @@ def _sweep(Q, h, order, labels, sums, squares, counts, min_count, least_gain):  
 
 def cluster_sums(Q: Any, labels: LabelArray, k: int) -> FloatArray:
     """Sum of the rows of every cluster in float64, shape (k, r)."""
-    return np.array([Q[labels == p].sum(axis=0, dtype=np.float64) for p in range(k)])
+    sums = np.zeros((k, Q.shape[1]))
+    _add_rows(Q, labels, sums)
+    return sums
+
+
+@jit
+def _add_rows(Q, labels, sums):  # type: ignore[no-untyped-def]
+    """Add every row to the sum of its cluster."""
+    for i in range(Q.shape[0]):
+        p = labels[i]
+        for j in range(Q.shape[1]):
+            sums[p, j] += Q[i, j]
 
 
 def r_squared(Q: Any, labels: LabelArray, k: int) -> float:
