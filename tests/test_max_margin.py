@@ -58,7 +58,7 @@ def test_digits_and_their_predictions(pair, smoothing):
     model = fit(X, smoothing=smoothing)
     assert agreement(y, model.labels_) > 0.94
     assert model.labels_.dtype == np.int32
-    assert np.mean(model.predict(X) == model.labels_) == 1 if smoothing == 0 else 0.97
+    assert np.mean(model.predict(X) == model.labels_) >= (0.97 if model.smoothing_ else 1)
     f = model.decision_function(X)
     assert f.shape == (len(X),)
     np.testing.assert_array_equal(f > 0, model.predict(X) == 1)
@@ -169,7 +169,7 @@ def test_memory_is_linear_in_the_rows_times_the_rank():
 
 
 def test_smoothing_follows_the_graph_and_not_the_labels():
-    moons, y = make_moons(1000, noise=0.06, random_state=0)
+    moons, _ = make_moons(1000, noise=0.06, random_state=0)
     assert mutual_neighbours(moons, 15).reached > _max_margin.REACHED
     smoothed = fit(moons)
     assert smoothed.smoothing_ == _max_margin.SMOOTHING_STEPS
