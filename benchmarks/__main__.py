@@ -10,9 +10,9 @@ import numpy
 import scipy
 import sklearn
 
-from benchmarks import cpm3c, max_margin
+from benchmarks import cpm3c, iterative, max_margin
 
-SUITES = {"cpm3c": cpm3c.rows, "max_margin": max_margin.rows}
+SUITES = {"cpm3c": cpm3c.rows, "max_margin": max_margin.rows, "iterative": iterative.rows}
 PAGE = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Measured speed
 

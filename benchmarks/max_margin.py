@@ -1,4 +1,4 @@
-"""MaxMarginClustering against k-means and spectral clustering; growth with n; IterSVR against the LIBSVM loop."""
+"""MaxMarginClustering against k-means and spectral clustering; growth with n."""
 
 import tracemalloc
 from collections.abc import Iterator

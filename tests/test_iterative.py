@@ -2,17 +2,20 @@
 
 import logging
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from widegap.data import shards
-from widegap.estimators import _bisection, _iterative_base
+from widegap.data._features import KernelMap
+from widegap.estimators import _bisection, _iterative, _iterative_base
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_accuracy
@@ -53,6 +56,60 @@ def same_partition(a, b):
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+# As published
+
+
+@pytest.mark.parametrize(("method", "C"), [(IterSVM, 10.0), (IterSVR, 500.0), (IterLSSVM, 100.0)])
+def test_defaults_are_those_of_the_paper(method, C):
+    parameters = method().get_params()
+    expected = {"n_clusters": 2, "C": C, "kernel": "rbf", "balance": 0.03, "init": "k-means", "n_init": 1}
+    assert expected.items() <= parameters.items()
+    assert parameters.get("epsilon", 0.05) == 0.05
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, np.float32])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_first_start_has_the_two_rows_that_are_farthest_apart(convert, offset):
+    X = np.random.default_rng(1).normal(size=(300, 3)) + offset
+    first, second = _bisection._far_pair(convert(X), True, np.random.default_rng(0))
+    distances = squareform(pdist(X))
+    ends = {int(second.argmin()), int(second.argmax())}
+    assert ends == set(np.unravel_index(distances.argmax(), distances.shape))
+    assert np.sqrt(first.max()) == pytest.approx(distances.max(), rel=1e-3)
+
+
+def count_calls(monkeypatch, owner, name):
+    """A list that grows with every call of owner.name."""
+    calls, original = [], getattr(owner, name)
+
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
+
+
+@every_method
+def test_features_are_computed_and_factored_once(method, monkeypatch):
+    features = count_calls(monkeypatch, KernelMap, "transform_blocks")
+    factors = count_calls(monkeypatch, _iterative_base, "principal_axes")
+    decompositions = count_calls(monkeypatch, np.linalg, "eigh")
+    model = method(init="random", n_init=3, random_state=0).fit(overlapping()[0])
+    assert len(model.history_) > 3
+    assert len(features) == len(factors) == 1
+    assert len(decompositions) == 2  # of the landmarks' kernel and of the features
+
+
+def test_regressions_start_from_the_one_before(monkeypatch):
+    calls = count_calls(monkeypatch, _iterative, "solve_hinges")
+    model = IterSVR(init="random", random_state=0).fit(overlapping()[0])
+    assert len(calls) == model.n_iter_ > 2
+    for (*_, near), before in zip(calls[1:], model.history_, strict=False):
+        assert near.machine.objective == before.objective
+        assert near.moved == before.flips / 200
 
 
 # Clusters
@@ -155,6 +212,47 @@ def test_bisection_splits_the_largest_cluster():
     assert np.bincount(first)[model.bisected_[1]] == np.bincount(first).max()
 
 
+@every_method
+@pytest.mark.parametrize("k", [3, 5])
+def test_odd_numbers_of_equal_groups_are_found_with_the_default_balance(method, k):
+    angles = 2 * np.pi * np.arange(k) / k
+    groups = np.arange(60 * k) % k
+    X = (
+        np.random.default_rng(0).normal(size=(60 * k, 2))
+        + 20 * np.column_stack([np.cos(angles), np.sin(angles)])[groups]
+    )
+    model = method(k, random_state=0).fit(X)
+    assert same_partition(groups, model.labels_)
+
+
+@every_method
+@pytest.mark.parametrize(("k", "sizes"), [(3, [100, 100, 100]), (4, [75] * 4), (6, [50] * 6), (7, [42] + [43] * 6)])
+def test_balance_of_bisections_follows_the_number_of_clusters(method, k, sizes):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = method(k, balance=0.0, random_state=0).fit(X)
+    found = np.sort(np.bincount(model.labels_))
+    assert np.abs(found - sizes).max() <= 2  # whole numbers at every bisection
+
+
+@every_method
+def test_more_given_labels_than_two_start_the_bisections(method):
+    X, groups = blobs(120, k=4, seed=3)
+    model = method(4, balance=0.25, init=groups, random_state=0).fit(X)
+    assert same_partition(groups, model.labels_)
+    assert model.n_iter_ == len(model.history_) == 3  # every bisection begins where it ends
+
+
+def test_a_cluster_within_one_given_label_starts_with_k_means():
+    X, groups = blobs(120, k=3, seed=3)
+    model = IterLSSVM(3, balance=0.5, init=np.minimum(groups, 1), random_state=0).fit(X)
+    assert same_partition(groups, model.labels_)
+
+
+def test_given_groups_with_equal_means_are_no_start():
+    P = np.array([[1.0], [-1.0]] * 3)
+    assert _bisection.merged_labels(np.repeat([0, 1, 2], 2), P, np.random.default_rng(0)) is None
+
+
 def test_bisection_passes_over_clusters_of_equal_rows():
     X = np.vstack([np.zeros((30, 2)), np.random.default_rng(0).normal(size=(28, 2)) * 0.1 + 5])
     model = IterLSSVM(3, kernel="linear", random_state=0).fit(X)
@@ -208,15 +306,37 @@ def test_shards(tmp_path):
     assert same_partition(groups, model.labels_)
 
 
-def test_low_rank_above_the_documented_size(monkeypatch):
+@every_method
+def test_low_rank_above_the_documented_size(method, monkeypatch):
     monkeypatch.setattr(_iterative_base, "EXACT_ROWS", 100)
     monkeypatch.setattr(_iterative_base, "LOW_RANK", 20)
     X, groups = blobs(150)
-    model = IterSVR(random_state=0).fit(X)
+    model = method(random_state=0).fit(X)
     assert model.kernel_map_.landmarks.shape[0] == 20
     assert same_partition(groups, model.labels_)
-    assert IterSVR(random_state=0).fit(X[:100]).kernel_map_.landmarks.shape[0] == 100
-    assert IterSVR(n_components=150, random_state=0).fit(X).kernel_map_.landmarks.shape[0] == 150
+    assert method(random_state=0).fit(X[:100]).kernel_map_.landmarks.shape[0] == 100
+    assert method(n_components=150, random_state=0).fit(X).kernel_map_.landmarks.shape[0] == 150
+
+
+@every_method
+@pytest.mark.parametrize("init", ["k-means", "random", "spectral"])
+@pytest.mark.parametrize("gamma", ["diameter", "median"])
+def test_no_square_matrix_above_the_documented_size(method, init, gamma):
+    n = 2 * _iterative_base.EXACT_ROWS
+    X, groups = blobs(n)
+    tracemalloc.start()
+    try:
+        model = method(init=init, gamma=gamma, random_state=0).fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert same_partition(groups, model.labels_)
+    assert peak < 8 * n * n / 2
+
+
+def test_square_matrix_size_is_the_documented_one():
+    assert f"exact up to\n        {_iterative_base.EXACT_ROWS} rows" in IterSVR.__doc__
+    assert f"{_iterative_base.LOW_RANK} landmarks above" in IterSVR.__doc__
 
 
 @pytest.mark.parametrize("init", ["k-means", "spectral"])
@@ -272,6 +392,27 @@ def test_history_shows_why_the_hinge_stays_at_its_start():
     assert share_beyond(IterSVM, 2) > 0.5
     assert share_beyond(IterSVR, 2) < 0.05
     assert share_beyond(IterLSSVM, 2) < 0.05
+
+
+def test_history_shows_that_the_hinge_stops_early_with_the_linear_kernel():
+    """Of the linear kernel only: with the default, wide Gaussian the hinge flips as many labels as the tube."""
+    flips = {method: [] for method in METHODS}
+    for seed in range(10):
+        X, _ = overlapping(400, seed)
+        for method in METHODS:
+            model = method(kernel="linear", init="random", random_state=seed).fit(X)
+            flips[method].append(sum(record.flips for record in model.history_))
+    assert np.median(flips[IterSVM]) < 0.25 * np.median(flips[IterSVR])
+    assert np.median(flips[IterSVM]) < 0.5 * np.median(flips[IterLSSVM])
+
+
+@pytest.mark.parametrize("method", [IterSVR, IterLSSVM])
+def test_history_shows_the_objective_falling(method):
+    ratios = []
+    for seed in range(10):
+        history = method(kernel="linear", init="random", random_state=seed).fit(overlapping(400, seed)[0]).history_
+        ratios.append(history[-1].objective / history[0].objective)
+    assert np.median(ratios) < 0.95
 
 
 def test_callback_sees_every_turn_and_may_stop():
@@ -332,12 +473,20 @@ def test_nan_and_infinity_are_refused(method, value):
     refuses(method(), X, ValueError, "Input X contains (NaN|infinity)")
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_nan_inside_shards_is_refused(kernel, tmp_path):
+@every_method
+@pytest.mark.parametrize(
+    "parameters",
+    [{"kernel": "linear"}, {}, {"gamma": "median"}, {"gamma": 1.0}, {"kernel": "poly"}, {"kernel": "cosine"}],
+)
+@pytest.mark.parametrize("n_components", [5, 60])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_nan_inside_shards_is_refused(method, parameters, n_components, value, tmp_path):
     X, _ = blobs()
-    X[3, 1] = np.nan
+    X[3, 1] = value
     np.save(tmp_path / "a.npy", X)
-    refuses(IterSVR(kernel=kernel), shards([tmp_path / "a.npy"]), ValueError, "contains? NaN")
+    model = method(n_components=n_components, random_state=0, **parameters)
+    with np.errstate(invalid="ignore"):
+        refuses(model, shards([tmp_path / "a.npy"]), InvalidDataError, "X contains NaN, infinity, .* impute, drop or")
 
 
 @every_method
@@ -352,6 +501,26 @@ def test_fewer_rows_than_clusters_are_refused(method):
 def test_equal_rows_are_refused(method, convert, value, parameters):
     match = "All 50 rows are equal, so they cannot be separated into 2 clusters; use fewer clusters"
     refuses(method(**parameters), convert(np.full((50, 3), value)), InvalidDataError, match)
+
+
+@every_method
+def test_rows_that_only_the_kernel_makes_equal_are_refused(method):
+    match = "Kernel 'rbf' maps all 60 rows to one point, so they cannot be separated into 2 .* change the kernel or its"
+    refuses(method(gamma=1e-30), blobs()[0], InvalidDataError, match)
+
+
+@every_method
+@pytest.mark.parametrize(
+    ("kernel", "params", "match"),
+    [
+        ("rbf", {"degree": 3}, "kernel_params holds 'degree', but kernel 'rbf' takes none"),
+        ("linear", {"degree": 3}, "kernel_params holds 'degree', but kernel 'linear' takes none"),
+        ("poly", {"width": 3, "colour": 1}, "holds 'colour', 'width', but kernel 'poly' takes 'coef0' and 'degree'"),
+        ("poly", {"gamma": 3}, "holds 'gamma', .* gamma is a parameter of its own"),
+    ],
+)
+def test_unknown_kernel_parameters_are_refused(method, kernel, params, match):
+    refuses(method(kernel=kernel, kernel_params=params), blobs()[0], InvalidDataError, match)
 
 
 @pytest.mark.parametrize("gamma", ["median", "diameter"])
@@ -378,6 +547,24 @@ def test_rows_that_repeat_too_often_for_the_balance_are_refused(method, kernel):
 
 
 @every_method
+@pytest.mark.parametrize("parameters", [{}, {"gamma": "median"}, {"kernel": "linear"}])
+def test_ten_copies_of_every_row_change_nothing(method, parameters):
+    X, groups = blobs()
+    model = method(random_state=0, **parameters).fit(np.repeat(X, 10, axis=0))
+    assert same_partition(np.repeat(groups, 10), model.labels_)
+
+
+@every_method
+@pytest.mark.parametrize("gamma", ["median", "diameter"])
+def test_width_comes_from_rows_that_differ_where_nine_in_ten_are_copies(method, gamma):
+    X, groups = blobs(100)
+    X = np.vstack([X, np.repeat(X[:2], 450, axis=0)])  # the first two rows, one of each group
+    groups = np.concatenate([groups, np.repeat([0, 1], 450)])
+    model = method(gamma=gamma, random_state=0).fit(X)
+    assert same_partition(groups, model.labels_)
+
+
+@every_method
 def test_a_few_equal_rows_may_be_divided(method):
     X = np.random.default_rng(0).normal(size=(100, 3))
     X[:20] = 0.0  # in the middle
@@ -396,13 +583,23 @@ def test_start_labels_are_checked():
     X, groups = blobs()
     refuses(IterSVR(init=groups[:5]), X, InvalidDataError, "starting labels need one entry a row")
     refuses(IterSVR(init=groups + 1), X, InvalidDataError, "starting labels must be integers from 0 to")
-    refuses(IterSVR(init=np.zeros(60, int)), X, InvalidDataError, "init gives all 60 rows the label 0; .* both 0 and 1")
-    refuses(IterSVR(3, init=groups), X, NotSupportedError, "recursive bisection begins with two .* n_clusters=2")
+    for k in (2, 3):
+        refuses(
+            IterSVR(k, init=np.zeros(60, int)), X, InvalidDataError, "init gives all 60 rows the label 0; .* needs two"
+        )
 
 
 def test_partly_known_labels_are_refused():
     X, groups = blobs()
-    refuses(IterSVR(), X, NotSupportedError, "reserved for partly known labels", y=groups - 1)
+    for y in (groups - 1, np.arange(60) % 3 - 1, np.where(groups, 2.0, -1.0)):
+        refuses(IterSVR(), X, NotSupportedError, "reserved for partly known labels", y=y)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, np.float64])
+def test_two_classes_called_minus_one_and_one_are_ignored_as_any_y(convert):
+    X, groups = blobs()
+    model = IterSVR(random_state=0).fit(X, convert(2 * groups - 1))
+    np.testing.assert_array_equal(model.labels_, IterSVR(random_state=0).fit(X).labels_)
 
 
 @pytest.mark.parametrize(
@@ -412,6 +609,7 @@ def test_partly_known_labels_are_refused():
         ({"epsilon": 1.0}, "epsilon"),
         ({"epsilon": -0.1}, "epsilon"),
         ({"kernel": "wavelet"}, "kernel"),
+        ({"kernel": "precomputed"}, "kernel"),  # not offered: predict would need the kernel of new rows with old ones
         ({"gamma": "auto"}, "gamma"),
         ({"n_components": 0}, "n_components"),
         ({"multiclass": "ovr"}, "multiclass"),

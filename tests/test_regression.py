@@ -10,9 +10,17 @@ from sklearn.svm import SVC, SVR
 
 from widegap.exceptions import InfeasibleBalanceError, SolverError
 from widegap.solvers import _tube
-from widegap.solvers._bias import absolute_losses, balance_bounds, best_split, hinge_losses, square_losses
+from widegap.solvers._bias import (
+    absolute_losses,
+    balance_bounds,
+    best_bounded_split,
+    best_split,
+    bisection_bounds,
+    hinge_losses,
+    square_losses,
+)
 from widegap.solvers._regression import alternate, principal_axes, solve_least_squares
-from widegap.solvers._tube import margin, solve_hinges, tube
+from widegap.solvers._tube import Near, margin, solve_hinges, tube
 
 LOSSES = {
     "square": (square_losses, lambda v, y: np.square(v - y)),
@@ -106,6 +114,40 @@ def test_four_points_by_hand(name):
 )
 def test_balance_bounds(n, balance, bounds):
     assert balance_bounds(n, balance) == bounds
+
+
+@pytest.mark.parametrize(
+    ("n", "balance", "n_leaves", "bounds"),
+    [
+        (100, 0.03, 2, [(47, 53)]),
+        (100, 0.03, 3, [(31, 36), (64, 69)]),
+        (99, 0.0, 3, [(33, 33), (66, 66)]),
+        (100, 0.0, 3, [(33, 34), (66, 67)]),
+        (100, 0.1, 4, [(40, 60)]),
+        (100, 0.05, 5, [(35, 45), (55, 65)]),
+        (2, 0.0, 3, [(1, 1), (1, 1)]),
+    ],
+)
+def test_bounds_of_a_bisection_follow_its_share_of_clusters(n, balance, n_leaves, bounds):
+    found = bisection_bounds(n, balance, n_leaves)
+    assert found == bounds
+
+
+@every_loss
+def test_best_of_several_bounds(name):
+    f = np.random.default_rng(0).normal(size=60) ** 3
+    bounds = [(20, 20), (40, 40)]
+    split = best_bounded_split(f, LOSSES[name][0], bounds)
+    assert split.loss == pytest.approx(min(best_by_definition(f, name, *pair) for pair in bounds))
+    assert split.n_positive in (20, 40)
+
+
+@every_loss
+def test_bounds_that_cannot_be_met_are_passed_over(name):
+    f = np.array([2.0] * 6 + [0.0, -1.0, -2.0])
+    assert best_bounded_split(f, LOSSES[name][0], [(3, 3), (6, 6)]).n_positive == 6
+    with pytest.raises(InfeasibleBalanceError, match="asks for 3 to 3 of 9"):
+        best_bounded_split(f, LOSSES[name][0], [(3, 3), (4, 4)])
 
 
 @every_loss
@@ -203,6 +245,42 @@ def test_unsolved_machine_says_so():
         solve_hinges(principal_axes(Phi, 1.0).P, margin(y), 1.0, tol=1e-8, max_iter=2)
 
 
+@pytest.mark.parametrize("hinges", [lambda y: tube(y, 0.05), margin], ids=["tube", "margin"])
+@pytest.mark.parametrize("flips", [0, 2, 20, 60])
+def test_warm_start_changes_the_steps_and_not_the_machine(hinges, flips):
+    Phi, y, _ = problem()
+    P = principal_axes(Phi, 1e3).P
+    before = solve_hinges(P, hinges(y), 10.0)
+    y[np.random.default_rng(0).permutation(120)[:flips]] *= -1
+    cold = solve_hinges(P, hinges(y), 10.0)
+    warm = solve_hinges(P, hinges(y), 10.0, Near(before, flips / 120))
+    assert warm.gap <= 1e-4
+    assert warm.objective == pytest.approx(cold.objective, rel=2e-4)
+    if flips <= 2:
+        assert warm.n_iter < cold.n_iter + (flips > 0)  # fewer from the same labels, never more from nearly the same
+
+
+@pytest.mark.parametrize("hinges", [lambda y: tube(y, 0.05), margin], ids=["tube", "margin"])
+def test_useless_warm_start_is_given_up(hinges):
+    Phi, y, _ = problem()
+    P = principal_axes(Phi, 1e3).P
+    expected = solve_hinges(P, hinges(y), 10.0)
+    useless = _tube.Machine(np.full(P.shape[1], 1e20), 1e20, P.sum(axis=1) * 1e20, 0.0, 0.0, 1)
+    found = solve_hinges(P, hinges(y), 10.0, Near(useless, 0.0))
+    assert found.objective == pytest.approx(expected.objective, rel=2e-4)
+
+
+def test_features_too_large_for_single_precision_are_solved_in_double(monkeypatch):
+    Phi, y, _ = problem()
+    P = principal_axes(Phi, 1e3).P
+    seen = []
+    original = _tube._weighted_gram
+    monkeypatch.setattr(_tube, "_weighted_gram", lambda P, omega: seen.append(P.dtype) or original(P, omega))
+    small, large = (solve_hinges(P * scale, margin(y), 1.0 / scale**2) for scale in (1.0, 1e3))
+    assert small.objective == pytest.approx(large.objective * 1e6, rel=2e-4)
+    assert set(seen[: small.n_iter]) == {np.dtype(np.float32)} and set(seen[small.n_iter :]) == {np.dtype(np.float64)}
+
+
 def test_blocks_of_the_gram_matrix_add_up(monkeypatch):
     Phi, y, _ = problem()
     P = principal_axes(Phi, 1.0).P
@@ -254,7 +332,7 @@ def by_square_loss(C=1.0, balance=0.2):
     axes = principal_axes(Phi, C)
     low, high = balance_bounds(len(y), balance)
 
-    def fit(y):
+    def fit(y, near=None):
         return solve_least_squares(axes, y, C)
 
     return fit, lambda f: best_split(f, square_losses, low, high)
@@ -285,7 +363,7 @@ def scripted(labelings, objectives):
     """A fit whose values lead from each labeling to the next one, and from the last to the first of the cycle."""
     labelings = [np.array(y, float) for y in labelings]
 
-    def fit(y):
+    def fit(y, near):
         here = next(i for i, known in enumerate(labelings) if (known == y).all())
         following = labelings[here + 1] if here + 1 < len(labelings) else labelings[1]
         return _tube.Machine(np.zeros(1), 0.0, following, objectives[here], 0.0, 1)

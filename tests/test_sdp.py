@@ -349,8 +349,13 @@ def test_duplicated_rows_need_the_ridge_and_get_it():
 def test_digit_pairs(pair, most):
     X, y = digits(*pair)
     for model in (MMC(), GMMC()):
-        assert 100 * clustering_error(y, model.fit_predict(X)) <= most
-    assert 100 * clustering_error(y, MMC(n_roundings=100, random_state=0).fit_predict(X)) <= 4
+        assert percent(y, model.fit_predict(X)) <= most
+    # Which rounding wins hangs on the last digits of the kernel: 2 or 4 % of 8-9.
+    assert percent(y, MMC(n_roundings=100, random_state=0).fit_predict(X)) <= 4
+
+
+def percent(y, labels):
+    return round(100 * clustering_error(y, labels), 9)
 
 
 def test_predict_serves_rows_not_seen():

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_random_state, validate_data
 
 from widegap.data._blocks import RowBlocks
+from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
@@ -22,6 +23,7 @@ __all__ = [
     "check_start_labels",
     "check_threads",
     "check_unlabelled",
+    "one_point_error",
 ]
 
 
@@ -62,12 +64,26 @@ def check_cluster_number(n_rows: int, n_clusters: int) -> None:
         )
 
 
+def one_point_error(kernel: Any, rows: Any, n_rows: int, n_clusters: int) -> InvalidDataError:
+    """Why ``n_rows`` without any scatter cannot be separated: they are equal, or the kernel makes them so.
+
+    ``rows`` are those rows, or some of them, before the kernel.
+    """
+    if kernel == "linear" or CentredRows(row_blocks(rows)).scale == 0:
+        cause, remedy = f"All {n_rows} rows are equal", "use fewer clusters or check the data"
+    else:
+        cause, remedy = f"Kernel {kernel!r} maps all {n_rows} rows to one point", "change the kernel or its parameters"
+    return InvalidDataError(f"{cause}, so they cannot be separated into {n_clusters} clusters; {remedy}.")
+
+
 def check_unlabelled(y: Any) -> None:
     """Refuse labels with -1 for unknown: they ask for semi-supervised clustering, which is not offered yet."""
     if y is None:
         return
     y = np.asarray(y)
-    if y.dtype.kind in "if" and (y == -1).any() and (y >= 0).any():
+    if y.dtype.kind not in "if" or not (y == -1).any() or not (y >= 0).any():
+        return
+    if not np.isin(y, [-1, 1]).all():  # -1 and 1 alone are two classes, all known
         raise NotSupportedError(
             "y holds -1 beside other labels, which is reserved for partly known labels and not supported yet; "
             "leave y out to cluster without labels."

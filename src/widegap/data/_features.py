@@ -5,6 +5,10 @@ that equal the kernel on the landmarks and its best approximation from them else
 map is exact (kernel PCA before centring). Directions with s below ``RANK_TOL`` times the largest, or below what
 rounding in the dtype of the data leaves, are dropped, so constant or low-rank kernels give few columns. The table
 takes n * r numbers in the dtype of the data, the landmarks r rows.
+
+For the linear and the cosine kernel the r leading right singular vectors of some rows take the landmarks' place, with
+the identity for U s^(-1/2): the best features of that rank, and dense only in r columns however wide X is. With a
+precomputed kernel the landmarks are the numbers of the columns that are used.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,17 +17,24 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.extmath import row_norms
+from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.utils.extmath import randomized_svd, row_norms
+from threadpoolctl import threadpool_limits
 
 from widegap.data._blocks import Floats, RowBlocks
 from widegap.exceptions import InvalidDataError
 
 RANK_TOL = 1e-10
+INDEFINITE = 1e-5  # negative eigenvalues up to this share of the largest are rounding
+SYMMETRY_TOL = 1e-5
+SVD_SAMPLE = 5000  # rows whose singular vectors serve the linear and the cosine kernel
+CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
 UNITS_DIFFER = 10
 MEDIAN_SAMPLE = 500  # rows whose pairwise distances set the width
 MEDIAN_FACTOR = 1.5  # width of the Gaussian in medians of the distances
+KERNEL_PARAMS: dict[str, set[str]] = {"linear": set(), "rbf": set(), "poly": {"degree", "coef0"}, "cosine": set()}
 
 Kernel = str | Callable[[Any, Any], Floats]
 
@@ -40,14 +51,21 @@ class KernelMap:
 
     def transform(self, X: Any) -> Floats:
         """Features of the rows of X, shape (rows, r)."""
-        X = scale_columns(X, self.weights)
-        return (kernel_matrix(X, self.landmarks, self.kernel, self.params) @ self.projection).astype(
-            X.dtype, copy=False
-        )
+        n, r = X.shape[0], self.projection.shape[1]
+        features = np.empty((n, r), X.dtype)
+        for rows in row_chunks(n, self.landmarks.shape[0]):
+            chunk = scale_columns(X[rows], self.weights)
+            features[rows] = kernel_matrix(chunk, self.landmarks, self.kernel, self.params) @ self.projection
+        return features
 
     def transform_blocks(self, blocks: RowBlocks) -> Floats:
         """Features of all rows, block by block."""
-        return blocks.map(lambda block: self.transform(block.take(slice(None))))
+        return self.map_blocks(blocks, lambda features: features)
+
+    def map_blocks(self, blocks: RowBlocks, function: Callable[[Floats], Floats]) -> Floats:
+        """``function`` of every block's features, laid end to end; the blocks' threads do without BLAS's own."""
+        with threadpool_limits(1):
+            return blocks.map(lambda block: function(self.transform(block.take(slice(None)))))
 
 
 def fit_kernel_map(
@@ -61,24 +79,68 @@ def fit_kernel_map(
     weights: Floats | None = None,
 ) -> KernelMap:
     """Draw landmarks from the rows, their columns multiplied by ``weights``, and decompose their kernel."""
-    options = dict(params or {})
+    options = check_kernel_params(kernel, params)
     if kernel in ("rbf", "poly"):
         # A sample of its own: the landmarks may be too few to tell a width.
         if gamma == "median":
-            gamma = median_gamma(scale_columns(_draw(blocks, MEDIAN_SAMPLE, rng), weights))
+            gamma = median_gamma(scale_columns(draw_rows(blocks, MEDIAN_SAMPLE, rng), weights))
         options["gamma"] = float(gamma)
-    landmarks = scale_columns(_draw(blocks, n_components, rng), weights)
+    if kernel in ("linear", "cosine") and n_components < blocks.shape[0]:
+        rows = scale_columns(draw_rows(blocks, SVD_SAMPLE, rng), weights)
+        directions = _singular_vectors(normalize(rows) if kernel == "cosine" else rows, n_components, rng)
+        return KernelMap(kernel, options, directions, np.eye(len(directions)), weights)
+    landmarks = scale_columns(draw_rows(blocks, n_components, rng), weights)
     K = kernel_matrix(landmarks, landmarks, kernel, options)
     if not np.isfinite(K).all():
         raise InvalidDataError(
             f"Kernel {kernel!r} gives NaN or infinity on these rows; rescale the data or choose other parameters."
         )
+    return KernelMap(kernel, options, landmarks, _projection(K, kernel, landmarks.dtype), weights)
+
+
+def fit_precomputed_map(rows: Any, members: Any, n_components: int, rng: np.random.Generator) -> KernelMap:
+    """Map from ``rows``, the rows numbered ``members`` of a square kernel matrix, by some of their own columns."""
+    size = min(len(members), max(2, n_components))  # one landmark alone has no scatter
+    chosen = np.sort(rng.choice(len(members), size, replace=False))
+    K = rows[chosen][:, members[chosen]]
+    K = K.astype(np.float64) if isinstance(K, np.ndarray) else K.toarray().astype(np.float64)
+    if np.abs(K - K.T).max() > SYMMETRY_TOL * np.abs(K).max():
+        raise InvalidDataError(
+            f"The precomputed kernel is not symmetric: entries differ from their mirror image by up to "
+            f"{np.abs(K - K.T).max():.3g}; pass (K + K.T) / 2 if that is rounding."
+        )
+    # Centred about the landmarks: a constant that was added to the kernel plays no part in any margin. The features
+    # come out shifted by a constant, which every user of them takes off with their mean.
+    K = K - K.mean(axis=0)
+    K = K - K.mean(axis=1, keepdims=True)
+    return KernelMap("precomputed", {}, members[chosen], _projection(K, "precomputed", rows.dtype))
+
+
+def _singular_vectors(X: Any, r: int, rng: np.random.Generator) -> Floats:
+    """Up to r leading right singular vectors of the rows as rows; the axes themselves where there are no more."""
+    if X.shape[1] <= r:
+        return np.eye(X.shape[1])
+    return randomized_svd(X, min(r, *X.shape), random_state=int(rng.integers(2**31)))[2]
+
+
+def _projection(K: Floats, kernel: Kernel, dtype: Any) -> Floats:
+    """``U s^(-1/2)`` of the landmarks' kernel matrix, negligible directions left out."""
     values, vectors = np.linalg.eigh((K + K.T) / 2)
-    tol = max(RANK_TOL, 10 * float(np.finfo(landmarks.dtype).eps))
-    keep = values > tol * max(values[-1], 0)
+    if values[0] < -INDEFINITE * np.abs(values).max():
+        raise InvalidDataError(
+            f"Kernel {kernel!r} is not positive semidefinite: its eigenvalues on {len(K)} rows go from {values[0]:.3g} "
+            f"to {values[-1]:.3g}, so it has no margin. Use another kernel, or K @ K.T of a similarity matrix K."
+        )
+    keep = values > max(RANK_TOL, 10 * float(np.finfo(dtype).eps)) * values[-1]
     if not keep.any():
         raise InvalidDataError(f"Kernel {kernel!r} is zero on these rows; nothing can be separated: change it.")
-    return KernelMap(kernel, options, landmarks, (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1], weights)
+    return (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1]
+
+
+def row_chunks(n: int, width: int) -> list[slice]:
+    """Rows cut so that a chunk of ``width`` numbers a row stays in the cache."""
+    step = max(1, CHUNK // width)
+    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 def scale_columns(X: Any, weights: Floats | None) -> Any:
@@ -103,10 +165,35 @@ def column_weights(X: Any, standardize: bool | str) -> Floats | None:
     return 1 / np.where(deviations > 0, deviations, 1.0)
 
 
-def _draw(blocks: RowBlocks, size: int, rng: np.random.Generator) -> Any:
-    """Up to ``size`` rows at random, in their order."""
+def check_kernel_params(kernel: Kernel, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of the kernel's further arguments; refuses names that a built-in kernel does not know."""
+    options = dict(params or {})
+    if isinstance(kernel, str):
+        valid = KERNEL_PARAMS[kernel]
+        unknown = sorted(map(str, options.keys() - valid))
+        if unknown:
+            hint = "; gamma is a parameter of its own" if "gamma" in unknown else ""
+            raise InvalidDataError(
+                f"kernel_params holds {', '.join(map(repr, unknown))}, but kernel {kernel!r} takes "
+                f"{' and '.join(map(repr, sorted(valid))) or 'none'}{hint}."
+            )
+    return options
+
+
+def draw_rows(blocks: RowBlocks, size: int, rng: np.random.Generator) -> Any:
+    """Up to ``size`` rows at random, in their order; refuses NaN and infinity."""
     n = blocks.shape[0]
-    return blocks.take(np.sort(rng.choice(n, min(n, size), replace=False)))
+    return check_finite(blocks.take(np.sort(rng.choice(n, min(n, size), replace=False))))
+
+
+def check_finite(X: Any) -> Any:
+    """X itself; refuses NaN and infinity, for rows or features that nobody has looked at yet."""
+    values: Any = X if isinstance(X, np.ndarray) else X.data
+    if not np.isfinite(values).all():
+        raise InvalidDataError(
+            "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
+        )
+    return X
 
 
 def median_gamma(X: Any) -> float:
@@ -121,7 +208,10 @@ def median_gamma(X: Any) -> float:
 
 
 def kernel_matrix(X: Any, Y: Any, kernel: Kernel, params: Mapping[str, Any]) -> Floats:
-    """Kernel between rows of X and Y; a callable gets the two tables."""
+    """Kernel between rows of X and Y; a callable gets the two tables, of a precomputed one Y numbers the columns."""
+    if isinstance(kernel, str) and kernel == "precomputed":
+        K = X[:, Y]
+        return np.asarray(K if isinstance(K, np.ndarray) else K.toarray(), dtype=np.float64)
     if callable(kernel):
         K = np.asarray(kernel(X, Y, **params), dtype=np.float64)
         if K.shape != (X.shape[0], Y.shape[0]):
@@ -130,4 +220,19 @@ def kernel_matrix(X: Any, Y: Any, kernel: Kernel, params: Mapping[str, Any]) -> 
                 "it must return one value a pair of rows."
             )
         return K
-    return pairwise_kernels(X, Y, metric=kernel, **params).astype(np.float64, copy=False)
+    if kernel == "rbf" and isinstance(X, np.ndarray):
+        return _gaussian(X, Y, **params)
+    with config_context(assume_finite=True):  # what is not finite is reported once, with the features
+        return pairwise_kernels(X, Y, metric=kernel, **params).astype(np.float64, copy=False)
+
+
+def _gaussian(X: Any, Y: Any, gamma: float) -> Floats:
+    """exp(-gamma |x - y|^2) of dense rows, in float64; about the mean of Y, so that far rows lose no digits."""
+    centre = Y.mean(axis=0, dtype=np.float64)
+    X, Y = X - centre, Y - centre
+    K = X @ (-2 * Y.T)
+    K += row_norms(X, squared=True)[:, None]
+    K += row_norms(Y, squared=True)
+    np.maximum(K, 0, out=K)
+    K *= -gamma
+    return np.exp(K, out=K)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from widegap.data._blocks import Floats
+from widegap.data._features import row_chunks
 
 RANK_TOL = 1e-10
 NEGLIGIBLE = 1e-3
@@ -28,8 +29,11 @@ class PrincipalMap:
     def fit(cls, features: Any) -> "PrincipalMap":
         """From the features of the rows that are searched."""
         mean = features.mean(axis=0, dtype=np.float64)
-        centred = features - mean
-        lam, U = np.linalg.eigh(centred.T @ centred)
+        gram = np.zeros((features.shape[1],) * 2)
+        for rows in row_chunks(*features.shape):
+            centred = features[rows] - mean
+            gram += centred.T @ centred
+        lam, U = np.linalg.eigh(gram)
         keep = lam > RANK_TOL * max(lam[-1], 0)
         return cls(mean, U[:, keep][:, ::-1], lam[keep][::-1])
 
@@ -43,10 +47,15 @@ class PrincipalMap:
         keep, factors = _ridge_axes(self.lam, rho)
         return self.rotation[:, keep] * factors[keep]
 
-    def whitened(self, features: Any, rho: float) -> Floats:
-        """Q of any rows, in the dtype of their features, by one product."""
-        dtype = features.dtype
-        return (features - self.mean.astype(dtype)) @ self.whitening(rho).astype(dtype)
+    def whiten_in_place(self, features: Any, rho: float) -> Floats:
+        """Q of any rows, in the memory of their features, which are lost."""
+        W = self.whitening(rho)
+        n, s = len(features), W.shape[1]
+        # Q has no more columns than the features, so its rows never reach beyond the features already read.
+        Q = features.reshape(-1)[: n * s].reshape(n, s)
+        for rows in row_chunks(*features.shape):
+            Q[rows] = (features[rows] - self.mean) @ W
+        return Q
 
 
 def whiten(P: Any, lam: Floats, rho: float) -> Floats:

@@ -7,9 +7,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import check_rows, check_threads
-from widegap.data._blocks import RowBlocks, Scorer
+from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
 from widegap.data._features import KernelMap
-from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
 
 
@@ -26,18 +25,17 @@ class WeightVectorClusterer(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _features(self, blocks: RowBlocks) -> RowBlocks:
-        """The rows as the linear method sees them."""
-        if self.kernel_map_ is None:
-            return blocks
-        return row_blocks(self.kernel_map_.transform_blocks(blocks), n_threads=blocks.n_threads)
+    def _block_scores(self, blocks: RowBlocks) -> np.ndarray[Any, Any]:
+        """Scores of all rows; of a kernel's features no more than a block is ever held."""
+        # Scores about the fitted mean: exact where the rows lie far from the origin.
+        scorer, kernel_map = Scorer(self.coef_, self._mean_scores, self._mean), self.kernel_map_
+        if kernel_map is None:
+            return blocks.map(lambda block: block.scores(scorer))
+        return kernel_map.map_blocks(blocks, lambda features: DenseBlock(features, 0).scores(scorer))
 
     def _scores(self, X: Any) -> np.ndarray[Any, Any]:
         check_is_fitted(self)
-        blocks = self._features(check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs)))
-        # Scores about the fitted mean: exact where the rows lie far from the origin.
-        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        scores = blocks.map(lambda block: block.scores(scorer))
+        scores = self._block_scores(check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs)))
         # Arrays were checked above; rows from files are first looked at here.
         if not np.isfinite(scores).all():
             raise InvalidDataError(

@@ -4,17 +4,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
+from widegap.data._features import draw_rows
 from widegap.data._sources import row_blocks
-from widegap.estimators._starts import SAMPLE, Sample, spectral_start
+from widegap.estimators._starts import SAMPLE, Sample, spectral_labels
 from widegap.exceptions import InvalidDataError
 
 DIAMETER_SAMPLE = 2000
 DIAMETER_FACTOR = 4.0
 FAR_TRIES = 10
+ZERO_SQUARED = 1e-14  # equal rows come out some roundings apart, relative to their squared length
 
 Floats = np.ndarray[Any, Any]
 
@@ -48,12 +50,11 @@ class Tree:
 
 def diameter_gamma(blocks: RowBlocks, rng: np.random.Generator) -> float:
     """1 / (4 D)^2 with D the largest distance among up to 2000 rows."""
-    n = blocks.shape[0]
-    X = blocks.take(np.sort(rng.choice(n, min(n, DIAMETER_SAMPLE), replace=False)))
-    diameter = float(euclidean_distances(X).max())
-    if not diameter > 0:
+    X = draw_rows(blocks, DIAMETER_SAMPLE, rng)
+    squared = _far_pair(X, True, rng)[0].max()
+    if not squared > ZERO_SQUARED * row_norms(X, squared=True).max():
         raise InvalidDataError("All rows drawn for the kernel width are equal; give gamma a number.")
-    return 1 / (DIAMETER_FACTOR * diameter) ** 2
+    return float(1 / (DIAMETER_FACTOR**2 * squared))
 
 
 def start_labels(
@@ -70,7 +71,7 @@ def start_labels(
     chosen = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
     X = blocks.take(rows[chosen])
     if init == "spectral":
-        found = spectral_start(Sample(CentredRows(row_blocks(X)), rng), 2, rng)
+        found = spectral_labels(Sample(CentredRows(row_blocks(X)), rng).X, 2, rng)
     else:
         found = far_kmeans(X, first, rng)
     if len(np.unique(found)) < 2:  # the drawn rows are equal
@@ -80,6 +81,17 @@ def start_labels(
     means = [P[chosen[found == side]].mean(axis=0) for side in (0, 1)]
     f = P @ (means[1] - means[0])
     return np.where(f > (means[1] @ means[1] - means[0] @ means[0]) / 2, 1.0, -1.0)
+
+
+def merged_labels(given: Any, P: Floats, rng: np.random.Generator) -> Floats | None:
+    """Given groups merged into -1.0 and 1.0: 2-means of their means. None if there are not two of them."""
+    groups, codes = np.unique(given, return_inverse=True)
+    if len(groups) < 2:
+        return None
+    sides = np.arange(2)
+    if len(groups) > 2:
+        sides = far_kmeans(np.stack([P[codes == group].mean(axis=0) for group in range(len(groups))]), True, rng)
+    return np.where(sides[codes] > 0, 1.0, -1.0) if sides.any() else None
 
 
 def far_kmeans(X: Any, thorough: bool, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -94,17 +106,23 @@ def far_kmeans(X: Any, thorough: bool, rng: np.random.Generator) -> np.ndarray[A
 
 
 def _far_pair(X: Any, thorough: bool, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Distances of all rows to a random row and to the row farthest from it.
+    """Squared distances of all rows to a random row and to the row farthest from it.
 
     A thorough search goes on from there as long as the distance grows, from several random rows: it nearly always
     finds the two rows that are farthest apart, so that the start does not depend on chance.
     """
+    X = X.astype(np.float64)
+    norms = row_norms(X, squared=True)
+
+    def distances(row: int) -> Floats:
+        return norms + norms[row] - 2 * safe_sparse_dot(X, X[[row]].T, dense_output=True)[:, 0]
+
     best: tuple[float, Floats, Floats] | None = None
     for _ in range(FAR_TRIES if thorough else 1):
-        first = euclidean_distances(X, X[[int(rng.integers(X.shape[0]))]])[:, 0]
-        second = euclidean_distances(X, X[[int(first.argmax())]])[:, 0]
+        first = distances(int(rng.integers(X.shape[0])))
+        second = distances(int(first.argmax()))
         while thorough and second.max() > first.max():
-            first, second = second, euclidean_distances(X, X[[int(second.argmax())]])[:, 0]
+            first, second = second, distances(int(second.argmax()))
         if best is None or first.max() > best[0]:
             best = float(first.max()), first, second
     assert best is not None

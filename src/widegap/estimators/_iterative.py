@@ -6,9 +6,11 @@ from widegap._validation import Interval
 from widegap.estimators._iterative_base import IterativeClusterer, TurnRecord
 from widegap.solvers._bias import absolute_losses, hinge_losses, square_losses
 from widegap.solvers._regression import solve_least_squares
-from widegap.solvers._tube import margin, solve_hinges, tube
+from widegap.solvers._tube import Near, margin, solve_hinges, tube
 
 __all__ = ["IterLSSVM", "IterSVM", "IterSVR", "TurnRecord"]
+
+RIDGE_MOVED = 0.03  # the ridge regression is as near as if so many targets had moved: that takes the fewest steps
 
 
 class IterSVR(IterativeClusterer):
@@ -57,15 +59,16 @@ class IterSVR(IterativeClusterer):
 
     init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
         Starting labels. k-means begins with the two rows that are farthest apart, its further starts with a random
-        row and the row farthest from it; "random" is a random hyperplane through the median. Given labels, 0 or 1,
-        need ``n_clusters=2``.
+        row and the row farthest from it; "random" is a random hyperplane through the median. Of more than two given
+        labels, 0 to n_clusters - 1, every bisection merges those it meets into two by 2-means of their means.
 
     n_init : int, default=1
         Number of starts; the lowest objective wins.
 
     multiclass : {"recursive"}, default="recursive"
-        More than two clusters come from bisecting the largest cluster again and again, within the same features;
-        ``balance`` bounds every bisection.
+        More than two clusters come from bisecting the largest cluster again and again, within the same features.
+        ``balance`` bounds every bisection; where its rows will make an odd number m of clusters in the end, about
+        :math:`(m \pm 1) / 2m` and not one half of them.
 
     max_iter : int, default=100
         Most turns of one start.
@@ -190,8 +193,9 @@ class IterSVR(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _machine(self, axes, y):
-        return solve_hinges(axes.P, tube(y, self.epsilon), self.C)
+    def _machine(self, axes, y, near):
+        near = near or Near(solve_least_squares(axes, y, self.C), RIDGE_MOVED)
+        return solve_hinges(axes.P, tube(y, self.epsilon), self.C, near)
 
 
 class IterLSSVM(IterativeClusterer):
@@ -279,7 +283,7 @@ class IterLSSVM(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _machine(self, axes, y):
+    def _machine(self, axes, y, near):
         return solve_least_squares(axes, y, self.C)
 
 
@@ -294,6 +298,10 @@ class IterSVM(IterativeClusterer):
     and bias under a bound on the cluster sizes come from sorting the values, in O(n log n). This is the
     method the paper argues against: the hinge leaves rows far beyond the margin, so that it costs much to flip them and
     the search stays near its start. It is here for comparison; use :class:`IterSVR` or :class:`IterLSSVM`.
+
+    How early it stops depends on the kernel. Two overlapping normal groups, 20 random starts, paper's C: with the
+    linear kernel it flipped fewer labels than IterSVR in all 20 (median 4 against 103), with ``gamma="median"`` in 17
+    (20 against 31), with the default, wide Gaussian in 9 (106 against 70): there it does not stop early.
 
     Parameters
     ----------
@@ -369,5 +377,5 @@ class IterSVM(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _machine(self, axes, y):
-        return solve_hinges(axes.P, margin(y), self.C)
+    def _machine(self, axes, y, near):
+        return solve_hinges(axes.P, margin(y), self.C, near)

@@ -22,16 +22,17 @@ from widegap._validation import (
     check_start_labels,
     check_threads,
     check_unlabelled,
+    one_point_error,
 )
 from widegap.data._blocks import RowBlocks, Scorer
-from widegap.data._features import fit_kernel_map
+from widegap.data._features import check_finite, check_kernel_params, fit_kernel_map
 from widegap.data._sources import row_blocks
-from widegap.estimators._bisection import Tree, diameter_gamma, start_labels
+from widegap.estimators._bisection import Tree, diameter_gamma, merged_labels, start_labels
 from widegap.estimators._progress import logger, progress_logging
-from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError
-from widegap.solvers._bias import TIE_TOL, CutLosses, balance_bounds, best_split
+from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
+from widegap.solvers._bias import TIE_TOL, CutLosses, best_bounded_split, bisection_bounds
 from widegap.solvers._regression import TAIL_TOL, Alternation, Axes, Step, alternate, principal_axes
-from widegap.solvers._tube import Machine
+from widegap.solvers._tube import Machine, Near
 
 EXACT_ROWS = 2000  # up to here "auto" decomposes the whole kernel matrix
 LOW_RANK = 300
@@ -146,7 +147,7 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _machine(self, axes: Axes, y: np.ndarray[Any, Any]) -> Machine:
+    def _machine(self, axes: Axes, y: np.ndarray[Any, Any], near: Near | None) -> Machine:
         raise NotImplementedError
 
     def fit(self, X, y=None):
@@ -181,14 +182,9 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
 
     def _check_start_labels(self, n: int) -> None:
         labels = check_start_labels(self.init, n, self.n_clusters)
-        if self.n_clusters > 2:
-            raise NotSupportedError(
-                f"init holds labels and n_clusters={self.n_clusters}, but recursive bisection begins with two "
-                "clusters; give init a name, or use n_clusters=2."
-            )
-        if self.n_clusters == 2 and labels.min() == labels.max():
+        if self.n_clusters > 1 and labels.min() == labels.max():
             raise InvalidDataError(
-                f"init gives all {n} rows the label {labels[0]}; a regression needs both 0 and 1 to begin with."
+                f"init gives all {n} rows the label {labels[0]}; a regression needs two labels to begin with."
             )
 
     def _rank(self, n: int) -> int:
@@ -198,7 +194,8 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
         return n if n <= EXACT_ROWS else LOW_RANK
 
     def _fit_kernel_map(self, blocks: RowBlocks, rank: int, rng: np.random.Generator):
-        n, d = blocks.shape
+        check_kernel_params(self.kernel, self.kernel_params)
+        d = blocks.shape[1]
         if self.n_clusters == 1 or (self.kernel == "linear" and d <= max(rank, LOW_RANK)):
             return None
         gamma = self.gamma
@@ -217,10 +214,7 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
     def _cluster(self, blocks: RowBlocks, Phi: np.ndarray[Any, Any], rng: np.random.Generator) -> None:
         """Bisect the largest cluster until there are enough."""
         n = len(Phi)
-        if not np.isfinite(Phi).all():
-            raise InvalidDataError(
-                "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
-            )
+        check_finite(Phi)
         diary = _Diary(self.callback, self.verbose)
         tree = Tree(Phi.shape[1], Phi.mean(axis=0, dtype=np.float64))
         labels = np.zeros(n, np.int32)
@@ -243,33 +237,33 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
             if len(rows) < 2:
                 continue
             try:
-                return int(cluster), rows, self._bisect(blocks, Phi if len(sizes) == 1 else Phi[rows], rows, rng, diary)
+                inside = Phi if len(sizes) == 1 else Phi[rows]
+                n_leaves = self._leaves(len(rows) / len(Phi), len(sizes))
+                return int(cluster), rows, self._bisect(blocks, inside, rows, n_leaves, rng, diary)
             except (InfeasibleBalanceError, InvalidDataError) as caught:
                 error = error or caught
         assert error is not None  # there are more rows than clusters, so some cluster had two
         raise error
 
-    def _bisect(self, blocks: RowBlocks, Phi, rows, rng: np.random.Generator, diary: _Diary) -> _Bisection:
-        """The best of ``n_init`` searches for two clusters of the given rows."""
+    def _leaves(self, share: float, n_clusters: int) -> int:
+        """Clusters that a share of the rows will make in the end, when there are ``n_clusters`` so far."""
+        return min(max(2, round(share * self.n_clusters)), self.n_clusters - n_clusters + 1)
+
+    def _bisect(self, blocks: RowBlocks, Phi, rows, n_leaves, rng: np.random.Generator, diary: _Diary) -> _Bisection:
+        """The best of ``n_init`` searches for two clusters of the given rows, ``n_leaves`` in the end."""
         exact = self.kernel_map_ is None or self.kernel_map_.landmarks.shape[0] == blocks.shape[0]
         axes = principal_axes(Phi, self.C, TAIL_TOL if exact else LOW_RANK_TAIL)
         if not axes.P.shape[1]:
-            raise InvalidDataError(
-                f"All {len(rows)} rows are equal, so they cannot be separated into {self.n_clusters} clusters; "
-                "use fewer clusters or check the data."
-            )
-        low, high = balance_bounds(len(rows), self.balance)
+            raise one_point_error(self.kernel, blocks.take(rows), len(rows), self.n_clusters)
+        bounds = bisection_bounds(len(rows), self.balance, n_leaves)
         tie_tol = max(TIE_TOL, 8 * float(np.finfo(Phi.dtype).eps))
         results = []
         for diary.start in range(self.n_init if isinstance(self.init, str) else 1):
-            if isinstance(self.init, str):
-                y = start_labels(self.init, blocks, rows, axes.P, rng, first=diary.start == 0)
-            else:
-                y = np.where(np.asarray(self.init) > 0, 1.0, -1.0)
+            y = self._start(blocks, axes, rows, rng, first=diary.start == 0)
             results.append(
                 alternate(
-                    lambda y: self._machine(axes, y),
-                    lambda f: best_split(f, self._cut_losses, low, high, tie_tol),
+                    lambda y, near: self._machine(axes, y, near),
+                    lambda f: best_bounded_split(f, self._cut_losses, bounds, tie_tol),
                     y,
                     max_iter=self.max_iter,
                     record=diary.add,
@@ -278,6 +272,13 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
             if diary.stopped:
                 break
         return _Bisection(min(results, key=lambda found: float(f"{found.step.machine.objective:.5e}")), axes)
+
+    def _start(self, blocks: RowBlocks, axes: Axes, rows, rng: np.random.Generator, *, first: bool):
+        """Starting labels of some rows; k-means where given ones do not divide them."""
+        if isinstance(self.init, str):
+            return start_labels(self.init, blocks, rows, axes.P, rng, first=first)
+        given = merged_labels(np.asarray(self.init)[rows], axes.P, rng)
+        return start_labels("k-means", blocks, rows, axes.P, rng, first=first) if given is None else given
 
     def _store(self, tree: Tree, labels, splits: list[Alternation], diary: _Diary) -> None:
         self.coef_, self.intercept_ = tree.coef, tree.intercept
@@ -359,11 +360,7 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
         if self.kernel_map_ is not None:
             blocks = row_blocks(self.kernel_map_.transform_blocks(blocks), n_threads=blocks.n_threads)
         scores = blocks.map(lambda block: block.scores(scorer))
-        if not np.isfinite(scores).all():
-            raise InvalidDataError(
-                "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
-            )
-        return scores
+        return check_finite(scores)
 
     def _leaf_scores(self, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         leaves = np.full((len(scores), self.n_clusters_), np.inf, scores.dtype)

@@ -17,18 +17,19 @@ from widegap._validation import (
     check_start_labels,
     check_threads,
     check_unlabelled,
+    one_point_error,
 )
-from widegap.data._blocks import RowBlocks
+from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._centred import CentredRows
-from widegap.data._features import column_weights, fit_kernel_map, scale_columns
+from widegap.data._features import KernelMap, column_weights, fit_kernel_map, fit_precomputed_map, scale_columns
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
 from widegap.data._sources import row_blocks
 from widegap.estimators._base import WeightVectorClusterer
 from widegap.estimators._progress import logger, progress_logging
-from widegap.estimators._starts import kmeans_labels
+from widegap.estimators._starts import kmeans_labels, spectral_labels
 from widegap.exceptions import InvalidDataError
-from widegap.solvers._label_search import Partition, best_threshold, cluster_sums, improve, kick
+from widegap.solvers._label_search import Partition, best_threshold, cluster_sums, improve, kick, most_even
 from widegap.solvers._result import asks_to_stop
 from widegap.solvers._transport import assign
 
@@ -40,9 +41,10 @@ SMOOTHING_STEPS = 2
 SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
 REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
 POINT = 1e-12  # scatter of the features relative to their size that is rounding
+CONTINUATION = (0.1, 1.0)  # every start is improved with a tenth of C first: fewer directions, fewer poor optima
 KICKS = 5
 AXES = 8  # principal axes tried as directions of a threshold, for two clusters
-POLISH_SWEEPS = 10
+POLISH_SWEEPS = 3
 SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
 
 
@@ -81,8 +83,9 @@ class MaxMarginClustering(WeightVectorClusterer):
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.
 
-    kernel : {"rbf", "linear", "poly", "cosine"} or callable, default="rbf"
-        A callable takes two tables of rows and returns the matrix of kernel values.
+    kernel : {"rbf", "linear", "poly", "cosine", "precomputed"} or callable, default="rbf"
+        A callable takes two tables of rows and returns the matrix of kernel values. With "precomputed" X is the square
+        matrix of the kernel between all rows, and for ``predict`` that of new rows (first) and the fitted ones.
 
     gamma : "median" or float, default="median"
         Coefficient of "rbf" and "poly". "median" is :math:`1 / (1.5 m)^2` with m the median distance of some rows.
@@ -107,10 +110,10 @@ class MaxMarginClustering(WeightVectorClusterer):
     min_cluster_fraction : float, default=0.2
         Every cluster keeps at least this fraction of n / k rows (and one row).
 
-    init : {"k-means", "random"} or array-like of shape (n_samples,), default="k-means"
+    init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
         Starts of the search. "k-means" runs k-means, one time in three on the rows and else on the kernel features, and
         for two clusters adds thresholds along the eight leading principal axes and along random directions; "random"
-        are random directions alone.
+        are random directions alone; "spectral" is one start, the normalised cut of a nearest-neighbour graph.
 
     n_init : "auto" or int, default="auto"
         Number of k-means starts, and of random directions where there are any; "auto" is 10.
@@ -133,11 +136,12 @@ class MaxMarginClustering(WeightVectorClusterer):
         Cluster of each row.
 
     objective_ : float
-        :math:`R^2` of the searched rows, between 0 and k - 1.
+        :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
 
     starts_ : ndarray of shape (n_starts,)
-        :math:`R^2` that every start led to, before kicks; the distance of the best to the second best shows how sure
-        the result is.
+        :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times as much unexplained as
+        the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes among them win: many
+        such starts with different labels show that the result is not sure.
 
     smoothing_ : int
         Steps of smoothing that were taken.
@@ -177,8 +181,9 @@ class MaxMarginClustering(WeightVectorClusterer):
     ``predict`` knows neither the neighbour graph nor the bound on sizes, so with smoothing or an active bound
     ``predict(X)`` may differ from ``labels_`` for some rows (0.6 % on scikit-learn's digits).
 
-    Memory: a few tables of n * n_components numbers (kernel values in float64, features, coordinates), and
-    n_components rows of X.
+    Memory: up to 10000 rows a few tables of n * n_components numbers. Above, one such table in the dtype of X, or none
+    at all with smoothing; kernel values and the features of ``predict`` are made block by block. The neighbour graph
+    holds n_neighbors entries a searched row. A precomputed kernel matrix is read as it is and not copied.
 
     References
     ----------
@@ -197,7 +202,7 @@ class MaxMarginClustering(WeightVectorClusterer):
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine"}), callable],
+        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine", "precomputed"}), callable],
         "gamma": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
         "kernel_params": [dict, None],
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -205,7 +210,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "standardize": [StrOptions({"auto"}), "boolean"],
         "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
-        "init": [StrOptions({"k-means", "random"}), "array-like"],
+        "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -250,6 +255,11 @@ class MaxMarginClustering(WeightVectorClusterer):
         self.verbose = verbose
         self.callback = callback
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags
+
     def fit(self, X, y=None):
         """Find the clusters of the rows of X.
 
@@ -269,12 +279,11 @@ class MaxMarginClustering(WeightVectorClusterer):
         check_unlabelled(y)
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         n = blocks.shape[0]
+        if self._precomputed:
+            self._check_precomputed(blocks.shape)
         check_cluster_number(n, self.n_clusters)
         if CentredRows(blocks).scale == 0 and self.n_clusters > 1:
-            raise InvalidDataError(
-                f"All {n} rows are equal, so they cannot be separated into {self.n_clusters} clusters; "
-                "use n_clusters=1 or check the data."
-            )
+            raise one_point_error(self.kernel, blocks, n, self.n_clusters)
         rng = check_generator(self.random_state)
         # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
         small = n * max(blocks.shape[1], AUTO_COMPONENTS) < SMALL
@@ -291,30 +300,48 @@ class MaxMarginClustering(WeightVectorClusterer):
         whole = n <= SEARCH_ROWS
         chosen = np.arange(n) if whole else np.sort(rng.choice(n, SAMPLE, replace=False))
         sample = blocks.take(chosen)
-        weights = column_weights(sample, self.standardize)
-        self.kernel_map_ = fit_kernel_map(
+        self.kernel_map_ = self._fit_map(sample, chosen, n, rng)
+        features = self.kernel_map_.transform(sample)
+        principal = PrincipalMap.fit(features)
+        if principal.lam.sum() <= POINT * np.square(features, dtype=np.float64).sum():
+            raise one_point_error(self.kernel, sample, len(features), self.n_clusters)
+        P = principal.transform(features)
+        rows = P if self._precomputed else scale_columns(sample, self.kernel_map_.weights)
+        best = self._best_partition(*self._smoothed(P, principal.lam, rows), rows, self._given_labels(n, chosen), rng)
+        labels = self._label_all(blocks, features, principal, best, whole, rng)
+        self.labels_ = labels
+        self.objective_ = best.objective
+        self.n_clusters_ = self.n_clusters
+        self.starved_ = bool(np.bincount(labels, minlength=self.n_clusters).min() <= self._min_count(n))
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _fit_map(self, sample: Any, chosen: Any, n: int, rng: np.random.Generator) -> KernelMap:
+        """Features of the kernel from the searched rows."""
+        if self._precomputed:
+            return fit_precomputed_map(sample, chosen, self._rank(n), rng)
+        return fit_kernel_map(
             row_blocks(sample),
             self.kernel,
             gamma=self.gamma,
             params=self.kernel_params,
             n_components=self._rank(n),
             rng=rng,
-            weights=weights,
+            weights=column_weights(sample, self.standardize),
         )
-        features = self.kernel_map_.transform(sample)
-        principal = PrincipalMap.fit(features)
-        if principal.lam.sum() <= POINT * np.square(features, dtype=np.float64).sum():
+
+    def _check_precomputed(self, shape: tuple[int, int]) -> None:
+        if shape[0] != shape[1]:
             raise InvalidDataError(
-                f"Kernel {self.kernel!r} maps all {len(features)} searched rows to one point, so they cannot be "
-                f"separated into {self.n_clusters} clusters; change the kernel or its parameters."
+                f"X has shape {shape}, but kernel='precomputed' needs the square matrix of the kernel between all "
+                "rows; pass one, or choose another kernel."
             )
-        P, lam = self._smoothed(principal.transform(features), principal.lam, sample, weights)
-        best = self._best_partition(P, lam, scale_columns(sample, weights), self._given_labels(n, chosen), rng)
-        labels = self._label_all(blocks, features, principal, best, whole, rng)
-        self.labels_ = labels
-        self.objective_ = best.objective
-        self.n_clusters_ = self.n_clusters
-        self.starved_ = bool(np.bincount(labels, minlength=self.n_clusters).min() <= self._min_count(n))
+        if self.standardize is True:
+            raise InvalidDataError(
+                "standardize=True divides columns of X, but a precomputed kernel has none; use 'auto' or False."
+            )
 
     def _rank(self, n: int) -> int:
         if self.n_components != "auto":
@@ -324,12 +351,12 @@ class MaxMarginClustering(WeightVectorClusterer):
     def _min_count(self, n: int) -> int:
         return max(1, int(self.min_cluster_fraction * n / self.n_clusters))
 
-    def _smoothed(self, P: Any, lam: Any, sample: Any, weights: Any) -> tuple[Any, Any]:
-        """Principal coordinates after smoothing, if there is any."""
+    def _smoothed(self, P: Any, lam: Any, rows: Any) -> tuple[Any, Any]:
+        """Principal coordinates after smoothing over the neighbours of the rows, if there is any."""
         self.smoothing_ = 0
         if self.smoothing == 0 or (self.smoothing == "auto" and len(P) < SMOOTHED_ROWS):
             return P, lam
-        graph = mutual_neighbours(scale_columns(sample, weights), self.n_neighbors)
+        graph = mutual_neighbours(rows, self.n_neighbors)
         self.smoothing_ = self.smoothing if self.smoothing != "auto" else SMOOTHING_STEPS * (graph.reached >= REACHED)
         if not self.smoothing_:
             return P, lam
@@ -338,16 +365,19 @@ class MaxMarginClustering(WeightVectorClusterer):
         return turned.transform(P), turned.lam
 
     def _best_partition(self, P: Any, lam: Any, X: Any, given: Any, rng: np.random.Generator) -> Partition:
-        """The best R2 over all starts, shaken a few times."""
+        """The best R2 over all starts, shaken a few times; ties go to even sizes."""
         k, min_count = self.n_clusters, self._min_count(len(P))
-        Q = whiten(P, lam, 1 / self.C)
+        stages = [whiten(P, lam, 1 / (factor * self.C)) for factor in CONTINUATION]
         began = perf_counter()
         found: list[Partition] = []
         self.history_: list[StartRecord] = []
         self.converged_ = True
         for i, (kind, labels) in enumerate(self._starts(P, X, min_count, given, rng)):
-            found.append(improve(Q, labels, k, min_count, rng))
-            record = StartRecord(i, kind, found[-1].objective, perf_counter() - began)
+            for Q in stages:
+                partition = improve(Q, labels, k, min_count, rng)
+                labels = partition.labels
+            found.append(partition)
+            record = StartRecord(i, kind, partition.objective, perf_counter() - began)
             self.history_.append(record)
             if self.verbose:
                 logger.info("start %d (%s): R2 %.6g, %.2f s", i, kind, record.objective, record.seconds)
@@ -356,8 +386,9 @@ class MaxMarginClustering(WeightVectorClusterer):
                 break
         self.starts_ = np.array([partition.objective for partition in found])
         self.n_iter_ = len(found)
-        best = found[int(self.starts_.argmax())]
-        return kick(best, Q, k, min_count, KICKS, rng) if self.converged_ else best
+        if self.converged_:
+            found.append(kick(found[int(self.starts_.argmax())], stages[-1], k, min_count, KICKS, rng))
+        return most_even(found, k)
 
     def _given_labels(self, n: int, chosen: Any) -> Any:
         """Starting labels of the searched rows if the user gave any, else None."""
@@ -369,6 +400,9 @@ class MaxMarginClustering(WeightVectorClusterer):
         n_init = 10 if self.n_init == "auto" else self.n_init
         if given is not None:
             yield "given", given
+            return
+        if self.init == "spectral":
+            yield "spectral", spectral_labels(X, k, rng)
             return
         if self.init == "k-means":
             for i in range(n_init):
@@ -388,29 +422,38 @@ class MaxMarginClustering(WeightVectorClusterer):
         self, blocks: RowBlocks, features: Any, principal: PrincipalMap, best: Partition, whole: bool, rng: Any
     ) -> Any:
         """Fix the scores by the means of the found clusters, and label the rows that were not searched."""
-        means = self._fix_scores(principal.whitened(features, 1 / self.C), principal, best.labels)
+        rho = 1 / self.C
+        self._fix_scores(principal.whiten_in_place(features, rho), principal, best.labels)
         if whole:
             return best.labels
-        n, k = blocks.shape[0], self.n_clusters
-        Q = principal.whitened(self.kernel_map_.transform_blocks(blocks), 1 / self.C)
-        scores = Q @ means.T.astype(Q.dtype) + self._mean_scores.astype(Q.dtype)
+        if self.smoothing_:  # moves by coordinates that are not smoothed would undo what smoothing found
+            return self._with_bound(self._block_scores(blocks))
+        features = self.kernel_map_.transform_blocks(blocks)
+        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
+        labels = self._with_bound(row_blocks(features).map(lambda block: block.scores(scorer)))
+        # Whitened by all rows, not by the sample: with the sample's covariance the moves go astray.
+        principal = PrincipalMap.fit(features)
+        Q = principal.whiten_in_place(features, rho)
+        labels = improve(Q, labels, self.n_clusters, self._min_count(len(Q)), rng, POLISH_SWEEPS).labels
+        self._fix_scores(Q, principal, labels)
+        return labels
+
+    def _with_bound(self, scores: Any) -> Any:
+        """Labels by the largest score, moved at least cost where a cluster would be too small."""
+        n, k = scores.shape
         labels = scores.argmax(axis=1).astype(np.int32)
         if np.bincount(labels, minlength=k).min() < self._min_count(n):
             labels = assign(-scores, np.full(k, self._min_count(n))).labels
-        if not self.smoothing_:
-            labels = improve(Q, labels, k, self._min_count(n), rng, POLISH_SWEEPS).labels
-            self._fix_scores(Q, principal, labels)
         return labels
 
-    def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> Any:
-        """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p, as weights for the features; returns M."""
+    def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> None:
+        """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p, as weights for the features."""
         counts = np.bincount(labels, minlength=self.n_clusters)
         means = cluster_sums(Q, labels, self.n_clusters) / np.maximum(counts, 1)[:, None]
         self.coef_ = means @ principal.whitening(1 / self.C).T
         self._mean = principal.mean
         self._mean_scores = -0.5 * np.square(means).sum(axis=1)
         self.intercept_ = self._mean_scores - self.coef_ @ self._mean
-        return means
 
     def _store_single_cluster(self, blocks: RowBlocks) -> None:
         n, d = blocks.shape

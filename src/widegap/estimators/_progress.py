@@ -3,10 +3,45 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 from widegap.solvers._result import IterationRecord
 
 logger = logging.getLogger("widegap")
+
+
+class _Switch:
+    """Lets INFO through from the first fit that opens it until the last one closes it, whatever their threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._level = logging.NOTSET
+        self._handler: logging.Handler | None = None
+
+    def open(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users > 1:
+                return
+            self._level = logger.level
+            logger.setLevel(logging.INFO)
+            if not logger.hasHandlers():
+                self._handler = logging.StreamHandler()
+                logger.addHandler(self._handler)
+
+    def close(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            logger.setLevel(self._level)
+            if self._handler is not None:
+                logger.removeHandler(self._handler)
+                self._handler = None
+
+
+_switch = _Switch()
 
 
 @contextmanager
@@ -15,16 +50,11 @@ def progress_logging(verbose: int) -> Iterator[None]:
     if not verbose:
         yield
         return
-    level, handler = logger.level, None if logger.hasHandlers() else logging.StreamHandler()
-    if handler is not None:
-        logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
+    _switch.open()
     try:
         yield
     finally:
-        logger.setLevel(level)
-        if handler is not None:
-            logger.removeHandler(handler)
+        _switch.close()
 
 
 def log_record(record: IterationRecord) -> None:

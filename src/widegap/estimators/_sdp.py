@@ -21,7 +21,7 @@ from widegap._validation import (
     check_rows,
     check_unlabelled,
 )
-from widegap.data._features import kernel_matrix, median_gamma
+from widegap.data._features import check_finite, check_kernel_params, kernel_matrix, median_gamma
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.solvers._sdp import (
     SDPRecord,
@@ -86,7 +86,7 @@ class _SDPClusterer(ClusterMixin, BaseEstimator):
             self._store_single_cluster(n)
             return self
         with threadpool_limits(1, user_api="blas"):  # as the solvers do, with the reason
-            self._fit_rows(blocks.take(np.arange(n)).astype(np.float64))
+            self._fit_rows(check_finite(blocks.take(np.arange(n))).astype(np.float64))
         return self
 
     def _fit_rows(self, rows: Any) -> None:
@@ -128,7 +128,7 @@ class _SDPClusterer(ClusterMixin, BaseEstimator):
             raise InvalidDataError(
                 f"All {rows.shape[0]} rows are equal, so they cannot be separated into 2 clusters; check the data."
             )
-        params = dict(self.kernel_params or {})
+        params = check_kernel_params(self.kernel, self.kernel_params)
         if self.kernel in ("rbf", "poly"):
             params["gamma"] = median_gamma(rows) if self.gamma == "median" else float(self.gamma)
         return params

@@ -59,9 +59,9 @@ def _kmeans(X: Any, k: int, rng: np.random.Generator) -> KMeans:
         return KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(X)
 
 
-def spectral_start(sample: Sample, k: int, rng: np.random.Generator) -> Labels:
+def spectral_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
     """Normalised cut of the nearest-neighbour graph."""
-    n = sample.X.shape[0]
+    n = X.shape[0]
     if n <= k:
         return np.arange(n, dtype=np.int32)
     model = SpectralClustering(
@@ -76,7 +76,7 @@ def spectral_start(sample: Sample, k: int, rng: np.random.Generator) -> Labels:
         warnings.filterwarnings(
             "ignore", message="Graph is not fully connected|The spectral clustering API has changed"
         )
-        return model.fit_predict(sample.X).astype(np.int32)
+        return model.fit_predict(X).astype(np.int32)
 
 
 def random_start(sample: Sample, k: int, rng: np.random.Generator) -> Labels:

@@ -54,11 +54,16 @@ class Split:
     bound_active: bool
 
 
-def balance_bounds(n: int, balance: float) -> tuple[int, int]:
-    """Fewest and most positives with |n_plus - n/2| <= balance * n, widened to the two halves of an odd n."""
-    slack = balance * n * (1 + 1e-12)  # 0.03 * 100 is a little below 3
-    low, high = int(np.ceil(n / 2 - slack)), int(np.floor(n / 2 + slack))
-    return max(1, min(low, n // 2)), min(n - 1, max(high, (n + 1) // 2))
+def balance_bounds(n: int, balance: float, share: float = 0.5) -> tuple[int, int]:
+    """Fewest and most positives with |n_plus - share n| <= balance * n, widened to the nearest whole numbers."""
+    slack, target = balance * n * (1 + 1e-12), share * n  # 0.03 * 100 is a little below 3
+    low, high = min(np.ceil(target - slack), np.floor(target)), max(np.floor(target + slack), np.ceil(target))
+    return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high)))
+
+
+def bisection_bounds(n: int, balance: float, n_leaves: int) -> list[tuple[int, int]]:
+    """The bounds of a bisection whose two sides will be ``n_leaves`` clusters in the end: either may be the larger."""
+    return [balance_bounds(n, balance, side / n_leaves) for side in sorted({n_leaves // 2, (n_leaves + 1) // 2})]
 
 
 def square_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -164,6 +169,22 @@ def best_split(f: FloatArray, losses: CutLosses, low: int, high: int, tie_tol: f
         b = -float(values[best] + values[best + 1]) / 2
     active = loss[best] > overall + 1e-12 * max(1.0, abs(overall)) or not distinct[best]
     return Split(y, b, float(loss[best]), best + 1, bool(active))
+
+
+def best_bounded_split(
+    f: FloatArray, losses: CutLosses, bounds: list[tuple[int, int]], tie_tol: float = TIE_TOL
+) -> Split:
+    """The best split within any of several bounds; the error of the first if none can be met."""
+    found: list[Split] = []
+    errors: list[InfeasibleBalanceError] = []
+    for low, high in bounds:
+        try:
+            found.append(best_split(f, losses, low, high, tie_tol))
+        except InfeasibleBalanceError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return min(found, key=lambda split: split.loss)
 
 
 def _check_tie(cuts: np.ndarray, n: int, low: int, high: int) -> None:

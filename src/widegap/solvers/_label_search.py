@@ -13,6 +13,9 @@ t = sqrt(n-/n+), -sqrt(n+/n-), and at most 1; in general at most k - 1. Moving r
 A sweep visits the rows in random order and takes the best gain at once (Hartigan), so R2 never falls and cannot
 cycle. At its end every row is nearest to its own cluster's mean, unless the bound on cluster sizes holds it back.
 
+Starts that end with nearly the same R2 are common, and then R2 says little about which is right: what a fit leaves
+unexplained, k - 1 - R2, varies by as much between samples of one source. Among such ties the most even sizes win.
+
 ========  =====================================================================================
 symbol    meaning
 ========  =====================================================================================
@@ -34,6 +37,7 @@ from widegap.solvers._transport import assign
 
 GAIN_TOL = 1e-10  # gains below this share of the objective are rounding
 SHAKEN = 0.15  # share of the rows that a kick relabels
+TIE = 1.1  # unexplained shares within this factor of the smallest count as equal
 
 
 @dataclass(frozen=True)
@@ -161,3 +165,16 @@ def kick(best: Partition, Q: Any, k: int, min_count: int, n_kicks: int, rng: np.
         if found.objective > best.objective * (1 + GAIN_TOL):
             best = found
     return best
+
+
+def most_even(found: list[Partition], k: int) -> Partition:
+    """Of the partitions that leave hardly more unexplained than the best, the one with the largest entropy of sizes."""
+    least = k - 1 - max(partition.objective for partition in found)
+    tied = [partition for partition in found if k - 1 - partition.objective <= TIE * max(least, 0.0)]
+    return max(tied or found, key=lambda partition: (_entropy(partition.labels, k), partition.objective))
+
+
+def _entropy(labels: LabelArray, k: int) -> float:
+    """Entropy of the cluster sizes, to nine digits: partitions equal up to names must compare equal."""
+    shares = np.bincount(labels, minlength=k) / len(labels)
+    return round(float(-(shares * np.log(np.maximum(shares, 1e-300))).sum()), 9)

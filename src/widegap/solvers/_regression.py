@@ -22,7 +22,7 @@ import numpy as np
 
 from widegap.solvers._bias import Split
 from widegap.solvers._result import FloatArray
-from widegap.solvers._tube import Machine
+from widegap.solvers._tube import Machine, Near
 
 TAIL_TOL = 1e-5
 HISTOGRAM_BINS = 40
@@ -87,7 +87,7 @@ class Alternation:
 
 
 def alternate(
-    fit: Callable[[FloatArray], Machine],
+    fit: Callable[[FloatArray, Near | None], Machine],
     relabel: Callable[[FloatArray], Split],
     y: FloatArray,
     *,
@@ -96,13 +96,15 @@ def alternate(
 ) -> Alternation:
     """Turns from the labels y until they stay, repeat, ``record`` returns True or ``max_iter`` turns are done.
 
-    Labelings seen so far are kept as n bits each. Of a cycle the labeling with the least objective is fitted again.
+    ``fit`` may start from the machine of the turn before. Labelings seen so far are kept as n bits each. Of a cycle the
+    labeling with the least objective is fitted again.
     """
+    near: Near | None = None
     seen: dict[bytes, int] = {}
     objectives: list[float] = []
     for iteration in range(max_iter):
         seen[_packed(y)] = iteration
-        machine = fit(y)
+        machine = fit(y, near)
         objectives.append(machine.objective)
         split = relabel(machine.f)
         step = _step(iteration, machine, split, y)
@@ -113,10 +115,10 @@ def alternate(
             best = first + int(np.argmin(objectives[first:]))
             if best < iteration:
                 y = _unpacked(next(key for key, index in seen.items() if index == best), len(y))
-                machine = fit(y)
+                machine = fit(y, None)
                 step = _step(best, machine, relabel(machine.f), y)
             return Alternation(step, iteration + 1, converged=False, cycled=True)
-        y = split.y
+        y, near = split.y, Near(machine, step.flips / len(y))
     return Alternation(step, max_iter, converged=False, cycled=False)
 
 
