@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import clarabel
 import numpy as np
 from scipy import sparse
@@ -10,6 +12,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.problems._base import Problem
 from widegap.problems._margin import MarginTerm
+from widegap.problems._universum import UniversumTerm
 from widegap.solvers._cccp import Search
 from widegap.solvers._result import Point, Recorder
 from widegap.solvers._transport import assign
@@ -64,33 +67,84 @@ def numpy_objective(Z: np.ndarray, point: Point, beta: float, loss: str = "max")
     return beta / 2 * np.square(point.W).sum() + row_losses(scores, point.labels, loss).mean()
 
 
-def clarabel_value(Z: np.ndarray, labels: np.ndarray, k: int, beta: float, loss: str, balance: float = 0.0) -> float:
+@dataclass(frozen=True)
+class Universum:
+    """Universum rows V, centred and scaled as the target rows are, with the constants of their term."""
+
+    V: np.ndarray
+    tolerance: float
+    cap: float
+
+    def losses(self, scores: np.ndarray) -> np.ndarray:
+        """psi of every row, straight from the definition: the best score against the mean of the other ones."""
+        k = scores.shape[1]
+        best = scores.max(axis=1)
+        return np.maximum(0, best - (scores.sum(axis=1) - best) / (k - 1) - self.tolerance)
+
+    def value(self, point: Point) -> float:
+        """The term as it enters F."""
+        return self.cap * self.losses(self.V @ point.W.T + point.b).mean()
+
+
+def make_universum_problem(
+    X: np.ndarray, U: np.ndarray, k: int, beta: float, *, tolerance: float = 0.5, cap: float = 1.0, **options
+):
+    """The clustering problem over the rows of X with the universum U, and its universum for the referees."""
+    problem = make_problem(X, k, beta, **options)
+    rows = problem.target.rows
+    term = UniversumTerm(CentredRows.in_frame_of(rows, row_blocks(U)), k, tolerance=tolerance, cap=cap)
+    return replace(problem, others=(term,)), Universum((U - rows.mean) / rows.scale, tolerance, cap)
+
+
+def clarabel_value(
+    Z: np.ndarray,
+    labels: np.ndarray,
+    k: int,
+    beta: float,
+    loss: str,
+    balance: float = 0.0,
+    universum: Universum | None = None,
+) -> float:
     """Optimum of the convex problem with all its slacks: one a row (max) or one a row and rival (sum).
 
-    Variables are W, b, t and the slacks; balance = 0 leaves b and t at zero.
+    Variables are W, b, t and the slacks, those of the universum rows last; balance = 0 leaves b and t at zero.
     """
     n, d = Z.shape
+    V = np.zeros((0, d)) if universum is None else universum.V
     pairs = [(i, r) for i in range(n) for r in range(k) if r != labels[i]]
     n_slacks = n if loss == "max" else len(pairs)
     first_bias, first_slack = k * d, k * d + k + 1
-    size = first_slack + n_slacks
-    A = np.zeros((len(pairs), size))
-    for row, (i, r) in enumerate(pairs):
-        for cluster, sign in ((labels[i], -1.0), (r, 1.0)):
-            A[row, cluster * d : (cluster + 1) * d] = sign * Z[i]
-            A[row, first_bias + cluster] = sign
-        A[row, first_slack + (i if loss == "max" else row)] = -1.0
-    nonnegative = np.zeros((n_slacks, size))
-    nonnegative[:, first_slack:] = -np.eye(n_slacks)
+    size = first_slack + n_slacks + len(V)
+
+    def score_row(x, coefficients, slack):
+        """Coefficients of sum_p coefficients_p s_p(x) - slack."""
+        row = np.zeros(size)
+        row[:first_bias] = np.outer(coefficients, x).ravel()
+        row[first_bias : first_slack - 1] = coefficients
+        row[first_slack + slack] = -1.0
+        return row
+
+    eye = np.eye(k)
+    hinges = [
+        score_row(Z[i], eye[r] - eye[labels[i]], i if loss == "max" else pair) for pair, (i, r) in enumerate(pairs)
+    ]
+    leads = [score_row(V[j], k / (k - 1) * (eye[t] - 1 / k), n_slacks + j) for j in range(len(V)) for t in range(k)]
+    nonnegative = -np.eye(size)[first_slack:]
     box = np.zeros((2 * k, size))
     box[:k, first_bias : first_bias + k], box[:k, first_slack - 1] = -np.eye(k), 1.0
     box[k:, first_bias : first_bias + k], box[k:, first_slack - 1] = np.eye(k), -1.0
     anchor = np.zeros((1, size))
     anchor[0, first_slack - 1] = 1.0
-    rows = sparse.csc_matrix(np.vstack([A, nonnegative, box, anchor]))
-    limits = np.concatenate([-np.ones(len(pairs)), np.zeros(n_slacks), np.zeros(k), np.full(k, balance), [0.0]])
+    rows = sparse.csc_matrix(np.vstack([*hinges, *leads, nonnegative, box, anchor]))
+    tolerances = np.full(len(leads), 0.0 if universum is None else universum.tolerance)
+    limits = np.concatenate(
+        [-np.ones(len(pairs)), tolerances, np.zeros(len(nonnegative) + k), np.full(k, balance), [0.0]]
+    )
     hessian = sparse.diags_array(np.where(np.arange(size) < k * d, beta, 0.0), format="csc")
-    price = np.where(np.arange(size) < first_slack, 0.0, 1 / n if loss == "max" else 1 / (n * k))
+    price = np.zeros(size)
+    price[first_slack : first_slack + n_slacks] = 1 / n if loss == "max" else 1 / (n * k)
+    if universum is not None:
+        price[first_slack + n_slacks :] = universum.cap / len(V)
     options = clarabel.DefaultSettings()
     options.verbose = False
     options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-10

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widegap.solvers._label_search import (
+    Partition,
     _sweep,
     best_threshold,
     cluster_sums,
     improve,
     kick,
     meet_bound,
+    most_even,
     r_squared,
 )
 
@@ -153,3 +155,22 @@ def test_the_threshold_is_the_best_of_all(values, min_count):
         z[order[:size]] = 1
         best = max(best, by_definition(Q, z, 2))
     assert by_definition(Q, labels, 2) == pytest.approx(best, abs=1e-12)
+
+
+def partition(sizes, objective):
+    return Partition(np.repeat(np.arange(len(sizes)), sizes).astype(np.int32), objective)
+
+
+def test_ties_go_to_even_sizes_and_others_to_the_objective():
+    uneven, even, poor = partition([90, 10], 0.95), partition([52, 48], 0.946), partition([50, 50], 0.94)
+    assert most_even([uneven, even, poor], 2) is even  # 0.054 unexplained is within 1.1 * 0.05, 0.06 is not
+    assert most_even([uneven, poor], 2) is uneven
+    named_otherwise = partition([48, 52], 0.947)
+    assert most_even([even, named_otherwise], 2) is named_otherwise  # equally even: the larger objective
+    assert most_even([partition([3, 97], 1 + 1e-12), even], 2).objective > 1  # nothing unexplained is never tied
+
+
+def test_ties_of_three_clusters_count_what_two_contrasts_leave():
+    uneven, even = partition([80, 10, 10], 1.9), partition([34, 33, 33], 1.891)
+    assert most_even([uneven, even], 3) is even
+    assert most_even([uneven, partition([34, 33, 33], 1.889)], 3) is uneven

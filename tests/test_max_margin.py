@@ -383,3 +383,34 @@ def test_predict_holds_no_table_of_features():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.75 * len(X) * 100 * 4  # the table of features alone would be len(X) * 100 * 4 bytes
+
+
+def test_whitening_in_place_is_whitening_and_takes_no_second_table(monkeypatch):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(5000, 8)) * [9, 7, 5, 3, 1, 1e-4, 1e-4, 1e-4]
+    principal = PrincipalMap.fit(features)
+    expected = whiten(principal.transform(features), principal.lam, 1.0)
+    assert expected.shape[1] < 8  # negligible directions are left out, so the rows of Q are shorter
+    for chunk in (8, 64, 1 << 18):
+        monkeypatch.setattr("widegap.data._features.CHUNK", chunk)
+        buffer = features.copy()
+        Q = principal.whiten_in_place(buffer, 1.0)
+        np.testing.assert_allclose(Q, expected, atol=1e-10)
+        assert np.shares_memory(Q, buffer) and Q.flags.c_contiguous
+
+
+def test_moves_on_all_rows_raise_r2_of_all_rows(monkeypatch):
+    """Whitened by the covariance of the sample they lowered it, and ringnorm's error rose from 4 to 24 %."""
+    rng = np.random.default_rng(0)
+    y = np.arange(20_000) % 2
+    X = np.where(y[:, None] == 1, rng.normal(0.45, 1, (20_000, 20)), rng.normal(0, 2, (20_000, 20)))
+    values, models = [], []
+    for sweeps in (0, 3):
+        monkeypatch.setattr(_max_margin, "POLISH_SWEEPS", sweeps)
+        models.append(fit(X))
+        features = models[-1].kernel_map_.transform(X)
+        Q = PrincipalMap.fit(features).whiten_in_place(features, 1 / models[-1].C)
+        values.append(r_squared(Q, models[-1].labels_, 2))
+    assert models[1].smoothing_ == 0
+    assert values[1] > values[0]
+    assert agreement(y, models[1].labels_) > agreement(y, models[0].labels_)

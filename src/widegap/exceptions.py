@@ -1,4 +1,4 @@
-"""Errors that widegap raises itself: each message gives the value, the rule and the remedy."""
+"""Errors that widegap raises itself, and its warnings: each message gives the value, the rule and the remedy."""
 
 
 class WidegapError(Exception):
@@ -19,3 +19,7 @@ class SolverError(WidegapError, RuntimeError):
 
 class NotSupportedError(WidegapError, NotImplementedError):
     """A legal-looking request that this version does not serve, with the alternative in the message."""
+
+
+class InactiveUniversumWarning(UserWarning):
+    """A universum was given that leaves the clustering as it would be without."""

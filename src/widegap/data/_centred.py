@@ -41,23 +41,52 @@ class MarginPass:
     codes: Codes
 
 
+@dataclass(frozen=True)
+class GroupSums:
+    """Loss of some rows, and the number (k,) and sum (k, d) of those counted in each cluster."""
+
+    loss: float
+    counts: Floats
+    sums: Floats
+
+    def __add__(self, other: "GroupSums") -> "GroupSums":
+        return GroupSums(self.loss + other.loss, self.counts + other.counts, self.sums + other.sums)
+
+
+def finite_moments(blocks: RowBlocks, name: str = "data") -> Moments:
+    """Moments of all rows, in one read; refuses NaN and infinity."""
+    moments = blocks.reduce(lambda block: Moments(*block.moments()))
+    if not np.isfinite(moments.scatter):
+        raise InvalidDataError(
+            f"The {name} contain NaN, infinity, or values too large to square; impute, drop or rescale them."
+        )
+    return moments
+
+
 class CentredRows:
-    """Rows of a RowBlocks, seen centred and with total variance 1. ``n_passes`` counts reads of the whole data."""
+    """Rows of a RowBlocks, seen centred and with total variance 1. ``n_passes`` counts reads of the whole data.
+
+    ``mean`` and ``scale`` are those of the rows themselves, or, by ``in_frame_of``, those of other rows.
+    """
 
     def __init__(self, blocks: RowBlocks):
         self.blocks = blocks
         self.shape = blocks.shape
         self.n_passes = 1
-        moments = blocks.reduce(lambda block: Moments(*block.moments()))
-        if not np.isfinite(moments.scatter):
-            raise InvalidDataError(
-                "The data contain NaN, infinity, or values too large to square; impute, drop or rescale them."
-            )
+        moments = finite_moments(blocks)
         self.mean = moments.mean
         # Rounding alone gives equal rows a scatter of about eps^2 |mean|^2; that is no variance.
         rounding = (np.finfo(np.float64).eps * np.abs(self.mean).max(initial=0.0)) ** 2 * self.mean.size
         variance = moments.scatter / moments.n_rows
         self.scale = float(np.sqrt(variance)) if variance > 4 * rounding else 0.0
+
+    @classmethod
+    def in_frame_of(cls, other: "CentredRows", blocks: RowBlocks) -> "CentredRows":
+        """Further rows, known to be finite, as the weights for ``other`` see them: same mean, same scale."""
+        rows = cls.__new__(cls)
+        rows.blocks, rows.shape, rows.n_passes = blocks, blocks.shape, 0
+        rows.mean, rows.scale = other.mean, other.scale
+        return rows
 
     def margin(self, W: Floats, b: Floats, labels: Labels | None, *, all_rivals: bool) -> MarginPass:
         """Fused pass at weights (W, b): given labels are held fixed, None lets every row take its largest score."""
@@ -92,6 +121,26 @@ class CentredRows:
         scorer = self._scorer(W, b)
         self.n_passes += 1
         return self.blocks.map(lambda block: block.scores(scorer).argmax(axis=1).astype(np.int32))
+
+    def grouped(self, W: Floats, b: Floats, judge: Callable[[Floats, slice], tuple[float, Labels]]) -> GroupSums:
+        """Sums over the rows that ``judge`` counts in some cluster: one read.
+
+        ``judge(scores, rows)`` gets the scores of the rows of a block and their place in the whole; it returns their
+        loss and the cluster in which each is counted, -1 for none.
+        """
+        k = len(W)
+        scorer = self._scorer(W, b)
+
+        def part(block: Block) -> GroupSums:
+            loss, clusters = judge(block.scores(scorer), block.rows)
+            counted = np.flatnonzero(clusters >= 0)
+            joining = Moves(counted, np.full(len(counted), -1, np.int32), clusters[counted])
+            sums = block.transfer(np.ones((1, len(counted))), self.mean, joining, k)[0]
+            return GroupSums(loss, np.bincount(joining.new, minlength=k).astype(np.float64), sums)
+
+        self.n_passes += 1
+        total = self.blocks.reduce(part)
+        return replace(total, sums=total.sums / self.scale)
 
     def transfer(self, counts: Callable[[np.ndarray[Any, Any]], Floats], moves: Moves, k: int) -> Floats:
         """Enter-minus-leave sums of the moved rows, shape (m, k, d); ``counts(rows)`` weighs them, shape (m, rows)."""

@@ -2,15 +2,17 @@
 
 A plane is a row (offset, normal, bias) with a group (its term) and, for labelled terms, the codes from which it can be
 moved to other labels. Adding a plane costs one product with the stored normals; a relabelling moves all planes of the
-labelled term by the sums over the flipped rows and renews the Gram matrix with one product. Planes retire when the
-master has given them no weight for ``MAX_AGE`` rounds, or, beyond ``CAPACITY``, the longest idle first. Planes with
-weight always stay: dropping one can make the search circle. 6-9 carry weight at the usual tolerances, 40-66 were seen
-at a tolerance of 1e-8.
+labelled term by the sums over the flipped rows and renews the Gram matrix with one product. With several kernels there
+is one Gram matrix for the columns of each. Planes retire when the
+master has given them no weight for ``MAX_AGE`` rounds, or, beyond ``CAPACITY`` times the number of groups, the longest
+idle first. Planes with weight always stay: dropping one can make the search circle. 6-9 carry weight in a group at the
+usual tolerances, 40-66 were seen at a tolerance of 1e-8.
 
 Memory: k * d floats for the normal and n * ceil(k/8) bytes of codes a plane.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,8 +54,10 @@ class ShiftLike(Protocol):
 class CutSet:
     """Planes of all groups, in the order in which they came."""
 
-    def __init__(self, n_clusters: int, n_features: int):
+    def __init__(self, n_clusters: int, n_features: int, blocks: Sequence[int] | None = None):
         self.shape = (n_clusters, n_features)
+        ends = np.cumsum([n_features] if blocks is None else blocks)
+        self._blocks = [slice(int(start), int(stop)) for start, stop in pairwise([0, *ends])]
         self.groups: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.offsets: FloatArray = np.zeros(0)
         self.biases: FloatArray = np.zeros((0, n_clusters))
@@ -61,7 +65,7 @@ class CutSet:
         self._ages: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._codes: list[Any] = []
         self._normals = np.zeros((_FIRST_SIZE, n_clusters * n_features))
-        self._gram = np.zeros((_FIRST_SIZE, _FIRST_SIZE))
+        self._grams = np.zeros((len(self._blocks), _FIRST_SIZE, _FIRST_SIZE))
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -74,7 +78,18 @@ class CutSet:
     @property
     def gram(self) -> FloatArray:
         """Inner products of the normals, shape (m, m)."""
-        return self._gram[: len(self), : len(self)]
+        return self.grams.sum(axis=0) if len(self._blocks) > 1 else self.grams[0]
+
+    @property
+    def grams(self) -> FloatArray:
+        """Inner products kernel by kernel, shape (M, m, m)."""
+        return self._grams[:, : len(self), : len(self)]
+
+    def _parts(self, normals: FloatArray) -> Iterator[FloatArray]:
+        """Flattened normals restricted to the columns of one kernel after the other."""
+        for block in self._blocks:
+            width = self.shape[0] * (block.stop - block.start)
+            yield normals.reshape(len(normals), *self.shape)[:, :, block].reshape(len(normals), width)
 
     def add(self, group: int, plane: PlaneLike) -> None:
         """Take in one plane of the given group."""
@@ -88,15 +103,14 @@ class CutSet:
         self.multipliers = np.append(self.multipliers, 0.0)
         self._ages = np.append(self._ages, 0)
         self._codes.append(plane.codes)
-        products = self.normals @ self._normals[m]
-        self._gram[m, : m + 1] = products
-        self._gram[: m + 1, m] = products
+        for gram, part in zip(self.grams, self._parts(self.normals), strict=True):
+            gram[m] = gram[:, m] = part @ part[m]
 
     def _grow(self) -> None:
         size = 2 * len(self._normals)
-        normals, gram = np.zeros((size, self._normals.shape[1])), np.zeros((size, size))
-        normals[: len(self)], gram[: len(self), : len(self)] = self.normals, self.gram
-        self._normals, self._gram = normals, gram
+        normals, grams = np.zeros((size, self._normals.shape[1])), np.zeros((len(self._blocks), size, size))
+        normals[: len(self)], grams[:, : len(self), : len(self)] = self.normals, self.grams
+        self._normals, self._grams = normals, grams
 
     def codes(self, group: int) -> list[Any]:
         """Codes of the planes of one group, in their order."""
@@ -108,11 +122,16 @@ class CutSet:
         self.offsets[members] += change.offset
         self.biases[members] += change.bias
         self._normals[: len(self)][members] += change.normal.reshape(len(change.offset), self._normals.shape[1])
-        self._gram[: len(self), : len(self)] = self.normals @ self.normals.T
+        for gram, part in zip(self.grams, self._parts(self.normals), strict=True):
+            gram[:] = part @ part.T
 
     def combine(self, multipliers: FloatArray) -> FloatArray:
         """Weighted sum of the normals, shape (k, d)."""
         return (multipliers @ self.normals).reshape(self.shape)
+
+    def weigh_kernels(self, W: FloatArray, weights: FloatArray) -> FloatArray:
+        """W with the columns of every kernel multiplied by its weight."""
+        return W * np.repeat(weights, [block.stop - block.start for block in self._blocks])
 
     def heights(self, W: FloatArray, b: FloatArray) -> FloatArray:
         """Value of every plane at (W, b)."""
@@ -125,7 +144,7 @@ class CutSet:
         self._ages = np.where(used, 0, self._ages + 1)
         keep = self._ages <= MAX_AGE
         idle = np.flatnonzero(keep & ~used)
-        excess = min(len(idle), int(keep.sum()) - CAPACITY)
+        excess = min(len(idle), int(keep.sum()) - CAPACITY * len(np.unique(self.groups)))
         if excess > 0:
             keep[idle[np.argsort(-self._ages[idle], kind="stable")[:excess]]] = False
         if not keep.all():
@@ -134,7 +153,7 @@ class CutSet:
     def _select(self, chosen: npt.NDArray[np.int64]) -> None:
         m = len(chosen)
         self._normals[:m] = self.normals[chosen]
-        self._gram[:m, :m] = self.gram[np.ix_(chosen, chosen)]
+        self._grams[:, :m, :m] = self.grams[:, chosen[:, None], chosen]
         self.groups, self.offsets, self.biases = self.groups[chosen], self.offsets[chosen], self.biases[chosen]
         self.multipliers, self._ages = self.multipliers[chosen], self._ages[chosen]
         self._codes = [self._codes[c] for c in chosen]

@@ -1,0 +1,275 @@
+"""What CPM3C and M2DCU share: the plan of a fit, its starts, and the search by cutting planes."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from widegap._validation import (
+    Interval,
+    StrOptions,
+    check_cluster_number,
+    check_generator,
+    check_rows,
+    check_start_labels,
+    check_threads,
+    check_unlabelled,
+    one_point_error,
+)
+from widegap.data._blocks import RowBlocks
+from widegap.data._centred import CentredRows
+from widegap.data._features import fit_kernel_map
+from widegap.data._sources import row_blocks
+from widegap.data._spectrum import leading_variances
+from widegap.estimators._base import WeightVectorClusterer
+from widegap.estimators._progress import log_record
+from widegap.estimators._starts import Sample, kmeans_starts, random_start, rounded, spectral_labels
+from widegap.problems._base import Problem, Term
+from widegap.problems._margin import MarginTerm
+from widegap.solvers._cccp import Search, search_from
+from widegap.solvers._result import Point, Recorder, Result
+from widegap.solvers._transport import assign
+
+AUTO_COMPONENTS = 300
+RANK_TOL = 1e-6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a default fit searches: the loop order, the ridge relative to the spectrum, and the starts.
+
+    Of ``kmeans_runs`` runs of k-means the ``kmeans_starts`` best by inertia are followed, and all random starts.
+    """
+
+    order: str
+    rho: float
+    kmeans_runs: int
+    kmeans_starts: int
+    random_starts: int
+
+
+def plan_for(n_clusters: int) -> Plan:
+    """The default rules: no run sees a label; their constants were settled on digits, letters, satellite and news."""
+    if n_clusters <= 2:
+        return Plan("cuts_first", rho=0.3, kmeans_runs=2, kmeans_starts=2, random_starts=2)
+    if n_clusters <= 4:
+        return Plan("one_step", rho=0.3, kmeans_runs=10, kmeans_starts=4, random_starts=0)
+    return Plan("linearize_first", rho=0.2, kmeans_runs=8, kmeans_starts=1, random_starts=0)
+
+
+class Others(Protocol):
+    """Terms over rows that are not clustered. ``whole`` tells whether the two lists hold the same rows."""
+
+    whole: bool
+
+    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Term]:
+        """The terms for the choice of a start, their rows centred and scaled as those of ``frame``."""
+
+    def on_all(self, frame: CentredRows, beta: float) -> Sequence[Term]:
+        """The terms for the search on all rows."""
+
+
+class NoOthers:
+    """Nothing but the rows to be clustered."""
+
+    whole = True
+
+    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Term]:
+        return ()
+
+    on_all = on_sample
+
+
+NO_OTHERS = NoOthers()
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a search ends with: the rows and the problem over all of them, the best result, and how it was found."""
+
+    rows: CentredRows
+    problem: Problem
+    best: Result
+    recorder: Recorder
+
+
+class CuttingPlaneClusterer(WeightVectorClusterer):
+    """Base of clusterers that minimise a hinge over weight vectors and labels by cutting planes.
+
+    A subclass names the parameter that weighs the loss (``_C_name``) and what else makes a slow search converge, and
+    calls ``_prepare``, then ``_search`` or ``_store_single_cluster``.
+    """
+
+    _C_name: ClassVar[str]
+    _slow_remedy: ClassVar[str]
+
+    _parameter_constraints: dict = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine"}), callable],
+        "gamma": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "balance": [Interval(Real, 0, None, closed="left")],
+        "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
+        "order": [StrOptions({"auto", "cuts_first", "linearize_first", "one_step"})],
+        "annealing": ["boolean"],
+        "loss": [StrOptions({"max", "sum"})],
+        "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def _prepare(self, X: Any, y: Any) -> tuple[CentredRows, np.random.Generator]:
+        """The checked rows as the problem sees them, after the kernel's map if there is one."""
+        check_unlabelled(y)
+        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
+        check_cluster_number(blocks.shape[0], self.n_clusters)
+        rng = check_generator(self.random_state)
+        self.kernel_map_ = self._fit_kernel_map(blocks, rng)
+        return CentredRows(self._features(blocks)), rng
+
+    def _fit_kernel_map(self, blocks: RowBlocks, rng: np.random.Generator):
+        if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
+            return None
+        n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
+        return fit_kernel_map(
+            blocks, self.kernel, gamma=self.gamma, params=self.kernel_params, n_components=n_components, rng=rng
+        )
+
+    def _features(self, blocks: RowBlocks) -> RowBlocks:
+        """The rows as the linear method sees them."""
+        if self.kernel_map_ is None:
+            return blocks
+        return row_blocks(self.kernel_map_.transform_blocks(blocks), n_threads=blocks.n_threads)
+
+    def _search(self, rows: CentredRows, rng: np.random.Generator, others: Others = NO_OTHERS) -> Fit:
+        """Search from several starts on a sample, then from the best on all rows; store what was found."""
+        if rows.scale == 0:
+            some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
+            raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
+        recorder = Recorder(lambda: rows.n_passes, self.callback, log_record if self.verbose else None)
+        plan = plan_for(self.n_clusters)
+        sample = Sample(rows, rng)
+        beta = self._beta(rows, sample, plan)
+        if isinstance(self.init, str):
+            problem = self._problem(sample.rows, beta, others.on_sample(sample.rows, beta))
+            best = self._best_start(sample, problem, plan, rng, recorder)
+        problem = self._problem(rows, beta, others.on_all(rows, beta))
+        if not isinstance(self.init, str):
+            labels = check_start_labels(self.init, rows.shape[0], self.n_clusters)
+            best = self._search_from_labels(problem, labels, plan, recorder)
+        elif not (sample.whole and others.whole):
+            best = self._carry_over(problem, best, recorder)
+        if not best.converged:
+            best = _relabelled(best, problem)
+        found = Fit(rows, problem, best, recorder)
+        self._store(found)
+        return found
+
+    def _beta(self, rows: CentredRows, sample: Sample, plan: Plan) -> float:
+        """Weight of the regulariser for rescaled rows."""
+        C = getattr(self, self._C_name)
+        if C != "auto":
+            return 1 / (C * rows.scale**2)
+        variances = leading_variances(sample.X, sample.rows.mean, self.n_clusters - 1) / sample.rows.scale**2
+        # Data of rank below k - 1 have no further variance: take the last direction that has any.
+        return plan.rho * float(variances[variances > RANK_TOL * variances[0]][-1])
+
+    def _problem(self, rows: CentredRows, beta: float, others: Sequence[Term]) -> Problem:
+        n, d = rows.shape
+        k = self.n_clusters
+        min_count = max(1, int(self.min_cluster_fraction * n / k)) if self.min_cluster_fraction else 0
+        term = MarginTerm(rows, k, loss=self.loss)
+        return Problem(term, n, k, d, beta, assign, balance=self.balance, min_count=min_count, others=others)
+
+    def _best_start(
+        self, sample: Sample, problem: Problem, plan: Plan, rng: np.random.Generator, recorder: Recorder
+    ) -> Result:
+        """Search from every start; the lowest objective among the runs that did not starve."""
+        results: list[Result] = []
+        for i, labels in enumerate(self._starts(sample, plan, rng)):
+            recorder.begin(i)
+            results.append(self._search_from_labels(problem, labels, plan, recorder))
+            if recorder.stopped:
+                break
+        return min(results, key=lambda result: (self._starved(result, problem), rounded(result.point.objective)))
+
+    def _search_from_labels(self, problem: Problem, labels: Any, plan: Plan, recorder: Recorder) -> Result:
+        search = Search.from_labels(problem, labels, recorder, self.tol, self.max_iter)
+        return search_from(search, plan.order if self.order == "auto" else self.order, anneal=self.annealing)
+
+    def _carry_over(self, problem: Problem, found: Result, recorder: Recorder) -> Result:
+        """Go on with all rows where the search on the sample ended; from there the objective only falls."""
+        recorder.begin(recorder.start + 1)
+        search = Search.from_weights(problem, found.point.W, found.point.b, recorder, self.tol, self.max_iter)
+        if recorder.stopped:
+            return replace(found, point=search.best)
+        result = search_from(search, "linearize_first", anneal=False)
+        return replace(result, n_iter=found.n_iter + result.n_iter)
+
+    def _starts(self, sample: Sample, plan: Plan, rng: np.random.Generator):
+        """Starting labels of the sample, the most promising first."""
+        k = self.n_clusters
+        if self.init == "spectral":
+            return [spectral_labels(sample.X, k, rng)]
+        if self.init == "random":
+            n_init = plan.kmeans_starts + plan.random_starts if self.n_init == "auto" else self.n_init
+            return [random_start(sample, k, rng) for _ in range(n_init)]
+        if self.n_init != "auto":
+            return kmeans_starts(sample, k, self.n_init, self.n_init, rng)
+        starts = kmeans_starts(sample, k, plan.kmeans_runs, plan.kmeans_starts, rng)
+        return starts + [random_start(sample, k, rng) for _ in range(plan.random_starts)]
+
+    def _starved(self, result: Result, problem: Problem) -> bool:
+        counts = np.bincount(result.point.labels, minlength=self.n_clusters)
+        return bool(result.point.bound_active or counts.min() <= problem.min_count)
+
+    def _store(self, found: Fit) -> None:
+        rows, problem, best = found.rows, found.problem, found.best
+        point = best.point
+        self.coef_, self.intercept_ = rows.to_input_space(point.W, point.b)
+        self._mean, self._mean_scores = rows.mean, point.b
+        self.labels_ = point.labels
+        setattr(self, f"{self._C_name}_", 1 / (problem.beta * rows.scale**2))
+        self.objective_ = point.objective
+        self.history_ = found.recorder.records
+        self.n_iter_ = best.n_iter
+        self.n_clusters_ = self.n_clusters
+        self.converged_ = best.converged
+        self.starved_ = self._starved(best, problem)
+        if not best.converged and not found.recorder.stopped:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations at an objective of "
+                f"{point.objective:.2g} whose gap is not yet below tol={self.tol}; raise max_iter or tol, "
+                f"{self._slow_remedy}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _store_single_cluster(self, rows: CentredRows) -> None:
+        n, d = rows.shape
+        self.coef_, self.intercept_ = np.zeros((1, d)), np.zeros(1)
+        self._mean, self._mean_scores = rows.mean, np.zeros(1)
+        self.labels_ = np.zeros(n, np.int32)
+        setattr(self, f"{self._C_name}_", np.nan)
+        self.objective_ = 0.0
+        self.history_: list[Any] = []
+        self.n_iter_, self.n_clusters_ = 0, 1
+        self.converged_, self.starved_ = True, False
+
+
+def _relabelled(result: Result, problem: Problem) -> Result:
+    """The result with the best labels of its weights; an unimproved start, or a stopped fit, may have others."""
+    W, b = result.point.W, result.point.b
+    step = problem.relabel(W, b)
+    point = Point(W, b, step.labels, problem.objective(W, step.planes), step.bound_active)
+    return replace(result, point=point)

@@ -1,0 +1,84 @@
+"""The universum term: rows that belong to no cluster should have no clear favourite among the clusters.
+
+The margin of a universum row is the lead of its best cluster over the mean of the others, which its loss allows up to
+a tolerance:
+
+    m_j   = max_t s_jt - mean_{r != t} s_jr = k/(k-1) (max_t s_jt - mean_t s_jt)
+    psi_j = max(0, m_j - eps),     L(W, b) = 1/N sum_j psi_j.
+
+A maximum of linear functions minus a linear one, so L is convex, needs no labels and enters the master as a second
+slack group. Its plane at (W, b), with t_j the best cluster of row j and J the rows with m_j > eps, is
+
+    L >= k/((k-1) N) sum_{j in J} <e_{t_j} - 1/k, W x_j + b> - eps |J| / N.
+
+========  ============  ============================================================================
+symbol    argument      meaning
+========  ============  ============================================================================
+N, k      -             universum rows, clusters
+eps       tolerance     margin that costs nothing (the paper's epsilon_1)
+C_u/C_t   cap           weight of the term relative to the target's loss
+x_j       rows          universum rows, centred and scaled as the *target* rows are
+u_j       anchors       clusters at which the paper linearises, see below
+========  ============  ============================================================================
+
+The paper takes psi for a difference of convex functions and replaces max_t s_jt by s_{j u_j}, u_j the best cluster at
+the last weights. That is a lower bound of psi, where the descent of CCCP needs an upper one: the loss can be lowered by
+letting a row change sides, and the true objective rises. ``anchored`` gives that term, for experiments alone.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from widegap.data._blocks import Floats, Labels
+from widegap.data._centred import CentredRows
+from widegap.problems._base import Plane
+
+# A smaller tolerance is 0: the offsets of planes would differ by less than the master's accuracy, which below 1e-6 left
+# up to one QP in eight unsolved.
+LEAST_TOLERANCE = 1e-5
+
+
+def universum_margins(scores: Floats) -> Floats:
+    """Lead of the best cluster over the mean of the others, for rows of scores (N, k)."""
+    return _leads(scores.astype(np.float64, copy=False), scores.argmax(axis=1))
+
+
+class UniversumTerm:
+    """The convex loss over universum rows; with ``anchors`` the paper's lower bound of it."""
+
+    def __init__(
+        self, rows: CentredRows, n_clusters: int, *, tolerance: float, cap: float, anchors: Labels | None = None
+    ):
+        self.rows = rows
+        self.n_clusters = n_clusters
+        self.tolerance = tolerance if tolerance >= LEAST_TOLERANCE else 0.0
+        self.cap = cap
+        self.anchors = anchors
+
+    def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
+        """The plane that touches the term at (W, b); the labels are those of the target and have no part in it."""
+        k, n = self.n_clusters, self.rows.shape[0]
+        active = self.rows.grouped(W, b, self._judge)
+        unit = k / ((k - 1) * n)
+        normal = -unit * (active.sums - active.sums.mean(axis=0))
+        bias = -unit * (active.counts - active.counts.mean())
+        return Plane(active.loss / n, -self.tolerance * float(active.counts.sum()) / n, normal, bias, None)
+
+    def _judge(self, scores: Floats, rows: slice) -> tuple[float, Labels]:
+        """Loss of the rows, and the cluster that leads in each row beyond the tolerance."""
+        scores = scores.astype(np.float64, copy=False)
+        top = (scores.argmax(axis=1) if self.anchors is None else self.anchors[rows]).astype(np.int32)
+        excess = _leads(scores, top) - self.tolerance
+        return float(np.maximum(excess, 0).sum()), np.where(excess > 0, top, np.int32(-1))
+
+    def anchored(self, W: Floats, b: Floats) -> "UniversumTerm":
+        """The paper's linearisation at (W, b): every row keeps the cluster that is its best there."""
+        anchors = self.rows.largest_scores(W, b)
+        return UniversumTerm(self.rows, self.n_clusters, tolerance=self.tolerance, cap=self.cap, anchors=anchors)
+
+
+def _leads(scores: Floats, clusters: np.ndarray[Any, Any]) -> Floats:
+    """Lead of the given clusters over the mean of the others."""
+    k = scores.shape[1]
+    return k / (k - 1) * (scores[np.arange(len(scores)), clusters] - scores.mean(axis=1))

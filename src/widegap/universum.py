@@ -1,0 +1,212 @@
+"""Ways to a universum, rows that belong to no cluster, for :class:`widegap.M2DCU`.
+
+``rest`` takes rows of other classes, ``random`` draws rows uniformly, ``means`` merges cluster centres, and ``select``
+keeps the rows that are closest to the data. All give the same rows for the same ``random_state``.
+"""
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+from sklearn.utils import check_array, check_consistent_length
+
+from widegap._validation import check_cluster_number, check_generator
+from widegap.data._tables import PrincipalAxes, column_ranges
+from widegap.exceptions import InvalidDataError
+
+__all__ = ["means", "random", "rest", "select"]
+
+ROWS_A_DIMENSION = 5  # rows of X that a full covariance needs for each of its dimensions and components
+MAX_DIMENSIONS = 50
+
+
+def rest(X, y, keep):
+    """Rows of all classes but those that are to be clustered.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows of all classes.
+    y : array-like of shape (n_samples,)
+        Class of each row.
+    keep : sequence of labels
+        Classes to be clustered, each present in y.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (n_universum, n_features)
+        The rows of the other classes, in their order.
+
+    Examples
+    --------
+    >>> from widegap import universum
+    >>> X = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    >>> universum.rest(X, ["cats", "dogs", "cars"], keep=["cats", "dogs"])
+    array([[4., 5.]])
+    """
+    X = _check_table(X, "X")
+    y = np.asarray(y)
+    check_consistent_length(X, y)
+    classes = np.unique(y)
+    unknown = [label for label in keep if label not in classes]
+    if unknown:
+        raise InvalidDataError(f"keep holds {unknown}, which are not in y; choose among the classes {_few(classes)}.")
+    others = np.flatnonzero(~np.isin(y, list(keep)))
+    if not len(others):
+        raise InvalidDataError(
+            f"keep holds all {len(classes)} classes of y, so that no row is left for a universum; leave out a class."
+        )
+    return X[others]
+
+
+def random(X, n, random_state=None):
+    """Rows drawn uniformly between the least and the largest value of every column of X.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows to be clustered. Sparse ones are refused: reduce them first, for example with ``TruncatedSVD``.
+    n : int
+        Number of rows to draw.
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw.
+
+    Returns
+    -------
+    ndarray of shape (n, n_features)
+        In the dtype of X.
+
+    Examples
+    --------
+    >>> from widegap import universum
+    >>> U = universum.random([[0.0, -1.0], [1.0, 1.0]], n=5, random_state=0)
+    >>> U.shape, bool((U[:, 0] >= 0).all())
+    ((5, 2), True)
+    """
+    X = _check_table(X, "X")
+    _check_count("n", n, 1)
+    low, high = column_ranges(X)
+    draws = check_generator(random_state).random((n, X.shape[1]))
+    return (low + draws * (high - low)).astype(X.dtype)
+
+
+def means(X, n_clusters, *, n_init=10, random_state=None):
+    """Midpoints of every two centres of k-means: rows that lie between two clusters.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to be clustered.
+    n_clusters : int
+        Number k of clusters, at least 2.
+    n_init : int, default=10
+        Runs of k-means, the best of which is used.
+    random_state : int, RandomState instance or None, default=None
+        Determines the runs.
+
+    Returns
+    -------
+    ndarray of shape (k * (k - 1) / 2, n_features)
+        In the order (0, 1), (0, 2), ..., (1, 2), ... of the centres.
+
+    Examples
+    --------
+    >>> from widegap import universum
+    >>> universum.means([[0.0], [0.2], [4.0], [4.2]], n_clusters=2, random_state=0)
+    array([[2.1]])
+    """
+    X = _check_table(X, "X")
+    _check_count("n_clusters", n_clusters, 2)
+    check_cluster_number(X.shape[0], n_clusters)
+    centres = KMeans(n_clusters, n_init=n_init, random_state=_seed(random_state)).fit(X).cluster_centers_
+    first, second = np.triu_indices(n_clusters, 1)
+    return (centres[first] + centres[second]) / 2
+
+
+def select(U, X, n_clusters, fraction=0.1, *, random_state=None):
+    """The part of a universum that is closest to the data, by a Gaussian mixture fitted to the data.
+
+    Parameters
+    ----------
+    U : {array-like, sparse matrix} of shape (n_universum, n_features)
+        Universum to choose from.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to be clustered.
+    n_clusters : int
+        Number k of components of the mixture.
+    fraction : float, default=0.1
+        Part of the rows of U to keep, above 0 and at most 1, rounded up.
+    random_state : int, RandomState instance or None, default=None
+        Determines the mixture.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (ceil(fraction * n_universum), n_features)
+        The likeliest rows of U, in their order; equally likely ones in the order of U.
+
+    Notes
+    -----
+    The components have full covariances, for each dimension of which there must be 5 rows of X a component. Where there
+    are fewer, or more than 50 columns, the likelihood is that of the leading principal components of X, as many as
+    there are rows for; what U has outside of them is not seen. Sparse rows are not densified.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from widegap import universum
+    >>> X, _ = make_blobs(100, centers=[[0, 0], [4, 4]], random_state=0)
+    >>> universum.select([[0.5, 0.5], [90, 90], [3, 4], [-50, 7]], X, n_clusters=2, fraction=0.5, random_state=0)
+    array([[0.5, 0.5],
+           [3. , 4. ]])
+    """
+    U, X = _check_table(U, "U"), _check_table(X, "X", least=2)
+    if U.shape[1] != X.shape[1]:
+        raise InvalidDataError(
+            f"U has {U.shape[1]} columns, X has {X.shape[1]}; both need the same ones: pass both through the same "
+            "transformation."
+        )
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction={fraction!r} of the universum cannot be kept; it must be above 0 and at most 1.")
+    _check_count("n_clusters", n_clusters, 1)
+    check_cluster_number(X.shape[0], n_clusters)
+    likelihoods = _log_likelihoods(U, X, n_clusters, _seed(random_state))
+    n_kept = int(np.ceil(fraction * U.shape[0]))
+    return U[np.sort(np.argsort(-likelihoods, kind="stable")[:n_kept])]
+
+
+def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> np.ndarray[Any, Any]:
+    """Log-likelihood of every row of U under a mixture fitted to the principal coordinates of X."""
+    n, d = X.shape
+    size = max(1, min(d, MAX_DIMENSIONS, n // (ROWS_A_DIMENSION * n_clusters)))
+    axes = PrincipalAxes(X, size, seed)
+    mixture = GaussianMixture(n_clusters, random_state=seed)
+    with warnings.catch_warnings():
+        # The order of the rows does not wait for the last digits of the mixture.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        mixture.fit(axes.coordinates(X))
+    return mixture.score_samples(axes.coordinates(U))
+
+
+def _check_table(X: Any, name: str, least: int = 1) -> Any:
+    return check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=least, input_name=name
+    )
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name}={value!r} is out of range; it must be an integer of at least {least}.")
+
+
+def _seed(random_state: Any) -> int:
+    return int(check_generator(random_state).integers(2**31))
+
+
+def _few(values: np.ndarray[Any, Any]) -> str:
+    """The values as text, the first ten if there are more."""
+    shown = ", ".join(map(str, values[:10].tolist()))
+    return f"{shown}, ..." if len(values) > 10 else shown
