@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.mixture import GaussianMixture
 
-from widegap import universum
+from widegap import CPM3C, universum
 from widegap.data import _tables
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
@@ -237,3 +237,23 @@ def test_nan_is_refused(make):
     X[4, 1] = np.nan
     with pytest.raises(ValueError, match="Input [XU] contains NaN"):
         make(X, 0)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_boundary_keeps_the_rows_with_the_smallest_lead(k, form):
+    X, _ = make_blobs(90, 3, centers=k, random_state=0)
+    model = CPM3C(k, random_state=0).fit(X)
+    U = np.random.default_rng(1).normal(scale=8, size=(40, 3))
+    kept = universum.boundary(form(U), model, fraction=0.25)
+    scores = model._scores(U)
+    leads = np.sort(scores, axis=1)[:, -1] - np.sort(scores, axis=1)[:, -2]
+    expected = U[np.sort(np.argsort(leads)[:10])]
+    np.testing.assert_array_equal(kept.toarray() if sp.issparse(kept) else kept, expected)
+
+
+@pytest.mark.parametrize("fraction", [0, 1.5, -0.1])
+def test_boundary_refuses_a_fraction_out_of_range(fraction):
+    X, _ = make_blobs(30, 3, centers=2, random_state=0)
+    with pytest.raises(ValueError, match="must be above 0 and at most 1"):
+        universum.boundary(X, CPM3C(2, random_state=0).fit(X), fraction)

@@ -1,7 +1,7 @@
 """Ways to a universum, rows that belong to no cluster, for :class:`widegap.M2DCU`.
 
-``rest`` takes rows of other classes, ``random`` draws rows uniformly, ``means`` merges cluster centres, and ``select``
-keeps the rows that are closest to the data. All give the same rows for the same ``random_state``.
+``rest`` takes rows of other classes, ``random`` draws rows uniformly and ``means`` merges cluster centres; ``select``
+keeps the rows that are closest to the data, ``boundary`` those nearest to the boundaries of a first clustering. All give the same rows for the same ``random_state``.
 """
 
 import warnings
@@ -18,7 +18,7 @@ from widegap._validation import check_cluster_number, check_generator
 from widegap.data._tables import PrincipalAxes, column_ranges
 from widegap.exceptions import InvalidDataError
 
-__all__ = ["means", "random", "rest", "select"]
+__all__ = ["boundary", "means", "random", "rest", "select"]
 
 ROWS_A_DIMENSION = 5  # rows of X that a full covariance needs for each of its dimensions and components
 MAX_DIMENSIONS = 50
@@ -169,13 +169,59 @@ def select(U, X, n_clusters, fraction=0.1, *, random_state=None):
             f"U has {U.shape[1]} columns, X has {X.shape[1]}; both need the same ones: pass both through the same "
             "transformation."
         )
-    if not 0 < fraction <= 1:
-        raise ValueError(f"fraction={fraction!r} of the universum cannot be kept; it must be above 0 and at most 1.")
     _check_count("n_clusters", n_clusters, 1)
     check_cluster_number(X.shape[0], n_clusters)
-    likelihoods = _log_likelihoods(U, X, n_clusters, _seed(random_state))
-    n_kept = int(np.ceil(fraction * U.shape[0]))
-    return U[np.sort(np.argsort(-likelihoods, kind="stable")[:n_kept])]
+    _check_fraction(fraction)
+    return U[_first(-_log_likelihoods(U, X, n_clusters, _seed(random_state)), fraction)]
+
+
+def boundary(U, clusterer, fraction=0.3):
+    """The part of a universum that lies nearest to the boundaries of a fitted clusterer.
+
+    Parameters
+    ----------
+    U : {array-like, sparse matrix} of shape (n_universum, n_features)
+        Universum to choose from.
+    clusterer : estimator
+        Fitted, with ``decision_function``: M2DCU with ``C_universum=0``, CPM3C, or another one of this package.
+    fraction : float, default=0.3
+        Part of the rows of U to keep, above 0 and at most 1, rounded up.
+
+    Returns
+    -------
+    ndarray or CSR matrix of shape (ceil(fraction * n_universum), n_features)
+        The rows of U whose two best scores differ least, in their order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from widegap import CPM3C, universum
+    >>> X, _ = make_blobs(100, centers=[[0, 0], [4, 4]], random_state=0)
+    >>> model = CPM3C(2, random_state=0).fit(X)
+    >>> universum.boundary([[-0.5, -0.5], [9, 9], [2, 2], [1.5, 2.5]], model, fraction=0.5)
+    array([[2. , 2. ],
+           [1.5, 2.5]])
+    """
+    U = _check_table(U, "U")
+    _check_fraction(fraction)
+    scores = clusterer.decision_function(U)
+    if scores.ndim == 1:
+        leads = np.abs(scores)
+    else:
+        ordered = np.sort(scores, axis=1)
+        leads = ordered[:, -1] - ordered[:, -2]
+    return U[_first(leads, fraction)]
+
+
+def _check_fraction(fraction: Any) -> None:
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction={fraction!r} of the universum cannot be kept; it must be above 0 and at most 1.")
+
+
+def _first(values: np.ndarray[Any, Any], fraction: float) -> np.ndarray[Any, Any]:
+    """Places of the smallest values, ascending."""
+    n_kept = int(np.ceil(fraction * len(values)))
+    return np.sort(np.argsort(values, kind="stable")[:n_kept])
 
 
 def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> np.ndarray[Any, Any]:

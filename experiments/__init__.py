@@ -1,0 +1,1 @@
+"""The papers' experiments; every page they write is made from measured results alone."""

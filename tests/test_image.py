@@ -1,0 +1,150 @@
+"""Image segmentation: labels of pixels, order of splits, every kind of picture, and clear refusals."""
+
+import doctest
+import os
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from _data import requires_data
+from widegap import image as module
+from widegap import metrics
+from widegap.exceptions import InvalidDataError
+from widegap.image import bisections, overlay, pixel_features, segment
+
+
+@pytest.fixture(scope="module")
+def flag():
+    """Three stripes of noisy colours, and which pixel is in which."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 15)[:, None] * np.ones(40, int)
+    colours = np.array([[200, 40, 40], [240, 240, 240], [30, 60, 180]])[truth]
+    return np.clip(colours + rng.normal(0, 12, colours.shape), 0, 255).astype(np.uint8), truth
+
+
+@pytest.mark.parametrize("recursive", [True, False])
+@pytest.mark.parametrize("estimator", ["iter-svr", "max-margin", "cpm3c", KMeans(n_init=3)], ids=str)
+def test_stripes_are_found(flag, estimator, recursive):
+    picture, truth = flag
+    labels = segment(picture, 3, estimator, recursive=recursive, random_state=0)
+    assert labels.shape == truth.shape and labels.dtype == np.int32
+    assert metrics.clustering_accuracy(truth.ravel(), labels.ravel()) >= 0.99
+
+
+def test_the_same_seed_gives_the_same_labels(flag):
+    first, second = (segment(flag[0], 3, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_each_split_refines_the_one_before(flag):
+    steps = list(bisections(flag[0], 4, random_state=0))
+    assert [step.max() + 1 for step in steps] == [1, 2, 3, 4]
+    for before, after in zip(steps, steps[1:], strict=False):
+        for part in range(after.max() + 1):
+            assert len(np.unique(before[after == part])) == 1
+        sizes = np.bincount(after.ravel())
+        assert (np.diff(sizes) <= 0).all()
+    np.testing.assert_array_equal(steps[-1], segment(flag[0], 4, random_state=0))
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda picture: picture / 255,
+        lambda picture: (picture / 255).astype(np.float32),
+        lambda picture: np.dstack([picture, np.full(picture.shape[:2], 255, np.uint8)]),
+        lambda picture: picture.astype(np.int64),
+        lambda picture: picture.tolist(),
+    ],
+    ids=["float64", "float32", "opaque RGBA", "int64", "lists"],
+)
+def test_the_same_picture_in_other_forms(flag, convert):
+    np.testing.assert_allclose(pixel_features(convert(flag[0])), pixel_features(flag[0]), atol=1e-7)
+
+
+def test_grey_and_transparent_pictures():
+    grey = np.array([[0, 255], [51, 102]], np.uint8)
+    np.testing.assert_allclose(pixel_features(grey)[:, 0], [0, 1, 0.2, 0.4], atol=1e-7)
+    clear = np.dstack([grey, np.zeros_like(grey)])
+    np.testing.assert_allclose(pixel_features(clear)[:, 0], 1)
+
+
+def test_position_and_texture_are_columns_of_their_own():
+    picture = np.zeros((20, 40), np.uint8)
+    picture[:, 20:] = 255 * (np.indices((20, 20)).sum(axis=0) % 2)
+    X = pixel_features(picture, position=2.0, texture=3.0).reshape(20, 40, 4)
+    np.testing.assert_allclose(X[3, 7, 1:3], [2 * 3 / 40, 2 * 7 / 40], atol=1e-6)
+    assert X[10, 5, 3] == pytest.approx(0, abs=1e-6)
+    window = picture[7:14, 27:34] / 255
+    assert X[10, 30, 3] == pytest.approx(3 * window.std(), rel=1e-4)
+    # Chess squares and black are one pair of colours; only texture parts the picture in the middle.
+    halves = segment(picture, 2, "max-margin", texture=5.0, random_state=0)
+    truth = np.repeat([[0] * 20 + [1] * 20], 20, axis=0)
+    assert metrics.clustering_accuracy(truth.ravel(), halves.ravel()) > 0.9
+
+
+def test_overlay_marks_the_boundary_alone(flag):
+    picture, truth = flag
+    drawn = overlay(picture, truth)
+    changed = (drawn != picture).any(axis=2)
+    np.testing.assert_array_equal(np.flatnonzero(changed.any(axis=1)), [15, 30])
+    np.testing.assert_array_equal(drawn[15, 0], [255, 40, 40])
+    assert overlay(picture[:, :, 0], truth).shape == (45, 40, 3)
+
+
+def test_a_large_picture_takes_memory_for_its_features_and_labels_alone():
+    picture = np.random.default_rng(0).integers(0, 256, (1500, 2000, 3), dtype=np.uint8)
+    picture[:, 1000:] //= 4
+    segment(picture[:60, 970:1030], 2, "max-margin", random_state=0)  # compiles
+    tracemalloc.start()
+    labels = segment(picture, 2, "max-margin", random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert labels.shape == (1500, 2000)
+    assert peak < 100 * labels.size  # 3 float32 colours twice, scores, int64 places; a table of features takes 1200
+
+
+@pytest.mark.parametrize(
+    ("picture", "parameters", "message"),
+    [
+        (np.zeros(5), {}, r"image has shape \(5,\)"),
+        (np.zeros((2, 2, 7)), {}, r"shape \(2, 2, 7\).*1 to 4 channels"),
+        (np.zeros((0, 4)), {}, "not empty"),
+        (np.full((3, 3), 300), {}, "from 300 to 300; integers must lie in 0 to 255"),
+        (np.full((3, 3), -0.5), {}, "from -0.5 to -0.5"),
+        (np.full((3, 3), np.nan), {}, "rescale"),
+        (np.array([["a", "b"]]), {}, "must be numbers"),
+        (np.zeros((3, 3)), {"n_segments": 2}, "All 9 pixels are equal within their 1 segments.*ask for fewer"),
+        (np.eye(3), {"n_segments": 10}, "n_segments=10 .* from 1 to 9 pixels"),
+        (np.eye(3), {"n_segments": 1.5}, "n_segments=1.5"),
+        (np.eye(3), {"estimator": "k-means"}, "estimator='k-means' is not known; choose iter-svr, max-margin, cpm3c"),
+    ],
+)
+def test_refusals(picture, parameters, message):
+    with pytest.raises((InvalidDataError, ValueError), match=message):
+        segment(picture, **parameters)
+
+
+def test_overlay_refuses_labels_of_another_shape():
+    with pytest.raises(InvalidDataError, match=r"labels has shape \(2, 2\), the image \(3, 3\)"):
+        overlay(np.eye(3), np.zeros((2, 2)))
+
+
+def test_examples_in_the_docstrings_run():
+    assert doctest.testmod(module).failed == 0
+
+
+@requires_data
+@pytest.mark.parametrize(("photo", "estimator"), [("113044", "iter-svr"), ("113016", "max-margin")])
+def test_a_horse_is_told_from_its_meadow(photo, estimator):
+    """Every region that a person drew lies in one of the two segments, up to 5 % of the pixels (measured: 2 %)."""
+    PIL = pytest.importorskip("PIL.Image")
+    folder = Path(os.environ["WIDEGAP_DATA"], "bsds500")
+    labels = segment(PIL.open(next(folder.rglob(f"{photo}.jpg"))), 2, estimator, random_state=0)
+    for regions in np.load(folder / "ground_truth.npz")[photo]:
+        pure = sum(np.bincount(labels[regions == region]).max() for region in np.unique(regions))
+        assert pure >= 0.95 * labels.size
+    assert np.bincount(labels.ravel()).min() >= 0.1 * labels.size
