@@ -367,7 +367,9 @@ class MaxMarginClustering(WeightVectorClusterer):
     def _best_partition(self, P: Any, lam: Any, X: Any, given: Any, rng: np.random.Generator) -> Partition:
         """The best R2 over all starts, shaken a few times; ties go to even sizes."""
         k, min_count = self.n_clusters, self._min_count(len(P))
-        stages = [whiten(P, lam, 1 / (factor * self.C)) for factor in CONTINUATION]
+        # Labels that the user gave are refined, not led elsewhere first.
+        factors = CONTINUATION if given is None else CONTINUATION[-1:]
+        stages = [whiten(P, lam, 1 / (factor * self.C)) for factor in factors]
         began = perf_counter()
         found: list[Partition] = []
         self.history_: list[StartRecord] = []
