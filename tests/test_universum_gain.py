@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-from _data import requires_data
 from experiments.texts import COLLECTIONS, latent_rows
 from experiments.universum import candidates
+
+from _data import requires_data
 from widegap import M2DCU, universum
 from widegap.metrics import clustering_accuracy
 
