@@ -219,10 +219,10 @@ def test_cuts_stay_below_the_objective_through_new_betas_and_labels(case, betas)
         for size in (0.1, 1.0, 10.0):
             W, b = rng.normal(size=(k, D)) * size, rng.normal(size=k)
             true = beta / 2 * np.square(W).sum() + row_losses(Z @ W.T + b, search.labels, loss).mean()
-            assert envelope(search.cuts, W, b, beta, search.problem.caps) <= true + 1e-9
+            assert envelope(search.cuts, W, b, search.problem) <= true + 1e-9
         # And it touches where the last cut was taken, once labels are what they were then.
         search.move_to(point.labels)
-        touched = envelope(search.cuts, point.W, point.b, beta, search.problem.caps)
+        touched = envelope(search.cuts, point.W, point.b, search.problem)
         assert touched == pytest.approx(point.objective, rel=1e-9)
 
 

@@ -129,7 +129,7 @@ def test_the_masters_value_is_the_envelope_at_its_answer():
         problem, cuts = search.problem, search.cuts
         for _ in range(6):
             master = solve_master(cuts, problem.beta, problem.caps, balance)
-            value = envelope(cuts, master.W, master.b, problem.beta, problem.caps)
+            value = envelope(cuts, master.W, master.b, problem)
             assert value == pytest.approx(master.lower_bound, rel=1e-8)
             add_all(cuts, problem.planes(master.W, master.b, search.labels))
 

@@ -86,8 +86,9 @@ def fit_kernel_map(
             gamma = median_gamma(scale_columns(draw_rows(blocks, MEDIAN_SAMPLE, rng), weights))
         options["gamma"] = float(gamma)
     if kernel in ("linear", "cosine") and n_components < blocks.shape[0]:
-        rows = scale_columns(draw_rows(blocks, SVD_SAMPLE, rng), weights)
-        directions = _singular_vectors(normalize(rows) if kernel == "cosine" else rows, n_components, rng)
+        directions = leading_directions(
+            scale_columns(draw_rows(blocks, SVD_SAMPLE, rng), weights), kernel, n_components, rng
+        )
         return KernelMap(kernel, options, directions, np.eye(len(directions)), weights)
     landmarks = scale_columns(draw_rows(blocks, n_components, rng), weights)
     K = kernel_matrix(landmarks, landmarks, kernel, options)
@@ -104,22 +105,37 @@ def fit_precomputed_map(rows: Any, members: Any, n_components: int, rng: np.rand
     chosen = np.sort(rng.choice(len(members), size, replace=False))
     K = rows[chosen][:, members[chosen]]
     K = K.astype(np.float64) if isinstance(K, np.ndarray) else K.toarray().astype(np.float64)
-    if np.abs(K - K.T).max() > SYMMETRY_TOL * np.abs(K).max():
-        raise InvalidDataError(
-            f"The precomputed kernel is not symmetric: entries differ from their mirror image by up to "
-            f"{np.abs(K - K.T).max():.3g}; pass (K + K.T) / 2 if that is rounding."
-        )
-    # Centred about the landmarks: a constant that was added to the kernel plays no part in any margin. The features
-    # come out shifted by a constant, which every user of them takes off with their mean.
-    K = K - K.mean(axis=0)
-    K = K - K.mean(axis=1, keepdims=True)
+    K = centre_kernel(check_symmetric(K, "The precomputed kernel"))
     return KernelMap("precomputed", {}, members[chosen], _projection(K, "precomputed", rows.dtype))
 
 
-def _singular_vectors(X: Any, r: int, rng: np.random.Generator) -> Floats:
-    """Up to r leading right singular vectors of the rows as rows; the axes themselves where there are no more."""
+def check_symmetric(K: Floats, name: str) -> Floats:
+    """K itself; refuses one that differs from its mirror image by more than rounding."""
+    if np.abs(K - K.T).max() > SYMMETRY_TOL * np.abs(K).max():
+        raise InvalidDataError(
+            f"{name} is not symmetric: entries differ from their mirror image by up to "
+            f"{np.abs(K - K.T).max():.3g}; pass (K + K.T) / 2 if that is rounding."
+        )
+    return K
+
+
+def centre_kernel(K: Floats) -> Floats:
+    """The landmarks' kernel centred about them: a constant that was added to a kernel plays no part in any margin.
+
+    The features come out shifted by a constant, which every user of them takes off with their mean.
+    """
+    K = K - K.mean(axis=0)
+    return K - K.mean(axis=1, keepdims=True)
+
+
+def leading_directions(X: Any, kernel: Kernel, r: int, rng: np.random.Generator) -> Floats:
+    """Up to r leading right singular vectors of the rows, of unit length for the cosine kernel, as rows.
+
+    The axes themselves where there are no more.
+    """
     if X.shape[1] <= r:
         return np.eye(X.shape[1])
+    X = normalize(X) if kernel == "cosine" else X
     return randomized_svd(X, min(r, *X.shape), random_state=int(rng.integers(2**31)))[2]
 
 
@@ -131,10 +147,28 @@ def _projection(K: Floats, kernel: Kernel, dtype: Any) -> Floats:
             f"Kernel {kernel!r} is not positive semidefinite: its eigenvalues on {len(K)} rows go from {values[0]:.3g} "
             f"to {values[-1]:.3g}, so it has no margin. Use another kernel, or K @ K.T of a similarity matrix K."
         )
-    keep = values > max(RANK_TOL, 10 * float(np.finfo(dtype).eps)) * values[-1]
+    keep = values > _rank_tol(dtype) * values[-1]
     if not keep.any():
         raise InvalidDataError(f"Kernel {kernel!r} is zero on these rows; nothing can be separated: change it.")
     return (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1]
+
+
+def clipped_projection(K: Floats, dtype: Any) -> tuple[Floats, float]:
+    """The same for the centred kernel, which may be indefinite or constant: negative directions are left out.
+
+    The second answer is their share of the spectrum, 0 where it is rounding; a constant kernel has no columns.
+    """
+    values, vectors = np.linalg.eigh(centre_kernel((K + K.T) / 2))
+    rounding = _rank_tol(dtype) * float(np.abs(K).max())
+    keep = values > max(_rank_tol(dtype) * values[-1], rounding)
+    indefinite = values[0] < -max(INDEFINITE * np.abs(values).max(), rounding)
+    share = -float(values[values < 0].sum() / np.abs(values).sum()) if indefinite else 0.0
+    return (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1], share
+
+
+def _rank_tol(dtype: Any) -> float:
+    """Eigenvalues below this share of the largest are rounding."""
+    return max(RANK_TOL, 10 * float(np.finfo(dtype).eps))
 
 
 def row_chunks(n: int, width: int) -> list[slice]:

@@ -1,4 +1,4 @@
-"""What CPM3C and M2DCU share: the plan of a fit, its starts, and the search by cutting planes."""
+"""What CPM3C, M2DCU and MKC share: the plan of a fit, its starts, and the search by cutting planes."""
 
 import warnings
 from collections.abc import Sequence
@@ -157,7 +157,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
             some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
         recorder = Recorder(lambda: rows.n_passes, self.callback, log_record if self.verbose else None)
-        plan = plan_for(self.n_clusters)
+        plan = self._plan()
         sample = Sample(rows, rng)
         beta = self._beta(rows, sample, plan)
         if isinstance(self.init, str):
@@ -174,6 +174,9 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         found = Fit(rows, problem, best, recorder)
         self._store(found)
         return found
+
+    def _plan(self) -> Plan:
+        return plan_for(self.n_clusters)
 
     def _beta(self, rows: CentredRows, sample: Sample, plan: Plan) -> float:
         """Weight of the regulariser for rescaled rows."""
@@ -201,7 +204,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
             results.append(self._search_from_labels(problem, labels, plan, recorder))
             if recorder.stopped:
                 break
-        return min(results, key=lambda result: (self._starved(result, problem), rounded(result.point.objective)))
+        return min(results, key=lambda result: (self._degenerate(result, problem), rounded(result.point.objective)))
 
     def _search_from_labels(self, problem: Problem, labels: Any, plan: Plan, recorder: Recorder) -> Result:
         search = Search.from_labels(problem, labels, recorder, self.tol, self.max_iter)
@@ -228,6 +231,10 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
             return kmeans_starts(sample, k, self.n_init, self.n_init, rng)
         starts = kmeans_starts(sample, k, plan.kmeans_runs, plan.kmeans_starts, rng)
         return starts + [random_start(sample, k, rng) for _ in range(plan.random_starts)]
+
+    def _degenerate(self, result: Result, problem: Problem) -> bool:
+        """Whether a result is chosen only if all are so."""
+        return self._starved(result, problem)
 
     def _starved(self, result: Result, problem: Problem) -> bool:
         counts = np.bincount(result.point.labels, minlength=self.n_clusters)

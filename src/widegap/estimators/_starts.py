@@ -5,16 +5,19 @@ so that choosing a start costs the same whatever n is.
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 
 SAMPLE = 5000
+ALIKE = 0.9
 SMALL = 1 << 20  # numbers in a sample below which waking BLAS and OpenMP threads costs more than it saves
 
 Labels = np.ndarray[Any, np.dtype[np.int32]]
@@ -45,6 +48,15 @@ def kmeans_starts(sample: Sample, k: int, n_runs: int, keep: int, rng: np.random
         runs = [_kmeans(sample.X, k, rng) for _ in range(n_runs)]
     distinct = {rounded(model.inertia_): model for model in reversed(runs)}
     return [distinct[inertia].labels_.astype(np.int32) for inertia in sorted(distinct)[:keep]]
+
+
+def different_starts(starts: Sequence[Labels], keep: int) -> list[Labels]:
+    """The first ``keep`` that differ from all before them by more than a few rows (adjusted Rand index)."""
+    kept: list[Labels] = []
+    for labels in starts:
+        if len(kept) < keep and all(adjusted_rand_score(labels, other) < ALIKE for other in kept):
+            kept.append(labels)
+    return kept
 
 
 def kmeans_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:

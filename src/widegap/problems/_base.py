@@ -5,8 +5,9 @@ For scores ``s_i = W x_i + b`` (rows centred and rescaled, see ``data/_centred.p
     minimise   F(W, b) = beta/2 |W|^2 + sum_g cap_g L_g(W, b)     over W (k, d) and b (k,)
     subject to max_p m_p - min_p m_p <= balance,  m_p the mean score of cluster p.
 
-Rows being centred, ``m_p = b_p``: the papers' balance constraint is a box on the bias, ``t <= b_p <= t + balance``
-for some t, and balance = 0 is the same as no bias at all.
+With several kernels |W| is another norm, see ``problems/_norms.py``. Rows being centred, ``m_p = b_p``: the papers'
+balance constraint is a box on the bias, ``t <= b_p <= t + balance`` for some t, and balance = 0 is the same as no bias
+at all.
 
 Each term is, for fixed labels z, a mean of convex piecewise linear losses and known to the solver only through
 *planes* that touch it from below:
@@ -35,6 +36,7 @@ import numpy as np
 
 from widegap.data._blocks import Codes, Floats, Labels, Moves
 from widegap.exceptions import InfeasibleBalanceError
+from widegap.problems._norms import Ridge
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,17 @@ class LabelledTerm(Term, Protocol):
         """Sum of the centred rows of each cluster divided by n, shape (k, d): one read."""
 
 
+class Norm(Protocol):
+    """The regulariser, as a squared norm of the weights."""
+
+    @property
+    def p(self) -> float: ...
+
+    def blocks(self, n_features: int) -> tuple[int, ...]: ...
+
+    def value(self, W: Floats) -> float: ...
+
+
 class Assign(Protocol):
     """An exact label step: costs (n, k) and lower bounds on counts in; labels and the number of moved rows out."""
 
@@ -117,6 +130,7 @@ class Problem:
     balance: float = 0.0
     min_count: int = 0
     others: Sequence[Term] = ()
+    norm: Norm = Ridge()
 
     def __post_init__(self) -> None:
         if self.min_count * self.n_clusters > self.n_rows:
@@ -158,7 +172,7 @@ class Problem:
     def objective(self, W: Floats, planes: Sequence[Plane]) -> float:
         """F at the weights where the planes were taken."""
         loss = sum(term.cap * plane.loss for term, plane in zip(self.terms, planes, strict=True))
-        return float(self.beta / 2 * np.vdot(W, W) + loss)
+        return float(self.beta / 2 * self.norm.value(W) + loss)
 
     def weights_of(self, labels: Labels) -> Floats:
         """Weights that start the search from labels: the cluster means, scaled to a mean margin of about one.

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from widegap.solvers._cuts import CutSet, add_all
-from widegap.solvers._cutting_plane import ProblemLike, envelope, minimize_convex, solve_master
+from widegap.solvers._cutting_plane import ProblemLike, empty_cuts, envelope, minimize_convex, solve_master
 from widegap.solvers._result import FloatArray, LabelArray, Point, Recorder, Result, StopFit
 
 CCCP_TOL = 0.01  # as published: the inner alternation of cuts_first ends when it gains less than 1 %
@@ -55,7 +55,7 @@ class Search:
             labels = problem.relabel(W, b).labels
             W = problem.weights_of(labels)
         planes = problem.planes(W, b, labels)
-        cuts = CutSet(problem.n_clusters, problem.n_features)
+        cuts = empty_cuts(problem)
         add_all(cuts, planes)
         best = Point(W, b, labels, problem.objective(W, planes))
         return cls(problem, cuts, labels, best, recorder, tol, max_iter)
@@ -66,14 +66,14 @@ class Search:
     ) -> "Search":
         """Begin at given weights and the labels that are best there."""
         step = problem.relabel(W, b)
-        cuts = CutSet(problem.n_clusters, problem.n_features)
+        cuts = empty_cuts(problem)
         add_all(cuts, step.planes)
         best = Point(W, b, step.labels, problem.objective(W, step.planes), step.bound_active)
         return cls(problem, cuts, step.labels, best, recorder, tol, max_iter)
 
     def set_beta(self, beta: float) -> None:
         """Change the regulariser; the best point is judged anew, its loss being the same."""
-        change = (beta - self.problem.beta) / 2 * float(np.vdot(self.best.W, self.best.W))
+        change = (beta - self.problem.beta) / 2 * self.problem.norm.value(self.best.W)
         self.problem = replace(self.problem, beta=beta)  # type: ignore[type-var]
         self.best = replace(self.best, objective=self.best.objective + change)
 
@@ -88,11 +88,12 @@ class Search:
     def relabel_after_master(self) -> tuple[Point, list[Any], int, float]:
         """Solve the master, relabel at its answer; return that point, its planes, the flips and the gap there."""
         problem = self.problem
-        master = solve_master(self.cuts, problem.beta, problem.caps, problem.balance)
+        master = solve_master(self.cuts, problem.beta, problem.caps, problem.balance, problem.norm.p)
+        self.recorder.note_residual(master.residual)
         step = problem.relabel(master.W, master.b)
         flips = self.move_to(step.labels)
         objective = problem.objective(master.W, step.planes)
-        gap = objective - envelope(self.cuts, master.W, master.b, problem.beta, problem.caps)
+        gap = objective - envelope(self.cuts, master.W, master.b, problem)
         point = Point(master.W, master.b, step.labels, objective, step.bound_active)
         self.budget -= 1
         if objective < self.best.objective:

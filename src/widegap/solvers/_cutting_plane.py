@@ -7,7 +7,8 @@ Master over the planes c of groups g (see ``problems/_base.py`` for the symbols)
 
 W = 1/beta sum_c lam_c normal_c. With balance = 0 the bias is zero and the last term is absent. Otherwise
 ``t <= b_p <= t + balance`` adds 2k multipliers without cap: sigma (lower) and tau (upper), ``D + sigma - tau = 0``,
-and b is the multiplier of that equation. The master's value is a lower bound of F for the current labels.
+and b is the multiplier of that equation. The master's value is a lower bound of F for the current labels. With several
+kernels the square becomes another norm, and the master is no QP: see ``_kernel_weights.py``.
 """
 
 from collections.abc import Sequence
@@ -17,8 +18,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from widegap.solvers._cuts import CutSet, PlaneLike, add_all
+from widegap.solvers._kernel_weights import solve_kernel_master
 from widegap.solvers._qp import solve_qp
 from widegap.solvers._result import FloatArray, LabelArray, Point, Recorder, StopFit
+
+
+class NormLike(Protocol):
+    """The regulariser: ``blocks`` are the numbers of columns of its kernels, ``p`` the norm of their weights."""
+
+    @property
+    def p(self) -> float: ...
+
+    def blocks(self, n_features: int) -> tuple[int, ...]: ...
+
+    def value(self, W: FloatArray) -> float: ...
 
 
 class ProblemLike(Protocol):
@@ -34,6 +47,9 @@ class ProblemLike(Protocol):
     @property
     def caps(self) -> FloatArray: ...
 
+    @property
+    def norm(self) -> NormLike: ...
+
     def planes(self, W: FloatArray, b: FloatArray, labels: LabelArray) -> Sequence[PlaneLike]: ...
 
     def relabel(self, W: FloatArray, b: FloatArray) -> Any: ...
@@ -47,15 +63,43 @@ class ProblemLike(Protocol):
 
 @dataclass(frozen=True)
 class MasterSolution:
-    """Minimiser of the planes' upper envelope plus regulariser, and that minimum: a lower bound of F."""
+    """Minimiser of the planes' upper envelope plus regulariser, and that minimum: a lower bound of F.
+
+    ``residual`` proves it: the duality gap relative to the value, or the largest violation of a constraint.
+    """
 
     W: FloatArray
     b: FloatArray
     lower_bound: float
+    residual: float
 
 
-def solve_master(cuts: CutSet, beta: float, caps: FloatArray, balance: float) -> MasterSolution:
-    """Solve the master and let idle planes retire."""
+def empty_cuts(problem: ProblemLike) -> CutSet:
+    """A set of cuts that fits the problem."""
+    return CutSet(problem.n_clusters, problem.n_features, problem.norm.blocks(problem.n_features))
+
+
+def solve_master(cuts: CutSet, beta: float, caps: FloatArray, balance: float, p: float = 2.0) -> MasterSolution:
+    """Solve the master and let idle planes retire; ``p`` matters with several kernels only."""
+    if len(cuts.grams) > 1:
+        multipliers, solution = _several_kernels(cuts, beta, caps, balance, p)
+    else:
+        multipliers, solution = _one_kernel(cuts, beta, caps, balance)
+    cuts.retire(multipliers)
+    return solution
+
+
+def _several_kernels(
+    cuts: CutSet, beta: float, caps: FloatArray, balance: float, p: float
+) -> tuple[FloatArray, MasterSolution]:
+    found = solve_kernel_master(
+        cuts.grams, cuts.offsets, cuts.groups, caps, cuts.biases, beta=beta, balance=balance, p=p
+    )
+    W = cuts.weigh_kernels(cuts.combine(found.multipliers) / beta, found.weights)
+    return found.multipliers, MasterSolution(W, found.bias, found.dual, found.residual)
+
+
+def _one_kernel(cuts: CutSet, beta: float, caps: FloatArray, balance: float) -> tuple[FloatArray, MasterSolution]:
     m, k = len(cuts), cuts.shape[0]
     if balance > 0:
         free = np.zeros(2 * k)
@@ -64,22 +108,21 @@ def solve_master(cuts: CutSet, beta: float, caps: FloatArray, balance: float) ->
         linear = np.concatenate([cuts.offsets, free[:k], np.full(k, -balance)])
         groups = np.concatenate([cuts.groups, np.full(2 * k, -1)])
         equality = np.hstack([cuts.biases.T, np.eye(k), -np.eye(k)])
-        solution = solve_qp(gram, linear, groups, caps, equality)
-        b = solution.bias - solution.bias.mean()
+        found = solve_qp(gram, linear, groups, caps, equality)
+        b = found.bias - found.bias.mean()
     else:
-        solution = solve_qp(cuts.gram / beta, cuts.offsets, cuts.groups, caps, start=cuts.multipliers)
+        found = solve_qp(cuts.gram / beta, cuts.offsets, cuts.groups, caps, start=cuts.multipliers)
         b = np.zeros(k)
-    multipliers = solution.multipliers[:m]
-    W = cuts.combine(multipliers) / beta
-    cuts.retire(multipliers)
-    return MasterSolution(W, b, solution.dual)
+    multipliers = found.multipliers[:m]
+    residual = max(found.residual, abs(found.gap) / max(found.primal, 1e-300))
+    return multipliers, MasterSolution(cuts.combine(multipliers) / beta, b, found.dual, residual)
 
 
-def envelope(cuts: CutSet, W: FloatArray, b: FloatArray, beta: float, caps: FloatArray) -> float:
+def envelope(cuts: CutSet, W: FloatArray, b: FloatArray, problem: ProblemLike) -> float:
     """Regulariser plus the planes' upper envelope at (W, b): what the master believes F to be there."""
     heights = cuts.heights(W, b)
-    value = beta / 2 * float(np.vdot(W, W))
-    for group, cap in enumerate(caps):
+    value = problem.beta / 2 * problem.norm.value(W)
+    for group, cap in enumerate(problem.caps):
         value += cap * max(0.0, float(heights[cuts.groups == group].max(initial=0.0)))
     return value
 
@@ -94,7 +137,8 @@ def minimize_convex(
     """
     best, lower_bound = incumbent, 0.0
     for _ in range(max_iter):
-        master = solve_master(cuts, problem.beta, problem.caps, problem.balance)
+        master = solve_master(cuts, problem.beta, problem.caps, problem.balance, problem.norm.p)
+        recorder.note_residual(master.residual)
         lower_bound = max(lower_bound, master.lower_bound)  # planes that retired since proved it
         if best.objective - lower_bound <= tol * best.objective:
             break

@@ -72,7 +72,8 @@ def asks_to_stop(answer: Any) -> bool:
 class Recorder:
     """Collects records, tells the callback, and stops the search when it says so.
 
-    ``callback(record)`` returning True stops. ``count_passes`` reports the reads of the data so far.
+    ``callback(record)`` returning True stops. ``count_passes`` reports the reads of the data so far. ``residual`` is
+    the worst that any master was left with.
     """
 
     count_passes: Callable[[], int]
@@ -80,6 +81,7 @@ class Recorder:
     log: Callable[[IterationRecord], None] | None = None
     start: int = 0
     stopped: bool = False
+    residual: float = 0.0
     records: list[IterationRecord] = field(default_factory=list)
     _began: float = field(default_factory=perf_counter)
     _iteration: int = 0
@@ -87,6 +89,10 @@ class Recorder:
     def begin(self, start: int) -> None:
         """Announce the next start."""
         self.start, self._iteration = start, 0
+
+    def note_residual(self, residual: float) -> None:
+        """Remember how far a master's answer is from its optimality conditions."""
+        self.residual = max(self.residual, residual)
 
     def add(self, *, objective: float, gap: float, cuts: int, flips: int, beta: float) -> None:
         """Record one iteration; raises StopFit if the callback returns True."""

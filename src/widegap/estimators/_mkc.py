@@ -1,0 +1,463 @@
+"""MKC: multiple kernel clustering."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from widegap._validation import (
+    Interval,
+    StrOptions,
+    check_cluster_number,
+    check_generator,
+    check_rows,
+    check_table,
+    check_threads,
+    check_unlabelled,
+    check_views,
+)
+from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
+from widegap.data._centred import CentredRows
+from widegap.data._kernel_specs import TableColumns, raw_views, read_specs
+from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, n_rows
+from widegap.data._sources import row_blocks
+from widegap.estimators._cutting_plane import CuttingPlaneClusterer, Fit, Plan
+from widegap.estimators._progress import progress_logging
+from widegap.estimators._starts import different_starts
+from widegap.exceptions import InvalidDataError, KernelWarning
+from widegap.problems._base import Problem
+from widegap.problems._norms import KernelNorm
+from widegap.solvers._result import Result
+
+STARTS = 4
+AUTO_COMPONENTS = 100  # a kernel; several of them are searched together
+ONE_DIRECTION = 1.1  # effective rank below which nearly all of a kernel lies in one direction
+KERNELS = ("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
+
+
+class MKC(CuttingPlaneClusterer):
+    r"""Multiple kernel clustering (MKC).
+
+    Finds, together, k weight vectors for each of M kernels, the weights of the kernels and a labeling that minimise
+    [1]_
+
+    .. math::  F(v, w, b) = \frac{1}{2C} \sum_{m=1}^M \frac{\|v_m\|^2}{w_m}
+               + \frac{1}{n} \sum_i \min_z \max(0,\; 1 - s_{iz} + \max_{r \ne z} s_{ir}),
+               \qquad s_i = \sum_m v_m (\Phi_m(x_i) - \bar\Phi_m) + b,
+               \qquad w \ge 0,\; \|w\|_p \le 1 .
+
+    For the labels found, that is a support vector machine with the kernel :math:`\sum_m w_m K_m`, weights chosen for
+    the widest margin. Kernels may look at different columns or different tables, so that text, numbers and pictures of
+    the same samples can be clustered together. The weights have a closed form, which leaves the problem of
+    :class:`CPM3C` with another norm in place of :math:`\|W\|`; its master is solved by a small interior-point method.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        Number of clusters k.
+
+    kernels : list, default=("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
+        The kernels. Each is one of
+
+        - a name: "linear", "poly", "rbf", "cosine", or "precomputed" for a matrix of kernel values in place of rows;
+        - a pair of name and parameters, ``("poly", {"degree": 2})``: "degree" and "coef0" of "poly"; "gamma" of "poly"
+          and "rbf", or for "rbf" in its place "width", in medians of the distance of two rows (1.5);
+        - a function that takes two tables of rows and returns the matrix of kernel values;
+        - a transformer: the linear kernel of what it makes of the rows;
+        - a triple of a name of your own, one of the above, and where it looks: columns of X (numbers, names, a mask or
+          a slice), or the key of a view if X is a dict.
+
+        A kernel that is not told where to look takes all of X, and every view in turn if X is a dict.
+
+    C : float, default=10.0
+        Weight of the loss against the regulariser, as in :class:`CPM3C`.
+
+    norm : float, default=2.0
+        p, above 1, the norm of the kernel weights. Towards 1 few kernels get all the weight; large values make all
+        weights 1. The solver can fail for values below 1.1.
+
+    normalize : "trace" or None, default="trace"
+        Bring every kernel to the same trace, which is the variance of its features. Otherwise kernels in larger units
+        count for more.
+
+    n_components : "auto" or int, default="auto"
+        Landmarks, and thereby most features, of every kernel; "auto" is 100. With as many as there are rows the kernels
+        are exact. The features of all kernels take up to n * M * n_components numbers of memory.
+
+    balance : float, default=0.0
+        How far the mean scores of two clusters may differ (the paper's l divided by n). 0 means no bias: boundaries
+        pass through the mean of the rows, which suits clusters of similar size; raise it for very unequal ones.
+
+    min_cluster_fraction : float, default=0.3
+        Every cluster keeps at least this fraction of n / k rows (and one row, if not 0). The balance of mean scores
+        alone does not keep clusters from vanishing when k > 2.
+
+    order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
+        How relabelling and cutting alternate, see :class:`CPM3C`. "auto" is "cuts_first", the paper's order, for two
+        clusters and "linearize_first" for more.
+
+    annealing : bool, default=False
+        Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
+
+    loss : {"max", "sum"}, default="max"
+        "max" is the formula above; "sum" adds up the hinges of all rivals, divided by k.
+
+    init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
+        Starting labels, from the features of all kernels side by side. Given labels start the search on all rows;
+        otherwise, above 5000 rows, the starts are compared on a sample of that size and the best goes on with all.
+
+    n_init : "auto" or int, default="auto"
+        Number of starts; k-means runs with the same result count once. The lowest objective wins among the searches
+        that neither starved a cluster nor collapsed. "auto" is the best four by inertia of twenty k-means runs (or of
+        random starts) that are not much alike.
+
+    tol : float, default=0.003
+        A search ends when, for its labels, the gap between the objective and its lower bound is below ``tol`` times
+        the objective, and new labels gain no more than that.
+
+    max_iter : int, default=300
+        Most iterations of one start; each reads the features once (three times where the count bound is active).
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the landmarks, the starts and the samples. The result does not depend on the number of threads.
+
+    n_jobs : int, default=None
+        Threads that share a pass over the features. None uses as many as scikit-learn's own parallel loops; data that
+        fit into one block of 4 MiB always use one.
+
+    verbose : int, default=0
+        Above 0, logs every iteration to the logger "widegap" (to stderr if logging is not set up).
+
+    callback : callable, default=None
+        Called with the record of every iteration; returning True stops the fit, which keeps its best result so far.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), dtype int32
+        Cluster of each row: ``predict(X)``, except for rows that ``min_cluster_fraction`` moved.
+
+    kernel_names_ : list of str
+        Names of the kernels, in the order of the next three attributes.
+
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        w; of p-norm 1, and 0 for a kernel that is constant on the rows. They tell how much margin a kernel gives for
+        its trace, and *not* how relevant it is: a kernel with all its variance in one direction gives much margin
+        whatever that direction means.
+
+    kernel_margins_ : ndarray of shape (n_kernels,)
+        What each kernel contributes to the mean lead of a row's cluster over its best rival.
+
+    kernel_ranks_ : ndarray of shape (n_kernels,)
+        Effective rank of each centred kernel, :math:`(\sum_j \lambda_j)^2 / \sum_j \lambda_j^2`.
+
+    coef_ : ndarray of shape (n_clusters, n_features_of_all_kernels)
+        Weight vectors in the space of the features of all kernels that are not constant, side by side.
+
+    intercept_ : ndarray of shape (n_clusters,)
+        Constants of the scores.
+
+    C_ : float
+        The value of C used.
+
+    objective_ : float
+        F at the solution. Where nothing is separated it is 1 - balance, or (k - 1) / k of that with ``loss="sum"``.
+
+    kkt_residual_ : float
+        The worst relative duality gap of any master problem of the fit: how exactly they were solved.
+
+    collapsed_ : bool
+        Whether the objective is, within ``tol``, no better than where nothing is separated.
+
+    history_ : list of IterationRecord
+        objective, gap, cuts, passes, flips, beta and seconds of every iteration of every start.
+
+    n_iter_ : int
+        Iterations of the start that was kept, on the sample and on all rows.
+
+    converged_ : bool
+        Whether that run met ``tol``.
+
+    starved_ : bool
+        Whether a cluster fell to its minimum size, so that the bound and not the margin decides its members.
+
+    n_clusters_ : int
+        Number of clusters.
+
+    kernel_map_ : KernelStack
+        The fitted kernels, as ``kernel_map_.kernels``; each knows its ``negative_share``.
+
+    n_features_in_ : int
+        Number of features seen in fit, unless X was a dict.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X was a frame with string column names.
+
+    Warns
+    -----
+    KernelWarning
+        If a kernel is indefinite, so that its negative part was left out; is constant, so that it plays no part; or
+        owes the largest weight to lying in one direction. Also if the result collapsed.
+
+    Notes
+    -----
+    The paper's problem does not depend on where the features are centred, as its bias is free; only the trace does, and
+    it is taken of the centred kernels. M copies of one kernel act as that kernel times :math:`M^{1/2}` (for p = 2),
+    that is as a larger C: many similar kernels weaken the regulariser.
+
+    The defaults, C, the two widths and 100 landmarks, were settled on pairs and quadruples of digits and letters,
+    satellite, ringnorm and five MNIST digits, all of them seen with their labels.
+
+    A callable or precomputed kernel is used through its values at the landmarks alone, as a named one is: the same
+    kernel gives the same result in every form. Transformers are cloned and fitted to all rows.
+
+    References
+    ----------
+    .. [1] B. Zhao, J. T. Kwok, C. Zhang, "Multiple kernel clustering", SDM 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from widegap import MKC
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> model = MKC(n_clusters=2, random_state=0).fit(X)
+    >>> sorted(int((model.labels_ == cluster).sum()) for cluster in (0, 1))
+    [178, 182]
+
+    Kernels of different tables, here of two halves of the picture:
+
+    >>> views = {"top": X[:, :32], "bottom": X[:, 32:]}
+    >>> model = MKC(kernels=[("top", "rbf", "top"), ("bottom", "linear", "bottom")], random_state=0).fit(views)
+    >>> model.kernel_names_, model.predict(views).shape
+    (['top', 'bottom'], (360,))
+    """
+
+    _parameter_constraints: dict = {
+        **{
+            name: rule
+            for name, rule in CuttingPlaneClusterer._parameter_constraints.items()
+            if name not in ("kernel", "gamma", "kernel_params")
+        },
+        "kernels": [list, tuple],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "norm": [Interval(Real, 1, None, closed="neither")],
+        "normalize": [StrOptions({"trace"}), None],
+    }
+    _C_name = "C"
+    _slow_remedy = "or lower C"
+
+    kernel_map_: KernelStack
+
+    def __init__(
+        self,
+        n_clusters=2,
+        *,
+        kernels=KERNELS,
+        C=10.0,
+        norm=2.0,
+        normalize="trace",
+        n_components="auto",
+        balance=0.0,
+        min_cluster_fraction=0.3,
+        order="auto",
+        annealing=False,
+        loss="max",
+        init="k-means",
+        n_init="auto",
+        tol=0.003,
+        max_iter=300,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.C = C
+        self.norm = norm
+        self.normalize = normalize
+        self.n_components = n_components
+        self.balance = balance
+        self.min_cluster_fraction = min_cluster_fraction
+        self.order = order
+        self.annealing = annealing
+        self.loss = loss
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X, y=None):
+        """Find the clusters of the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features), or dict of them
+            Rows to cluster, or views of them by name: tables of the same rows in the same order, of which those are
+            read that a kernel looks at. The view of a transformer may be anything that it takes, such as a list of
+            documents. Of a precomputed kernel, the matrix of shape (n_samples, n_samples).
+        y : ignored
+            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
+
+        Returns
+        -------
+        MKC
+            The fitted estimator.
+        """
+        self._validate_params()
+        rows, rng = self._prepare(X, y)
+        self._warn_of_kernels()
+        with progress_logging(self.verbose):
+            if self.n_clusters == 1:
+                self._store_single_cluster(rows)
+            else:
+                # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
+                with threadpool_limits(1, user_api="blas"):
+                    self._store_kernel_weights(self._search(rows, rng))
+                self._warn_of_result()
+        return self
+
+    def _prepare(self, X: Any, y: Any) -> tuple[CentredRows, np.random.Generator]:
+        """The features of all kernels, after checks of the rows and the kernels."""
+        check_unlabelled(y)
+        n_threads = check_threads(self.n_jobs)
+        self._has_views = isinstance(X, Mapping)
+        if self._has_views:
+            specs = read_specs(self.kernels, list(X))
+            used = {spec.source: X[spec.source] for spec in specs}
+            X = check_views(used, raw_views((spec.source, spec.is_transformer) for spec in specs))
+            for name in ("n_features_in_", "feature_names_in_"):
+                vars(self).pop(name, None)  # of an earlier fit on a table
+        else:
+            if isinstance(X, RowBlocks):
+                X = check_rows(self, X, reset=True, n_threads=n_threads).take(np.arange(X.shape[0]))
+            else:
+                X = check_table(self, X, reset=True)
+            specs = read_specs(self.kernels, TableColumns(X.shape[1], getattr(self, "feature_names_in_", None)))
+        check_cluster_number(n_rows(X), self.n_clusters)
+        rng = check_generator(self.random_state)
+        n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
+        self.kernel_map_, features = fit_kernel_stack(
+            X, specs, n_components=n_components, normalize=self.normalize is not None, rng=rng
+        )
+        if not features.shape[1] and self.n_clusters > 1:
+            raise InvalidDataError(
+                f"All {len(specs)} kernels are constant on the {n_rows(X)} rows, so they cannot be separated into "
+                f"{self.n_clusters} clusters; use fewer clusters or check the data."
+            )
+        return CentredRows(row_blocks(features, n_threads=n_threads)), rng
+
+    def _warn_of_kernels(self) -> None:
+        for kernel in self.kernel_map_.kernels:
+            if kernel.negative_share > 0:
+                _warn(
+                    f"Kernel {kernel.name!r} is not positive semidefinite: {kernel.negative_share:.1%} of its spectrum "
+                    "is negative and was left out; use another kernel, or K @ K.T of a similarity matrix K."
+                )
+            if kernel.map is None:
+                _warn(f"Kernel {kernel.name!r} is constant on these rows and gets the weight 0; leave it out.")
+
+    def _plan(self) -> Plan:
+        order = "cuts_first" if self.n_clusters == 2 else "linearize_first"
+        # rho is not used, as C is a number.
+        return Plan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)
+
+    def _starts(self, sample, plan, rng):
+        starts = super()._starts(sample, plan, rng)
+        # Many k-means runs are much alike; the objective is a good judge only of those that are not.
+        return different_starts(starts, STARTS) if self.n_init == "auto" else starts
+
+    def _problem(self, rows, beta, others) -> Problem:
+        problem = super()._problem(rows, beta, others)
+        return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)))
+
+    def _degenerate(self, result: Result, problem: Problem) -> bool:
+        return self._starved(result, problem) or self._collapsed(result)
+
+    def _collapsed(self, result: Result) -> bool:
+        """Whether weights of zero and the largest bias would do as well, within the tolerance."""
+        trivial = max(0.0, 1 - self.balance)
+        if self.loss == "sum":
+            trivial *= (self.n_clusters - 1) / self.n_clusters
+        return bool(result.point.objective >= (1 - self.tol) * trivial)
+
+    def _store_kernel_weights(self, found: Fit) -> None:
+        point = found.best.point
+        norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
+        self.kkt_residual_ = found.recorder.residual
+        self.collapsed_ = self._collapsed(found.best)
+        self._store_kernels(norm.weights(point.W), _kernel_margins(found.rows, norm, point))
+
+    def _warn_of_result(self) -> None:
+        if self.collapsed_:
+            _warn(
+                f"The objective of {self.objective_:.4g} is no better, within tol={self.tol}, than where nothing is "
+                "separated; the labels mean little. Raise C, lower balance or change the kernels."
+            )
+        heaviest = int(self.kernel_weights_.argmax())
+        others = np.delete(self.kernel_ranks_, heaviest)
+        if self.kernel_ranks_[heaviest] < ONE_DIRECTION and (others >= 2).any():
+            _warn(
+                f"Kernel {self.kernel_names_[heaviest]!r} has the largest weight, "
+                f"{self.kernel_weights_[heaviest]:.2f}, but nearly all its variance is in one direction, which gives "
+                "margin whatever that direction means; compare with a fit without it."
+            )
+
+    def _store_kernels(self, weights: Any, margins: Any) -> None:
+        """Spread what is known of the active kernels over all of them."""
+        kernels = self.kernel_map_.kernels
+        active = [kernel.map is not None for kernel in kernels]
+        self.kernel_names_ = [kernel.name for kernel in kernels]
+        self.kernel_ranks_ = np.array([kernel.effective_rank for kernel in kernels])
+        self.kernel_weights_, self.kernel_margins_ = np.zeros((2, len(kernels)))
+        self.kernel_weights_[active], self.kernel_margins_[active] = weights, margins
+
+    def _store_single_cluster(self, rows: CentredRows) -> None:
+        super()._store_single_cluster(rows)
+        norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
+        self.kkt_residual_, self.collapsed_ = 0.0, False
+        self._store_kernels(norm.weights(self.coef_) if norm.sizes else [], 0.0)
+
+    def _scores(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if isinstance(X, Mapping) != self._has_views:
+            raise InvalidDataError(
+                f"{type(self).__name__} was fitted on {'a dict of views' if self._has_views else 'one table'}; "
+                "pass new rows in the same form."
+            )
+        if not self._has_views:
+            return super()._scores(X)
+        kernels = self.kernel_map_.kernels
+        used = {name: view for name, view in X.items() if name in {kernel.source for kernel in kernels}}
+        X = check_views(used, raw_views((kernel.source, kernel.transformer is not None) for kernel in kernels))
+        self.kernel_map_.check_views(X)
+        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
+        return DenseBlock(self.kernel_map_.transform(X), 0).scores(scorer)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, KernelWarning, stacklevel=4)
+
+
+def _kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:
+    """Mean lead of a row's cluster over its best rival that each kernel contributes: one read a kernel, and one."""
+    everyone = np.arange(rows.shape[0])
+    scores = rows.scores(point.W, point.b)
+    scores[everyone, point.labels] = -np.inf
+    rivals = scores.argmax(axis=1)
+    ends = np.cumsum(norm.sizes)
+    margins = []
+    for stop, size in zip(ends, norm.sizes, strict=True):
+        W = np.zeros_like(point.W)
+        W[:, stop - size : stop] = point.W[:, stop - size : stop]
+        parts = rows.scores(W, np.zeros(len(W)))
+        margins.append((parts[everyone, point.labels] - parts[everyone, rivals]).mean())
+    return np.array(margins)
