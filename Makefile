@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow test-browser lint bench clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -13,6 +13,12 @@ test: lint
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+# Chromium and its driver are Debian's packages: installed where that is possible, and the tests are skipped elsewhere.
+test-browser: $(READY)
+	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } || true
+	$(BIN)/python -m pip install --quiet --group browser
+	$(BIN)/python -m pytest tests/test_report_browser.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -10,9 +10,15 @@ import numpy
 import scipy
 import sklearn
 
-from benchmarks import cpm3c, iterative, max_margin
+from benchmarks import cpm3c, documents, iterative, max_margin, mkc
 
-SUITES = {"cpm3c": cpm3c.rows, "max_margin": max_margin.rows, "iterative": iterative.rows}
+SUITES = {
+    "cpm3c": cpm3c.rows,
+    "max_margin": max_margin.rows,
+    "iterative": iterative.rows,
+    "documents": documents.rows,
+    "mkc": mkc.rows,
+}
 PAGE = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Measured speed
 

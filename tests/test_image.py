@@ -13,7 +13,7 @@ from _data import requires_data
 from widegap import image as module
 from widegap import metrics
 from widegap.exceptions import InvalidDataError
-from widegap.image import bisections, overlay, pixel_features, segment
+from widegap.image import bisections, overlay, paint, pixel_features, segment
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,17 @@ def test_overlay_marks_the_boundary_alone(flag):
     np.testing.assert_array_equal(np.flatnonzero(changed.any(axis=1)), [15, 30])
     np.testing.assert_array_equal(drawn[15, 0], [255, 40, 40])
     assert overlay(picture[:, :, 0], truth).shape == (45, 40, 3)
+
+
+def test_paint_gives_every_segment_its_mean_colour(flag):
+    picture, truth = flag
+    painted = paint(picture, truth)
+    for part in range(3):
+        expected = picture[truth == part].mean(axis=0)
+        assert np.abs(painted[truth == part] - expected).max() <= 0.51
+    assert paint(picture[:, :, 0], truth).shape == (45, 40, 3)
+    with pytest.raises(InvalidDataError, match="one label a pixel"):
+        paint(picture, truth[:2])
 
 
 def test_a_large_picture_takes_memory_for_its_features_and_labels_alone():

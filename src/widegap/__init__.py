@@ -1,11 +1,66 @@
-"""Maximum margin clustering: the groups that a large-margin classifier would separate best."""
+"""Maximum margin clustering: the groups that a large-margin classifier would separate best.
 
-from widegap import universum
-from widegap.estimators._cpm3c import CPM3C
-from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
-from widegap.estimators._m2dcu import M2DCU
-from widegap.estimators._max_margin import MaxMarginClustering
-from widegap.estimators._sdp import GMMC, MMC
+Names are imported when they are first used, so that ``widegap --help`` needs neither scikit-learn nor numba.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from widegap import datasets, image, metrics, persistence, report, universum
+    from widegap.estimators._cpm3c import CPM3C
+    from widegap.estimators._documents import DocumentClustering
+    from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
+    from widegap.estimators._m2dcu import M2DCU
+    from widegap.estimators._max_margin import MaxMarginClustering
+    from widegap.estimators._mkc import MKC
+    from widegap.estimators._sdp import GMMC, MMC
 
 __version__ = "0.1.0.dev0"
-__all__ = ["CPM3C", "GMMC", "IterLSSVM", "IterSVM", "IterSVR", "M2DCU", "MMC", "MaxMarginClustering", "universum"]
+__all__ = [
+    "CPM3C",
+    "DocumentClustering",
+    "GMMC",
+    "IterLSSVM",
+    "IterSVM",
+    "IterSVR",
+    "M2DCU",
+    "MKC",
+    "MMC",
+    "MaxMarginClustering",
+    "datasets",
+    "image",
+    "metrics",
+    "persistence",
+    "report",
+    "universum",
+]
+
+_HOMES = {
+    "CPM3C": "_cpm3c",
+    "DocumentClustering": "_documents",
+    "GMMC": "_sdp",
+    "IterLSSVM": "_iterative",
+    "IterSVM": "_iterative",
+    "IterSVR": "_iterative",
+    "M2DCU": "_m2dcu",
+    "MKC": "_mkc",
+    "MMC": "_sdp",
+    "MaxMarginClustering": "_max_margin",
+}
+_MODULES = ("data", "datasets", "describe", "image", "metrics", "persistence", "report", "selection", "universum")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(import_module(f"widegap.estimators.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        found = import_module(f"widegap.{name}")
+    else:
+        raise AttributeError(f"module 'widegap' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

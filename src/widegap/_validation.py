@@ -1,13 +1,14 @@
 """Checks of parameters and rows; the only file that touches scikit-learn's private helpers."""
 
+from collections.abc import Collection, Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_random_state, validate_data
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_array, check_random_state, validate_data
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
@@ -15,14 +16,17 @@ from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = [
+    "HasMethods",
     "Interval",
     "StrOptions",
     "check_cluster_number",
     "check_generator",
     "check_rows",
     "check_start_labels",
+    "check_table",
     "check_threads",
     "check_unlabelled",
+    "check_views",
     "one_point_error",
 ]
 
@@ -50,10 +54,33 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
                 f"{estimator.n_features_in_}; pass the same columns."
             )
         return row_blocks(X, n_threads=n_threads)
-    X = validate_data(
+    return row_blocks(check_table(estimator, X, reset=reset), n_threads=n_threads)
+
+
+def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """A validated array or CSR matrix in memory."""
+    return validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
     )
-    return row_blocks(X, n_threads=n_threads)
+
+
+def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any]:
+    """Tables of the same rows by name, each validated; those named ``raw`` are left to a transformer."""
+    if not views:
+        raise InvalidDataError("X is a dict without views; pass at least one table of rows.")
+    checked = {
+        name: view
+        if name in raw
+        else check_array(view, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"view {name!r}")
+        for name, view in views.items()
+    }
+    sizes = {name: view.shape[0] if hasattr(view, "shape") else len(view) for name, view in checked.items()}
+    if len(set(sizes.values())) > 1:
+        counts = ", ".join(f"{name!r} {size}" for name, size in sizes.items())
+        raise InvalidDataError(
+            f"The views have different numbers of rows: {counts}; row i must be the same sample in all."
+        )
+    return checked
 
 
 def check_cluster_number(n_rows: int, n_clusters: int) -> None:

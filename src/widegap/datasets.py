@@ -21,6 +21,7 @@ import json
 import os
 import zipfile
 import zlib
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,13 @@ _TEXT_ORIGINS = {
     "reuters": "Reuters-21578, Distribution 1.0",
     "webkb": "CMU World Wide Knowledge Base, 4 Universities",
 }
+_CHAPTERS = {
+    "numbers": ("decimal", "fractions", "math", "cmath", "statistics", "random"),
+    "internet": ("email.message", "ftplib", "http.client", "http.cookiejar", "imaplib", "smtplib", "urllib.request"),
+    "threads": ("asyncio", "concurrent.futures", "threading", "multiprocessing.pool", "queue"),
+    "files": ("os", "os.path", "pathlib", "shutil", "tarfile", "zipfile", "tempfile"),
+}
+_LEAST_WORDS = 12
 _ADULT_SIZES = ("a1a", "a2a", "a3a", "a4a", "a8a", "a9a")
 _CORA_FIELDS = ("ds", "ha", "ml", "os", "pl")
 _FCPS_SHAPES = tuple("atom chainlink engytime hepta lsun target tetra twodiamonds wingnut".split())
@@ -204,6 +212,33 @@ def load_fcps(name, *, return_X_y=False):
         Which shape.
     """
     return _answer(_load(f"fcps/{_one_of('name', name, _FCPS_SHAPES)}"), return_X_y)
+
+
+@_with_common_sections
+def load_docstrings(*, return_X_y=False):
+    """Docstrings of Python's standard library: some hundred texts, four chapters of its reference as rough classes.
+
+    Needs no folder; which texts there are depends a little on the version of Python.
+    """
+    chapter_of = {}
+    for chapter, modules in _CHAPTERS.items():
+        for member in (member for name in modules for member in _documented(import_module(name))):
+            text = inspect.getdoc(member) or ""
+            if len(text.split()) >= _LEAST_WORDS:
+                chapter_of.setdefault(text, chapter)
+    texts = sorted(chapter_of)
+    target = np.array([chapter_of[text] for text in texts])
+    bunch = Bunch(data=texts, target=target, name="docstrings", description="Docstrings of Python's standard library")
+    return _answer(bunch, return_X_y)
+
+
+def _documented(owner):
+    """Functions and classes of a module, with the methods of the classes."""
+    for _, member in inspect.getmembers(owner):
+        if inspect.isroutine(member) or inspect.isclass(member):
+            yield member
+            if inspect.isclass(member) and inspect.ismodule(owner):
+                yield from _documented(member)
 
 
 @_with_common_sections

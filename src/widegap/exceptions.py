@@ -23,3 +23,7 @@ class NotSupportedError(WidegapError, NotImplementedError):
 
 class InactiveUniversumWarning(UserWarning):
     """A universum was given that leaves the clustering as it would be without."""
+
+
+class KernelWarning(UserWarning):
+    """A kernel was mended, left out, or weighs much for a reason that is not the data's: see its message."""

@@ -1,9 +1,9 @@
 """Image segmentation: every pixel is a row of colours, and a clusterer finds the segments.
 
 ``segment`` is all that most users need; ``bisections`` shows how the recursive form of Zhang, Tsang and Kwok
-("Maximum margin clustering made practical", Fig. 10) gets there, one split after the other, and ``overlay`` draws the
-result. Clusterers are fitted to a sample of the pixels and label the others with ``predict``, so that time and memory
-grow with the number of pixels alone: the table of features takes 4 bytes a pixel and column.
+("Maximum margin clustering made practical", Fig. 10) gets there, one split after the other; ``overlay`` and ``paint``
+draw the result. Clusterers are fitted to a sample of the pixels and label the others with ``predict``, so that time and
+memory grow with the number of pixels alone: the table of features takes 4 bytes a pixel and column.
 """
 
 from numbers import Integral
@@ -19,7 +19,7 @@ from widegap.estimators._iterative import IterSVR
 from widegap.estimators._max_margin import MaxMarginClustering
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 
-__all__ = ["bisections", "overlay", "pixel_features", "segment"]
+__all__ = ["bisections", "overlay", "paint", "pixel_features", "segment"]
 
 SAMPLE = 5000  # pixels to which a clusterer is fitted
 NO_BOUND = 0.5  # of ``balance``: sizes from 0 to n
@@ -146,16 +146,42 @@ def overlay(image, labels, colour=(255, 40, 40)):
     ndarray of shape (height, width, 3), dtype uint8
     """
     colours, labels = _colours(image), np.asarray(labels)
-    if labels.shape != colours.shape[:2]:
-        raise InvalidDataError(
-            f"labels has shape {labels.shape}, the image {colours.shape[:2]}; one label a pixel is needed."
-        )
+    _check_labels(labels, colours)
     drawn = np.rint(255 * np.broadcast_to(colours, (*labels.shape, 3))).astype(np.uint8)
     edge = np.zeros(labels.shape, bool)
     edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
     edge[1:] |= labels[1:] != labels[:-1]
     drawn[edge] = colour
     return drawn
+
+
+def paint(image, labels):
+    """Every segment in the mean colour of its pixels.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, channels)
+        As for :func:`segment`.
+    labels : array-like of shape (height, width)
+        Segment of every pixel, from 0.
+
+    Returns
+    -------
+    ndarray of shape (height, width, 3), dtype uint8
+    """
+    colours, labels = _colours(image), np.asarray(labels)
+    _check_labels(labels, colours)
+    sizes = np.maximum(np.bincount(labels.ravel()), 1)
+    channels = np.broadcast_to(colours, (*labels.shape, 3)).reshape(-1, 3).T
+    means = np.column_stack([np.bincount(labels.ravel(), channel) / sizes for channel in channels])
+    return np.rint(255 * means).astype(np.uint8)[labels]
+
+
+def _check_labels(labels: Any, colours: Any) -> None:
+    if labels.shape != colours.shape[:2]:
+        raise InvalidDataError(
+            f"labels has shape {labels.shape}, the image {colours.shape[:2]}; one label a pixel is needed."
+        )
 
 
 def _colours(image: Any) -> np.ndarray[Any, Any]:

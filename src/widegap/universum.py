@@ -1,7 +1,8 @@
 """Ways to a universum, rows that belong to no cluster, for :class:`widegap.M2DCU`.
 
 ``rest`` takes rows of other classes, ``random`` draws rows uniformly and ``means`` merges cluster centres; ``select``
-keeps the rows that are closest to the data, ``boundary`` those nearest to the boundaries of a first clustering. All give the same rows for the same ``random_state``.
+keeps the rows that are closest to the data, ``boundary`` those nearest to the boundaries of a first clustering. All
+give the same rows for the same ``random_state``.
 """
 
 import warnings

@@ -1,16 +1,24 @@
-"""Entry point of ``widegap`` and ``python -m widegap``."""
+"""Entry point of ``widegap`` and ``python -m widegap``.
 
-import argparse
+Command modules import what they need when they run, so that ``--help`` answers at once.
+"""
+
+import sys
 from collections.abc import Sequence
-
-from widegap import __version__
-from widegap.cli._demo import run_demo
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="widegap", description="Maximum margin clustering.")
-    parser.add_argument("--version", action="version", version=f"widegap {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("demo", help="cluster handwritten digits, beside k-means").set_defaults(run=run_demo)
-    return parser.parse_args(arguments).run()
+    try:
+        import rich  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError as error:
+        print(f"error: the command line needs {error.name}: pip install 'widegap[cli]'.", file=sys.stderr)
+        return 2
+    from widegap.cli._app import app
+
+    try:
+        app(None if arguments is None else list(arguments), prog_name="widegap")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    return 0

@@ -1,0 +1,53 @@
+"""The commands and their names."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from widegap import __version__
+from widegap.cli import _options as options
+from widegap.cli._cluster import cluster
+from widegap.cli._datasets import datasets
+from widegap.cli._documents import documents
+from widegap.cli._errors import guarded
+from widegap.cli._predict import predict, report
+from widegap.cli._segment import segment
+
+app = typer.Typer(
+    name="widegap",
+    help="Maximum margin clustering: the groups that a large-margin classifier would separate best.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"widegap {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Maximum margin clustering: the groups that a large-margin classifier would separate best."""
+
+
+@guarded
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the reports.")] = Path("widegap-demo"),
+    debug: options.Debug = False,
+) -> None:
+    """Digits beside k-means and spectral clustering, topics of docstrings, a photo; with reports."""
+    from widegap.cli._demo import run_demo
+
+    run_demo(output)
+
+
+for command in (cluster, documents, segment, predict, report, datasets, demo):
+    app.command()(command)

@@ -1,0 +1,181 @@
+"""``widegap cluster``: the groups of a table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from widegap.cli import _options as options
+from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
+from widegap.cli._files import check_writable, partial_name
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Where results go."""
+
+    output: Path | None
+    model: Path | None
+    report: Path | None
+
+    def check(self) -> None:
+        """Refuse places that cannot be written to before the work begins."""
+        from widegap.cli._output import check_output
+
+        check_output(self.output)
+        for path in (self.output, self.model, self.report):
+            if path is not None and str(path) != "-":
+                check_writable(path)
+
+    def partial(self) -> "Targets":
+        """The same with names that tell of a fit that was cut short."""
+        return Targets(*(path and partial_name(path) for path in (self.output, self.model, self.report)))
+
+    @property
+    def any(self) -> bool:
+        return any((self.output, self.model, self.report))
+
+
+@guarded
+def cluster(
+    data: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, .npy, .npz or svmlight; '-' reads CSV from stdin.")],
+    k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters, or a range to compare: 3..10.")],
+    method: Annotated[options.Method, typer.Option(help="How to cluster.")] = options.Method.auto,
+    columns: Annotated[str | None, typer.Option(help="Columns to use, separated by commas.")] = None,
+    categorical: Annotated[str | None, typer.Option(help="Columns of numbers that are categories.")] = None,
+    label_column: Annotated[str | None, typer.Option(help="Known classes: not used, only compared with.")] = None,
+    scale: Annotated[options.Scaling, typer.Option(help="Scale of the columns.")] = options.Scaling.auto,
+    missing: Annotated[
+        options.Missing, typer.Option(help="Missing values: fill, drop rows, refuse.")
+    ] = options.Missing.median,  # fmt: skip  # noqa: E501
+    decimal: Annotated[str, typer.Option(help="Decimal sign in CSV files.")] = ".",
+    output: options.Output = None,
+    model: options.Model = None,
+    report: options.Report = None,
+    title: options.Title = None,
+    encoding: options.Encoding = "utf-8",
+    delimiter: options.Delimiter = None,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Cluster the rows of a table; numbers are used as they are, texts as categories."""
+    from widegap.cli._encoding import Choices, fit_encoding
+    from widegap.cli._fitting import check_count, choose_method
+    from widegap.cli._tables import read_table
+
+    numbers = options.cluster_numbers(k)
+    if json and str(output) == "-":
+        raise CommandError("--json and -o - both write to standard output; name a file for the rows.")
+    targets = Targets(output, model, report)
+    targets.check()
+    if len(numbers) > 1 and targets.any:
+        raise CommandError(f"-k {k} compares numbers of clusters and writes nothing; choose one, then ask for files.")
+    choices = Choices(
+        columns=options.names(columns),
+        categorical=options.names(categorical),
+        label_column=label_column,
+        missing=missing.value,
+        decimal=decimal,
+        scale=scale.value,
+    )
+    table = read_table(data, encoding=encoding, delimiter=delimiter)
+    how, rows = fit_encoding(table, choices)
+    check_count(numbers[-1], rows.X.shape[0])
+    chosen = choose_method(method.value, rows.X)
+    if len(numbers) > 1:
+        from widegap.cli._compare import compare
+
+        compare(chosen, numbers, rows, seed, quiet=quiet, json=json)
+        return
+    job = _Job(table, how, rows, title or (data.stem if str(data) != "-" else "standard input"), label_column)
+    _run(job, chosen, numbers[0], seed, targets, quiet=quiet, json=json)
+
+
+@dataclass
+class _Job:
+    table: Any
+    encoding: Any
+    rows: Any
+    title: str
+    label_column: str | None
+
+
+def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: bool, json: bool) -> None:
+    from widegap.cli import _fitting as fitting
+
+    notes = job.rows.notes
+    with fitting.watching(
+        f"Clustering {len(job.rows.kept):,} rows", fitting.expected_records(method, k), quiet
+    ) as watch:
+        with fitting.gathering_warnings(notes):
+            estimator = fitting.make_estimator(method, k, seed, watch).fit(job.rows.X)
+    estimator.set_params(callback=None)
+    if watch.interrupted:
+        targets = targets.partial()
+    summary, margins = _summary(job, estimator)
+    written = _write(job, estimator, summary, margins, targets)
+    if not quiet:
+        from widegap.cli._output import print_json, print_summary, short_summary
+
+        if json:
+            print_json({**short_summary(summary), "written": written})
+        else:
+            print_summary(summary, written, to_stderr=str(targets.output) == "-")
+    if watch.interrupted:
+        where = "; ".join(written) if written else "nothing was asked to be written"
+        tell(f"Interrupted: this is the best result so far ({where}).")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
+    from widegap import describe
+    from widegap.cli._encoding import row_texts
+    from widegap.report import summarize
+
+    summary = summarize(
+        estimator,
+        job.rows.X,
+        labels=estimator.labels_,
+        values=job.rows.values,
+        feature_names=job.encoding.names,
+        items=row_texts(job.table, job.rows.kept),
+        title=job.title,
+        notes=[*job.rows.notes, *_agreement(job, estimator.labels_)],
+    )
+    scores = describe.scores(estimator, job.rows.X)
+    return summary, describe.leads(scores, estimator.labels_)
+
+
+def _agreement(job: _Job, labels: Any) -> list[str]:
+    """How well the clusters match classes that are known."""
+    if job.label_column is None:
+        return []
+    from widegap.metrics import clustering_accuracy, normalized_mutual_info
+
+    truth = job.table.frame[job.label_column].iloc[job.rows.kept].astype(str).to_numpy()
+    accuracy = clustering_accuracy(truth, labels, mapping="majority")
+    shared = normalized_mutual_info(truth, labels)
+    return [
+        f"Compared with {job.label_column!r}, which was not used: {100 * accuracy:.1f} % of the rows are in a cluster "
+        f"whose majority has their class; normalised mutual information {shared:.2f}."
+    ]
+
+
+def _write(job: _Job, estimator: Any, summary: dict[str, Any], margins: Any, targets: Targets) -> list[str]:
+    from widegap import persistence
+    from widegap.cli._output import clustered_frame, write_frame, write_report
+
+    written = []
+    if targets.output is not None:
+        write_frame(targets.output, clustered_frame(job.table, job.rows.kept, estimator.labels_, margins))
+        written.append(f"rows: {targets.output}")
+    if targets.model is not None:
+        persistence.save(estimator, targets.model, extra={"encoding": job.encoding.to_json(), "title": job.title})
+        written.append(f"model: {targets.model}")
+    if targets.report is not None:
+        write_report(targets.report, summary)
+        written.append(f"report: {targets.report}")
+    return written

@@ -1,0 +1,91 @@
+"""How a command ends when something is wrong: one line with the remedy, and an exit code."""
+
+import errno
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+USAGE = 2
+UNEXPECTED = 1
+INTERRUPTED = 130
+MAX_MESSAGE = 600
+
+
+class CommandError(Exception):
+    """The command cannot go on; the message names the value, the rule and the remedy."""
+
+    def __init__(self, message: str, code: int = USAGE):
+        super().__init__(message)
+        self.code = code
+
+
+def one_line(text: Any) -> str:
+    """A message for a terminal: one line, no control characters, not endless."""
+    flat = " ".join(str(text).split())
+    shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in flat)
+    return shown if len(shown) <= MAX_MESSAGE else shown[: MAX_MESSAGE - 1] + "…"
+
+
+def tell(text: Any) -> None:
+    """One line on the error stream, where results are not disturbed."""
+    print(one_line(text), file=sys.stderr, flush=True)
+
+
+def about_os_error(error: OSError) -> str:
+    """What the system refused, and what helps."""
+    name = error.filename if error.filename is not None else "the file"
+    remedies = {
+        errno.ENOENT: f"{name}: no such file or folder; check the name.",
+        errno.EACCES: f"{name}: permission denied; choose another place, or change its permissions.",
+        errno.EPERM: f"{name}: permission denied; choose another place, or change its permissions.",
+        errno.EROFS: f"{name}: this file system is read-only; choose another place.",
+        errno.EISDIR: f"{name} is a folder; name a file.",
+        errno.ENOTDIR: f"{name}: a part of the path is no folder; check the name.",
+        errno.ENOSPC: f"{name}: no space left on the disk, nothing was written; free some, or choose another place.",
+        errno.EDQUOT: f"{name}: your disk quota is used up, nothing was written; free some space.",
+        errno.ENAMETOOLONG: "a file name is too long; choose a shorter one.",
+    }
+    return remedies.get(error.errno or 0, f"{name}: {error.strerror or error}.")
+
+
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command that turns every error into one line and an exit code, unless ``debug`` asks for the traceback."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        import typer
+
+        try:
+            command(*arguments, **options)
+        except typer.Exit:
+            raise
+        except KeyboardInterrupt:
+            tell("Interrupted; nothing was half written.")
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if options.get("debug"):
+                raise
+            message, code = _explain(error)
+            tell(f"error: {message}")
+            raise typer.Exit(code) from None
+
+    return run
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    if isinstance(error, CommandError):
+        return str(error), error.code
+    if isinstance(error, BrokenPipeError):
+        return "the program that reads the output has ended.", UNEXPECTED
+    if isinstance(error, OSError):
+        return about_os_error(error), USAGE
+    if isinstance(error, MemoryError):
+        return "not enough memory; use fewer rows or columns (--columns), or a machine with more.", UNEXPECTED
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error.name} is not installed: pip install 'widegap[cli]'.", USAGE
+    from widegap.exceptions import WidegapError
+
+    if isinstance(error, WidegapError | ValueError):
+        return str(error), USAGE
+    return f"{type(error).__name__}: {error} (unexpected: run again with --debug and report it)", UNEXPECTED

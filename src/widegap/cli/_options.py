@@ -1,0 +1,70 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from widegap.cli._errors import CommandError
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of the summary.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Number that makes the run repeatable.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Rows with cluster and margin: .csv, .tsv, .parquet, .jsonl; '-' prints CSV.")]  # fmt: skip  # noqa: E501
+Report = Annotated[Path | None, typer.Option("--report", help="Standalone HTML report (or .json).")]
+Model = Annotated[Path | None, typer.Option("--model", help="Save the model for 'widegap predict'.")]
+Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files.")]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of CSV files; guessed if not given.")]
+Title = Annotated[str | None, typer.Option("--title", help="Title of the report; the file's name if not given.")]
+
+
+class Method(StrEnum):
+    """Methods of ``cluster``."""
+
+    auto = "auto"
+    max_margin = "max-margin"
+    cpm3c = "cpm3c"
+    mkc = "mkc"
+    iter_svr = "iter-svr"
+    iter_lssvm = "iter-lssvm"
+    iter_svm = "iter-svm"
+
+
+class Scaling(StrEnum):
+    """Scales of columns."""
+
+    auto = "auto"
+    none = "none"
+    standard = "standard"
+    minmax = "minmax"
+    robust = "robust"
+
+
+class Missing(StrEnum):
+    """What happens to missing values."""
+
+    median = "median"
+    drop = "drop"
+    refuse = "refuse"
+
+
+def cluster_numbers(text: str) -> list[int]:
+    """``5`` or ``3..10`` as a list of numbers."""
+    low, dots, high = text.partition("..")
+    try:
+        first = int(low)
+        last = int(high) if dots else first
+    except ValueError:
+        raise CommandError(
+            f"-k {text!r} is no number of clusters; pass one such as 5, or a range such as 3..10."
+        ) from None
+    if first < 1 or last < first:
+        raise CommandError(f"-k {text!r} is out of range; numbers begin at 1, and a range goes upwards.")
+    return list(range(first, last + 1))
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()

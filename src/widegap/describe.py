@@ -1,0 +1,242 @@
+"""Numbers that describe a fitted clustering: scores, margins, what sets clusters apart, a plane to draw rows in.
+
+Everything here works on any estimator of the package, dense or sparse rows, and leaves the estimator alone.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from widegap.data._tables import PrincipalAxes
+from widegap.exceptions import InvalidDataError
+
+__all__ = ["contrasts", "leads", "margin_bins", "margin_profile", "plane", "scores", "spread_sample"]
+
+HISTOGRAM_BINS = 30
+PLANE_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
+
+Floats = np.ndarray[Any, Any]
+
+
+def scores(estimator: Any, X: Any) -> Floats | None:
+    """Score of every row for every cluster.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_clusters), or None
+        For two clusters minus and plus half the decision value, so that the two differ by it. None for estimators
+        without ``decision_function``.
+    """
+    if not hasattr(estimator, "decision_function"):
+        return None
+    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    if values.ndim == 1:
+        return np.column_stack([-values / 2, values / 2])
+    return values
+
+
+def leads(table: Floats, labels: Any) -> Floats:
+    """Lead of every row's own cluster over the best other one.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_samples, n_clusters)
+        Scores.
+    labels : array-like of shape (n_samples,)
+        Clusters, -1 for rows without one.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Negative where another cluster scores higher; NaN for rows without a cluster, and if there is only one.
+    """
+    labels = np.asarray(labels)
+    found = np.full(len(table), np.nan)
+    rows = np.flatnonzero(labels >= 0)
+    if table.shape[1] < 2 or not len(rows):
+        return found
+    others = table[rows]  # a copy
+    own = others[np.arange(len(rows)), labels[rows]]
+    others[np.arange(len(rows)), labels[rows]] = -np.inf
+    found[rows] = own - others.max(axis=1)
+    return found
+
+
+def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Floats]:
+    """What sets each cluster apart from all other rows, column by column.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+        Rows.
+    labels : array-like of shape (n_samples,)
+        Clusters, -1 for rows without one; these count as other rows.
+    n_clusters : int
+        Number of clusters.
+
+    Returns
+    -------
+    differences, means, means_of_the_others : ndarrays of shape (n_clusters, n_features)
+        The differences are in standard deviations of the column over all rows; 0 for constant columns.
+    """
+    labels = np.asarray(labels)
+    members = np.zeros((len(labels), n_clusters), dtype=X.dtype)
+    rows = np.flatnonzero(labels >= 0)
+    members[rows, labels[rows]] = 1
+    sums = np.asarray(X.T @ members, dtype=np.float64).T
+    sizes = members.sum(axis=0, dtype=np.float64)[:, None]
+    total = np.asarray(X.sum(axis=0), dtype=np.float64).reshape(1, -1)
+    means = sums / np.maximum(sizes, 1)
+    rest = (total - sums) / np.maximum(len(labels) - sizes, 1)
+    deviations = np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
+    varying = deviations > 1e-12 * np.abs(means).max(axis=0)
+    differences = np.where(varying, (means - rest) / np.where(varying, deviations, 1.0), 0.0)
+    return differences, means, rest
+
+
+def margin_bins(margins: Any) -> list[float]:
+    """Edges of a histogram that shows all but the farthest margins, and zero; empty if there are none.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_samples,)
+        Margins; those that are not finite do not count.
+
+    Returns
+    -------
+    list of float
+    """
+    finite = margins[np.isfinite(margins)]
+    if not len(finite):
+        return []
+    low, high = np.quantile(finite, [0.005, 0.995])
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(min(low, 0.0), max(high, 0.0), HISTOGRAM_BINS + 1).tolist()
+
+
+def margin_profile(margins: Any, edges: list[float]) -> dict[str, Any] | None:
+    """Median, 5 % and 95 % quantile of the finite margins, how many are negative, and their histogram.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_samples,)
+        Margins.
+    edges : list of float
+        From ``margin_bins``; margins beyond the ends count in the last bins.
+
+    Returns
+    -------
+    dict with median, low, high, negative and counts; None if there is nothing to count
+    """
+    finite = margins[np.isfinite(margins)]
+    if not len(finite) or not edges:
+        return None
+    low, median, high = np.quantile(finite, [0.05, 0.5, 0.95]).tolist()
+    counts = np.histogram(np.clip(finite, edges[0], edges[-1]), edges)[0].tolist()
+    return {
+        "median": median,
+        "low": low,
+        "high": high,
+        "negative": int(np.count_nonzero(finite < 0)),
+        "counts": counts,
+    }
+
+
+def spread_sample(labels: Any, size: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Numbers of at most ``size`` rows in which every cluster has its share, and small ones some more.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Clusters.
+    size : int
+        Most rows.
+    seed : int, default=0
+        Determines the draw.
+
+    Returns
+    -------
+    ndarray of int, ascending
+        All rows if there are no more than ``size``.
+    """
+    labels = np.asarray(labels)
+    if len(labels) <= size:
+        return np.arange(len(labels))
+    rng = np.random.default_rng(seed)
+    kinds, counts = np.unique(labels, return_counts=True)
+    least = np.minimum(counts, size // (4 * len(kinds)))
+    quota = least + ((counts - least) * ((size - least.sum()) / max(1, (counts - least).sum()))).astype(int)
+    chosen = [
+        rng.choice(np.flatnonzero(labels == kind), n, replace=False) for kind, n in zip(kinds, quota, strict=True)
+    ]
+    return np.sort(np.concatenate(chosen))
+
+
+def plane(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
+    """Two coordinates of some rows: along the margin directions as far as there are any.
+
+    With three clusters or more the clusters are the corners of a regular polygon, neighbours those whose scores are
+    most alike, and a row is drawn to every corner in proportion to its score there. With three clusters nothing is
+    lost that way. With two clusters the first is the decision value, and the second what the leading principal axes of
+    the rows add to it. Without scores both are principal axes.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+        Rows.
+    table : ndarray of shape (n_samples, n_clusters) or None
+        Their scores.
+    rows : array of int
+        Numbers of the rows to place.
+    seed : int, default=0
+        Determines the rows that principal axes are taken from.
+
+    Returns
+    -------
+    ndarray of shape (len(rows), 2)
+    """
+    if table is not None and table.shape[1] > 2:
+        return table[rows] @ _corners(table)
+    coordinates = _principal(X, rows, seed)
+    if table is None or table.shape[1] < 2:
+        return coordinates
+    lead = table[rows, 1] - table[rows, 0]
+    design = np.column_stack([np.ones(len(lead)), lead])
+    residual = coordinates - design @ np.linalg.lstsq(design, coordinates, rcond=None)[0]
+    return np.column_stack([lead, residual[:, residual.var(axis=0).argmax()]])
+
+
+def _principal(X: Any, rows: Any, seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    n = X.shape[0]
+    drawn = X[np.sort(rng.choice(n, min(n, PLANE_ROWS), replace=False))]
+    size = min(2, X.shape[1] - (not isinstance(X, np.ndarray)), drawn.shape[0])
+    found = np.zeros((len(rows), 2))
+    if size < 1:
+        return found
+    try:
+        found[:, :size] = PrincipalAxes(drawn, size, seed).coordinates(X[rows])
+    except InvalidDataError:  # all rows are equal: they share one place
+        pass
+    return found
+
+
+def _corners(table: Floats) -> Floats:
+    """Corners of a regular polygon, one a cluster, in the order of the clusters around the middle of their scores."""
+    k = table.shape[1]
+    best = table.argmax(axis=1)
+    means = np.array([table[best == p].mean(axis=0) if (best == p).any() else np.zeros(k) for p in range(k)])
+    centred = means - means.mean(axis=0)
+    place = centred @ np.linalg.svd(centred)[2][:2].T
+    rank = np.argsort(np.argsort(np.arctan2(place[:, 1], place[:, 0]), kind="stable"), kind="stable")
+    angles = 2 * np.pi * (rank - rank[0]) / k + np.pi / 2  # cluster 0 on top, whatever the sign of the axes
+    return np.column_stack([np.cos(angles), np.sin(angles)])

@@ -1,0 +1,115 @@
+"""Charts as SVG text. Only numbers and class names enter it: all words are set by the template, which escapes them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+COLOURS = 10  # as many as the style sheet names; more clusters share them
+MAP_WIDTH, MAP_HEIGHT, MAP_EDGE = 720, 480, 16
+BAR_WIDTH, BAR_HEIGHT = 240, 72
+LINE_WIDTH, LINE_HEIGHT, LINE_EDGE = 720, 110, 8
+LEAST_RANGE = 0.02  # of the height of the chart of starts, in the best objective
+SAME = 1e-3  # starts that come so near to the best count as the best
+
+
+def colour(label: int) -> str:
+    """Class of a cluster's colour; -1 is grey."""
+    return f"c{int(label) % COLOURS}" if label >= 0 else "cx"
+
+
+class Scale:
+    """Values to pixels; the middle if all values are equal.
+
+    The range is at least ``least`` times the largest value, so that a chart does not blow up roundings.
+    """
+
+    def __init__(self, values: Sequence[float], start: float, end: float, least: float = 0.0):
+        self.low, self.high = (min(values), max(values)) if values else (0.0, 1.0)
+        self.low = min(self.low, self.high - least * abs(self.high))
+        self.start, self.end = start, end
+
+    def __call__(self, value: float) -> float:
+        width = self.high - self.low
+        share = (value - self.low) / width if width else 0.5
+        return self.start + share * (self.end - self.start)
+
+
+def scatter(plan: dict[str, Any]) -> Markup:
+    """The points of the map, the boundary of two clusters, and the number of every cluster at its middle."""
+    points = [point for point in plan["points"] if point["x"] is not None and point["y"] is not None]
+    xs, ys = ([float(point[axis]) for point in points] for axis in "xy")
+    boundary = plan["kind"] == "one boundary"
+    x_scale = Scale([*xs, 0.0] if boundary else xs, MAP_EDGE, MAP_WIDTH - MAP_EDGE)
+    y_scale = Scale(ys, MAP_HEIGHT - MAP_EDGE, MAP_EDGE)
+    parts = []
+    if boundary:
+        x = x_scale(0.0)
+        parts.append(f'<line class="boundary" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{MAP_HEIGHT}"/>')
+    places: dict[int, list[tuple[float, float]]] = {}
+    for i, point in enumerate(plan["points"]):
+        if point["x"] is None or point["y"] is None:
+            continue
+        x, y, label = x_scale(float(point["x"])), y_scale(float(point["y"])), int(point["cluster"])
+        places.setdefault(label, []).append((x, y))
+        parts.append(
+            f'<circle class="{colour(label)}" data-cluster="{label}" data-i="{i}" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>'
+        )
+    for label, found in sorted(places.items()):
+        if label >= 0:
+            x, y = (sorted(values)[len(values) // 2] for values in zip(*found, strict=True))
+            parts.append(
+                f'<g class="tag" data-cluster="{label}"><circle class="{colour(label)}" cx="{x:.1f}" cy="{y:.1f}" '
+                f'r="11"/><text x="{x:.1f}" y="{y + 4:.1f}">{label}</text></g>'
+            )
+    return Markup("".join(parts))  # noqa: S704 - numbers only
+
+
+def histogram(counts: Sequence[int], edges: Sequence[float], label: int) -> Markup:
+    """Bars of one cluster's margins over the common range, with a line at zero."""
+    top = max(1, *counts)
+    width = BAR_WIDTH / len(counts)
+    bars = [
+        f'<rect class="{colour(label)}" x="{i * width + 0.5:.1f}" y="{BAR_HEIGHT - BAR_HEIGHT * count / top:.1f}" '
+        f'width="{max(1.0, width - 1):.1f}" height="{BAR_HEIGHT * count / top:.1f}"/>'
+        for i, count in enumerate(counts)
+        if count
+    ]
+    zero = Scale(edges, 0, BAR_WIDTH)(0.0)
+    line = f'<line class="boundary" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{BAR_HEIGHT}"/>'
+    return Markup("".join([*bars, line]))  # noqa: S704
+
+
+def start_dots(starts: Sequence[dict[str, Any]]) -> Markup:
+    """The objective that every start led to, in their order; those that reach the best are filled."""
+    values = [float(start["objective"]) for start in starts]
+    x_scale = Scale([0, max(1, len(values) - 1)], 3 * LINE_EDGE, LINE_WIDTH - 3 * LINE_EDGE)
+    y_scale = Scale(values, LINE_HEIGHT - LINE_EDGE, LINE_EDGE, LEAST_RANGE)
+    dots = []
+    for i, value in enumerate(values):
+        kind = "best" if value >= max(values) - SAME * abs(max(values)) else "start"
+        x, y = x_scale(i), y_scale(value)
+        dots.append(f'<line class="stem" x1="{x:.1f}" x2="{x:.1f}" y1="{LINE_HEIGHT}" y2="{y:.1f}"/>')
+        dots.append(f'<circle class="{kind}" data-start="{i}" cx="{x:.1f}" cy="{y:.1f}" r="6"/>')
+    return Markup("".join(dots))  # noqa: S704
+
+
+def curves(records: Sequence[dict[str, Any]]) -> Markup:
+    """Objective over iterations, one line a start (and bisection)."""
+    runs: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for record in records:
+        if record["objective"] is not None:
+            key = (int(record.get("split", 0)), int(record["start"]))
+            runs.setdefault(key, []).append((float(record["iteration"]), float(record["objective"])))
+    flat = [place for run in runs.values() for place in run]
+    if not flat:
+        return Markup("")
+    x_scale = Scale([place[0] for place in flat], LINE_EDGE, LINE_WIDTH - LINE_EDGE)
+    y_scale = Scale([place[1] for place in flat], LINE_HEIGHT - LINE_EDGE, LINE_EDGE)
+    parts = []
+    for i, run in enumerate(runs.values()):
+        path = " ".join(f"{x_scale(x):.1f},{y_scale(y):.1f}" for x, y in run)
+        x, y = run[-1]
+        parts.append(f'<polyline class="{colour(i)}" points="{path}"/>')
+        parts.append(f'<circle class="{colour(i)}" cx="{x_scale(x):.1f}" cy="{y_scale(y):.1f}" r="4"/>')
+    return Markup("".join(parts))  # noqa: S704

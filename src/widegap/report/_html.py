@@ -1,0 +1,84 @@
+"""The page: the dict of ``summarize`` through a template that escapes every word."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.report._summarize import SCHEMA
+from widegap.report._text import number
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def render(summary: dict[str, Any]) -> str:
+    """One HTML page that holds everything it needs: no network, no other files.
+
+    Parameters
+    ----------
+    summary : dict
+        What ``summarize`` returned, possibly written as JSON and read again in between.
+
+    Returns
+    -------
+    str
+        The page; write it in UTF-8.
+    """
+    found = summary.get("schema")
+    if found != SCHEMA:
+        raise InvalidDataError(
+            f"The summary has schema {found!r}, but this version of widegap renders {SCHEMA!r}; make it anew."
+        )
+    return _template().render(
+        report=summary,
+        sheet=_file("report.css"),
+        script=_file("report.js"),
+        payload=_script_json(_payload(summary)),
+    )
+
+
+@cache
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError as error:
+        raise NotSupportedError(
+            "Reports need jinja2, which is not installed: pip install 'widegap[report]'."
+        ) from error
+    from widegap.report import _charts as charts
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    environment.globals["charts"] = charts
+    return environment.get_template("report.html.j2")
+
+
+@cache
+def _file(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _payload(summary: dict[str, Any]) -> dict[str, Any]:
+    """What the script needs: the words of every point and start."""
+    points = summary["map"]["points"] if summary["map"] else []
+    names = {str(cluster["label"]): cluster["name"] for cluster in summary["clusters"]}
+    starts = summary["search"]["starts"] if summary["search"] else []
+    return {
+        "unit": summary["unit"],
+        "names": names,
+        "points": [[point["row"], point["text"], number(point["margin"])] for point in points],
+        "starts": [[start["kind"], number(start["objective"], 6)] for start in starts],
+    }
+
+
+def _script_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,40 @@
+"""Text of users on its way into a report: cut, and without characters that no page can hold."""
+
+import math
+import re
+from typing import Any
+
+MAX_TEXT = 300
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+def clip(text: Any, length: int = MAX_TEXT) -> str:
+    """The text, cut to ``length`` characters, with unprintable ones replaced."""
+    text = str(text)
+    cut = text[: length - 1] + "…" if len(text) > length else text
+    return _UNPRINTABLE.sub("\ufffd", cut)
+
+
+def plain(value: Any) -> Any:
+    """A number or text that JSON can hold: numpy scalars unpacked, NaN and infinity as None, all else as text."""
+    if value is None or isinstance(value, bool | str):
+        return clip(value) if isinstance(value, str) else value
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        return plain(value.item())
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple) and len(value) <= 20:
+        return [plain(item) for item in value]
+    if isinstance(value, dict) and len(value) <= 20:
+        return {clip(key): plain(item) for key, item in value.items()}
+    return clip(repr(value), 80)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for people."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    text = f"{value:,.{digits}g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return text.replace("-", "−")

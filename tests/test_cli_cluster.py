@@ -1,0 +1,312 @@
+"""``widegap cluster``, ``predict`` and ``report`` on files of every kind."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, make_blobs
+
+from widegap.cli._main import main
+from widegap.cli._output import neutral
+
+CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(60, centers=CENTRES, cluster_std=0.5, random_state=0)
+
+
+@pytest.fixture
+def table(tmp_path, blobs):
+    X, y = blobs
+    frame = pd.DataFrame(X, columns=["width", "height", "depth"])
+    frame["kind"] = np.array(["a", "b", "c"])[y]
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def agree(labels, truth):
+    """Whether two labelings divide the rows in the same way."""
+    return len(set(zip(labels, truth, strict=True))) == len(set(truth)) == len(set(labels))
+
+
+def test_rows_model_and_report_are_written_and_used_again(table, tmp_path, capsys):
+    out, model, page = tmp_path / "out.csv", tmp_path / "m.widegap", tmp_path / "r.html"
+    arguments = ["cluster", str(table), "-k", "3", "--label-column", "kind", "-o", str(out)]
+    assert main([*arguments, "--model", str(model), "--report", str(page)]) == 0
+    shown = capsys.readouterr().out
+    assert "60 rows, 3 clusters by MaxMarginClustering" in shown
+    assert "100.0 % of the rows" in " ".join(shown.split())
+    rows = rows_of(out)
+    assert agree([row["cluster"] for row in rows], [row["kind"] for row in rows])
+    assert all(float(row["margin"]) > 0 for row in rows)
+    assert [row["width"] for row in rows] == [row["width"] for row in rows_of(table)]  # to the last digit
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+    again = tmp_path / "again.csv"
+    assert main(["predict", str(model), str(table), "-o", str(again), "--quiet"]) == 0
+    assert [row["cluster"] for row in rows_of(again)] == [row["cluster"] for row in rows]
+    assert capsys.readouterr().out == ""
+
+    assert main(["report", str(model), str(table), "-o", str(tmp_path / "r2.html"), "--title", "Once more"]) == 0
+    assert '<h1 dir="auto">Once more</h1>' in (tmp_path / "r2.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", ["max-margin", "cpm3c", "mkc", "iter-svr", "iter-lssvm", "iter-svm"])
+def test_every_method_writes_a_model_that_predicts_the_same(method, table, tmp_path):
+    out, again, model = tmp_path / "out.csv", tmp_path / "again.csv", tmp_path / "m.widegap"
+    arguments = ["cluster", str(table), "-k", "3", "--columns", "width,height,depth", "--method", method, "-q"]
+    assert main([*arguments, "-o", str(out), "--model", str(model)]) == 0
+    assert main(["predict", str(model), str(table), "-o", str(again), "-q"]) == 0
+    found = [row["cluster"] for row in rows_of(out)]
+    assert set(found) == {"0", "1", "2"}
+    assert [row["cluster"] for row in rows_of(again)] == found
+
+
+def write_as(kind, folder, X, y):
+    path = folder / f"data{kind}"
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    if kind == ".tsv":
+        frame.to_csv(path, sep="\t", index=False)
+    elif kind == ".parquet":
+        frame.to_parquet(path)
+    elif kind == ".npy":
+        np.save(path, X)
+    elif kind == ".npz":
+        np.savez(path, X=X)
+    elif kind == ".svm":
+        dump_svmlight_file(X, y, str(path))
+    else:
+        frame.to_csv(path, index=False, sep=";")
+    return path
+
+
+@pytest.mark.parametrize("kind", [".csv", ".tsv", ".parquet", ".npy", ".npz", ".svm"])
+def test_all_kinds_of_files_give_the_same_clusters(kind, tmp_path, blobs):
+    X, y = blobs
+    path = write_as(kind, tmp_path, X, y)
+    out, model = tmp_path / "out.csv", tmp_path / "m.widegap"
+    assert main(["cluster", str(path), "-k", "3", "-q", "-o", str(out), "--model", str(model)]) == 0
+    rows = rows_of(out)
+    assert agree([row["cluster"] for row in rows], y)
+    assert main(["predict", str(model), str(path), "-q", "-o", str(out)]) == 0
+    assert rows_of(out) == rows
+
+
+def test_a_sparse_matrix_from_a_file(tmp_path):
+    X = sparse.random(80, 40, 0.2, format="csr", random_state=0).toarray()
+    X[:40, :3] = 5.0
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_matrix(X))
+    out = tmp_path / "out.csv"
+    assert main(["cluster", str(tmp_path / "s.npz"), "-k", "2", "--method", "cpm3c", "-q", "-o", str(out)]) == 0
+    assert agree([row["cluster"] for row in rows_of(out)], [0] * 40 + [1] * 40)
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".parquet", ".jsonl"])
+def test_rows_are_written_by_the_ending_of_the_name(ending, table, tmp_path):
+    out = tmp_path / f"out{ending}"
+    assert main(["cluster", str(table), "-k", "3", "-q", "-o", str(out)]) == 0
+    read = {".tsv": lambda p: pd.read_csv(p, sep="\t"), ".parquet": pd.read_parquet}
+    frame = read.get(ending, lambda p: pd.read_json(p, lines=True))(out)
+    assert list(frame.columns) == ["width", "height", "depth", "kind", "cluster", "margin"]
+    assert len(frame) == 60
+
+
+def test_standard_input_and_output(table, monkeypatch, capsys):
+    with table.open("rb") as file:
+        monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": file})())
+        assert main(["cluster", "-", "-k", "3", "-o", "-"]) == 0
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == 61  # only the rows: the summary went to the other stream
+    assert "3 clusters" in said.err
+
+
+def test_json_for_machines(table, capsys):
+    assert main(["cluster", str(table), "-k", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "widegap.report/1"
+    assert sorted(cluster["size"] for cluster in found["clusters"]) == [20, 20, 20]
+    assert "map" not in found
+
+
+def test_a_range_of_numbers_is_compared_without_labels(table, capsys):
+    assert main(["cluster", str(table), "-k", "2..4", "--columns", "width,height,depth", "--json"]) == 0
+    found = {entry["n_clusters"]: entry for entry in json.loads(capsys.readouterr().out)["numbers"]}
+    assert list(found) == [2, 3, 4]
+    assert found[3]["stability"] == pytest.approx(1.0)
+    assert found[4]["stability"] < 0.95
+    assert found[3]["smallest"] == found[3]["largest"] == 1.0
+    assert found[3]["gain"] > 0
+    assert main(["cluster", str(table), "-k", "2..3", "--columns", "width,height,depth"]) == 0
+    assert "gain over chance" in capsys.readouterr().out
+
+
+def test_mixed_tables_say_what_was_done(tmp_path, capsys):
+    lines = ["id,size,colour,remark"]
+    lines += [
+        f"{i},{'' if i == 3 else i % 2 * 100 + i / 10},{'red' if i % 2 else 'blue'},remark {i}" for i in range(40)
+    ]
+    path = tmp_path / "mixed.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    out = tmp_path / "out.csv"
+    assert main(["cluster", str(path), "-k", "2", "-o", str(out)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Column 'id' numbers the rows and was left out" in shown
+    assert "Column 'remark' has 40 different texts and was left out" in shown
+    assert "one column of 0 and 1 for each value: 'colour'" in shown
+    assert "Column 'size': 1 missing value was filled in with the median, 3.8" in shown
+    assert len(rows_of(out)) == 40
+    assert main(["cluster", str(path), "-k", "2", "-o", str(out), "--missing", "drop"]) == 0
+    rows = rows_of(out)
+    assert len(rows) == 39
+    assert agree([row["cluster"] for row in rows], [row["colour"] for row in rows])
+    assert "1 rows with missing values were left out" in " ".join(capsys.readouterr().out.split())
+    assert main(["cluster", str(path), "-k", "2", "--missing", "refuse"]) == 2
+    assert "Column 'size' lacks 1 values; pass --missing median" in capsys.readouterr().err
+
+
+def test_values_that_the_model_has_not_seen_are_counted(tmp_path, capsys):
+    path, other, model = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "m.widegap"
+    path.write_text("x,c\n" + "".join(f"{i % 2 * 9},{'uv'[i % 2]}\n" for i in range(20)), encoding="utf-8")
+    other.write_text("c,x\nw,9\nu,0\n", encoding="utf-8")  # columns are found by name
+    assert main(["cluster", str(path), "-k", "2", "-q", "--model", str(model)]) == 0
+    assert main(["predict", str(model), str(other)]) == 0
+    assert "1 rows have values that the model has not seen" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "minmax", "robust"])
+def test_scales_are_kept_with_the_model(scale, table, tmp_path):
+    out, again, model = tmp_path / "o.csv", tmp_path / "a.csv", tmp_path / "m.widegap"
+    arguments = ["cluster", str(table), "-k", "3", "-q", "--scale", scale, "-o", str(out), "--model", str(model)]
+    assert main(arguments) == 0
+    assert main(["predict", str(model), str(table), "-q", "-o", str(again)]) == 0
+    assert rows_of(again) == rows_of(out)
+
+
+def test_decimal_commas_and_tables_without_header(tmp_path, capsys):
+    path = tmp_path / "german.csv"
+    path.write_text("a;b\n" + "".join(f"{i % 2 * 50},5;1,{i}\n" for i in range(20)), encoding="utf-8")
+    assert main(["cluster", str(path), "-k", "2"]) == 2
+    assert "pass --decimal ','" in capsys.readouterr().err
+    assert main(["cluster", str(path), "-k", "2", "--decimal", ","]) == 0
+    path.write_text("".join(f"{i % 2 * 50},{i}\n" for i in range(20)), encoding="utf-8")
+    assert main(["cluster", str(path), "-k", "2"]) == 0
+    assert "20 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+A1", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1"])
+def test_formulas_are_neutral_in_exported_texts(cell, tmp_path):
+    path, out = tmp_path / "f.csv", tmp_path / "out.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["x", "=name"], *[[(i % 2 * 9) - 4, cell if i else "plain"] for i in range(20)]])
+    assert main(["cluster", str(path), "-k", "2", "-q", "--columns", "x", "-o", str(out)]) == 0
+    rows = rows_of(out)
+    assert rows[1]["'=name"] == "'" + cell
+    assert {row["x"] for row in rows} == {"-4", "5"}  # numbers stay numbers
+    assert neutral("plain") == "plain"
+
+
+def test_an_existing_cluster_column_is_not_overwritten(tmp_path):
+    path, out = tmp_path / "c.csv", tmp_path / "out.csv"
+    path.write_text("x,cluster\n" + "".join(f"{i % 2 * 9},old\n" for i in range(10)), encoding="utf-8")
+    assert main(["cluster", str(path), "-k", "2", "-q", "-o", str(out)]) == 0
+    assert rows_of(out)[0].keys() == {"x", "cluster", "widegap_cluster", "margin"}
+    assert rows_of(out)[0]["cluster"] == "old"
+
+
+STOPPED = """
+import os, signal, sys
+import widegap
+from widegap.cli import _fitting
+from widegap.cli._main import main
+class Slow(_fitting.Watch):
+    def __call__(self, record):
+        if record.start == {start}:
+            os.kill(os.getpid(), signal.SIGINT)
+            {again}
+        return super().__call__(record)
+_fitting.Watch = Slow
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def run_stopped(table, tmp_path, again):
+    code = STOPPED.format(start=1, again="os.kill(os.getpid(), signal.SIGINT)" if again else "")
+    arguments = [
+        "cluster",
+        str(table),
+        "-k",
+        "3",
+        "-o",
+        str(tmp_path / "out.csv"),
+        "--report",
+        str(tmp_path / "r.html"),
+    ]
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_ctrl_c_keeps_the_best_so_far_and_says_where(table, tmp_path):
+    run = run_stopped(table, tmp_path, again=False)
+    assert run.returncode == 130
+    assert f"Interrupted: this is the best result so far (rows: {tmp_path / 'out.partial.csv'}" in run.stderr
+    assert sorted(os.listdir(tmp_path)) == ["out.partial.csv", "r.partial.html", "table.csv"]
+    assert len(rows_of(tmp_path / "out.partial.csv")) == 60
+    assert "The search was stopped before it had finished" in " ".join(run.stdout.split())
+
+
+def test_ctrl_c_twice_leaves_nothing_behind(table, tmp_path):
+    run = run_stopped(table, tmp_path, again=True)
+    assert run.returncode == 130
+    assert run.stderr.splitlines()[-1] == "Interrupted; nothing was half written."
+    assert os.listdir(tmp_path) == ["table.csv"]
+
+
+def test_ctrl_c_has_its_old_meaning_after_a_fit(table):
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["cluster", str(table), "-k", "3", "-q"]) == 0
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_shows_on_a_terminal_only(table):
+    pty = pytest.importorskip("pty")
+    parent, child = pty.openpty()
+    command = [sys.executable, "-m", "widegap", "cluster", str(table), "-k", "3"]
+    run = subprocess.run(command, stderr=child, stdout=subprocess.PIPE, text=True, check=True)
+    os.close(child)
+    shown = b""
+    try:
+        while part := os.read(parent, 4096):
+            shown += part
+    except OSError:  # how a terminal ends
+        pass
+    os.close(parent)
+    assert "Clustering 60 rows, objective" in shown.decode()
+    assert "Clustering 60 rows" not in run.stdout
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stderr == ""
+
+
+def test_json_and_rows_do_not_share_standard_output(table, capsys):
+    assert main(["cluster", str(table), "-k", "3", "--json", "-o", "-"]) == 2
+    assert "both write to standard output" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("k", [1, 60])
+def test_one_cluster_and_as_many_as_rows(k, table, tmp_path):
+    out, page = tmp_path / "out.csv", tmp_path / "r.html"
+    assert main(["cluster", str(table), "-k", str(k), "-q", "-o", str(out), "--report", str(page)]) == 0
+    assert len({row["cluster"] for row in rows_of(out)}) == k

@@ -1,0 +1,198 @@
+"""Errors of the command line: one line with the remedy, exit code 2, nothing half written, no traceback."""
+
+import errno
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+from widegap.cli import _files, _output
+from widegap.cli._errors import about_os_error, one_line
+from widegap.cli._main import main
+
+GOOD = "x,y\n" + "".join(f"{i % 2 * 9},{i}\n" for i in range(20))
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.csv"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+def complaint(capsys, arguments, code=2):
+    """The one line that a command which fails says."""
+    assert main([str(argument) for argument in arguments]) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    (line,) = said.err.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+FILES = [
+    ("empty.csv", b"", "is empty; it needs a header"),
+    ("blank.csv", b"\n \n", "is empty"),
+    ("header.csv", b"a,b\n", "has a header but no rows"),
+    ("binary.csv", b"\x89PNG\r\n\0\0\0\rIHDR", "is no text: it holds zero bytes"),
+    ("latin.csv", "a,b\ncaf\xe9,1\n".encode("latin-1"), "is not utf-8 in line 2; pass --encoding"),
+    ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "is no proper table|more cells than the header"),
+    ("word.csv", b"a,b\n1,2\n3,4\nfive,6\n", "line 4, column 'a': 'five' is not a finite number; correct it"),
+    ("infinite.csv", b"a,b\n1,2\n3,4\ninf,6\n", "line 4, column 'a': 'inf' is not a finite number"),
+    ("texts.csv", b"a\n" + b"".join(b"text %d\n" % i for i in range(50)), "has no column to cluster by"),
+    ("data.xlsx", b"PK", "files ending in .xlsx are not read; convert it"),
+    ("bad.npy", b"no array", "cannot be read as .npy"),
+    ("bad.npz", b"no archive", "cannot be read as .npz"),
+    ("bad.parquet", b"PAR0", "is no Parquet file"),
+    ("bad.svm", b"1 a:b\n", "is no svmlight file"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
+def test_files_that_cannot_be_clustered(name, content, message, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_bytes(content)
+    line = complaint(capsys, ["cluster", path, "-k", "2"])
+    assert any(part in line for part in message.split("|"))
+
+
+CALLS = [
+    (["-k", "21"], "asks for more clusters than there are rows (20)"),
+    (["-k", "many"], "is no number of clusters; pass one such as 5, or a range such as 3..10"),
+    (["-k", "5..3"], "a range goes upwards"),
+    (["-k", "0"], "numbers begin at 1"),
+    (["-k", "2", "--columns", "z"], "has no column 'z'; it has 'x', 'y'"),
+    (["-k", "2", "--label-column", "z"], "has no column 'z'"),
+    (["-k", "2", "--encoding", "klingon"], "no such encoding"),
+    (["-k", "2", "--delimiter", ",,"], "must be a single character"),
+    (["-k", "2", "-o", "nowhere/out.csv"], "no such folder"),
+    (["-k", "2", "-o", "out.docx"], "not as .docx; rename it"),
+    (["-k", "2", "-o", "."], "is a folder; name a file"),
+    (["-k", "2..4", "--report", "r.html"], "compares numbers of clusters and writes nothing"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), CALLS, ids=[" ".join(call) for call, _ in CALLS])
+def test_calls_that_cannot_be_served(arguments, message, good, capsys):
+    assert message in complaint(capsys, ["cluster", good, *arguments])
+
+
+def test_missing_files_and_folders(tmp_path, good, capsys):
+    assert "no such file; check the name" in complaint(capsys, ["cluster", tmp_path / "none.csv", "-k", "2"])
+    assert "is a folder; name a file" in complaint(capsys, ["cluster", tmp_path, "-k", "2"])
+    assert "no such file; 'widegap cluster --model" in complaint(capsys, ["predict", tmp_path / "none", good])
+
+
+def test_matrices_have_no_columns_to_name(tmp_path, capsys):
+    np.save(tmp_path / "x.npy", np.eye(4))
+    assert "has no names of columns" in complaint(capsys, ["cluster", tmp_path / "x.npy", "-k", "2", "--columns", "a"])
+
+
+def test_nan_in_a_matrix_is_refused_with_the_remedy(tmp_path, capsys):
+    X = np.arange(20.0).reshape(10, 2)
+    X[3, 1] = np.nan
+    np.save(tmp_path / "x.npy", X)
+    line = complaint(capsys, ["cluster", tmp_path / "x.npy", "-k", "2", "--scale", "none"])
+    assert "NaN" in line
+
+
+def test_no_permission(good, tmp_path, capsys, monkeypatch):
+    # Simulated, because the superuser may do everything.
+    monkeypatch.setattr(_files, "may_write", lambda folder: False)
+    line = complaint(capsys, ["cluster", good, "-k", "2", "-o", tmp_path / "out.csv"])
+    assert "permission denied; choose another place" in line
+
+
+def test_no_permission_to_read(good, capsys, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    assert "permission denied" in complaint(capsys, ["cluster", good, "-k", "2"])
+
+
+@pytest.mark.parametrize("option", ["-o", "--report", "--model"])
+def test_a_full_disk_leaves_nothing_behind(option, good, tmp_path, capsys, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    target = tmp_path / "target.csv"
+    target.write_text("the old content", encoding="utf-8")
+    line = complaint(capsys, ["cluster", good, "-k", "2", option, target])
+    assert f"{target}: no space left on the disk, nothing was written" in line
+    assert target.read_text(encoding="utf-8") == "the old content"
+    assert sorted(os.listdir(tmp_path)) == ["good.csv", "target.csv"]
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    with pytest.raises(Exception, match="no such file"):
+        main(["cluster", str(tmp_path / "none.csv"), "-k", "2", "--debug"])
+
+
+def test_unexpected_errors_are_one_line_too(good, capsys, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("a\nbug")
+
+    monkeypatch.setattr(_output, "print_summary", fail)
+    line = complaint(capsys, ["cluster", good, "-k", "2"], code=1)
+    assert line == "error: RuntimeError: a bug (unexpected: run again with --debug and report it)"
+
+
+def test_too_little_memory_is_explained(good, capsys, monkeypatch):
+    def fail(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(_output, "print_summary", fail)
+    assert "not enough memory; use fewer rows" in complaint(capsys, ["cluster", good, "-k", "2"], code=1)
+
+
+def test_terminal_codes_in_data_do_not_reach_the_terminal(tmp_path, capsys):
+    path = tmp_path / "codes.csv"
+    path.write_text("x,\x1b[31mred\n" + "".join(f"{i % 2 * 9},{i % 2}\n" for i in range(20)), encoding="utf-8")
+    assert main(["cluster", str(path), "-k", "2"]) == 0
+    assert "\x1b[31m" not in capsys.readouterr().out
+    assert "\x1b" not in complaint(capsys, ["cluster", path, "-k", "2", "--columns", "none"])
+
+
+def test_messages_stay_on_one_line_of_bearable_length():
+    assert one_line("a\n b\t\x07c") == "a b \ufffdc"
+    assert len(one_line("x" * 10_000)) == 600
+
+
+@pytest.mark.parametrize(("number", "message"), [(errno.EROFS, "read-only"), (errno.EIO, "Input/output error")])
+def test_other_errors_of_the_system(number, message):
+    assert message in about_os_error(OSError(number, os.strerror(number), "f"))
+
+
+def test_a_model_without_the_columns_of_the_table(good, tmp_path, capsys):
+    other, model = tmp_path / "other.csv", tmp_path / "m.widegap"
+    other.write_text("x,z\n1,2\n", encoding="utf-8")
+    assert main(["cluster", str(good), "-k", "2", "-q", "--model", str(model)]) == 0
+    assert "lacks the columns 'y' that the model was fitted with" in complaint(capsys, ["predict", model, other])
+    np.save(tmp_path / "x.npy", np.eye(2))
+    assert "The model needs the columns 'x', 'y'" in complaint(capsys, ["predict", model, tmp_path / "x.npy"])
+
+
+def test_a_matrix_model_on_other_data(good, tmp_path, capsys):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(20, 3)))
+    np.save(tmp_path / "b.npy", np.ones((5, 4)))
+    model = tmp_path / "m.widegap"
+    assert main(["cluster", str(tmp_path / "a.npy"), "-k", "2", "-q", "--model", str(model)]) == 0
+    line = complaint(capsys, ["predict", model, tmp_path / "b.npy"])
+    assert "b.npy has 4 columns, but the model was fitted with 3" in line
+    assert "fitted on a matrix without names" in complaint(capsys, ["predict", model, good])
+
+
+def test_a_model_that_says_nothing_of_its_table(good, tmp_path, capsys):
+    model, bare = tmp_path / "m.widegap", tmp_path / "bare.widegap"
+    assert main(["cluster", str(good), "-k", "2", "-q", "--model", str(model)]) == 0
+    with zipfile.ZipFile(model) as old, zipfile.ZipFile(bare, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "model.json":
+                content = json.dumps({**json.loads(content), "extra": {}})
+            new.writestr(name, content)
+    assert "does not say how its table was read" in complaint(capsys, ["predict", bare, good])

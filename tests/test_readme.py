@@ -1,0 +1,70 @@
+"""The README's commands and its Python, run as they stand on small files of the same names."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from sklearn.datasets import make_blobs
+
+from widegap.cli import _demo
+from widegap.cli._main import main
+
+TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+COMMANDS = [
+    shlex.split(line, comments=True)
+    for _, block in BLOCKS
+    for line in block.splitlines()
+    if line.startswith("widegap ")
+]
+PYTHON = [block for language, block in BLOCKS if language == "python"]
+FOOD = ["bake bread with flour and yeast", "flour, yeast and water for bread", "bread needs salt, flour and yeast"]
+SPORT = ["the goalkeeper saved a late goal", "a late goal decided the match", "the match ended without a goal"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with every file that the README speaks of."""
+    path = tmp_path_factory.mktemp("readme")
+    X, y = make_blobs(60, 3, centers=[[0, 0, 0], [8, 0, 4], [0, 8, -4]], cluster_std=0.5, random_state=0)
+    frame = pd.DataFrame(X, columns=["width", "height", "depth"])
+    frame["kind"] = np.array(["a", "b", "c"])[y]
+    frame.to_csv(path / "data.csv", index=False)
+    frame.iloc[:5].to_csv(path / "new.csv", index=False)
+    np.save(path / "matrix.npy", X)
+    for name, texts in (("notes", FOOD + SPORT), ("boilerplate", ["all rights reserved bread", "terms of goal"])):
+        (path / name).mkdir()
+        for i, text in enumerate(texts):
+            (path / name / f"{i}.txt").write_text(text, encoding="utf-8")
+    pd.DataFrame({"title": "t", "body": FOOD + SPORT}).to_csv(path / "articles.csv", index=False)
+    (path / "new.jsonl").write_text('{"text": "a goal in the match"}\n', encoding="utf-8")
+    pixels = np.repeat(np.repeat(np.random.default_rng(0).integers(0, 255, (4, 6, 3), dtype=np.uint8), 10, 0), 10, 1)
+    Image.fromarray(pixels).save(path / "photo.jpg")
+    return path
+
+
+def test_every_command_of_the_readme_runs(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    assert {command[1] for command in COMMANDS} == {"cluster", "documents", "segment", "predict", "report"}
+    for command in COMMANDS:
+        assert main(command[1:]) == 0, (command, capsys.readouterr().err)
+        for option in {"-o", "--report", "--model"} & set(command):
+            assert (folder / command[command.index(option) + 1]).stat().st_size, command
+
+
+@pytest.mark.parametrize("name", re.findall(r"`widegap (datasets|demo)`", TEXT))
+def test_commands_in_sentences_run(name, monkeypatch, capsys):
+    monkeypatch.setattr(_demo, "TASKS", ((1, 7),))
+    monkeypatch.setattr(_demo, "SEEDS", range(1))
+    assert main([name]) == 0
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", PYTHON, ids=[f"block {i}" for i in range(len(PYTHON))])
+def test_python_of_the_readme_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {})

@@ -1,0 +1,344 @@
+"""Reports: the dict of numbers, and the page made of it."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_wine, make_blobs
+
+from widegap import CPM3C, GMMC, M2DCU, MKC, DocumentClustering, IterSVR, MaxMarginClustering, describe, universum
+from widegap.exceptions import InvalidDataError
+from widegap.report import SCHEMA, render, summarize
+from widegap.report._text import clip, number, plain
+
+TEXTS = [
+    "bake the bread with flour and yeast",
+    "knead flour, yeast and water for bread",
+    "bread needs salt, flour and time",
+    "the goalkeeper saved a late goal",
+    "a late goal decided the match",
+    "the match ended without a goal",
+]
+
+
+class Page(HTMLParser):
+    """Elements of a page with their attributes, and the words between them outside of scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.words, self._inside = [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self._inside = tag
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        if self._inside not in ("script", "style"):
+            self.words.append(data)
+
+    def count(self, tag, **wanted):
+        return sum(
+            t == tag and all(a.get(key.replace("_", "-")) == value for key, value in wanted.items())
+            for t, a in self.elements
+        )
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine()
+
+
+@pytest.fixture(scope="module")
+def fitted(wine):
+    return MaxMarginClustering(3, random_state=0).fit(wine.data)
+
+
+@pytest.fixture(scope="module")
+def summary(wine, fitted):
+    return summarize(fitted, wine.data, feature_names=wine.feature_names, title="Wine")
+
+
+def test_the_summary_is_json_with_a_schema(summary, fitted):
+    again = json.loads(json.dumps(summary, allow_nan=False))
+    assert again["schema"] == SCHEMA == "widegap.report/1"
+    assert [cluster["size"] for cluster in again["clusters"]] == np.bincount(fitted.labels_).tolist()
+    assert again["objective"]["value"] == fitted.objective_
+    assert [start["objective"] for start in again["search"]["starts"]] == fitted.starts_.tolist()
+    assert again["settings"]["C"] == 10.0
+    assert {"Python", "widegap", "numpy"} <= set(again["versions"])
+    page = render(again)
+    assert page == render(summary)
+
+
+def test_what_separates_a_cluster_is_the_standardised_difference(summary, wine, fitted):
+    for cluster in summary["clusters"]:
+        inside = fitted.labels_ == cluster["label"]
+        gaps = (wine.data[inside].mean(axis=0) - wine.data[~inside].mean(axis=0)) / wine.data.std(axis=0)
+        strongest = int(np.abs(gaps).argmax())
+        first = cluster["separates"][0]
+        assert first["feature"] == wine.feature_names[strongest]
+        assert first["difference"] == pytest.approx(gaps[strongest])
+        assert first["mean"] == pytest.approx(wine.data[inside, strongest].mean())
+
+
+def test_margins_are_leads_over_the_next_cluster(summary, wine, fitted):
+    scores = np.sort(fitted.decision_function(wine.data), axis=1)
+    leads = scores[:, -1] - scores[:, -2]
+    for cluster in summary["clusters"]:
+        own = leads[fitted.labels_ == cluster["label"]]
+        assert cluster["margin"]["median"] == pytest.approx(np.median(own))
+        assert sum(cluster["margin"]["counts"]) == cluster["size"]
+        assert cluster["borderline"][0]["margin"] == pytest.approx(own.min())
+        assert cluster["representatives"][0]["margin"] == pytest.approx(own.max())
+        assert fitted.labels_[cluster["borderline"][0]["row"]] == cluster["label"]
+
+
+def test_leads_by_hand():
+    scores = np.array([[1.0, 3.0, 2.5], [4.0, 1.0, 0.0], [0.0, 1.0, 5.0]])
+    np.testing.assert_allclose(describe.leads(scores, [1, 1, -1]), [0.5, -3.0, np.nan])
+    assert np.isnan(describe.leads(scores[:, :1], [0, 0, 0])).all()
+
+
+def test_contrasts_do_not_depend_on_the_representation():
+    X = sparse.random(50, 8, 0.4, format="csr", random_state=0)
+    labels = np.arange(50) % 3 - (np.arange(50) == 7)
+    for dense, other in zip(describe.contrasts(X.toarray(), labels, 3), describe.contrasts(X, labels, 3), strict=True):
+        np.testing.assert_allclose(dense, other, atol=1e-12)
+    X = np.column_stack([np.ones(50), labels])
+    assert (describe.contrasts(X, labels, 3)[0][:, 0] == 0).all()  # a constant column sets nothing apart
+
+
+def test_the_map_of_two_clusters_has_the_decision_value_across(wine):
+    model = CPM3C(2, random_state=0).fit(wine.data)
+    plan = summarize(model, wine.data)["map"]
+    values = model.decision_function(wine.data)
+    np.testing.assert_allclose([point["x"] for point in plan["points"]], values)
+    assert abs(np.corrcoef([point["y"] for point in plan["points"]], values)[0, 1]) < 1e-6
+    assert plan["kind"] == "one boundary"
+
+
+def test_the_map_of_several_clusters_keeps_them_apart():
+    X, y = make_blobs(200, centers=8 * np.eye(5), cluster_std=0.3, random_state=0)
+    model = MaxMarginClustering(5, random_state=0).fit(X)
+    points = np.array([(p["x"], p["y"]) for p in summarize(model, X)["map"]["points"]])
+    means = np.array([points[y == label].mean(axis=0) for label in range(5)])
+    nearest = np.square(points[:, None] - means).sum(axis=2).argmin(axis=1)
+    assert (nearest == y).all()
+
+
+def test_many_rows_are_sampled_and_the_page_says_so():
+    X, _ = make_blobs([29_000, 900, 100], 3, centers=[[0, 0, 0], [9, 0, 0], [0, 9, 0]], random_state=0)
+    model = CPM3C(
+        3, balance=1.0, min_cluster_fraction=0.01, random_state=0, init=(X[:, 0] > 4) + 2 * (X[:, 1] > 4)
+    ).fit(X)
+    summary = summarize(model, X)
+    shown = summary["map"]["shown"]
+    assert 2900 <= shown <= 3000
+    labels = [point["cluster"] for point in summary["map"]["points"]]
+    assert all(labels.count(label) >= 90 for label in range(3))  # the small ones have not vanished
+    assert sum(cluster["size"] for cluster in summary["clusters"]) == 30_000
+    page = render(summary)
+    assert f"A sample: {shown:,} of 30,000 rows." in Page(page).text
+    assert len(page) < 1_500_000
+
+
+def test_a_sample_is_spread_over_the_clusters():
+    labels = np.repeat([0, 1, 2], [9_000, 990, 10])
+    rows = describe.spread_sample(labels, 600)
+    assert len(rows) <= 600
+    assert len(set(rows.tolist())) == len(rows)
+    assert np.bincount(labels[rows])[2] == 10
+    assert describe.spread_sample(labels, 10_000).tolist() == list(range(10_000))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [CPM3C(3, random_state=0), IterSVR(3, random_state=0), MKC(3, random_state=0), MaxMarginClustering(1)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_every_estimator_has_a_page(estimator, wine):
+    summary = summarize(estimator.fit(wine.data), wine.data)
+    page = Page(render(summary))
+    assert page.count("article", **{"class": "card"}) == summary["n_clusters"]
+    if isinstance(estimator, MKC):
+        assert "Kernel weights" in page.text
+        assert len(summary["kernels"]) == len(estimator.kernel_weights_)
+
+
+def test_a_relaxation_without_a_search_has_a_page_too(wine):
+    rows = wine.data[::4] / wine.data.std(axis=0)
+    summary = summarize(GMMC().fit(rows), rows)
+    assert summary["search"] is None  # its records hold bounds, no objective
+    assert Page(render(summary)).count("article", **{"class": "card"}) == 2
+
+
+def test_sparse_rows_and_a_universum(wine):
+    X = sparse.random(120, 30, 0.3, format="csr", random_state=0)
+    U = universum.means(X, 3, random_state=0)
+    model = M2DCU(3, margin_tolerance=0.01, random_state=0).fit(X, universum=U)
+    summary = summarize(model, X)
+    assert summary["universum"]["n_rows"] == 3
+    assert "mean margin" in Page(render(summary)).text
+
+
+def test_other_rows_than_the_fitted_ones_are_predicted(wine, fitted):
+    summary = summarize(fitted, wine.data[:50])
+    sizes = np.bincount(fitted.predict(wine.data[:50]), minlength=3).tolist()
+    assert [cluster["size"] for cluster in summary["clusters"]] == sizes
+    render(summary)  # with empty clusters, too
+    assert 0 in sizes
+
+
+def test_frames_give_the_names_of_columns(wine):
+    frame = load_wine(as_frame=True).data
+    model = CPM3C(2, random_state=0).fit(frame)
+    summary = summarize(model, frame[:50])  # predicted; with a warning if the names had been lost on the way
+    assert summary["clusters"][0]["separates"][0]["feature"] in wine.feature_names
+
+
+def test_a_precomputed_kernel_has_no_columns_to_name(wine):
+    X = wine.data / wine.data.std(axis=0)
+    K = X @ X.T
+    summary = summarize(MaxMarginClustering(2, kernel="precomputed", random_state=0).fit(K), K)
+    assert [cluster["separates"] for cluster in summary["clusters"]] == [[], []]
+    render(summary)
+
+
+def test_an_estimator_without_scores_gets_principal_axes(wine):
+    class Plain(CPM3C):
+        decision_function = property()
+
+    summary = summarize(Plain(2, random_state=0).fit(wine.data), wine.data)
+    assert summary["map"]["kind"] == "principal"
+    assert [cluster["margin"] for cluster in summary["clusters"]] == [None, None]
+    assert "vary most" in Page(render(summary)).text
+
+
+def test_documents():
+    model = DocumentClustering(2, random_state=0).fit(TEXTS)
+    summary = json.loads(json.dumps(summarize(model, TEXTS, title="Notes"), allow_nan=False))
+    assert summary["unit"] == "document"
+    assert [cluster["name"] for cluster in summary["clusters"]] == list(model.topic_names_.values())
+    assert [item["feature"] for item in summary["clusters"][0]["separates"]] == model.top_terms(12)[0]
+    page = Page(render(summary))
+    assert "goal" in page.text
+    assert "6 documents" in page.text
+    again = summarize(model, TEXTS[:4])
+    assert sum(cluster["size"] for cluster in again["clusters"]) == 4
+    render(again)
+
+
+def test_warnings_in_plain_words(wine):
+    model = MaxMarginClustering(3, random_state=0, callback=lambda record: True).fit(wine.data)
+    summary = summarize(model, wine.data, notes=["Read me first."])
+    assert summary["warnings"][0] == "Read me first."
+    assert any("stopped before it had finished" in warning for warning in summary["warnings"])
+    model.starved_ = True
+    assert any("as small as the settings allow" in warning for warning in summarize(model, wine.data)["warnings"])
+
+
+def test_warnings_of_starts_and_small_clusters(wine, fitted, summary):
+    from widegap.report._warnings import plain_warnings
+
+    lonely = json.loads(json.dumps(summary))
+    for i, start in enumerate(lonely["search"]["starts"]):
+        start["objective"] = 1.9 if i == 0 else 1.0
+    lonely["clusters"][1].update(share=0.001, size=1)
+    lonely["clusters"][0]["margin"]["negative"] = 60
+    lonely["unassigned"] = 4
+    said = " ".join(plain_warnings(fitted, lonely))
+    assert "Only one of 10 starts reached the best result" in said
+    assert "Very small: Cluster 1 (1)" in said
+    assert "60 of 178 rows score higher for another cluster" in said
+    assert "4 rows belong to no cluster" in said
+
+
+NASTY = [
+    "<script>window.hit=1</script>",
+    "</script><script>window.hit=1</script>",
+    "<img src=x onerror=window.hit=1>",
+    '"><svg onload=window.hit=1>',
+    "' onmouseover='window.hit=1",
+    "<!-- -->]]>{{ 7*7 }}{% raw %}",
+    "&lt;b&gt; & \u2028 \u202e",
+]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_all_text_of_users_is_escaped(text, wine, fitted):
+    names = [f"{text} {j}" for j in range(wine.data.shape[1])]
+    X = wine.data
+    clean = Page(render(summarize(fitted, X, items=["x"] * len(X), title="t", notes=["n"], feature_names=["f"] * 13)))
+    summary = summarize(fitted, X, items=[text] * len(X), title=text, notes=[text], feature_names=names)
+    summary["clusters"][0]["name"] = summary["method"] = summary["settings"]["C"] = text
+    page = render(summary)
+    dirty = Page(page)
+    assert [tag for tag, _ in dirty.elements] == [tag for tag, _ in clean.elements]  # no element more than without it
+    assert not any(name.startswith("on") for _, attributes in dirty.elements for name in attributes)
+    assert text in "".join(dirty.words)  # and it is shown as it was written
+    payload = re.search(r'id="payload">(.*?)</script>', page, re.DOTALL)[1]
+    assert json.loads(payload)["points"][0][1] == text
+
+
+def test_right_to_left_text_is_isolated(wine, fitted):
+    page = render(summarize(fitted, wine.data, title="מרווח رحب", feature_names=["شعاع"] * 13))
+    assert '<h1 dir="auto">מרווח رحب</h1>' in page
+    assert "<bdi>شعاع</bdi>" in page
+
+
+def test_texts_of_a_megabyte_are_cut(wine, fitted):
+    huge = "long " * 200_000
+    page = render(summarize(fitted, wine.data, title=huge, items=[huge] * 178, notes=[huge], feature_names=[huge] * 13))
+    assert len(page) < 400_000
+    assert "…" in Page(page).text
+
+
+def test_text_that_no_page_can_hold_is_replaced():
+    assert clip("a\x00b\x1bc\ud800d") == "a\ufffdb\ufffdc\ufffdd"
+    clip("a\ud800").encode("utf-8")
+    assert clip("x" * 500) == "x" * 299 + "…"
+    assert plain(np.float64("nan")) is None
+    assert plain({"a": [np.int64(3), float("inf"), {1}]}) == {"a": [3, None, "{1}"]}
+    assert number(-1234567.0) == "−1,234,567"
+    assert number(None) == "–"
+
+
+def test_the_page_needs_no_network(summary):
+    page = render(summary)
+    addresses = set(re.findall(r"https?://[^\s\"'<)]+", page))
+    assert addresses == {"http://www.w3.org/2000/svg"}  # a name, not an address
+    parsed = Page(page)
+    assert not any({"src", "href", "action"} & attributes.keys() for _, attributes in parsed.elements)
+    assert parsed.count("meta", name="viewport") == 1
+    assert "prefers-color-scheme:dark" in page
+    assert "@media print" in page
+
+
+def test_the_chart_has_a_point_a_row(summary):
+    page = Page(render(summary))
+    assert sum(tag == "circle" and "data-i" in attributes for tag, attributes in page.elements) == 178
+    assert page.count("button", data_filter="2") == 1
+
+
+def test_wrong_calls_say_what_is_wrong(wine, fitted, summary):
+    with pytest.raises(InvalidDataError, match="items has 1 entries for 178 rows"):
+        summarize(fitted, wine.data, items=["x"])
+    with pytest.raises(InvalidDataError, match="labels has 1 entries for 178 rows"):
+        summarize(fitted, wine.data, labels=[0])
+    with pytest.raises(InvalidDataError, match="feature_names has 1 names for 13 columns"):
+        summarize(fitted, wine.data, feature_names=["x"])
+    with pytest.raises(InvalidDataError, match="values has 1 rows for 178 of X"):
+        summarize(fitted, wine.data, values=wine.data[:1])
+    with pytest.raises(InvalidDataError, match="schema 'widegap.report/0'"):
+        render({**summary, "schema": "widegap.report/0"})

@@ -1,0 +1,178 @@
+"""The report in a real browser: headless Chromium, driven by selenium. Screenshots are left in build/screenshots."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine, make_blobs
+
+from widegap import CPM3C, DocumentClustering, MaxMarginClustering
+from widegap.report import render, summarize
+
+pytest.importorskip("selenium", reason="needs selenium: make test-browser")
+from selenium import webdriver  # noqa: E402
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+if BROWSER is None or DRIVER is None:
+    pytest.skip("needs Debian's chromium and chromium-driver: make test-browser", allow_module_level=True)
+SHOTS = Path(__file__).parents[1] / "build" / "screenshots"
+
+
+def open_browser(width, height, *, dark=False):
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={width},{height}"]
+    for flag in [*flags, "--disable-dev-shm-usage", "--force-device-scale-factor=1"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    if dark:
+        features = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+    return driver
+
+
+@pytest.fixture(scope="module")
+def desktop():
+    driver = open_browser(1200, 1000)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def wine_page(tmp_path_factory):
+    wine = load_wine()
+    model = MaxMarginClustering(3, random_state=0).fit(wine.data)
+    items = [f"bottle {i} <b>of</b> 'wine' & \"more\"" for i in range(178)]
+    summary = summarize(model, wine.data, feature_names=wine.feature_names, items=items, title="Wine <i>&</i> more")
+    return write(tmp_path_factory.mktemp("page") / "wine.html", summary), summary
+
+
+def write(path, summary):
+    path.write_text(render(summary), encoding="utf-8")
+    return path.as_uri()
+
+
+def errors_of(driver):
+    return [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def shot(driver, name):
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    height = driver.execute_script("return document.documentElement.scrollHeight")
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": driver.execute_script("return innerWidth"), "height": height, "deviceScaleFactor": 1, "mobile": False,
+    })  # fmt: skip
+    driver.save_screenshot(str(SHOTS / f"{name}.png"))
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def view_of(driver):
+    return driver.execute_script("return document.getElementById('map').getAttribute('viewBox')")
+
+
+def visible_points(driver):
+    """Numbers of the clusters whose points can be seen."""
+    script = "return [...document.querySelectorAll('#map > circle')].filter(c => c.getBoundingClientRect().width).map(c => c.dataset.cluster)"  # noqa: E501
+    return driver.execute_script(script)
+
+
+def test_hover_shows_the_row(desktop, wine_page):
+    address, summary = wine_page
+    desktop.get(address)
+    assert desktop.find_element(By.TAG_NAME, "h1").text == "Wine <i>&</i> more"
+    tip = desktop.find_element(By.ID, "tip")
+    assert not tip.is_displayed()
+    target = summary["clusters"][0]["borderline"][0]["row"]
+    dot = desktop.find_element(By.CSS_SELECTOR, f'#map > circle[data-i="{target}"]')
+    ActionChains(desktop).move_to_element(dot).perform()
+    assert tip.is_displayed()
+    assert f"row {target} · Cluster 0 · margin" in tip.text
+    assert f"bottle {target} <b>of</b> 'wine' & \"more\"" in tip.text
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    desktop.save_screenshot(str(SHOTS / "hover.png"))
+    ActionChains(desktop).move_to_element(desktop.find_element(By.TAG_NAME, "h1")).perform()
+    assert not tip.is_displayed()
+    assert errors_of(desktop) == []
+
+
+def test_a_filter_leaves_one_cluster_visible(desktop, wine_page):
+    address, summary = wine_page
+    desktop.get(address)
+    assert len(visible_points(desktop)) == 178
+    desktop.find_element(By.CSS_SELECTOR, '[data-filter="1"]').click()
+    size = summary["clusters"][1]["size"]
+    assert visible_points(desktop) == ["1"] * size
+    cards = [card for card in desktop.find_elements(By.CSS_SELECTOR, ".card") if card.is_displayed()]
+    assert [card.get_attribute("data-cluster") for card in cards] == ["1"]
+    assert desktop.find_element(By.CSS_SELECTOR, '[data-filter="1"]').get_attribute("aria-pressed") == "true"
+    shot(desktop, "filtered")
+    desktop.find_element(By.CSS_SELECTOR, '[data-filter="2"]').click()
+    assert set(visible_points(desktop)) == {"1", "2"}
+    desktop.find_element(By.CSS_SELECTOR, '[data-filter="all"]').click()
+    assert len(visible_points(desktop)) == 178
+    assert errors_of(desktop) == []
+
+
+def test_zoom_and_drag_move_the_map(desktop, wine_page):
+    desktop.get(wine_page[0])
+    map_ = desktop.find_element(By.ID, "map")
+    full = view_of(desktop)
+    desktop.find_element(By.CSS_SELECTOR, '[data-zoom="in"]').click()
+    near = view_of(desktop)
+    assert float(near.split()[2]) == pytest.approx(0.6 * float(full.split()[2]))
+    ActionChains(desktop).move_to_element(map_).click_and_hold().move_by_offset(60, 30).release().perform()
+    moved = view_of(desktop)
+    assert float(moved.split()[0]) < float(near.split()[0])
+    desktop.find_element(By.CSS_SELECTOR, '[data-zoom="reset"]').click()
+    assert view_of(desktop) == full
+    assert errors_of(desktop) == []
+
+
+def test_the_page_fits_a_phone_and_the_dark(wine_page):
+    driver = open_browser(500, 900, dark=True)
+    try:
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                               {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True})  # fmt: skip
+        driver.get(wine_page[0])
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= 390
+        background = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert max(map(int, background[4:-1].split(","))) < 60
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        driver.save_screenshot(str(SHOTS / "phone-dark.png"))
+        assert errors_of(driver) == []
+    finally:
+        driver.quit()
+
+
+def test_two_clusters_many_rows_and_documents(desktop, tmp_path):
+    X, _ = make_blobs(100_000, 4, centers=6, random_state=0)
+    big = MaxMarginClustering(6, random_state=0).fit(X)
+    two = CPM3C(2, random_state=0).fit(load_wine().data)
+    texts = [
+        f"{'bread flour yeast' if i % 2 else 'goal match late'} number {i} <script>document.title='hit'</script>"
+        for i in range(40)
+    ]  # noqa: E501
+    documents = DocumentClustering(2, random_state=0).fit(texts)
+    pages = {"big": (big, X), "two": (two, load_wine().data), "documents": (documents, texts)}
+    for name, (model, rows) in pages.items():
+        desktop.get(write(tmp_path / f"{name}.html", summarize(model, rows, title=name)))
+        assert desktop.title == name
+        shot(desktop, name)
+        assert errors_of(desktop) == []
+        assert 0 < len(visible_points(desktop)) <= 3000
+
+
+def test_hostile_text_does_not_run(desktop, tmp_path):
+    X = np.vstack([np.zeros((10, 2)), np.full((10, 2), 5.0)]) + np.arange(40).reshape(20, 2) / 100
+    model = CPM3C(2, random_state=0).fit(X)
+    nasty = "</script><img src=x onerror=\"window.hit=1\"><script>window.hit=1</script>' onclick='window.hit=1"
+    summary = summarize(model, X, title=nasty, items=[nasty] * 20, feature_names=[nasty, nasty], notes=[nasty])
+    desktop.get(write(tmp_path / "nasty.html", summary))
+    ActionChains(desktop).move_to_element(desktop.find_element(By.CSS_SELECTOR, '#map > circle[data-i="0"]')).perform()
+    assert nasty in desktop.find_element(By.ID, "tip").text
+    assert desktop.execute_script("return window.hit") is None
+    assert errors_of(desktop) == []
