@@ -5,7 +5,6 @@ settled while looking at the accuracy on these collections.
 """
 
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from experiments.texts import MOST, Collection, news4, rcv1, rec4, webkb4
+from experiments.texts import MOST, Collection, news4, rcv1, rec4, reuters, webkb4
 from widegap import DocumentClustering, datasets
 from widegap.data._terms import DocumentTerms, TermChoice, TermMatrix
 from widegap.estimators._topics import spherical_labels
@@ -26,6 +25,7 @@ from widegap.metrics import clustering_accuracy, normalized_mutual_info, rand_in
 
 PAGE = Path("docs/documents.md")
 SEEDS = range(5)
+ALL = 10_000  # more documents than Reuters has of the largest topics
 CHOICE = TermChoice(min_df=3, max_df=0.5, max_features=10_000)
 INTRODUCTION = """# Topics of documents
 
@@ -41,21 +41,13 @@ def news20() -> Collection:
     return Collection([data.data[i] for i in chosen], data.target[chosen], None)
 
 
-def reuters(n_topics: int) -> Collection:
-    """All documents with exactly one topic, of the largest topics."""
-    data = datasets.load_reuters()
-    counts = Counter(data.target[data.target != ""].tolist())
-    chosen = np.isin(data.target, [topic for topic, _ in counts.most_common(n_topics)])
-    return Collection([data.data[i] for i in np.flatnonzero(chosen)], data.target[chosen], None)
-
-
 COLLECTIONS: dict[str, Callable[[], Collection]] = {
     "rec4": rec4,
     "20news-4": news4,
     "20news-20": news20,
     "WebKB-4": webkb4,
-    "Reuters-6": lambda: reuters(6),
-    "Reuters-10": lambda: reuters(10),
+    "Reuters-6": lambda: reuters(6, ALL),
+    "Reuters-10": lambda: reuters(10, ALL),
     "RCV1-4": rcv1,
 }
 

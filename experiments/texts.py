@@ -32,10 +32,10 @@ class Collection:
         return len(np.unique(self.classes))
 
 
-def _split(documents: Any, classes: Any, chosen: Any, others: Any) -> Collection:
+def _split(documents: Any, classes: Any, chosen: Any, others: Any, most: int = MOST) -> Collection:
     """Keep chosen and other documents, each thinned by a fixed draw."""
     rng = np.random.default_rng(0)
-    chosen, others = (_thin(np.flatnonzero(mask), most, rng) for mask, most in ((chosen, MOST), (others, MOST_REST)))
+    chosen, others = (_thin(np.flatnonzero(mask), size, rng) for mask, size in ((chosen, most), (others, MOST_REST)))
     return Collection([documents[i] for i in chosen], np.asarray(classes)[chosen], [documents[i] for i in others])
 
 
@@ -62,12 +62,13 @@ def webkb4() -> Collection:
     return _split(pages, data.target, chosen, np.isin(data.target, ("other", "staff")))
 
 
-def reuters(n_topics: int) -> Collection:
+def reuters(n_topics: int, most: int = MOST) -> Collection:
+    """Documents with exactly one topic, of the largest topics."""
     data = datasets.load_reuters()
     counts = Counter(data.target[data.target != ""].tolist())
     largest = [topic for topic, _ in counts.most_common(n_topics)]
     chosen = np.isin(data.target, largest)
-    return _split(data.data, data.target, chosen, ~chosen & (data.target != ""))
+    return _split(data.data, data.target, chosen, ~chosen & (data.target != ""), most)
 
 
 def rcv1() -> Collection:

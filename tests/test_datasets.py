@@ -306,3 +306,12 @@ def test_real_newswire():
     mod_apte = bunch.topics_flag == "YES"
     assert [(mod_apte & (bunch.lewissplit == part)).sum() for part in ("TRAIN", "TEST")] == [9603, 3299]
     assert (bunch.target != "").sum() == 9494
+
+
+def test_docstrings_need_no_folder_and_come_in_a_fixed_order(monkeypatch):
+    monkeypatch.delenv("WIDEGAP_DATA", raising=False)
+    first, second = datasets.load_docstrings(), datasets.load_docstrings()
+    assert first.data == second.data == sorted(set(first.data))
+    assert sorted(set(first.target)) == ["files", "internet", "numbers", "threads"]
+    assert len(first.data) == len(first.target) > 500
+    assert min(len(text.split()) for text in first.data) >= 12

@@ -13,8 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from _docstrings import docstrings
-from widegap import CPM3C, DocumentClustering
+from widegap import CPM3C, DocumentClustering, datasets
 from widegap.estimators import _documents
 from widegap.estimators._topics import Readout, fit_readout, held_out_recovery, matched_topics, spherical_labels
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -38,7 +37,7 @@ SIDES = [0] * 4 + [1] * 4
 
 @pytest.fixture(scope="module")
 def library():
-    return docstrings()
+    return datasets.load_docstrings(return_X_y=True)
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,7 @@ def test_a_fit_on_some_rows_serves_all(load, size):
     assert np.mean(part) >= np.mean(whole) - 1.5, (whole, part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [(1, 7), (0, 6, 8, 9)])
 @pytest.mark.parametrize("width", [10, 100])
 def test_kernels_of_noise_get_little_weight_and_cost_little(classes, width):

@@ -36,6 +36,7 @@ its dual value is a lower bound; W and b that follow from x give an upper one. I
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ import numpy.typing as npt
 
 from widegap.exceptions import SolverError
 from widegap.solvers._result import FloatArray
+
+Norm = tuple[float, FloatArray, FloatArray]  # N, the kernel weights w, the products h_k
 
 TOLERANCE = 1e-8
 ACCEPTED = 1e-6  # rounding may keep nearly singular problems from the tolerance; beyond this they are refused
@@ -87,7 +90,7 @@ class _Dual:
         """Number of cuts."""
         return len(self.linear)
 
-    def norm(self, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def norm(self, x: FloatArray) -> Norm:
         """N, the kernel weights w and the products h_k at the cuts' multipliers."""
         h = self.grams @ x
         q = np.maximum(h @ x, 0.0)
@@ -107,18 +110,18 @@ class _Dual:
             hessian += (2 * (self.exponent - 1) / N) * ((h.T * factors) @ h - np.outer(g, g))
         return hessian
 
-    def values(self, x: FloatArray, b: FloatArray) -> tuple[float, float]:
+    def values(self, x: FloatArray, b: FloatArray, norm: Norm) -> tuple[float, float]:
         """Dual value of the feasible x, and the primal value of the weights that it implies with the bias b."""
-        N, w, h = self.norm(x)
+        N, w, h = norm
         D = x @ self.biases
         dual = float(self.linear @ x) - N / 2 - self.balance * float(np.maximum(D, 0).sum())
         heights = self.linear - w @ h - self.biases @ b
         slacks = np.where(self.rows > 0, heights, 0.0).max(axis=1)
         return dual, N / 2 + float(self.caps @ np.maximum(slacks, 0.0))
 
-    def relative_gap(self, x: FloatArray, b: FloatArray) -> float:
+    def relative_gap(self, x: FloatArray, b: FloatArray, norm: Norm) -> float:
         """Distance of the two values relative to the primal one; in these units an optimum of 1e-3 is near zero."""
-        lower, upper = self.values(x, b)
+        lower, upper = self.values(x, b, norm)
         return max(0.0, upper - lower) / max(upper, 1e-3)
 
 
@@ -173,10 +176,11 @@ def solve_kernel_master(
     # For p near 1 the norm is nearly a maximum: the corrector, good elsewhere, may then lead astray.
     for correct in (True, False):
         x, b, n_iter = _interior_point(dual, correct)
-        residual = dual.relative_gap(x, b)
+        norm = dual.norm(x)
+        residual = dual.relative_gap(x, b, norm)
         if residual <= ACCEPTED:
             break
-    lower, upper = dual.values(x, b)
+    lower, upper = dual.values(x, b, norm)
     unit = x_unit * linear_unit
     if not residual <= ACCEPTED:
         raise SolverError(
@@ -184,9 +188,8 @@ def solve_kernel_master(
             f"{residual:.1e} after {n_iter} iterations; it must be <= {ACCEPTED:.0e}. Check that no kernel is larger "
             "than the others by many orders (normalize them), or lower C."
         )
-    weights = dual.norm(x)[1]
     bias = (b - b.mean()) * linear_unit
-    return KernelSolution(x * x_unit, weights, bias, lower * unit, upper * unit, residual, n_iter)
+    return KernelSolution(x * x_unit, norm[1], bias, lower * unit, upper * unit, residual, n_iter)
 
 
 def _interior_point(dual: _Dual, correct: bool) -> tuple[FloatArray, FloatArray, int]:
@@ -195,15 +198,15 @@ def _interior_point(dual: _Dual, correct: bool) -> tuple[FloatArray, FloatArray,
     best, least = state, np.inf
     for n_iter in range(1, MAX_ITERATIONS + 1):  # noqa: B007 - the count is returned
         state = state.step(correct)
-        gap = dual.relative_gap(state.x[: dual.size], state.bias())
+        gap = dual.relative_gap(state.x[: dual.size], state.bias(), state.norm)
         if gap <= least:
             best, least = state, gap
-        if least <= TOLERANCE or not (np.isfinite(gap) and state.x.all() and state.slack().all()):
+        if least <= TOLERANCE or not (np.isfinite(gap) and state.x.all() and state.slack.all()):
             break
     x = best.x[: dual.size]
     for share in _IDLE:
         cleared = np.where(x < share * best.z[: dual.size], 0.0, x)
-        if dual.relative_gap(cleared, best.bias()) <= max(least, TOLERANCE):
+        if dual.relative_gap(cleared, best.bias(), dual.norm(cleared)) <= max(least, TOLERANCE):
             x = cleared
     return x, best.bias(), n_iter
 
@@ -239,15 +242,13 @@ class _Iterate:
 
     def step(self, correct: bool) -> "_Iterate":
         """One predictor and corrector, or a plain step towards a tenth of the present complementarity."""
-        slack = self.slack()
-        N, w, h = self.dual.norm(self.x[: self.dual.size])
-        newton = _Newton(self, self._matrix(self.dual.curvature(N, w, h), slack), slack, self.uphill(w @ h))
-        change = newton.corrected() if correct else newton.direction(self.complementarity() / 10, 0.0, 0.0)
+        newton = _Newton(self, self._matrix())
+        change = newton.corrected() if correct else newton.direction(self.complementarity / 10, 0.0, 0.0)
         length = min(1.0, _TO_BOUNDARY * newton.reach(change))
         # The norm is far from quadratic where p is near 1: a step that makes things worse is cut short.
         for _ in range(_HALVINGS):
             new = self._moved(change, length)
-            if new.error() <= 2 * self.error():
+            if new.error <= 2 * self.error:
                 break
             length /= 2
         return new
@@ -261,42 +262,51 @@ class _Iterate:
             self.nu + length * change.nu,
         )
 
+    @cached_property
+    def norm(self) -> Norm:
+        """N, the kernel weights and the products h_k here."""
+        return self.dual.norm(self.x[: self.dual.size])
+
+    @cached_property
     def slack(self) -> FloatArray:
         """What is left of the caps."""
         return self.dual.caps - self.dual.rows @ self.x[: self.dual.size]
 
+    @cached_property
     def complementarity(self) -> float:
         """Mean product of a variable and its price."""
-        return float(self.x @ self.z + self.slack() @ self.y) / (len(self.x) + len(self.y))
+        return float(self.x @ self.z + self.slack @ self.y) / (len(self.x) + len(self.y))
 
-    def uphill(self, gradient: FloatArray) -> FloatArray:
-        """Gradient of the Lagrangian, from that of N/2."""
+    @cached_property
+    def uphill(self) -> FloatArray:
+        """Gradient of the Lagrangian."""
         dual, m, e = self.dual, self.dual.size, len(self.nu)
+        _, w, h = self.norm
         total = -self.z
-        total[:m] += gradient - dual.linear + self.y @ dual.rows
+        total[:m] += w @ h - dual.linear + self.y @ dual.rows
         if e:
             total[:m] += dual.biases @ self.nu
             total[m : m + e] += self.nu
             total[m + e :] += dual.balance - self.nu
         return total
 
+    @cached_property
     def error(self) -> float:
         """How far the optimality conditions are from being met."""
-        _, w, h = self.dual.norm(self.x[: self.dual.size])
-        return float(np.abs(self.uphill(w @ h)).max()) + self.complementarity()
+        return float(np.abs(self.uphill).max()) + self.complementarity
 
-    def _matrix(self, hessian: FloatArray, slack: FloatArray) -> FloatArray:
+    def _matrix(self) -> FloatArray:
         """The Newton matrix of x, bordered by the caps and by the equation of the bias.
 
         Eliminating the caps as well would drown the curvature of nearly equal cuts once a cap is tight.
         """
         dual, m, size, n_caps, e = self.dual, self.dual.size, len(self.x), len(self.y), len(self.nu)
         matrix = np.zeros((size + n_caps + e, size + n_caps + e))
-        matrix[:m, :m] = hessian
+        matrix[:m, :m] = dual.curvature(*self.norm)
         matrix[np.arange(size), np.arange(size)] += self.z / self.x
         caps, equation = slice(size, size + n_caps), slice(size + n_caps, None)
         matrix[caps, :m], matrix[:m, caps] = dual.rows, dual.rows.T
-        matrix[caps, caps] = np.diag(-slack / self.y)
+        matrix[caps, caps] = np.diag(-self.slack / self.y)
         if e:
             equality = np.hstack([dual.biases.T, np.eye(e), -np.eye(e)])
             matrix[equation, :size], matrix[:size, equation] = equality, equality.T
@@ -320,14 +330,12 @@ class _Newton:
 
     at: _Iterate
     matrix: FloatArray
-    slack: FloatArray
-    uphill: FloatArray
 
     def direction(self, target: float, of_x: Any, of_slack: Any) -> _Change:
         """Newton step to complementarity products ``target``, less the given second-order terms."""
-        x, z, y, rows = self.at.x, self.at.z, self.at.y, self.at.dual.rows
-        r_x, r_slack = (target - of_x) / x - z, (target - of_slack) / self.slack - y
-        right = np.concatenate([r_x - self.uphill, -r_slack * self.slack / y, np.zeros(len(self.at.nu))])
+        x, z, y, slack, rows = self.at.x, self.at.z, self.at.y, self.at.slack, self.at.dual.rows
+        r_x, r_slack = (target - of_x) / x - z, (target - of_slack) / slack - y
+        right = np.concatenate([r_x - self.at.uphill, -r_slack * slack / y, np.zeros(len(self.at.nu))])
         try:
             solution = np.linalg.solve(self.matrix, right)
         except np.linalg.LinAlgError:  # equal cuts: any division of the weight among them is as good
@@ -337,19 +345,19 @@ class _Newton:
 
     def corrected(self) -> _Change:
         """The step to zero complementarity, repeated with what it taught: its second-order terms and its reach."""
-        at, slack = self.at, self.slack
+        at = self.at
         guess = self.direction(0.0, 0.0, 0.0)
         length = self.reach(guess)
         reached = float((at.x + length * guess.x) @ (at.z + length * guess.z))
-        reached += float((slack + length * guess.slack) @ (at.y + length * guess.y))
-        mu = at.complementarity()
+        reached += float((at.slack + length * guess.slack) @ (at.y + length * guess.y))
+        mu = at.complementarity
         target = mu * (reached / (len(at.x) + len(at.y)) / mu) ** 3
         return self.direction(target, guess.x * guess.z, guess.slack * guess.y)
 
     def reach(self, change: _Change) -> float:
         """How far, at most 1 / _TO_BOUNDARY, one can go before a positive quantity is zero."""
         at, limit = self.at, 1 / _TO_BOUNDARY
-        for values, steps in ((at.x, change.x), (at.z, change.z), (self.slack, change.slack), (at.y, change.y)):
+        for values, steps in ((at.x, change.x), (at.z, change.z), (at.slack, change.slack), (at.y, change.y)):
             falling = steps < 0
             limit = min(limit, float((-values[falling] / steps[falling]).min(initial=np.inf)))
         return limit
