@@ -1,6 +1,7 @@
 """MKC: the reduced dual against Clarabel on the whole cone program, growth of a fit, and MKC against single kernels."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import clarabel
 import numpy as np
@@ -127,13 +128,13 @@ def _single_kernels(letters) -> Iterator[Row]:
     for name, table, k in (("satellite", X[np.isin(y, [1, 2])], 2), ("letters A to D", letters, 4)):
 
         def together(table=table, k=k):
-            MKC(k, random_state=0).fit(table)
+            for seed in range(3):
+                MKC(k, random_state=seed).fit(table)
 
         def apart(table=table, k=k):
-            for kernel in KERNELS:
-                MKC(k, kernels=[kernel], random_state=0).fit(table)
+            for seed, kernel in product(range(3), KERNELS):
+                MKC(k, kernels=[kernel], random_state=seed).fit(table)
 
         ratio, seconds = best_ratio(together, apart, repeats=3)
-        yield Row(
-            f"fit of {len(KERNELS)} kernels, {name}, against the sum of single ones", ratio, 1.0, f"{seconds:.2f} s"
-        )
+        name = f"fit of {len(KERNELS)} kernels, {name}, three seeds, against the sum of single ones"
+        yield Row(name, ratio, 1.0, f"single ones {seconds:.2f} s")
