@@ -5,6 +5,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -455,3 +456,11 @@ def test_readout_of_two_clusters_is_symmetric():
     found = fit_readout(rows, np.array([0, 0, 1, 1], np.int32), 2, 0)
     np.testing.assert_allclose(found.scores(rows).sum(axis=1), 0, atol=1e-12)
     assert found.scores(rows).argmax(axis=1).tolist() == [0, 0, 1, 1]
+
+
+def test_a_frame_is_refused_with_the_column_to_pass():
+    frame = pd.DataFrame({"text": ["a cat sat", "a dog ran", "a cat ran"], "year": [1, 2, 3]})
+    with pytest.raises(InvalidDataError, match=r"columns text, year; pass the one .* frame\['text'\]"):
+        DocumentClustering(2).fit(frame)
+    with pytest.raises(ValueError, match="is no kind of table"):
+        DocumentClustering(2, min_df=1, random_state=0).fit(frame["text"]).to_frame(frame["text"].tolist())

@@ -122,6 +122,7 @@ def test_a_large_picture_takes_memory_for_its_features_and_labels_alone():
     ("picture", "parameters", "message"),
     [
         (np.zeros(5), {}, r"image has shape \(5,\)"),
+        ("photo.jpg", {}, "image is the name 'photo.jpg'; open it first"),
         (np.zeros((2, 2, 7)), {}, r"shape \(2, 2, 7\).*1 to 4 channels"),
         (np.zeros((0, 4)), {}, "not empty"),
         (np.full((3, 3), 300), {}, "from 300 to 300; integers must lie in 0 to 255"),

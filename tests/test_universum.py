@@ -257,3 +257,9 @@ def test_boundary_refuses_a_fraction_out_of_range(fraction):
     X, _ = make_blobs(30, 3, centers=2, random_state=0)
     with pytest.raises(ValueError, match="must be above 0 and at most 1"):
         universum.boundary(X, CPM3C(2, random_state=0).fit(X), fraction)
+
+
+@pytest.mark.parametrize("keep", [0, "cats"])
+def test_rest_refuses_a_single_class_that_is_no_list(keep):
+    with pytest.raises(InvalidDataError, match="is no list of classes; pass one, such as"):
+        universum.rest(np.eye(3), [0, 1, 2], keep)

@@ -7,6 +7,7 @@ memory grow with the number of pixels alone: the table of features takes 4 bytes
 """
 
 from numbers import Integral
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -186,6 +187,8 @@ def _check_labels(labels: Any, colours: Any) -> None:
 
 def _colours(image: Any) -> np.ndarray[Any, Any]:
     """Colours from 0 to 1 in float32, shape (height, width, 1 or 3)."""
+    if isinstance(image, str | PathLike):
+        raise InvalidDataError(f"image is the name {str(image)!r}; open it first, for example with PIL.Image.open.")
     image = np.asarray(image)
     if image.ndim == 2:
         image = image[:, :, None]

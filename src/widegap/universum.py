@@ -53,6 +53,8 @@ def rest(X, y, keep):
     y = np.asarray(y)
     check_consistent_length(X, y)
     classes = np.unique(y)
+    if np.ndim(keep) != 1:
+        raise InvalidDataError(f"keep={keep!r} is no list of classes; pass one, such as [{keep!r}].")
     unknown = [label for label in keep if label not in classes]
     if unknown:
         raise InvalidDataError(f"keep holds {unknown}, which are not in y; choose among the classes {_few(classes)}.")

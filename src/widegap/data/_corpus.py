@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widegap.data._blocks import Floats
+from widegap.exceptions import InvalidDataError
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -40,6 +41,11 @@ def input_kind(X: Any) -> str:
     """Whether X is a sparse "matrix" of terms, a dense table of "embeddings", or a list of "documents"."""
     if sp.issparse(X):
         return "matrix"
+    if hasattr(X, "columns") and any(getattr(kind, "kind", "") == "O" for kind in X.dtypes):
+        raise InvalidDataError(
+            f"X is a frame with the columns {', '.join(map(str, X.columns[:10]))}; pass the one that holds the "
+            f"documents, such as frame[{X.columns[0]!r}]."
+        )
     first = X[0] if isinstance(X, list | tuple) and len(X) else ""
     is_table = getattr(X, "ndim", 1) == 2 or (isinstance(first, Iterable) and _holds_no_text(first))
     return "embeddings" if is_table else "documents"

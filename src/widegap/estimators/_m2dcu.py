@@ -339,7 +339,8 @@ class M2DCU(CuttingPlaneClusterer):
             warnings.warn(
                 f"The universum had no effect: without it all its {report.n_rows} rows have margins within "
                 f"margin_tolerance={self.margin_tolerance}, on average {report.mean_margin_before:.2g}; lower "
-                f"margin_tolerance, or raise C_target above {self.C_target_:.3g}.",
+                f"M2DCU's margin_tolerance, or raise its C_target above {self.C_target_:.3g}. In a DocumentClustering "
+                "both are set by method=M2DCU(...).",
                 InactiveUniversumWarning,
                 stacklevel=3,
             )
