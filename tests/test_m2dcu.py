@@ -304,7 +304,7 @@ def test_before_is_the_best_for_the_same_labels_without_the_universum(pair):
 def test_an_inactive_universum_warns_changes_nothing_and_is_reported(pair):
     X, _, U = pair
     with pytest.warns(InactiveUniversumWarning, match=r"had no effect.*1440 rows.*margin_tolerance=50, on average .*; "
-                      r"lower M2DCU's margin_tolerance, or raise C_target above 0\.0"):  # fmt: skip
+                      r"lower M2DCU's margin_tolerance, or raise its C_target above 0\.0"):  # fmt: skip
         model = fit(X, U, margin_tolerance=50)
     plain = CPM3C(loss="sum", random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
