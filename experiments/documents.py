@@ -32,6 +32,8 @@ INTRODUCTION = """# Topics of documents
 Written by `python -m experiments.documents`. Hungarian accuracy / NMI / Rand index in %, mean over seeds 0-4, and below
 it the least and largest accuracy. No run sees a label, but the constants of DocumentClustering were settled while
 looking at the accuracy on these collections: for others expect less. All methods get the same terms, LDA as counts.
+On Reuters the gain in accuracy comes from merging fragments of the dominant class, which can cost NMI. With all 47236
+terms of RCV1 instead of these 10000, KMeans(10) had 70.8 (53.6-76.5) on another draw of 6000 documents.
 """
 
 
