@@ -83,4 +83,7 @@ def test_an_unknown_name_of_the_package_is_refused():
 
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = widegap.nonsense
-    assert {"CPM3C", "report", "persistence"} <= set(dir(widegap))
+    assert {"CPM3C", "report", "persistence", "selection"} <= set(dir(widegap))
+    assert {name for name in dir(widegap) if name.startswith("_")} == {"__version__"}
+    assert not {"Any", "TYPE_CHECKING", "import_module", "cli"} & set(dir(widegap))
+    assert set(widegap.__all__) <= set(dir(widegap))

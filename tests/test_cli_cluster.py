@@ -174,9 +174,9 @@ def test_mixed_tables_say_what_was_done(tmp_path, capsys):
     rows = rows_of(out)
     assert len(rows) == 39
     assert agree([row["cluster"] for row in rows], [row["colour"] for row in rows])
-    assert "1 rows with missing values were left out" in " ".join(capsys.readouterr().out.split())
+    assert "1 row with missing values was left out" in " ".join(capsys.readouterr().out.split())
     assert main(["cluster", str(path), "-k", "2", "--missing", "refuse"]) == 2
-    assert "Column 'size' lacks 1 values; pass --missing median" in capsys.readouterr().err
+    assert "Column 'size' lacks 1 value; pass --missing median" in capsys.readouterr().err
 
 
 def test_values_that_the_model_has_not_seen_are_counted(tmp_path, capsys):
@@ -185,7 +185,7 @@ def test_values_that_the_model_has_not_seen_are_counted(tmp_path, capsys):
     other.write_text("c,x\nw,9\nu,0\n", encoding="utf-8")  # columns are found by name
     assert main(["cluster", str(path), "-k", "2", "-q", "--model", str(model)]) == 0
     assert main(["predict", str(model), str(other)]) == 0
-    assert "1 rows have values that the model has not seen" in " ".join(capsys.readouterr().out.split())
+    assert "1 row has a value that the model has not seen" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("scale", ["none", "standard", "minmax", "robust"])

@@ -112,11 +112,35 @@ def test_errors_name_the_remedy(folder, tmp_path, capsys):
     assert "has no column 'c'; it has ['a', 'b']" in complaint(capsys, table, "-k", "2", "--text-column", "c")
 
 
+def test_columns_of_numbers_are_no_documents(tmp_path, capsys):
+    table = tmp_path / "d.csv"
+    table.write_text("a,b\n1,2\n3,4\n", encoding="utf-8")
+    line = complaint(capsys, table, "-k", "2")
+    assert "has no column of texts, only numbers (['a', 'b']); 'widegap cluster'" in line
+    assert "column 'a' holds numbers, not texts" in complaint(capsys, table, "-k", "2", "--text-column", "a")
+    rows = "".join(f"{10**60 + i},{text}\n" for i, text in enumerate(TEXTS))  # longer than any text on average
+    table.write_text("number,note\n" + rows.replace(", yeast", " yeast").replace(", flour", " flour"), encoding="utf-8")
+    assert main(["documents", str(table), "-k", "2"]) == 0
+    assert "taken from column 'note'" in " ".join(capsys.readouterr().out.split())
+
+
+def test_results_do_not_replace_what_is_read(tmp_path, capsys):
+    table = tmp_path / "d.txt"
+    table.write_text("\n".join(TEXTS), encoding="utf-8")
+    assert "would replace what is read" in complaint(capsys, table, "-k", "2", "--report", table)
+
+
+def test_json_is_printed_even_if_quiet(folder, capsys):
+    assert main(["documents", str(folder), "-k", "2", "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_rows"] == 6
+
+
 def test_files_that_are_no_text_are_left_out_and_named(folder, capsys):
     (folder / "broken.txt").write_bytes(b"abc\0")
     assert main(["documents", str(folder), "-k", "2"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "note: Left out:" in shown
+    assert "convert it to plain text, or leave it out" in shown
     assert "6 documents" in shown
 
 

@@ -12,7 +12,7 @@ from widegap.cli import _files, _output
 from widegap.cli._errors import about_os_error, one_line
 from widegap.cli._main import main
 
-GOOD = "x,y\n" + "".join(f"{i % 2 * 9},{i}\n" for i in range(20))
+GOOD = "x,y\n" + "".join(f"{i % 2 * 9},{i / 2}\n" for i in range(20))
 
 
 @pytest.fixture

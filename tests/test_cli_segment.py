@@ -67,6 +67,38 @@ def test_ctrl_c_keeps_the_splits_so_far(picture, tmp_path, capsys, monkeypatch):
     assert "the segments found so far are in" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("mode", ["I;16", "I"])
+def test_sixteen_bits_are_not_clipped(mode, tmp_path):
+    pixels = np.full((20, 30), 1000, np.uint16 if mode == "I;16" else np.int32)
+    pixels[:, 10:20], pixels[:, 20:] = 30000, 60000
+    pixels += np.random.default_rng(0).integers(0, 500, pixels.shape).astype(pixels.dtype)
+    path, out = tmp_path / "deep.tif", tmp_path / "seg.png"
+    Image.fromarray(pixels).save(path)
+    with Image.open(path) as found:
+        assert found.mode == mode
+    assert main(["segment", str(path), "-k", "3", "-o", str(out), "-q"]) == 0
+    labels = labels_of(out)
+    assert sorted(np.unique(labels[:, start : start + 10]).tolist() for start in (0, 10, 20)) == [[0], [1], [2]]
+    with Image.open(tmp_path / "seg.side.png") as side:
+        assert side.getpixel((5, 5))[0] < 20  # dark stays dark
+
+
+def test_the_picture_is_not_replaced(picture, tmp_path, capsys):
+    before = picture.read_bytes()
+    assert "would replace what is read" in complaint(capsys, picture, "-k", "2", "-o", picture)
+    other = tmp_path / "photo.overlay.png"
+    picture.rename(other)
+    assert "would replace what is read" in complaint(capsys, other, "-k", "2", "-o", picture)
+    assert other.read_bytes() == before
+
+
+def test_json_is_printed_even_if_quiet(picture, tmp_path, capsys):
+    assert main(["segment", str(picture), "-k", "1", "-o", str(tmp_path / "s.png"), "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["sizes"] == [2400]
+    assert main(["segment", str(picture), "-k", "1", "-o", str(tmp_path / "s.png")]) == 0
+    assert "1 segment: 100 %" in capsys.readouterr().out
+
+
 def complaint(capsys, *arguments):
     assert main(["segment", *map(str, arguments)]) == 2
     (line,) = capsys.readouterr().err.splitlines()

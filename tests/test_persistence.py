@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import zipfile
 
@@ -196,6 +197,43 @@ def test_bombs_are_refused_before_they_unpack(parts, tmp_path):
     path = forge(tmp_path, parts, **{"bomb": b"\0" * (1 << 22)})
     with pytest.raises(InvalidDataError, match="more than the limit of 1,048,576 bytes"):
         persistence.load(path, max_bytes=1 << 20)
+
+
+def test_the_limit_that_is_exceeded_is_named(parts, tmp_path, monkeypatch):
+    path = forge(tmp_path, parts)
+    monkeypatch.setattr(persistence, "MAX_PARTS", 1)
+    with pytest.raises(InvalidDataError, match=r"holds \d+ parts, more than the 1 that") as caught:
+        persistence.load(path)
+    assert "max_bytes" not in str(caught.value)
+    monkeypatch.undo()
+    monkeypatch.setattr(persistence, "MAX_JSON_BYTES", 10)
+    with pytest.raises(InvalidDataError, match="bytes of JSON, more than the 10 that"):
+        persistence.load(path)
+
+
+@pytest.mark.parametrize("attribute", ["coef_", "intercept_"])
+def test_weights_that_are_no_numbers_are_the_models_fault(attribute, wine, tmp_path):
+    model = CPM3C(2, random_state=0).fit(wine)
+    getattr(model, attribute).flat[0] = np.nan
+    persistence.save(model, tmp_path / "m")
+    with pytest.raises(InvalidDataError, match="its weights are not all finite numbers"):
+        persistence.load(tmp_path / "m")
+
+
+def test_links_are_followed_and_modes_kept(wine, tmp_path):
+    model = CPM3C(2, random_state=0).fit(wine)
+    there, link = tmp_path / "there", tmp_path / "link"
+    there.write_bytes(b"old")
+    there.chmod(0o600)
+    link.symlink_to(there)
+    persistence.save(model, link)
+    assert link.is_symlink()
+    assert there.stat().st_mode & 0o777 == 0o600
+    persistence.load(there)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidDataError, match="is no ordinary file; only files can be replaced"):
+        persistence.save(model, tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no zip at all"])

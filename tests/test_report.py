@@ -264,6 +264,33 @@ def test_warnings_of_starts_and_small_clusters(wine, fitted, summary):
     assert "4 rows belong to no cluster" in said
 
 
+def test_other_rows_are_not_described_by_the_fit(wine, fitted, summary):
+    few = summarize(fitted, wine.data[:3], feature_names=wine.feature_names)
+    empty = [cluster for cluster in few["clusters"] if not cluster["size"]]
+    assert summary["fitted"]
+    assert not few["fitted"]
+    assert empty
+    assert not any("Very small" in warning for warning in few["warnings"])
+    assert all(cluster["separates"] == [] for cluster in few["clusters"] if cluster["size"] in (0, 3))
+    assert "is better)" not in Page(render(few)).text
+    assert "Of the fit, which was made on other rows" in Page(render(few)).text
+    assert "1 row, 13 columns" in Page(render(summarize(fitted, wine.data[:1]))).text
+
+
+def test_nothing_sets_apart_a_cluster_that_is_empty_or_alone():
+    X = np.arange(12.0).reshape(6, 2)
+    differences, _, _ = describe.contrasts(X, np.zeros(6, int), 2)
+    assert (differences == 0).all()
+
+
+def test_the_scale_of_the_objective_is_shown(summary):
+    assert summary["objective"]["most"] == 2
+    assert re.search(r"R² 1\.\d+ of at most 2 \(higher is better\)", Page(render(summary)).text)
+    two = summarize(model := MaxMarginClustering(2, random_state=0).fit(X := np.r_[np.eye(4), 9 + np.eye(4)]), X)
+    assert two["objective"]["value"] == model.objective_
+    assert "of at most" not in Page(render(two)).text
+
+
 NASTY = [
     "<script>window.hit=1</script>",
     "</script><script>window.hit=1</script>",

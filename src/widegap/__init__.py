@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from widegap import datasets, image, metrics, persistence, report, universum
+    from widegap import data, datasets, describe, image, metrics, persistence, report, selection, universum
     from widegap.estimators._cpm3c import CPM3C
     from widegap.estimators._documents import DocumentClustering
     from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
@@ -28,11 +28,14 @@ __all__ = [
     "MKC",
     "MMC",
     "MaxMarginClustering",
+    "data",
     "datasets",
+    "describe",
     "image",
     "metrics",
     "persistence",
     "report",
+    "selection",
     "universum",
 ]
 
@@ -63,4 +66,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_MODULES, "__version__"})

@@ -85,7 +85,8 @@ def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Flo
     Returns
     -------
     differences, means, means_of_the_others : ndarrays of shape (n_clusters, n_features)
-        The differences are in standard deviations of the column over all rows; 0 for constant columns.
+        The differences are in standard deviations of the column over all rows; 0 for constant columns, and
+        for clusters that have no row or all of them.
     """
     labels = np.asarray(labels)
     members = np.zeros((len(labels), n_clusters), dtype=X.dtype)
@@ -98,6 +99,7 @@ def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Flo
     rest = (total - sums) / np.maximum(len(labels) - sizes, 1)
     deviations = np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
     varying = deviations > 1e-12 * np.abs(means).max(axis=0)
+    varying = varying & (sizes > 0) & (sizes < len(labels))  # otherwise there is nothing to compare
     differences = np.where(varying, (means - rest) / np.where(varying, deviations, 1.0), 0.0)
     return differences, means, rest
 

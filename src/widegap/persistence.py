@@ -13,17 +13,16 @@ import io
 import json
 import math
 import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from widegap._files import replacing
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = ["load", "save"]
@@ -89,24 +88,12 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
         )
     tree = _Writer(arrays).tree(estimator, type(estimator).__name__)
     text = json.dumps({"format": FORMAT, "model": tree, "extra": dict(extra or {})})
-    path = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("model.json", text)
-            for i, array in enumerate(arrays):
-                buffer = io.BytesIO()
-                np.lib.format.write_array(buffer, array, allow_pickle=False)
-                archive.writestr(f"{i}.npy", buffer.getbuffer())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # as an ordinary new file; mkstemp lets the owner in only
-        os.replace(name, path)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = str(path)
-        raise
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", text)
+        for i, array in enumerate(arrays):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            archive.writestr(f"{i}.npy", buffer.getbuffer())
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Any, dict[str, Any]]:
@@ -248,15 +235,21 @@ def _check_sizes(archive: zipfile.ZipFile, path: Any, max_bytes: int) -> None:
     parts = archive.infolist()
     total = sum(part.file_size for part in parts)
     json_bytes = archive.getinfo("model.json").file_size
-    if len(parts) > MAX_PARTS or total > max_bytes or json_bytes > MAX_JSON_BYTES:
+    if total > max_bytes:
         raise InvalidDataError(
-            f"{path} would unpack to {total:,} bytes in {len(parts):,} parts, more than the limit of {max_bytes:,} "
-            f"bytes or {MAX_PARTS:,} parts; raise max_bytes if you trust it."
+            f"{path} would unpack to {total:,} bytes, more than the limit of {max_bytes:,} bytes; if you trust it, "
+            "call persistence.load with a higher max_bytes."
         )
+    for found, most, what in ((len(parts), MAX_PARTS, "parts"), (json_bytes, MAX_JSON_BYTES, "bytes of JSON")):
+        if found > most:
+            raise InvalidDataError(
+                f"{path} holds {found:,} {what}, more than the {most:,} that a model file may have; get it anew from "
+                "where it was saved."
+            )
 
 
 def _check_shapes(model: Any, path: Any) -> None:
-    """Refuse weights that do not fit each other: compiled loops do not look."""
+    """Refuse weights that do not fit each other, or are no numbers: compiled loops do not look."""
     coef = getattr(model, "coef_", None)
     if coef is None:
         return
@@ -265,9 +258,11 @@ def _check_shapes(model: Any, path: Any) -> None:
         raise _damaged(path, "its weights are no table")
     width = coef.shape[1]
     fits = coef.dtype.kind == "f" and len(coef) == n_scores
+    finite = _is_finite(coef)
     for name, length in (("intercept_", n_scores), ("_mean_scores", n_scores), ("_mean", width)):
         part = getattr(model, name, None)
         fits = fits and (part is None or _is_vector(part, length))
+        finite = finite and _is_finite(part)
     kernel_map = getattr(model, "kernel_map_", None)
     if hasattr(kernel_map, "kernels"):  # several side by side
         maps = [(kernel.map, None) for kernel in kernel_map.active]
@@ -278,11 +273,20 @@ def _check_shapes(model: Any, path: Any) -> None:
         fits = fits and all(part.projection.shape[1] == width for part, _ in maps)
     for part, n_features in maps:
         landmarks = part.landmarks
+        finite = finite and all(map(_is_finite, (landmarks, part.projection, part.weights)))
         fits = fits and part.kernel in KERNELS and set(part.params) <= KERNEL_PARAMS
         fits = fits and part.projection.shape[0] == landmarks.shape[0]
         fits = fits and (landmarks.ndim == 1 or n_features in (None, landmarks.shape[1]))
     if not fits:
         raise _damaged(path, "its weights do not fit each other")
+    if not finite:
+        raise _damaged(path, "its weights are not all finite numbers")
+
+
+def _is_finite(part: Any) -> bool:
+    """Whether all numbers of an array or a sparse matrix are finite; so is None."""
+    numbers = part.data if sp.issparse(part) else part
+    return not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "f" or bool(np.isfinite(numbers).all())
 
 
 def _is_vector(part: Any, length: int) -> bool:

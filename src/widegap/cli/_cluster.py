@@ -8,7 +8,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
-from widegap.cli._files import check_writable, partial_name
+from widegap.cli._files import check_distinct, check_writable, partial_name
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,14 @@ class Targets:
     model: Path | None
     report: Path | None
 
-    def check(self) -> None:
-        """Refuse places that cannot be written to before the work begins."""
+    def check(self, *inputs: Path | None, json: bool = False) -> None:
+        """Refuse places that cannot be written to, or that are read, before the work begins."""
         from widegap.cli._output import check_output
 
         check_output(self.output)
+        check_distinct({"-o": self.output, "--model": self.model, "--report": self.report}, inputs, json)
+        if str(self.model) == "-":
+            raise CommandError("--model - asks for a model on standard output, which goes to files only; name one.")
         for path in (self.output, self.model, self.report):
             if path is not None and str(path) != "-":
                 check_writable(path)
@@ -31,6 +34,10 @@ class Targets:
     def partial(self) -> "Targets":
         """The same with names that tell of a fit that was cut short."""
         return Targets(*(path and partial_name(path) for path in (self.output, self.model, self.report)))
+
+    @property
+    def to_stdout(self) -> bool:
+        return "-" in (str(self.output), str(self.report))
 
     @property
     def any(self) -> bool:
@@ -56,6 +63,7 @@ def cluster(
     title: options.Title = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
+    header: options.Header = None,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -64,13 +72,11 @@ def cluster(
     """Cluster the rows of a table; numbers are used as they are, texts as categories."""
     from widegap.cli._encoding import Choices, fit_encoding
     from widegap.cli._fitting import check_count, choose_method
-    from widegap.cli._tables import read_table
+    from widegap.cli._tables import Dialect, read_table
 
     numbers = options.cluster_numbers(k)
-    if json and str(output) == "-":
-        raise CommandError("--json and -o - both write to standard output; name a file for the rows.")
     targets = Targets(output, model, report)
-    targets.check()
+    targets.check(data, json=json)
     if len(numbers) > 1 and targets.any:
         raise CommandError(f"-k {k} compares numbers of clusters and writes nothing; choose one, then ask for files.")
     choices = Choices(
@@ -81,7 +87,7 @@ def cluster(
         decimal=decimal,
         scale=scale.value,
     )
-    table = read_table(data, encoding=encoding, delimiter=delimiter)
+    table = read_table(data, Dialect(encoding, delimiter, decimal, header))
     how, rows = fit_encoding(table, choices)
     check_count(numbers[-1], rows.X.shape[0])
     chosen = choose_method(method.value, rows.X)
@@ -105,10 +111,12 @@ class _Job:
 
 def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: bool, json: bool) -> None:
     from widegap.cli import _fitting as fitting
+    from widegap.cli._output import show
+    from widegap.report._text import counted
 
     notes = job.rows.notes
     with fitting.watching(
-        f"Clustering {len(job.rows.kept):,} rows", fitting.expected_records(method, k), quiet
+        f"Clustering {counted(len(job.rows.kept), 'row')}", fitting.expected_records(method, k), quiet
     ) as watch:
         with fitting.gathering_warnings(notes):
             estimator = fitting.make_estimator(method, k, seed, watch).fit(job.rows.X)
@@ -117,13 +125,7 @@ def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: 
         targets = targets.partial()
     summary, margins = _summary(job, estimator)
     written = _write(job, estimator, summary, margins, targets)
-    if not quiet:
-        from widegap.cli._output import print_json, print_summary, short_summary
-
-        if json:
-            print_json({**short_summary(summary), "written": written})
-        else:
-            print_summary(summary, written, to_stderr=str(targets.output) == "-")
+    show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
     if watch.interrupted:
         where = "; ".join(written) if written else "nothing was asked to be written"
         tell(f"Interrupted: this is the best result so far ({where}).")
@@ -170,7 +172,8 @@ def _write(job: _Job, estimator: Any, summary: dict[str, Any], margins: Any, tar
 
     written = []
     if targets.output is not None:
-        write_frame(targets.output, clustered_frame(job.table, job.rows.kept, estimator.labels_, margins))
+        frame = clustered_frame(job.table, job.rows.kept, estimator.labels_, margins)
+        write_frame(targets.output, frame, job.encoding.decimal, from_text=job.table.from_text)
         written.append(f"rows: {targets.output}")
     if targets.model is not None:
         persistence.save(estimator, targets.model, extra={"encoding": job.encoding.to_json(), "title": job.title})

@@ -42,17 +42,18 @@ def compare(method: str, numbers: list[int], rows: Any, seed: int, *, quiet: boo
 
 
 def _print(records: list[Any]) -> None:
-    from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from widegap.cli._output import screen
+
+    console = screen()
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     for heading in ("k", "stability", "gain over chance", "smallest", "largest", "objective"):
         grid.add_column(heading, justify="right")
     best = max(record.stability for record in records)
     for record in records:
-        gain = "" if record.gain is None else f"{100 * record.gain:+.0f} %"
+        gain = "" if record.gain is None else f"{round(100 * record.gain):+d} %"
         cells = (f"{record.stability:.2f}", gain, f"{record.smallest:.2f}", f"{record.largest:.2f}")
         style = "bold" if record.stability == best else ""
         grid.add_row(str(record.n_clusters), *cells, f"{record.objective:.4g}", style=style)

@@ -10,12 +10,11 @@ from widegap.cli._errors import guarded
 @guarded
 def datasets(json: options.Json = False, debug: options.Debug = False) -> None:
     """List the data sets that widegap.datasets can load, and where they are looked for."""
-    from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text
 
     from widegap import datasets as loaders
-    from widegap.cli._output import print_json
+    from widegap.cli._output import print_json, screen
 
     folder = os.environ.get("WIDEGAP_DATA")
     found = []
@@ -26,7 +25,7 @@ def datasets(json: options.Json = False, debug: options.Debug = False) -> None:
     if json:
         print_json({"folder": folder, "datasets": found})
         return
-    console = Console(highlight=False)
+    console = screen()
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     for heading in ("widegap.datasets.", "what", "needs"):
         grid.add_column(heading)

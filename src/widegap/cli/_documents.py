@@ -44,10 +44,12 @@ def documents(
     """Find the topics of documents, with the terms that define each."""
     from widegap.cli import _fitting as fitting
     from widegap.cli._cluster import Targets
+    from widegap.cli._output import show
     from widegap.cli._texts import read_documents
+    from widegap.report._text import counted
 
     targets = Targets(output, model, report)
-    targets.check()
+    targets.check(path, universum, json=json)
     found = read_documents(path, text_column, encoding)
     if k > len(found.texts):
         raise CommandError(f"-k {k} asks for more topics than there are documents ({len(found.texts)}); ask for fewer.")
@@ -56,18 +58,15 @@ def documents(
         outside = read_documents(universum, text_column, encoding)
         found.notes += outside.notes
         others = outside.texts
-    with spinning(f"Clustering {len(found.texts):,} documents", quiet), fitting.gathering_warnings(found.notes):
+    with (
+        spinning(f"Clustering {counted(len(found.texts), 'document')}", quiet),
+        fitting.gathering_warnings(found.notes),
+    ):
         estimator = _fit(found.texts, others, k, language, stemmer, seed)
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
-    summary, frame = summarize_documents(estimator, found, None, name)
-    written = _write(estimator, summary, frame, targets, name)
-    if not quiet:
-        from widegap.cli._output import print_json, print_summary, short_summary
-
-        if json:
-            print_json({**short_summary(summary), "written": written})
-        else:
-            print_summary(summary, written, to_stderr=str(output) == "-")
+    summary, write_rows = summarize_documents(estimator, found, None, name)
+    written = _write(estimator, summary, write_rows, targets, name)
+    show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
 
 
 def _fit(texts: list[str], universum: list[str] | None, k: int, language: Language, stemmer: bool, seed: int) -> Any:
@@ -95,7 +94,7 @@ def spinning(label: str, quiet: bool) -> Any:
 
 
 def describe_documents(estimator: Any, path: Path, text_column: str | None, encoding: str, title: str) -> Any:
-    """Summary and table of documents that a saved model is applied to."""
+    """Summary of documents, and a function that writes their table, that a saved model is applied to."""
     from widegap.cli._texts import read_documents
 
     found = read_documents(path, text_column, encoding)
@@ -103,16 +102,17 @@ def describe_documents(estimator: Any, path: Path, text_column: str | None, enco
 
 
 def summarize_documents(estimator: Any, found: Any, labels: Any, title: str) -> Any:
-    """Summary of documents, and a function that makes the table to write."""
+    """Summary of documents, and a function that writes their table to a path."""
+    from widegap.cli._output import write_frame
     from widegap.report import summarize
 
     items = [f"{name}: {text[:SHOWN_TEXT]}" for name, text in zip(found.names, found.texts, strict=True)]
     summary = summarize(estimator, found.texts, labels=labels, items=items, title=title, notes=found.notes)
 
-    def frame() -> Any:
-        return _frame(estimator, found, labels)
+    def write(output: Path) -> None:
+        write_frame(output, _frame(estimator, found, labels), from_text=found.from_text)
 
-    return summary, frame
+    return summary, write
 
 
 def _frame(estimator: Any, found: Any, labels: Any) -> Any:
@@ -135,13 +135,13 @@ def _frame(estimator: Any, found: Any, labels: Any) -> Any:
     return frame
 
 
-def _write(estimator: Any, summary: dict[str, Any], frame: Any, targets: Any, title: str) -> list[str]:
+def _write(estimator: Any, summary: dict[str, Any], write_rows: Any, targets: Any, title: str) -> list[str]:
     from widegap import persistence
-    from widegap.cli._output import write_frame, write_report
+    from widegap.cli._output import write_report
 
     written = []
     if targets.output is not None:
-        write_frame(targets.output, frame())
+        write_rows(targets.output)
         written.append(f"documents: {targets.output}")
     if targets.model is not None:
         persistence.save(estimator, targets.model, extra={"title": title})

@@ -1,5 +1,6 @@
 """Tables as numbers: which columns count, categories as 0 and 1, missing values, scales; kept with the model."""
 
+import math
 import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,7 +10,9 @@ from widegap.cli._tables import MISSING, Table
 
 MAX_LEVELS = 30  # text columns with more are names rather than categories, unless asked for
 MOST_LEVELS = 1000
-ROW_NUMBERS = ("", "id", "index", "row", "no", "nr", "unnamed: 0")
+NO_NAMES = ("", "unnamed: 0")  # headers of row numbers, which other programs write
+MIN_COUNTED = 3  # rows; fewer numbers in a row say nothing
+OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))
 SHOWN_CELLS = 8
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
@@ -47,8 +50,12 @@ class Encoding:
         try:
             columns = state["columns"]
             found = cls(**{**state, "columns": None if columns is None else [Column(**column) for column in columns]})
+            numbers = [*(found.weights or ()), *(column.fill or 0.0 for column in found.columns or ())]
+            finite = all(map(math.isfinite, numbers))
         except (TypeError, KeyError) as error:
             raise CommandError(f"The model does not say how its table was read ({error}); fit it again.") from error
+        if not finite:
+            raise CommandError("The model scales its columns by values that are no finite numbers; fit it again.")
         return found
 
     @property
@@ -90,16 +97,18 @@ def fit_encoding(table: Table, choices: Choices) -> tuple[Encoding, Rows]:
         columns, notes = _choose_columns(table, choices)
         encoding = Encoding(columns, 0, choices.missing, choices.decimal)
         encoding.n_features = len(encoding.names or ())
-    rows = encode(table, encoding)
+    rows = encode(table, encoding, saved=False)
     encoding.weights, said = _weights(rows.values, encoding, choices.scale)
     rows.X = _scaled(rows.values, encoding.weights)
     rows.notes = [*table.notes, *notes, *rows.notes, *said]
     return encoding, rows
 
 
-def encode(table: Table, encoding: Encoding) -> Rows:
-    """Rows of a table in the way that was fixed before."""
+def encode(table: Table, encoding: Encoding, *, saved: bool = True) -> Rows:
+    """Rows of a table in the way that was fixed before; ``saved`` if by a model, so that no option changes it."""
     import numpy as np
+
+    from widegap.report._text import counted
 
     if encoding.columns is None:
         if table.matrix is None:
@@ -112,7 +121,8 @@ def encode(table: Table, encoding: Encoding) -> Rows:
                 f"{encoding.n_features}; pass the same ones."
             )
         everything = np.arange(table.matrix.shape[0])
-        return Rows(_scaled(table.matrix, encoding.weights), table.matrix, everything, list(table.notes))
+        notes = list(table.notes) if saved else []
+        return Rows(_scaled(table.matrix, encoding.weights), table.matrix, everything, notes)
     if table.frame is None:
         raise CommandError(
             f"The model needs the columns {_few([c.name for c in encoding.columns])}; {table.name} has no names."
@@ -120,10 +130,10 @@ def encode(table: Table, encoding: Encoding) -> Rows:
     absent = [column.name for column in encoding.columns if column.name not in table.frame.columns]
     if absent:
         raise CommandError(f"{table.name} lacks the columns {_few(absent)} that the model was fitted with.")
-    notes: list[str] = []
+    notes = list(table.notes) if saved else []
     blocks, gaps = [], np.zeros(len(table.frame), dtype=bool)
     for column in encoding.columns:
-        block, missing = _column_block(table, column, encoding, notes)
+        block, missing = _column_block(table, column, encoding, notes, saved)
         blocks.append(block)
         gaps |= missing
     values = np.hstack(blocks)
@@ -131,11 +141,11 @@ def encode(table: Table, encoding: Encoding) -> Rows:
     if encoding.missing == "drop" and gaps.any():
         kept = np.flatnonzero(~gaps)
         values = values[kept]
-        notes.append(f"{int(gaps.sum()):,} rows with missing values were left out.")
+        n = int(gaps.sum())
+        notes.append(f"{counted(n, 'row')} with missing values {'was' if n == 1 else 'were'} left out.")
         if not len(kept):
-            raise CommandError(
-                "Every row has a missing value, so none is left; pass --missing median, or fewer --columns."
-            )
+            remedy = "fill some in: the model leaves them out" if saved else "pass --missing median, or fewer --columns"
+            raise CommandError(f"Every row has a missing value, so none is left; {remedy}.")
     return Rows(_scaled(values, encoding.weights), values, kept, notes)
 
 
@@ -165,8 +175,9 @@ def _choose_columns(table: Table, choices: Choices) -> tuple[list[Column], list[
             raise CommandError(f"{table.name} has no column {name!r}; it has {_few(list(frame.columns))}.")
     if not frame.columns.is_unique:
         raise CommandError(f"{table.name} names a column twice; rename one.")
-    wanted = choices.columns or [name for name in frame.columns if name != choices.label_column]
     notes: list[str] = []
+    own = _own_columns(frame, choices, notes)
+    wanted = choices.columns or [name for name in frame.columns if name != choices.label_column and name not in own]
     columns = []
     for name in wanted:
         column = _plan(table, name, choices, notes)
@@ -178,6 +189,28 @@ def _choose_columns(table: Table, choices: Choices) -> tuple[list[Column], list[
     if categories:
         notes.append(f"Categories became one column of 0 and 1 for each value: {_few(categories)}.")
     return columns, notes
+
+
+def _own_columns(frame: Any, choices: Choices, notes: list[str]) -> set[str]:
+    """Columns that an earlier run has written."""
+    own: set[str] = set()
+    for pair in OWN_COLUMNS:
+        if set(pair) <= set(frame.columns) and not choices.columns and not set(pair) & set(choices.categorical):
+            own.update(pair)
+            notes.append(
+                f"Columns {pair[0]!r} and {pair[1]!r} look like results and were left out (--columns to insist)."
+            )
+    return own
+
+
+def _counts_rows(name: str, numbers: Any) -> bool:
+    """Whether a column numbers the rows: integers that go up by one, or different ones under an empty header."""
+    import numpy as np
+
+    if len(numbers) < MIN_COUNTED or not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
+        return False
+    nameless = name.strip().lower() in NO_NAMES and len(np.unique(numbers)) == len(numbers)
+    return nameless or bool((np.diff(numbers) == 1).all())
 
 
 def _plan(table: Table, name: str, choices: Choices, notes: list[str]) -> Column | None:
@@ -194,8 +227,8 @@ def _plan(table: Table, name: str, choices: Choices, notes: list[str]) -> Column
     if name not in choices.categorical and 2 * readable.sum() >= present.sum():
         if not readable[present].all():
             raise _not_a_number(table, name, texts, present & ~readable)
-        if not asked and name.lower() in ROW_NUMBERS and len(np.unique(numbers[present])) == present.sum():
-            notes.append(f"Column {name!r} numbers the rows and was left out.")
+        if not asked and _counts_rows(name, numbers):
+            notes.append(f"Column {name!r} numbers the rows and was left out (--columns to insist).")
             return None
         return Column(name, "number", fill=float(np.median(numbers[present])))
     commas = np.array([bool(DECIMAL_COMMA.fullmatch(text)) for text in texts]) & present
@@ -223,40 +256,47 @@ def _cells(series: Any, decimal: str) -> tuple[Any, Any, Any]:
     if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
         numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
         return numbers, np.isnan(numbers), numbers.astype(str).astype(object)
-    texts = series.astype(str).str.strip()
+    texts = series.astype(object).where(series.notna(), "").astype(str).str.strip()
     missing = (series.isna() | texts.str.lower().isin(MISSING)).to_numpy(dtype=bool)
     plain = texts.str.replace(decimal, ".", regex=False) if decimal != "." else texts
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     return numbers, missing, texts.to_numpy(dtype=object)
 
 
-def _not_a_number(table: Table, name: str, texts: Any, wrong: Any) -> CommandError:
+def _not_a_number(table: Table, name: str, texts: Any, wrong: Any, saved: bool = False) -> CommandError:
     import numpy as np
 
     row = int(np.flatnonzero(wrong)[0])
     cell = str(texts[row])
     place = f"line {row + table.first_line}" if table.first_line else f"row {row}"
     decimal = "pass --decimal ',', " if DECIMAL_COMMA.fullmatch(cell) else ""
+    remedy = f"{decimal}correct it, pass --categorical {name!r}, or leave the column out with --columns"
+    if saved:
+        remedy = "correct it: the model was fitted with numbers there"
     return CommandError(
-        f"{table.name}, {place}, column {name!r}: {one_line(cell)[:40]!r} is not a finite number; {decimal}correct it, "
-        f"pass --categorical {name!r}, or leave the column out with --columns."
+        f"{table.name}, {place}, column {name!r}: {one_line(cell)[:40]!r} is not a finite number; {remedy}."
     )
 
 
-def _column_block(table: Table, column: Column, encoding: Encoding, notes: list[str]) -> tuple[Any, Any]:
+def _column_block(table: Table, column: Column, encoding: Encoding, notes: list[str], saved: bool) -> tuple[Any, Any]:
     """Numbers of one column, and which rows lack a value."""
     import numpy as np
 
+    from widegap.report._text import counted
+
     numbers, missing, texts = _cells(table.frame[column.name], encoding.decimal)
     if missing.any() and encoding.missing == "refuse":
-        raise CommandError(
-            f"Column {column.name!r} lacks {int(missing.sum()):,} values; pass --missing median to fill them in, "
-            "--missing drop to leave those rows out, or leave the column out with --columns."
+        remedy = (
+            "pass --missing median to fill them in, --missing drop to leave those rows out, or leave the column out "
+            "with --columns"
         )
+        if saved:
+            remedy = "fill them in, or fit the model without --missing refuse"
+        raise CommandError(f"Column {column.name!r} lacks {counted(int(missing.sum()), 'value')}; {remedy}.")
     if column.kind == "number":
         wrong = ~np.isfinite(numbers) & ~missing
         if wrong.any():
-            raise _not_a_number(table, column.name, texts, wrong)
+            raise _not_a_number(table, column.name, texts, wrong, saved)
         if missing.any() and encoding.missing == "median":
             notes.append(f"Column {column.name!r}: {_values(missing)} filled in with the median, {column.fill:g}.")
         return np.where(missing, column.fill, numbers)[:, None], missing
@@ -268,7 +308,8 @@ def _column_block(table: Table, column: Column, encoding: Encoding, notes: list[
     block[known, found[known]] = 1
     unknown = int(np.count_nonzero((found < 0) & ~missing))
     if unknown:
-        notes.append(f"Column {column.name!r}: {unknown:,} rows have values that the model has not seen.")
+        said = "1 row has a value" if unknown == 1 else f"{unknown:,} rows have values"
+        notes.append(f"Column {column.name!r}: {said} that the model has not seen.")
     if missing.any() and encoding.missing == "median":
         notes.append(f"Column {column.name!r}: {_values(missing)} left as none of the categories.")
     return block, missing

@@ -9,6 +9,7 @@ from typing import Any
 USAGE = 2
 UNEXPECTED = 1
 INTERRUPTED = 130
+PIPE_CLOSED = 141  # what a program ends with that the system stops for writing where nobody reads
 MAX_MESSAGE = 600
 
 
@@ -63,6 +64,8 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt:
             tell("Interrupted; nothing was half written.")
             raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise typer.Exit(PIPE_CLOSED) from None
         except Exception as error:
             if options.get("debug"):
                 raise
@@ -76,8 +79,6 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, CommandError):
         return str(error), error.code
-    if isinstance(error, BrokenPipeError):
-        return "the program that reads the output has ended.", UNEXPECTED
     if isinstance(error, OSError):
         return about_os_error(error), USAGE
     if isinstance(error, MemoryError):

@@ -1,34 +1,16 @@
-"""Files that appear whole or not at all."""
+"""Places for results: checked before the work, written whole or not at all."""
 
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from widegap._files import destination, replacing
 from widegap.cli._errors import CommandError
+from widegap.exceptions import InvalidDataError
 
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside ``path`` that takes its name when the block ends well, and vanishes otherwise."""
-    check_writable(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=f".tmp{path.suffix}", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)  # as an ordinary new file; mkstemp lets the owner in only
-        os.replace(temporary, path)
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
+__all__ = ["check_distinct", "check_writable", "may_write", "partial_name", "replacing", "write_text"]
 
 
 def write_text(path: Path, text: str) -> None:
@@ -45,10 +27,40 @@ def check_writable(path: Any) -> None:
     path = Path(path)
     if path.is_dir():
         raise CommandError(f"{path} is a folder; name a file.")
-    if not path.parent.exists():
-        raise CommandError(f"{path.parent}: no such folder for {path.name}; make it first.")
-    if not may_write(path.parent):
+    try:
+        target, _ = destination(path)
+    except InvalidDataError as error:
+        raise CommandError(
+            f"{path} is a pipe or a device, but results replace only ordinary files; name a file, or pass '-o -' for "
+            "standard output."
+        ) from error
+    if not target.parent.exists():
+        raise CommandError(f"{target.parent}: no such folder for {target.name}; make it first.")
+    if not may_write(target.parent):
         raise CommandError(f"{path}: permission denied; choose another place, or change the folder's permissions.")
+
+
+def check_distinct(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None] = (), json: bool = False) -> None:
+    """Refuse two results at one place, and a result in place of what is read; ``outputs`` are by their options."""
+    found: dict[str, str] = {"-": "--json"} if json else {}
+    sources = [path for path in inputs if path is not None and str(path) != "-"]
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        place = "-" if str(path) == "-" else os.path.realpath(path)
+        if place in found:
+            if place == "-":
+                raise CommandError(f"{found[place]} and {option} - both write to standard output; name a file for one.")
+            raise CommandError(f"{path} is named by {found[place]} and by {option}; each needs a file of its own.")
+        found[place] = option
+        if place != "-" and any(_is_same(path, source) for source in sources):
+            raise CommandError(f"{path}: {option} would replace what is read; choose another name.")
+
+
+def _is_same(path: Path, source: Path) -> bool:
+    if path.exists() and source.exists():
+        return os.path.samefile(path, source)
+    return os.path.realpath(path) == os.path.realpath(source)
 
 
 def may_write(folder: Path) -> bool:

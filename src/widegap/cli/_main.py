@@ -3,6 +3,7 @@
 Command modules import what they need when they run, so that ``--help`` answers at once.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,8 +18,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     from widegap.cli._app import app
 
+    code = 0
     try:
         app(None if arguments is None else list(arguments), prog_name="widegap")
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(bool(end.code))
-    return 0
+        code = end.code if isinstance(end.code, int) else int(bool(end.code))
+    return _flushed(code)
+
+
+def _flushed(code: int) -> int:
+    """The exit code, quietly another one if whoever reads the output has left, as ``head`` does."""
+    from widegap.cli._errors import PIPE_CLOSED
+
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must not fail once more
+        return PIPE_CLOSED
+    return code

@@ -17,6 +17,7 @@ Report = Annotated[Path | None, typer.Option("--report", help="Standalone HTML r
 Model = Annotated[Path | None, typer.Option("--model", help="Save the model for 'widegap predict'.")]
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of CSV files; guessed if not given.")]
+Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether CSV files begin with names of columns; guessed if not given.")]  # fmt: skip  # noqa: E501
 Title = Annotated[str | None, typer.Option("--title", help="Title of the report; the file's name if not given.")]
 
 

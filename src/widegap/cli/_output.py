@@ -3,22 +3,30 @@
 import csv
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from widegap.cli._errors import CommandError, one_line
 from widegap.cli._files import replacing, write_text
-from widegap.cli._tables import Table
+from widegap.cli._tables import MISSING, Table, is_number
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 WRITABLE = (".csv", ".tsv", ".parquet", ".json", ".jsonl", "")
 NAMED = 3  # features of each cluster on the screen
+PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
+WHOLE_NUMBER = re.compile(r"[-+]?\d{1,18}")
 
 
-def neutral(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula: a quote goes before text that begins like one."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_SIGNS) else cell
+def neutral(cell: Any, decimal: str = ".") -> Any:
+    """A cell that no spreadsheet takes for a formula: a quote goes before text that begins like one.
+
+    Numbers, written with the decimal sign of the file, and signs for missing values are left as they are.
+    """
+    if not isinstance(cell, str) or not cell.startswith(FORMULA_SIGNS):
+        return cell
+    return cell if is_number(cell, decimal) or cell.lower() in MISSING else f"'{cell}"
 
 
 def check_output(path: Path | None) -> None:
@@ -42,34 +50,60 @@ def clustered_frame(table: Table, kept: Any, labels: Any, margins: Any) -> Any:
     return frame
 
 
-def write_frame(path: Path, frame: Any) -> None:
-    """Write a table by the ending of its name; "-" is CSV on standard output."""
+def with_numbers(frame: Any, decimal: str) -> Any:
+    """The table with numbers in place of texts, in the columns that hold nothing else; gaps become null.
+
+    Columns with numbers such as 007 are names rather than numbers, and stay as they are.
+    """
+    import pandas as pd
+
+    frame = frame.copy()
+    for name in frame.columns:
+        if pd.api.types.is_numeric_dtype(frame[name].dtype):
+            continue
+        cells = [str(cell).strip().replace(decimal, ".") for cell in frame[name]]
+        present = [cell for cell in cells if cell.lower() not in MISSING]
+        if not present or not all(PLAIN_NUMBER.fullmatch(cell) for cell in present):
+            continue
+        whole = all(WHOLE_NUMBER.fullmatch(cell) for cell in present)
+        numbers = [None if cell.lower() in MISSING else int(cell) if whole else float(cell) for cell in cells]
+        kind = "Int64" if whole else "Float64"
+        frame[name] = pd.array(numbers, dtype=kind if None in numbers else kind.lower())
+    return frame
+
+
+def write_frame(path: Path, frame: Any, decimal: str = ".", *, from_text: bool = False) -> None:
+    """Write a table by the ending of its name; "-" is CSV on standard output.
+
+    ``from_text`` says that cells are texts because a text file was read, in which numbers have this decimal sign.
+    """
     ending = path.suffix.lower()
+    if from_text and ending in (".parquet", ".json", ".jsonl"):
+        frame = with_numbers(frame, decimal)
     if ending == ".parquet":
         with replacing(path) as temporary:
             frame.to_parquet(temporary)
         return
     if ending in (".json", ".jsonl"):
-        write_text(path, frame.to_json(orient="records", lines=True, force_ascii=False) + "\n")
+        text = frame.to_json(orient="records", lines=True, force_ascii=False, double_precision=15)
+        write_text(path, text.rstrip("\n") + "\n")
         return
-    write_text(path, delimited(frame, "\t" if ending == ".tsv" else ","))
+    write_text(path, delimited(frame, "\t" if ending == ".tsv" else ",", decimal))
 
 
-def delimited(frame: Any, delimiter: str = ",") -> str:
+def delimited(frame: Any, delimiter: str = ",", decimal: str = ".") -> str:
     """A table as text, formulas in texts made harmless; numbers are left as they are."""
-    from widegap.cli._tables import is_number
-
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
     writer.writerow([neutral(name) for name in frame.columns])
-    columns = []
-    for name in frame.columns:
-        cells = frame[name].tolist()
-        text = not all(is_number(cell) or cell == "" for cell in cells)
-        columns.append([neutral(cell) for cell in cells] if text else cells)
+    columns = [[neutral(cell, decimal) for cell in frame[name].tolist()] for name in frame.columns]
     for row in zip(*columns, strict=True):
-        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row])
+        writer.writerow([_short(cell) if isinstance(cell, float) else cell for cell in row])
     return buffer.getvalue()
+
+
+def _short(value: float) -> str:
+    return f"{value:.6g}" if value == value else ""  # NaN is a gap
 
 
 def write_report(path: Path, summary: dict[str, Any]) -> None:
@@ -90,17 +124,39 @@ def short_summary(summary: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in summary.items() if key not in ("map", "search")}
 
 
+def show(summary: dict[str, Any], written: list[str], *, quiet: bool, json: bool, to_stderr: bool) -> None:
+    """The summary in the form that was asked for; JSON also if all else is to be quiet."""
+    if json:
+        print_json({**short_summary(summary), "written": written})
+    elif not quiet:
+        print_summary(summary, written, to_stderr=to_stderr)
+
+
+def screen(to_stderr: bool = False) -> Any:
+    """A console that leaves it to the caller what happens when nobody reads."""
+    from rich.console import Console
+
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Screen(stderr=to_stderr, highlight=False)
+
+
 def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool = False) -> None:
     """One screenful: sizes, what separates each cluster, notes, and what was written."""
-    from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text
 
-    console = Console(stderr=to_stderr, highlight=False)
+    from widegap.report._text import counted
+
+    console = screen(to_stderr)
     objective = summary["objective"]
-    line = f"{summary['n_rows']:,} {summary['unit']}s, {summary['n_clusters']} clusters by {summary['method']}"
-    if objective:
-        line += f", {objective['name']} {objective['value']:.4g} ({objective['better']} is better)"
+    counts = f"{counted(summary['n_rows'], summary['unit'])}, {counted(summary['n_clusters'], 'cluster')}"
+    line = f"{counts} by {summary['method']}"
+    if objective and summary["fitted"]:
+        most = f" of at most {objective['most']}" if objective["most"] is not None else ""
+        line += f", {objective['name']} {objective['value']:.4g}{most} ({objective['better']} is better)"
     console.print(Text(line))
     document = summary["unit"] == "document"
     grid = Grid(box=None, pad_edge=False, header_style="dim")

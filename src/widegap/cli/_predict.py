@@ -1,5 +1,7 @@
 """``widegap predict`` and ``widegap report``: a saved model on other rows."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,7 +9,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded
-from widegap.cli._files import check_writable
+from widegap.cli._files import check_distinct, check_writable
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file, from 'cluster --model' or 'documents --model'.")]
 Data = Annotated[Path, typer.Argument(help="Rows with the columns of the fit; documents for a model of documents.")]
@@ -21,25 +23,25 @@ def predict(
     text_column: Annotated[str | None, typer.Option(help="Column of the texts in a CSV or JSONL file.")] = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
+    header: options.Header = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Assign new rows to the clusters of a saved model."""
-    from widegap.cli._output import check_output, print_json, print_summary, short_summary, write_frame
+    from widegap.cli._output import check_output, show
+    from widegap.cli._tables import Dialect
 
     check_output(output)
-    found = _apply(model, data, text_column, encoding, delimiter, None)
+    check_distinct({"-o": output}, (model, data), json)
+    if output is not None and str(output) != "-":
+        check_writable(output)
+    found = _apply(model, data, text_column, Dialect(encoding, delimiter, header=header), None)
     written = []
     if output is not None:
-        write_frame(output, found.frame())
+        found.write(output)
         written.append(f"rows: {output}")
-    if quiet:
-        return
-    if json:
-        print_json({**short_summary(found.summary), "written": written})
-    else:
-        print_summary(found.summary, written, to_stderr=str(output) == "-")
+    show(found.summary, written, quiet=quiet, json=json, to_stderr=str(output) == "-")
 
 
 @guarded
@@ -51,30 +53,31 @@ def report(
     text_column: Annotated[str | None, typer.Option(help="Column of the texts in a CSV or JSONL file.")] = None,
     encoding: options.Encoding = "utf-8",
     delimiter: options.Delimiter = None,
+    header: options.Header = None,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Write a report on rows and their clusters by a saved model."""
     from widegap.cli._output import write_report
+    from widegap.cli._tables import Dialect
 
+    check_distinct({"-o": output}, (model, data))
     if str(output) != "-":
         check_writable(output)
-    found = _apply(model, data, text_column, encoding, delimiter, title)
+    found = _apply(model, data, text_column, Dialect(encoding, delimiter, header=header), title)
     write_report(output, found.summary)
     if not quiet and str(output) != "-":
         print(f"report: {output}")
 
 
 class _Found:
-    """Clusters of rows: a summary, and the table to write."""
+    """Clusters of rows: a summary, and how to write the table."""
 
-    def __init__(self, summary: dict[str, Any], frame: Any):
-        self.summary, self.frame = summary, frame
+    def __init__(self, summary: dict[str, Any], write: Callable[[Path], None]):
+        self.summary, self.write = summary, write
 
 
-def _apply(
-    model: Path, data: Path, text_column: str | None, encoding: str, delimiter: str | None, title: str | None
-) -> _Found:
+def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title: str | None) -> _Found:
     from widegap import persistence
 
     if not model.exists():
@@ -84,19 +87,19 @@ def _apply(
     if hasattr(estimator, "topic_names_"):
         from widegap.cli._documents import describe_documents
 
-        return _Found(*describe_documents(estimator, data, text_column, encoding, title))
-    return _Found(*_describe_rows(estimator, extra, data, encoding, delimiter, title))
+        return _Found(*describe_documents(estimator, data, text_column, dialect.encoding, title))
+    return _Found(*_describe_rows(estimator, extra, data, dialect, title))
 
 
-def _describe_rows(estimator: Any, extra: Any, data: Path, encoding: str, delimiter: str | None, title: str) -> Any:
+def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: str) -> Any:
     from widegap import describe
     from widegap.cli._encoding import Encoding, encode, row_texts
-    from widegap.cli._output import clustered_frame
+    from widegap.cli._output import clustered_frame, write_frame
     from widegap.cli._tables import read_table
     from widegap.report import summarize
 
-    table = read_table(data, encoding=encoding, delimiter=delimiter)
     how = Encoding.from_json(extra.get("encoding"))
+    table = read_table(data, replace(dialect, decimal=how.decimal), least="at least one row")
     rows = encode(table, how)
     labels = estimator.predict(rows.X)
     summary = summarize(
@@ -110,7 +113,9 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, encoding: str, delimi
         notes=rows.notes,
     )
 
-    def frame() -> Any:
-        return clustered_frame(table, rows.kept, labels, describe.leads(describe.scores(estimator, rows.X), labels))
+    def write(path: Path) -> None:
+        margins = describe.leads(describe.scores(estimator, rows.X), labels)
+        frame = clustered_frame(table, rows.kept, labels, margins)
+        write_frame(path, frame, how.decimal, from_text=table.from_text)
 
-    return summary, frame
+    return summary, write

@@ -8,8 +8,9 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
-from widegap.cli._files import check_writable, partial_name, replacing
+from widegap.cli._files import check_distinct, check_writable, partial_name, replacing
 
+DEEP = 65535  # white in a picture of 16 bits
 MAX_SEGMENTS = 256  # of a picture with a palette
 WRITABLE = (".png", ".gif", ".tif", ".tiff", ".bmp")
 PALETTE = ("4269d0", "efb118", "ff725c", "6cc5b0", "3ca951", "ff8ab7", "a463f2", "97bbf5", "9c6b4e", "9498a0")
@@ -45,7 +46,7 @@ def segment(
     output = output or picture.with_suffix(".segments.png")
     if output.suffix.lower() not in WRITABLE:
         raise CommandError(f"{output}: labels need a lossless picture, one of {', '.join(WRITABLE)}; rename it.")
-    check_writable(output)
+    _check_places(picture, output, k if recursive else 1)
     image = read_picture(picture)
     if image.shape[0] * image.shape[1] < k:
         raise CommandError(f"-k {k} asks for more segments than {picture} has pixels; ask for fewer.")
@@ -65,8 +66,16 @@ def segment(
         raise typer.Exit(INTERRUPTED)
 
 
+def _check_places(picture: Path, output: Path, k: int) -> None:
+    """Refuse names that cannot be written to, or that would replace the picture."""
+    for name in ("", ".overlay", ".side", *(f".{n}" for n in range(2, k))):
+        path = output.with_suffix(f"{name}{output.suffix}")
+        check_distinct({"-o": path}, (picture,))
+        check_writable(path)
+
+
 def read_picture(path: Path) -> Any:
-    """Pixels of a picture file, upright, as an array of bytes."""
+    """Pixels of a picture file, upright: bytes, or numbers from 0 to 1 where it has more than 8 bits."""
     import warnings
 
     import numpy as np
@@ -79,6 +88,10 @@ def read_picture(path: Path) -> Any:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(path) as file:
                 upright = ImageOps.exif_transpose(file)
+                if upright.mode.startswith("I"):
+                    values = np.asarray(upright).astype(np.float64)
+                    if upright.mode != "I" or values.max() > DEEP // 256:
+                        return np.clip(values / max(DEEP, values.max()), 0, 1)
                 return np.asarray(upright.convert("RGBA" if "A" in upright.getbands() else "RGB"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise CommandError(f"{path} has too many pixels ({error}); make it smaller.") from error
@@ -134,15 +147,15 @@ def _tell(labels: Any, written: list[str], *, quiet: bool, json: bool) -> None:
     import numpy as np
 
     from widegap.cli._output import print_json
+    from widegap.report._text import counted
 
     sizes = np.bincount(labels.ravel()).tolist()
-    if quiet:
-        return
     if json:
         print_json({"schema": "widegap.segments/1", "sizes": sizes, "written": written})
+    if json or quiet:
         return
     height, width = labels.shape
     shares = ", ".join(f"{100 * size / labels.size:.0f} %" for size in sizes)
-    print(f"{width} x {height} pixels, {len(sizes)} segments: {shares}")
+    print(f"{width} x {height} pixels, {counted(len(sizes), 'segment')}: {shares}")
     for name in written:
         print(name)

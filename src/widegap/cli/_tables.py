@@ -3,7 +3,7 @@
 import csv
 import io
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +23,34 @@ class Table:
     matrix: Any = None
     notes: list[str] = field(default_factory=list)
     first_line: int = 2  # line of the first row in a text file
+    from_text: bool = False  # cells are texts, whatever they mean
 
     @property
     def n_rows(self) -> int:
         return len(self.frame) if self.frame is not None else self.matrix.shape[0]
 
 
-def read_table(source: Path, *, encoding: str = "utf-8", delimiter: str | None = None) -> Table:
-    """Read a file by its ending; "-" is CSV from standard input."""
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is to be read; None where that is guessed."""
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    decimal: str = "."
+    header: bool | None = None
+
+
+def read_table(source: Path, dialect: Dialect | None = None, *, least: str = "at least two rows") -> Table:
+    """Read a file by its ending; "-" is CSV from standard input. ``least`` is what an empty file lacks."""
+    dialect = dialect or Dialect()
     if str(source) == "-":
-        return _read_delimited(sys.stdin.buffer.read(), "standard input", encoding, delimiter)
+        return _read_delimited(sys.stdin.buffer.read(), "standard input", dialect, least)
     if source.is_dir():
         raise CommandError(f"{source} is a folder; name a file ('widegap documents' reads folders of texts).")
     if not source.exists():
         raise CommandError(f"{source}: no such file; check the name.")
     if not source.stat().st_size:
-        raise CommandError(f"{source} is empty; it needs a header and at least two rows.")
+        raise CommandError(f"{source} is empty; it needs a header and {least}.")
     ending = source.suffix.lower()
     if ending in (".npy", ".npz"):
         return _read_arrays(source)
@@ -48,19 +60,20 @@ def read_table(source: Path, *, encoding: str = "utf-8", delimiter: str | None =
         return _read_parquet(source)
     if ending not in (".csv", ".tsv", ".txt", ".tab", ".data", ""):
         raise CommandError(f"{source}: files ending in {ending} are not read; convert it to one of {READABLE}.")
-    fixed = "\t" if ending in (".tsv", ".tab") else None
-    return _read_delimited(source.read_bytes(), str(source), encoding, delimiter or fixed)
+    if ending in (".tsv", ".tab") and dialect.delimiter is None:
+        dialect = replace(dialect, delimiter="\t")
+    return _read_delimited(source.read_bytes(), str(source), dialect, least)
 
 
-def _read_delimited(content: bytes, name: str, encoding: str, delimiter: str | None) -> Table:
+def _read_delimited(content: bytes, name: str, dialect: Dialect, least: str) -> Table:
     import pandas as pd
 
-    text = decode(content, name, encoding)
+    text = decode(content, name, dialect.encoding)
     if not text.strip():
-        raise CommandError(f"{name} is empty; it needs a header and at least two rows.")
-    delimiter = _checked(delimiter) or _delimiter(text)
+        raise CommandError(f"{name} is empty; it needs a header and {least}.")
+    delimiter = _checked(dialect.delimiter) or _delimiter(text, dialect.decimal)
     head = next(csv.reader(io.StringIO(text[:SNIFFED]), delimiter=delimiter), [])
-    headless = bool(head) and all(is_number(cell) for cell in head)
+    headless, notes = _is_headless(head, dialect)
     try:
         frame = pd.read_csv(
             io.StringIO(text), sep=delimiter, dtype=str, keep_default_na=False, header=None if headless else 0
@@ -70,19 +83,38 @@ def _read_delimited(content: bytes, name: str, encoding: str, delimiter: str | N
     if isinstance(frame.index, pd.MultiIndex) or not isinstance(frame.index, pd.RangeIndex):
         raise CommandError(f"{name}: rows have more cells than the header has names; name every column.")
     frame = frame.fillna("")  # short rows
-    notes = []
     if headless:
         frame.columns = [f"column {j}" for j in range(frame.shape[1])]
-        notes.append("The first line holds numbers only: taken for a row, not for names of columns.")
     frame.columns = [str(column) for column in frame.columns]
     if not len(frame):
-        raise CommandError(f"{name} has a header but no rows; at least two are needed.")
-    return Table(name, frame=frame, notes=notes, first_line=1 if headless else 2)
+        raise CommandError(f"{name} has a header but no rows; it needs {least}.")
+    return Table(name, frame=frame, notes=notes, first_line=1 if headless else 2, from_text=True)
 
 
-def decode(content: bytes, name: str, encoding: str) -> str:
+def _is_headless(head: list[str], dialect: Dialect) -> tuple[bool, list[str]]:
+    """Whether the first line is a row rather than names of columns, and what to say about it."""
+    if dialect.header is not None:
+        return not dialect.header, []
+    n_numbers = sum(is_number(cell, dialect.decimal) for cell in head)
+    if head and n_numbers == len(head):
+        said = "The first line holds numbers only: taken for a row, not for names of columns (--header if it is names)."
+        return True, [said]
+    if n_numbers:
+        shown = next(cell for cell in head if is_number(cell, dialect.decimal))
+        return False, [
+            f"The first line was taken for names of columns, though {shown.strip()!r} is a number; pass --no-header if "
+            "it is a row."
+        ]
+    return False, []
+
+
+NO_TEXT = f"rename it by what it is, one of {READABLE}"
+
+
+def decode(content: bytes, name: str, encoding: str, remedy: str = NO_TEXT) -> str:
+    """The text of a file; ``remedy`` is for one that holds none."""
     if b"\0" in content[:SNIFFED] and not encoding.lower().replace("-", "").startswith("utf16"):
-        raise CommandError(f"{name} is no text: it holds zero bytes; rename it by what it is, one of {READABLE}.")
+        raise CommandError(f"{name} is no text: it holds zero bytes; {remedy}.")
     try:
         return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except UnicodeDecodeError as error:
@@ -99,16 +131,17 @@ def _checked(delimiter: str | None) -> str | None:
     return delimiter
 
 
-def _delimiter(text: str) -> str:
-    """The sign that occurs most in the first line."""
+def _delimiter(text: str, decimal: str) -> str:
+    """The sign that occurs most in the first line; the decimal sign only if there is no other."""
     first = text[:SNIFFED].splitlines()[0]
-    return max(",;\t|", key=first.count) if any(sign in first for sign in ",;\t|") else ","
+    found = [sign for sign in ",;\t|" if sign in first]
+    return max([sign for sign in found if sign != decimal] or found or [","], key=first.count)
 
 
-def is_number(cell: Any) -> bool:
-    """Whether a cell reads as a number."""
+def is_number(cell: Any, decimal: str = ".") -> bool:
+    """Whether a cell reads as a number, written with this decimal sign."""
     try:
-        float(cell)
+        float(cell.replace(decimal, ".") if isinstance(cell, str) else cell)
     except (TypeError, ValueError):
         return False
     return True

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from widegap.cli._errors import CommandError
-from widegap.cli._tables import decode, read_table
+from widegap.cli._tables import MISSING, Dialect, decode, is_number, read_table
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
+NO_TEXT = "convert it to plain text, or leave it out"
 TEXT_NAMES = ("text", "body", "content", "document", "message", "abstract", "description")
 
 
@@ -21,12 +22,14 @@ class Documents:
     texts: list[str]
     frame: Any
     notes: list[str]
+    from_text: bool = False  # the table came from a text file
 
 
 def read_documents(source: Path, text_column: str | None, encoding: str) -> Documents:
     """Read documents; "-" is standard input, one document a line (or one JSON object)."""
     if str(source) == "-":
-        return _from_lines(decode(sys.stdin.buffer.read(), "standard input", encoding), "standard input", text_column)
+        text = decode(sys.stdin.buffer.read(), "standard input", encoding, NO_TEXT)
+        return _from_lines(text, "standard input", text_column)
     if source.is_dir():
         return _from_folder(source, encoding)
     if not source.exists():
@@ -34,7 +37,8 @@ def read_documents(source: Path, text_column: str | None, encoding: str) -> Docu
     ending = source.suffix.lower()
     if ending in (".csv", ".tsv", ".parquet"):
         return _from_table(source, text_column, encoding)
-    return _from_lines(decode(source.read_bytes(), str(source), encoding), str(source), text_column, ending)
+    text = decode(source.read_bytes(), str(source), encoding, NO_TEXT)
+    return _from_lines(text, str(source), text_column, ending)
 
 
 def _from_folder(folder: Path, encoding: str) -> Documents:
@@ -44,7 +48,7 @@ def _from_folder(folder: Path, encoding: str) -> Documents:
     names, texts, notes = [], [], []
     for path in paths:
         try:
-            texts.append(decode(path.read_bytes(), str(path), encoding))
+            texts.append(decode(path.read_bytes(), str(path), encoding, NO_TEXT))
             names.append(path.relative_to(folder).as_posix())
         except CommandError as error:
             notes.append(f"Left out: {error}")
@@ -82,13 +86,28 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
 
 
 def _from_table(source: Path, text_column: str | None, encoding: str) -> Documents:
-    frame = read_table(source, encoding=encoding).frame
+    table = read_table(source, Dialect(encoding), least="at least one document")
+    frame = table.frame
     if text_column is not None and text_column not in frame.columns:
         raise CommandError(f"{source} has no column {text_column!r}; it has {list(frame.columns)[:10]}.")
     notes = []
+    if text_column is not None and _holds_numbers(frame[text_column]):
+        raise CommandError(f"{source}: column {text_column!r} holds numbers, not texts; name another --text-column.")
     if text_column is None:
-        lengths = {name: frame[name].astype(str).str.len().mean() for name in frame.columns}
+        worded = [name for name in frame.columns if not _holds_numbers(frame[name])]
+        if not worded:
+            raise CommandError(
+                f"{source} has no column of texts, only numbers ({list(frame.columns)[:10]}); 'widegap cluster' groups "
+                "rows of numbers."
+            )
+        lengths = {name: frame[name].astype(str).str.len().mean() for name in worded}
         text_column = max(lengths, key=lambda name: lengths[name])
         notes.append(f"The texts were taken from column {text_column!r}, the longest; --text-column names another.")
     texts = frame[text_column].fillna("").astype(str).tolist()
-    return Documents([f"row {i}" for i in range(len(texts))], texts, frame, notes)
+    return Documents([f"row {i}" for i in range(len(texts))], texts, frame, notes, table.from_text)
+
+
+def _holds_numbers(series: Any) -> bool:
+    """Whether all cells of a column that hold anything are numbers."""
+    cells = [str(cell).strip() for cell in series[series.notna()]]
+    return all(is_number(cell) or is_number(cell, ",") for cell in cells if cell.lower() not in MISSING)

@@ -72,7 +72,8 @@ def summarize(
     dict
         With the keys schema ("widegap.report/1"; the number grows when keys change their meaning), title, created,
         method, unit, n_rows, n_features, n_clusters, objective, clusters, margin_edges, map, search, kernels,
-        universum, settings, versions and warnings.
+        universum, settings, versions, warnings, and fitted: whether these are the rows of the fit, which objective and
+        search tell of, or others.
     """
     view = _DocumentView(estimator, X, labels) if hasattr(estimator, "topic_names_") else _RowView(estimator, X, labels)
     if items is not None and len(items) != view.n_rows:
@@ -92,6 +93,7 @@ def summarize(
         "n_rows": view.n_rows,
         "n_features": view.n_features,
         "n_clusters": len(view.kinds),
+        "fitted": np.array_equal(view.labels, getattr(estimator, "labels_", ())),
         "objective": _objective(estimator),
         "clusters": _clusters(view, edges),
         "unassigned": int(np.count_nonzero(view.labels < 0)),
@@ -252,7 +254,9 @@ def _objective(estimator: Any) -> dict[str, Any] | None:
     if getattr(estimator, "objective_", None) is None:
         return None
     name, better, meaning = OBJECTIVES.get(type(estimator).__name__, ITERATIVE)
-    return {"name": name, "value": plain(float(estimator.objective_)), "better": better, "meaning": meaning}
+    most = estimator.n_clusters_ - 1 if name == "R²" and estimator.n_clusters_ > 2 else None
+    value = plain(float(estimator.objective_))
+    return {"name": name, "value": value, "most": plain(most), "better": better, "meaning": meaning}
 
 
 def _clusters(view: _RowView, edges: list[float]) -> list[dict[str, Any]]:

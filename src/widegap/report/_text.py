@@ -32,6 +32,11 @@ def plain(value: Any) -> Any:
     return clip(repr(value), 80)
 
 
+def counted(n: int, thing: str) -> str:
+    """ "1 row", "2 rows"."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """A number for people."""
     if value is None or not math.isfinite(value):

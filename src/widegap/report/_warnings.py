@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from widegap.report._text import counted
+
 TINY_SHARE = 0.02
 DOUBT_SHARE = 0.05
 LEAVES = 1.1  # MaxMarginClustering holds starts for equally good that leave so much more unexplained
@@ -52,15 +54,18 @@ def _about_clusters(summary: dict[str, Any]) -> list[str]:
     found = []
     unit, clusters = summary["unit"], summary["clusters"]
     tiny = [cluster for cluster in clusters if cluster["share"] < TINY_SHARE / max(1, len(clusters) / 10)]
-    if tiny:
+    if tiny and summary["fitted"]:
         names = ", ".join(f"{c['name']} ({c['size']:,})" for c in tiny[:5])
         found.append(f"Very small: {names}. They may be outliers rather than groups.")
     negative = sum(cluster["margin"]["negative"] for cluster in clusters if cluster["margin"])
     if negative > DOUBT_SHARE * summary["n_rows"]:
         found.append(
-            f"{negative:,} of {summary['n_rows']:,} {unit}s score higher for another cluster than for their own "
+            f"{negative:,} of {counted(summary['n_rows'], unit)} score higher for another cluster than for their own "
             "(limits on sizes or smoothing over neighbours placed them)."
         )
-    if summary["unassigned"]:
-        found.append(f"{summary['unassigned']:,} {unit}s belong to no cluster (nothing in them could be compared).")
+    n = summary["unassigned"]
+    if n:
+        found.append(
+            f"{counted(n, unit)} {'belongs' if n == 1 else 'belong'} to no cluster (nothing in them could be compared)."
+        )
     return found

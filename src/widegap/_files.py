@@ -1,0 +1,51 @@
+"""Files that appear whole or not at all."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from widegap.exceptions import InvalidDataError
+
+
+def destination(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
+    """Where a write to ``path`` ends up, behind links, and the mode of the file there; None if there is none yet."""
+    target = Path(os.path.realpath(path))
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return target, None
+    if not stat.S_ISREG(mode):
+        raise InvalidDataError(f"{path} is no ordinary file; only files can be replaced: name one, or a new one.")
+    return target, stat.S_IMODE(mode)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its name when the block ends well, and vanishes otherwise.
+
+    Links are followed, and a file that is replaced keeps its mode.
+    """
+    target, mode = destination(path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=f".tmp{target.suffix}", dir=target.parent)
+        os.close(handle)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    temporary = Path(name)
+    try:
+        yield temporary
+        if mode is None:
+            mask = os.umask(0)
+            os.umask(mask)
+            mode = 0o666 & ~mask  # as an ordinary new file; mkstemp lets the owner in only
+        temporary.chmod(mode)
+        os.replace(temporary, target)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)

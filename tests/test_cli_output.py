@@ -1,0 +1,278 @@
+"""What the commands write: where, in what types, and what they say of it."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from widegap.cli._encoding import Encoding
+from widegap.cli._errors import CommandError
+from widegap.cli._main import main
+from widegap.cli._output import delimited, neutral, with_numbers
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Two groups, far apart, with negative numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2)) + np.where(np.arange(30)[:, None] % 2, 20, -20)
+    path = tmp_path / "table.csv"
+    pd.DataFrame(X.round(2), columns=["a", "b"]).to_csv(path, index=False)
+    return path
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def said_by(capsys, *arguments, code=0):
+    assert main([str(argument) for argument in arguments]) == code
+    said = capsys.readouterr()
+    return " ".join((said.err if code else said.out).split())
+
+
+@pytest.fixture
+def model(table, tmp_path):
+    path = tmp_path / "m.widegap"
+    assert main(["cluster", str(table), "-k", "2", "-q", "--model", str(path)]) == 0
+    return path
+
+
+@pytest.mark.parametrize("option", ["-o", "--report", "--model"])
+def test_links_are_followed_and_modes_kept(option, table, tmp_path):
+    there, link = tmp_path / "there.csv", tmp_path / "link.csv"
+    there.write_text("old", encoding="utf-8")
+    there.chmod(0o600)
+    link.symlink_to(there)
+    assert main(["cluster", str(table), "-k", "2", "-q", option, str(link)]) == 0
+    assert link.is_symlink()
+    assert there.read_bytes() != b"old"
+    assert there.stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir(tmp_path)) == ["link.csv", "table.csv", "there.csv"]
+
+
+def test_a_link_to_a_new_file(table, tmp_path, capsys):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "new.csv")
+    assert main(["cluster", str(table), "-k", "2", "-q", "-o", str(tmp_path / "link.csv")]) == 0
+    assert len(rows_of(tmp_path / "new.csv")) == 30
+    (tmp_path / "lost.csv").symlink_to(tmp_path / "nowhere" / "new.csv")
+    said = said_by(capsys, "cluster", table, "-k", "2", "-o", tmp_path / "lost.csv", code=2)
+    assert "nowhere: no such folder for new.csv" in said
+
+
+@pytest.mark.parametrize("option", ["-o", "--report", "--model"])
+def test_pipes_are_refused_before_the_fit(option, table, tmp_path, capsys):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    said = said_by(capsys, "cluster", table, "-k", "2", option, pipe, code=2)
+    assert f"{pipe} is a pipe or a device, but results replace only ordinary files" in said
+    assert "'-o -' for standard output" in said
+    assert pipe.is_fifo()
+
+
+def test_predict_refuses_pipes_too(table, model, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    assert "is a pipe or a device" in said_by(capsys, "predict", model, table, "-o", tmp_path / "pipe", code=2)
+
+
+def test_numbers_with_a_decimal_comma_are_no_formulas(table, tmp_path):
+    german, out, again = tmp_path / "german.csv", tmp_path / "out.csv", tmp_path / "again.csv"
+    pd.read_csv(table).to_csv(german, index=False, sep=";", decimal=",")
+    arguments = ["cluster", str(german), "-k", "2", "-q", "--decimal", ",", "-o", str(out)]
+    assert main([*arguments, "--model", str(tmp_path / "m")]) == 0
+    cells = [line.split(";") for line in german.read_text(encoding="utf-8").splitlines()[1:]]
+    assert [[row["a"], row["b"]] for row in rows_of(out)] == cells
+    assert any(row["a"].startswith("-") for row in rows_of(out))
+    assert main(["predict", str(tmp_path / "m"), str(german), "-q", "-o", str(again)]) == 0
+    assert rows_of(again) == rows_of(out)
+
+
+def test_only_texts_are_made_neutral():
+    assert neutral("-20,45") == "'-20,45"
+    assert neutral("-20,45", ",") == "-20,45"
+    assert neutral("-1e3") == "-1e3"
+    assert neutral("-") == "-"
+    text = delimited(pd.DataFrame({"x": ["-1.5", "=1+1", "-", "+2"], "y": [0.5, np.nan, -1.0, 2.0]}))
+    assert text == "x,y\n-1.5,0.5\n'=1+1,\n-,-1\n+2,2\n"
+
+
+def test_parquet_with_gaps_in_texts(tmp_path, capsys):
+    frame = pd.DataFrame({"x": [0.0, 9.0] * 10, "kind": ["u", None, "u", "v"] * 5})
+    path, out = tmp_path / "gaps.parquet", tmp_path / "out.csv"
+    frame.to_parquet(path)
+    said = said_by(capsys, "cluster", path, "-k", "2", "-o", out)
+    assert "Column 'kind': 5 missing values were left as none of the categories" in said
+    assert [row["kind"] for row in rows_of(out)][:4] == ["u", "", "u", "v"]
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_numbers_are_written_as_numbers(ending, tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / f"out{ending}"
+    lines = [f"{i % 2 * 9 - 4},{'' if i == 3 else i / 7},0{i % 2},{i}a" for i in range(20)]
+    path.write_text("n,x,code,text\n" + "\n".join(lines), encoding="utf-8")
+    assert main(["cluster", str(path), "-k", "2", "-q", "--columns", "n", "-o", str(out)]) == 0
+    if ending == ".parquet":
+        rows = pd.read_parquet(out).to_dict("records")
+        assert pd.isna(rows[3].pop("x"))
+    else:
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        assert rows[3].pop("x") is None
+    assert len(rows) == 20
+    assert [row["n"] for row in rows[:2]] == [-4, 5]
+    assert isinstance(rows[0]["n"], int)
+    assert rows[5]["x"] == pytest.approx(5 / 7, abs=1e-14)
+    assert rows[5]["code"] == "01"  # a name, whatever its digits
+    assert rows[5]["text"] == "5a"
+
+
+def test_numbers_with_a_decimal_comma_become_numbers():
+    frame = with_numbers(pd.DataFrame({"x": ["1,5", "-2", ".5"], "y": ["1.5", "inf", "2"]}), ",")
+    assert frame["x"].tolist() == [1.5, -2.0, 0.5]
+    assert frame["y"].tolist() == ["1.5", "inf", "2"]
+
+
+def test_texts_of_a_parquet_file_stay_texts(tmp_path):
+    path, out = tmp_path / "t.parquet", tmp_path / "out.parquet"
+    pd.DataFrame({"x": [0.0, 9.0] * 5, "code": ["1", "2"] * 5}).to_parquet(path)
+    assert main(["cluster", str(path), "-k", "2", "-q", "-o", str(out)]) == 0
+    assert pd.read_parquet(out)["code"].tolist() == ["1", "2"] * 5
+
+
+def test_columns_that_count_the_rows_are_left_out_whatever_their_name(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("id,sample\n" + "".join(f"{i % 2 * 9 + i / 10},{i + 7}\n" for i in range(20)), encoding="utf-8")
+    said = said_by(capsys, "cluster", path, "-k", "2")
+    assert "Column 'sample' numbers the rows and was left out (--columns to insist)" in said
+    assert "Column 'id'" not in said
+    assert "sample +" in said_by(capsys, "cluster", path, "-k", "2", "--columns", "sample")
+    path.write_text("id,x\n" + "".join(f"{i * 37 % 101},{i % 2 * 9}\n" for i in range(20)), encoding="utf-8")
+    assert "numbers the rows" not in said_by(capsys, "cluster", path, "-k", "2")
+    path.write_text(",x\n" + "".join(f"{i * 37 % 101},{i % 2 * 9}\n" for i in range(20)), encoding="utf-8")
+    assert "'Unnamed: 0' numbers the rows" in said_by(capsys, "cluster", path, "-k", "2")
+
+
+def test_first_lines_that_look_like_rows(tmp_path, capsys):
+    path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    path.write_text("".join(f"{i % 2 * 9 + i / 8},{'uv'[i % 2]}\n" for i in range(20)), encoding="utf-8")
+    said = said_by(capsys, "cluster", path, "-k", "2")
+    assert "19 rows" in said
+    assert "though '0.0' is a number; pass --no-header if it is a row" in said
+    arguments = ["cluster", path, "-k", "2", "--no-header", "-o", out, "--model", tmp_path / "m"]
+    assert "20 rows" in said_by(capsys, *arguments)
+    assert list(rows_of(out)[0]) == ["column 0", "column 1", "cluster", "margin"]
+    assert "20 rows" in said_by(capsys, "predict", tmp_path / "m", path, "--no-header")
+    path.write_text("".join(f"{i % 2 * 9},5;{i * i},5\n" for i in range(20)), encoding="utf-8")
+    said = said_by(capsys, "cluster", path, "-k", "2", "--decimal", ",")
+    assert "20 rows" in said
+    assert "The first line holds numbers only: taken for a row" in said
+    assert "19 rows" in said_by(capsys, "cluster", path, "-k", "2", "--decimal", ",", "--header")
+
+
+def test_two_results_do_not_share_a_place(table, tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    said = said_by(capsys, "cluster", table, "-k", "2", "-o", out, "--report", tmp_path / "." / "out.csv", code=2)
+    assert "out.csv is named by -o and by --report; each needs a file of its own" in said
+    said = said_by(capsys, "cluster", table, "-k", "2", "-o", "-", "--report", "-", code=2)
+    assert "-o and --report - both write to standard output" in said
+    assert "goes to files only" in said_by(capsys, "cluster", table, "-k", "2", "--model", "-", code=2)
+    assert not out.exists()
+
+
+def test_what_is_read_is_not_replaced(table, model, tmp_path, capsys):
+    before, link = table.read_bytes(), tmp_path / "link.csv"
+    os.link(table, link)
+    for option in ("-o", "--report", "--model"):
+        for path in (table, link):
+            said = said_by(capsys, "cluster", table, "-k", "2", option, path, code=2)
+            assert f"{path}: {option} would replace what is read; choose another name" in said
+    assert "would replace" in said_by(capsys, "predict", model, table, "-o", table, code=2)
+    assert "would replace" in said_by(capsys, "report", model, table, "-o", model, code=2)
+    assert "both write to standard output" in said_by(capsys, "predict", model, table, "--json", "-o", "-", code=2)
+    assert table.read_bytes() == before
+
+
+def test_results_of_an_earlier_run_are_left_out(table, tmp_path, capsys):
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    assert main(["cluster", str(table), "-k", "2", "-q", "-o", str(first)]) == 0
+    said = said_by(capsys, "cluster", first, "-k", "2", "-o", second)
+    assert "Columns 'cluster' and 'margin' look like results and were left out" in said
+    assert list(rows_of(second)[0]) == ["a", "b", "cluster", "margin", "widegap_cluster", "widegap_margin"]
+    assert [row["widegap_margin"] for row in rows_of(second)] == [row["margin"] for row in rows_of(first)]
+    assert "'widegap_margin' look like" in said_by(capsys, "cluster", second, "-k", "2")
+    assert "look like" not in said_by(capsys, "cluster", first, "-k", "2", "--columns", "a,margin")
+
+
+def test_few_new_rows_are_not_described_by_the_fit(table, model, tmp_path, capsys):
+    assert "R²" in said_by(capsys, "cluster", table, "-k", "2")
+    few = tmp_path / "few.csv"
+    few.write_text("a,b\n-20,-20\n", encoding="utf-8")
+    said = said_by(capsys, "predict", model, few)
+    assert said.startswith("1 row, 2 clusters by MaxMarginClustering cluster size")
+    assert "Very small" not in said
+    assert "a +" not in said
+    assert "a -" not in said
+
+
+def test_the_most_that_an_objective_can_reach(table, capsys):
+    assert "of at most 2 (higher is better)" in said_by(capsys, "cluster", table, "-k", "3")
+    assert "of at most" not in said_by(capsys, "cluster", table, "-k", "2")
+    assert "1 cluster by" in said_by(capsys, "cluster", table, "-k", "1")
+
+
+BAD_ROWS = [("a,b\n1,word\n", "'word' is not a finite number; correct it: the model"), ("a,b\n", "at least one row")]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_ROWS)
+def test_predict_names_no_options_of_others(content, message, model, tmp_path, capsys):
+    path = tmp_path / "bad.csv"
+    path.write_text(content, encoding="utf-8")
+    said = said_by(capsys, "predict", model, path, code=2)
+    assert message in said
+    assert "--" not in said
+
+
+@pytest.mark.parametrize("missing", ["refuse", "drop"])
+def test_predict_on_gaps_names_no_options_of_its_own(missing, table, tmp_path, capsys):
+    model, path = tmp_path / "m", tmp_path / "gap.csv"
+    path.write_text("a,b\n1,\n", encoding="utf-8")
+    assert main(["cluster", str(table), "-k", "2", "-q", "--missing", missing, "--model", str(model)]) == 0
+    said = said_by(capsys, "predict", model, path, code=2)
+    assert "fill" in said
+    assert "pass --" not in said
+
+
+@pytest.mark.parametrize("weights", [[1.0, float("nan")], [float("inf"), 1.0]])
+def test_scales_that_are_no_numbers_are_the_models_fault(weights):
+    state = {"columns": None, "n_features": 2, "weights": weights}
+    with pytest.raises(CommandError, match="are no finite numbers; fit it again"):
+        Encoding.from_json(state)
+
+
+def test_json_is_printed_even_if_quiet(table, model, capsys):
+    assert json.loads(said_by(capsys, "cluster", table, "-k", "2", "--json", "--quiet"))["n_rows"] == 30
+    assert json.loads(said_by(capsys, "predict", model, table, "--json", "-q"))["n_rows"] == 30
+
+
+@pytest.mark.parametrize("extra", [[], ["--json"], ["-o", "-"]])
+def test_a_reader_that_leaves_is_no_error(extra, table):
+    command = [sys.executable, "-m", "widegap", "cluster", str(table), "-k", "2", *extra]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run.stdout.close()
+    errors = run.stderr.read()
+    run.stderr.close()
+    assert run.wait() == 141
+    assert "rror" not in errors
+
+
+def test_no_minus_zero(capsys):
+    from widegap.cli._compare import _print
+    from widegap.selection import ClusterNumberRecord
+
+    _print([ClusterNumberRecord(n_clusters=2, stability=1.0, gain=-0.001, smallest=1.0, largest=1.0, objective=0.5)])
+    assert "+0 %" in capsys.readouterr().out
