@@ -1,1 +1,6 @@
-"""The papers' experiments; every page they write is made from measured results alone."""
+"""The papers' experiments: data sets, methods and one neutral judge; every figure on a page comes from a results file.
+
+A *cell* is one method on one data set under one setting, over several seeds. ``runner`` measures cells and appends
+them to ``results.jsonl``; ``tables`` says which cells a table or figure is made of and how it looks; ``page`` writes
+``docs/results.md`` from stored cells alone.
+"""

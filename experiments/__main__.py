@@ -1,0 +1,65 @@
+"""``python -m experiments list | run [NAME ...] [--rows A,B] [--quick] | page``."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from experiments import catalogue, page, runner
+from experiments.store import PATH, Store
+from experiments.tables import EXPERIMENTS
+
+QUICK = Path("build/experiments-quick.jsonl")
+MACHINE = PATH.with_name("machine.json")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = _parser().parse_args(arguments)
+    if options.command == "list":
+        for name, experiment in EXPERIMENTS.items():
+            print(f"{name:24} {len(experiment.cells()):5} cells  {experiment.title}")
+    elif options.command == "page":
+        page.write(Store(), json.loads(MACHINE.read_text()))
+    else:
+        _run(options)
+
+
+def _run(options: argparse.Namespace) -> None:
+    unknown = [name for name in options.names if name not in EXPERIMENTS]
+    if unknown:
+        raise SystemExit(f"no experiment {', '.join(unknown)}: choose from {', '.join(EXPERIMENTS)}")
+    chosen = [EXPERIMENTS[name] for name in options.names or EXPERIMENTS]
+    rows = options.rows.split(",") if options.rows else None
+    if options.quick:
+        QUICK.parent.mkdir(exist_ok=True)
+        store, cells = Store(QUICK), [cell for experiment in chosen for cell in experiment.quick_cells()]
+    else:
+        store, cells = Store(), [cell for experiment in chosen for cell in experiment.cells(rows)]
+    waiting = runner.pending(cells, store, retry=options.retry)
+    print(f"{len(waiting)} of {len(set(cells))} cells to measure", file=sys.stderr)
+    runner.run(waiting, store, jobs=options.jobs, limit=options.limit)
+    if not options.quick:
+        MACHINE.write_text(json.dumps(runner.described_machine(), indent=1) + "\n")
+        page.write(Store(), json.loads(MACHINE.read_text()))
+    if options.quick and any(store.records[cell].status == "failed" for cell in set(cells)):
+        raise SystemExit("some cells failed")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="names of all tables and figures")
+    commands.add_parser("page", help="write docs/results.md from the stored results")
+    run = commands.add_parser("run", help="measure what is missing, then write the page")
+    run.add_argument("names", nargs="*", help="tables and figures; all by default")
+    run.add_argument("--rows", help="rows of a table, separated by commas")
+    run.add_argument("--quick", action="store_true", help="a few small cells, kept apart from the results")
+    run.add_argument("--retry", action="store_true", help="also what failed or ran out of time before")
+    run.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    run.add_argument("--limit", type=float, default=runner.TIME_LIMIT, help="seconds a cell may take (600)")
+    return parser
+
+
+if __name__ == "__main__":
+    assert catalogue
+    main()

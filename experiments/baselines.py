@@ -1,0 +1,82 @@
+"""What people use today, at scikit-learn's settings unless the paper names others; all get the number of clusters."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.cluster import HDBSCAN, AgglomerativeClustering, BisectingKMeans, KMeans, SpectralClustering
+from sklearn.decomposition import TruncatedSVD
+from sklearn.mixture import GaussianMixture
+
+from experiments.cells import Task, method
+from experiments.runner import RefusedError
+
+DENSE_FEATURES = 50  # sparse rows are reduced to so many for methods that need dense ones
+MOST_PAIRWISE = 12_000  # rows of methods with an n x n matrix
+
+
+def dense(task: Task, most_features: int = 10**9) -> Any:
+    """Dense rows: of sparse or very wide ones the leading directions (uncentred)."""
+    if issparse(task.X) or task.X.shape[1] > most_features:
+        size = min(DENSE_FEATURES, min(task.X.shape) - 1)
+        return TruncatedSVD(size, random_state=0).fit_transform(task.X)
+    return np.asarray(task.X, dtype=float)
+
+
+def refuse_many_rows(task: Task) -> None:
+    if task.X.shape[0] > MOST_PAIRWISE:
+        raise RefusedError(f"{task.X.shape[0]} rows: the n x n matrix was not formed above {MOST_PAIRWISE}")
+
+
+@method("KMeans(1)")
+def kmeans_once(task: Task, seed: int) -> Any:
+    return KMeans(task.n_clusters, n_init=1, init="random", random_state=seed).fit_predict(task.X)
+
+
+@method("KMeans(10)")
+def kmeans(task: Task, seed: int) -> Any:
+    return KMeans(task.n_clusters, n_init=10, random_state=seed).fit_predict(task.X)
+
+
+@method("BisectingKMeans")
+def bisecting(task: Task, seed: int) -> Any:
+    return BisectingKMeans(task.n_clusters, n_init=10, random_state=seed).fit_predict(task.X)
+
+
+@method("SpectralClustering")
+def spectral(task: Task, seed: int) -> Any:
+    """With nearest neighbours, the default of scikit-learn for anything but a few rows."""
+    model = SpectralClustering(task.n_clusters, affinity="nearest_neighbors", random_state=seed)
+    return model.fit_predict(task.X)
+
+
+@method("Ward", seeded=False)
+def ward(task: Task, seed: int) -> Any:
+    refuse_many_rows(task)
+    return AgglomerativeClustering(task.n_clusters).fit_predict(dense(task))
+
+
+@method("HDBSCAN", seeded=False)
+def hdbscan(task: Task, seed: int) -> Any:
+    """Finds its own number of clusters; noise counts as a cluster of its own."""
+    if task.X.shape[0] > 20_000:
+        raise RefusedError(f"{task.X.shape[0]} rows: not run above 20000")
+    return HDBSCAN(copy=True).fit_predict(dense(task, DENSE_FEATURES))
+
+
+def _mixture(task: Task, seed: int, covariance: str) -> Any:
+    X = dense(task, 4 * DENSE_FEATURES)
+    scale = X.var(axis=0).mean()
+    return GaussianMixture(
+        task.n_clusters, covariance_type=covariance, n_init=3, reg_covar=1e-3 * scale, random_state=seed
+    ).fit_predict(X)
+
+
+@method("GMM full")
+def mixture_full(task: Task, seed: int) -> Any:
+    return _mixture(task, seed, "full")
+
+
+@method("GMM tied")
+def mixture_tied(task: Task, seed: int) -> Any:
+    return _mixture(task, seed, "tied")

@@ -1,0 +1,51 @@
+"""Methods of widegap, by name; settings go to the estimator."""
+
+from typing import Any
+
+from experiments.cells import Outcome, Task, method
+from widegap import CPM3C, GMMC, MKC, MMC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
+
+
+@method("MaxMarginClustering", ours=True)
+def max_margin(task: Task, seed: int, **settings: Any) -> Any:
+    return MaxMarginClustering(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
+
+
+@method("CPM3C", ours=True)
+def cpm3c(task: Task, seed: int, **settings: Any) -> Any:
+    return CPM3C(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
+
+
+@method("MKC", ours=True)
+def mkc(task: Task, seed: int, **settings: Any) -> Any:
+    return MKC(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
+
+
+def _iterative(estimator: Any, task: Task, seed: int, settings: dict[str, Any]) -> Outcome:
+    model = estimator(task.n_clusters, random_state=seed, **settings).fit(task.X)
+    return Outcome(model.labels_, {"iterations": int(model.n_iter_)})
+
+
+@method("IterSVM", ours=True)
+def iter_svm(task: Task, seed: int, **settings: Any) -> Outcome:
+    return _iterative(IterSVM, task, seed, settings)
+
+
+@method("IterSVR", ours=True)
+def iter_svr(task: Task, seed: int, **settings: Any) -> Outcome:
+    return _iterative(IterSVR, task, seed, settings)
+
+
+@method("IterLSSVM", ours=True)
+def iter_lssvm(task: Task, seed: int, **settings: Any) -> Outcome:
+    return _iterative(IterLSSVM, task, seed, settings)
+
+
+@method("MMC", ours=True)
+def mmc(task: Task, seed: int, **settings: Any) -> Any:
+    return MMC(random_state=seed, **settings).fit_predict(task.X)
+
+
+@method("GMMC", ours=True)
+def gmmc(task: Task, seed: int, **settings: Any) -> Any:
+    return GMMC(random_state=seed, **settings).fit_predict(task.X)

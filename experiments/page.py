@@ -1,0 +1,111 @@
+"""``docs/results.md`` and ``.html``, from stored results alone."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from experiments.store import Store
+from experiments.tables import CHAPTERS
+from experiments.tables._figure import Figure
+
+DOCS = Path(__file__).parent.parent / "docs"
+INTRODUCTION = """# Results
+
+Written by `make experiments` from `experiments/results.jsonl`; no figure on this page is typed by hand except those
+that papers print. Mean ± standard deviation over seeds. Four kinds of columns never mix:
+
+- *printed*: what the paper says;
+- *label-free*: ours, as a user gets it: no label was seen, no setting fits a data set;
+- *tuned with labels*: the best of the paper's grid by accuracy, as the papers did. Nobody has this in practice;
+- *baseline*: methods of others, measured here, without labels.
+
+Times are CPU time on one thread, as multiples of one k-means (`KMeans(n_init=1)`) on the same rows in the same process.
+"""
+
+
+def text(store: Store, machine: dict[str, Any], folder: Path) -> str:
+    """The page as Markdown; pictures go to the folder."""
+    parts = [INTRODUCTION, _machine(machine)]
+    for title, chapter in CHAPTERS.items():
+        parts.append(f"## {title}\n")
+        for experiment in chapter:
+            is_figure = isinstance(experiment, Figure)
+            parts.append(experiment.section(store, folder) if is_figure else experiment.section(store))
+    return "\n".join(parts)
+
+
+def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:
+    docs.mkdir(exist_ok=True)
+    written = text(store, machine, docs / "results")
+    (docs / "results.md").write_text(written)
+    (docs / "results.html").write_text(as_html(written))
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    return "Measured on: " + ", ".join(f"{name} {value}" for name, value in machine.items()) + ".\n"
+
+
+def as_html(markdown: str) -> str:
+    """The subset of Markdown that this page uses: headings, paragraphs, lists, tables, pictures, footnotes, code."""
+    blocks = []
+    for block in re.split(r"\n{2,}", markdown.strip()):
+        lines = block.split("\n")
+        if lines[0].startswith("#"):
+            level = len(lines[0]) - len(lines[0].lstrip("#"))
+            blocks.append(f"<h{level}>{_inline(lines[0][level:].strip())}</h{level}>")
+            lines = lines[1:]
+        if not lines:
+            continue
+        if lines[0].startswith("|"):
+            blocks.append(_html_table(lines))
+        elif lines[0].startswith("- "):
+            entries = re.split(r"\n- ", "\n" + "\n".join(lines))[1:]
+            blocks.append("<ul>" + "".join(f"<li>{_inline(entry)}</li>" for entry in entries) + "</ul>")
+        elif lines[0].startswith("[^"):
+            blocks.append("".join(f'<p class="note">{_footnote(line)}</p>' for line in lines))
+        else:
+            blocks.append(f"<p>{_inline(chr(10).join(lines))}</p>")
+    return PAGE.format(body="\n".join(blocks))
+
+
+def _footnote(line: str) -> str:
+    name, _, words = line.partition("]: ")
+    return f'<span id="{html.escape(name[2:])}">{html.escape(name[2:])}</span>: {_inline(words)}'
+
+
+def _html_table(lines: list[str]) -> str:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|---")]
+    head = "".join(f"<th>{_inline(cell)}</th>" for cell in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _inline(words: str) -> str:
+    words = html.escape(words, quote=False).replace("&lt;br&gt;", "<br>")
+    words = re.sub(r"!\[([^\]]*)\]\(([^)]*)\)", r'<img alt="\1" src="\2">', words)
+    words = re.sub(r"\[\^([^\]]+)\]", r'<sup><a href="#\1">*</a></sup>', words)
+    words = re.sub(r"\[([^\]]+)\]\(([^)]*)\)", r'<a href="\2">\1</a>', words)
+    words = re.sub(r"`([^`]*)`", r"<code>\1</code>", words)
+    return re.sub(r"\*([^*<]+)\*", r"<em>\1</em>", words)
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>widegap: results</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }}
+.wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #8884; text-align: right; vertical-align: bottom; }}
+th:first-child, td:first-child {{ text-align: left; white-space: nowrap; }}
+th em {{ font-weight: normal; opacity: .7; }}
+img {{ max-width: 100%; background: white; }}
+.note {{ font-size: 13px; margin: .2rem 0; }}
+</style>
+{body}
+</html>
+"""

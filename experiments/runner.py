@@ -1,0 +1,209 @@
+"""Measuring cells: worker processes of one thread each, a time limit per cell, and every answer stored at once."""
+
+import multiprocessing
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterable
+from functools import lru_cache
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy as np
+
+from experiments.cells import METHODS, TASKS, Cell, Outcome, Task, code_version
+from experiments.store import Record, Store
+
+TIME_LIMIT = 600.0
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+DRAWN_WITH = 0  # seed of "@n" subsets
+ALSO_TIMED = 1.0  # seconds; a shorter k-means is run three times and the least time taken
+
+
+class RefusedError(Exception):
+    """A method cannot take such data; the message, with the reason, stands in the cell."""
+
+
+def load(name: str) -> Task:
+    """The data set of a name: "digits/3-8", "letter/A-B@500" for 500 of its rows, "digits/3-8@50each" for 50 a class."""
+    whole, _, size = name.partition("@")
+    family, _, rest = whole.partition("/")
+    found = TASKS[family](rest)
+    if not size:
+        return found
+    rows = _drawn(found.y, size)
+    counts = None if found.counts is None else found.counts[rows]
+    return Task(found.X[rows], found.y[rows], counts, found.rest, None, found.n_clusters)
+
+
+def _drawn(y: Any, size: str) -> Any:
+    """Rows of a subset; all methods and seeds get the same."""
+    rng = np.random.default_rng(DRAWN_WITH)
+    if not size.endswith("each"):
+        return np.sort(rng.choice(len(y), int(size), replace=False))
+    each = int(size.removesuffix("each"))
+    return np.sort(np.concatenate([rng.choice(np.flatnonzero(y == c), each, replace=False) for c in np.unique(y)]))
+
+
+def measure(cell: Cell) -> Record:
+    """Run a cell here and now."""
+    from experiments.judge import judge
+
+    chosen, code = METHODS[cell.method], code_version(cell)
+    seeds = cell.seeds if chosen.seeded else 1
+    scores: dict[str, list[float]] = {}
+    seconds, extra = [], []
+    try:
+        problem = _cached_load(cell.data)
+        for seed in range(seeds):
+            before = time.process_time()
+            outcome = chosen.run(problem, seed, **dict(cell.settings))
+            seconds.append(round(time.process_time() - before, 4))
+            if not isinstance(outcome, Outcome):
+                outcome = Outcome(outcome)
+            for name, value in judge(problem.y, outcome.labels).items():
+                scores.setdefault(name, []).append(value)
+            extra.append(outcome.extra)
+        unit = round(_kmeans_seconds(cell.data), 5)
+    except RefusedError as refusal:
+        return Record(cell, code, "refused", str(refusal))
+    except Exception as error:
+        traceback.print_exc()
+        return Record(cell, code, "failed", f"{type(error).__name__}: {error}"[:200])
+    return Record(cell, code, "ok", "", scores, seconds, unit, extra)
+
+
+@lru_cache(maxsize=2)
+def _cached_load(name: str) -> Task:
+    return load(name)
+
+
+@lru_cache(maxsize=64)
+def _kmeans_seconds(name: str) -> float:
+    """CPU time of one k-means on the rows: what times are compared with."""
+    from sklearn.cluster import KMeans
+
+    problem, least = _cached_load(name), float("inf")
+    for _ in range(3):
+        before = time.process_time()
+        KMeans(problem.n_clusters, n_init=1, random_state=0).fit(problem.X)
+        least = min(least, time.process_time() - before)
+        if least > ALSO_TIMED:
+            break
+    return least
+
+
+def _work(connection: Connection) -> None:
+    import experiments.catalogue  # noqa: F401  (registers data sets and methods)
+
+    warnings.simplefilter("ignore")  # convergence and starvation warnings of thousands of runs
+    while True:
+        connection.send(measure(connection.recv()))
+
+
+class Worker:
+    """A process that measures one cell after the other, and can be ended in the middle of one."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs,), daemon=True)
+        self.process.start()
+        self.cell: Cell | None = None
+        self.deadline = 0.0
+
+    def begin(self, cell: Cell, limit: float) -> None:
+        self.cell, self.deadline = cell, time.monotonic() + limit
+        self.connection.send(cell)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def pending(cells: Iterable[Cell], store: Store, *, retry: bool = False) -> list[Cell]:
+    """Cells that the store has not, or has from other code; ``retry`` adds those that failed or ran out of time."""
+    found = []
+    for cell in dict.fromkeys(cells):
+        record = store.records.get(cell)
+        done = record is not None and record.code == code_version(cell)
+        if not done or (retry and record is not None and record.status in ("failed", "timeout")):
+            found.append(cell)
+    return sorted(found, key=lambda cell: (cell.data, cell.method, str(cell.settings)))
+
+
+def run(cells: list[Cell], store: Store, *, jobs: int = 2, limit: float = TIME_LIMIT) -> None:
+    """Measure cells on several processes; Ctrl-C or a kill loses only the cells at work."""
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    queue, total, began = list(reversed(cells)), len(cells), time.monotonic()
+    workers = [Worker() for _ in range(min(jobs, total))]
+    try:
+        while queue or any(worker.cell for worker in workers):
+            for worker in workers:
+                if worker.cell is None and queue:
+                    worker.begin(queue.pop(), limit)
+            busy = [worker for worker in workers if worker.cell]
+            wait([worker.connection for worker in busy], timeout=1.0)
+            for worker in busy:
+                record = _answer(worker, limit)
+                if record is None:
+                    continue
+                store.add(record)
+                if not worker.process.is_alive():
+                    workers[workers.index(worker)] = Worker()
+                worker.cell = None
+                _tell(record, total - len(queue) - sum(w.cell is not None for w in workers), total, began)
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _answer(worker: Worker, limit: float) -> Record | None:
+    """What a worker has to say by now: a record, nothing yet, or that it ran out of time or died."""
+    assert worker.cell is not None
+    try:
+        if worker.connection.poll():
+            return worker.connection.recv()
+    except (EOFError, OSError):
+        worker.end()
+        return Record(worker.cell, code_version(worker.cell), "failed", "the process died, as for lack of memory")
+    if time.monotonic() < worker.deadline:
+        return None
+    worker.end()
+    return Record(worker.cell, code_version(worker.cell), "timeout", f"more than {limit:.0f} s")
+
+
+def _tell(record: Record, done: int, total: int, began: float) -> None:
+    left = (time.monotonic() - began) / max(done, 1) * (total - done)
+    cell, settings = record.cell, dict(record.cell.settings)
+    figure = record.reason or f"{sum(record.scores['accuracy']) / len(record.scores['accuracy']):.1f} %"
+    eta = f"{left / 60:.0f} min left"
+    print(f"[{done}/{total}, {eta}] {cell.data} {cell.method} {settings or ''} {figure}", file=sys.stderr, flush=True)
+
+
+def described_machine() -> dict[str, Any]:
+    """What the figures were measured on: processor, cores, memory, versions."""
+    import platform
+    from importlib.metadata import version
+
+    names = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
+    model = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "processor": model or platform.machine(),
+        "cores": os.cpu_count(),
+        "memory": f"{memory:.0f} GiB",
+        "python": platform.python_version(),
+        **{name: version(name) for name in names},
+    }
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path) as file:
+            return file.readlines()
+    except OSError:
+        return []

@@ -1,0 +1,79 @@
+"""The results file: one JSON line a cell, only ever appended to, so that a killed run loses the cells at work alone."""
+
+import fcntl
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from experiments.cells import Cell
+
+PATH = Path(__file__).parent / "results.jsonl"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A measured cell: scores and CPU seconds of every seed, or why there are none.
+
+    ``status`` is "ok", "timeout", "refused" (the method cannot take such data) or "failed"; ``reason`` says more.
+    ``kmeans_seconds`` is KMeans(n_init=1) on the same rows in the same process, the unit of all times on the page.
+    """
+
+    cell: Cell
+    code: str
+    status: str
+    reason: str = ""
+    scores: dict[str, list[float]] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    kmeans_seconds: float = 0.0
+    extra: list[dict[str, Any]] = field(default_factory=list)
+
+    def line(self) -> str:
+        cell = self.cell
+        head = {"data": cell.data, "method": cell.method, "settings": dict(cell.settings), "seeds": cell.seeds}
+        body = {name: value for name, value in vars(self).items() if name not in ("cell", "extra")}
+        if any(self.extra):
+            body["extra"] = self.extra
+        return json.dumps(head | body)
+
+    @classmethod
+    def parse(cls, line: str) -> "Record":
+        found = json.loads(line)
+        settings = tuple(sorted((name, _hashable(value)) for name, value in found.pop("settings").items()))
+        cell = Cell(found.pop("data"), found.pop("method"), settings, found.pop("seeds"))
+        return cls(cell, **found)
+
+
+def _hashable(value: Any) -> Any:
+    """Lists of a JSON file as tuples, as settings have them."""
+    return tuple(_hashable(entry) for entry in value) if isinstance(value, list) else value
+
+
+class Store:
+    """Records by cell; of several measurements of a cell the last counts."""
+
+    def __init__(self, path: Path = PATH):
+        self.path = path
+        self.records: dict[Cell, Record] = {}
+        if path.exists():
+            whole = [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+            self.records = {record.cell: record for record in map(Record.parse, whole)}
+
+    def add(self, record: Record) -> None:
+        """Append under a lock, behind a line that a killed run may have left unfinished."""
+        self.records[record.cell] = record
+        with self.path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if file.tell():
+                file.seek(-1, 2)
+                unfinished = file.read(1) != b"\n"
+            else:
+                unfinished = False
+            file.write((b"\n" if unfinished else b"") + record.line().encode() + b"\n")
+
+    def compact(self) -> None:
+        """Drop superseded measurements, in the order of data sets and methods."""
+        lines = sorted(record.line() for record in self.records.values())
+        spare = self.path.with_suffix(".new")
+        spare.write_text("".join(line + "\n" for line in lines))
+        spare.replace(self.path)
