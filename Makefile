@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow test-browser lint bench clean
+.PHONY: demo test test-slow test-browser lint bench experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
 
 test: lint
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
@@ -27,6 +27,10 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# Resumable: cells that experiments/results.jsonl has from the same code are kept.
+experiments: $(READY)
+	$(BIN)/python -m experiments run
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"widegap needs Python >= 3.11, this is {v[0]}.{v[1]}: call make PYTHON=python3.11")'

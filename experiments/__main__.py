@@ -1,4 +1,4 @@
-"""``python -m experiments list | run [NAME ...] [--rows A,B] [--quick] | page``."""
+"""``python -m experiments list | run [NAME ...] [--rows A,B] [--quick] | page | tidy``."""
 
 import argparse
 import json
@@ -19,7 +19,9 @@ def main(arguments: list[str] | None = None) -> None:
         for name, experiment in EXPERIMENTS.items():
             print(f"{name:24} {len(experiment.cells()):5} cells  {experiment.title}")
     elif options.command == "page":
-        page.write(Store(), json.loads(MACHINE.read_text()))
+        _write_pages()
+    elif options.command == "tidy":
+        Store().tidy(cell for experiment in EXPERIMENTS.values() for cell in experiment.cells())
     else:
         _run(options)
 
@@ -40,9 +42,15 @@ def _run(options: argparse.Namespace) -> None:
     runner.run(waiting, store, jobs=options.jobs, limit=options.limit)
     if not options.quick:
         MACHINE.write_text(json.dumps(runner.described_machine(), indent=1) + "\n")
-        page.write(Store(), json.loads(MACHINE.read_text()))
+        _write_pages()
     if options.quick and any(store.records[cell].status == "failed" for cell in set(cells)):
         raise SystemExit("some cells failed")
+
+
+def _write_pages() -> None:
+    store = Store()
+    page.write(store, json.loads(MACHINE.read_text()))
+    page.README.write_text(page.with_panel(page.README.read_text(), store))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="names of all tables and figures")
     commands.add_parser("page", help="write docs/results.md from the stored results")
+    commands.add_parser("tidy", help="drop results that no table uses any more")
     run = commands.add_parser("run", help="measure what is missing, then write the page")
     run.add_argument("names", nargs="*", help="tables and figures; all by default")
     run.add_argument("--rows", help="rows of a table, separated by commas")

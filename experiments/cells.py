@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import inspect
+import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import sklearn
 import widegap
 
 SEEDS = 5
+ROOT = Path(widegap.__file__).parent
 NUMERIC_PACKAGES = ("data", "problems", "solvers", "estimators")
 
 
@@ -95,20 +97,37 @@ def method(name: str, *, ours: bool = False, seeded: bool = True) -> Callable[[A
 def code_version(cell: Cell) -> str:
     """Digest of the code that a cell's figures depend on, comments and docstrings aside.
 
-    These are the functions that load the data and run the method, and the numeric packages of widegap or, for methods
-    of others, the version of scikit-learn. Helpers that these functions call are not followed.
+    These are the functions that load the data and run the method, and the modules of widegap that the estimators named
+    in the method import, followed to the end; for methods of others it is the version of scikit-learn. Other helpers
+    of these functions are not followed.
     """
     chosen = METHODS[cell.method]
     parts = [_normal_form(inspect.getsource(f)) for f in (TASKS[cell.data.split("/")[0].split("@")[0]], chosen.run)]
-    parts.append(_package_digest() if chosen.ours else sklearn.__version__)
+    parts.append(_modules_digest(_modules_behind(chosen.run)) if chosen.ours else sklearn.__version__)
     return _digest(*parts)
 
 
+def _modules_behind(run: Callable[..., Any]) -> tuple[str, ...]:
+    """Modules of widegap that define what a function names; all estimators if it names none itself."""
+    named = [getattr(run.__globals__.get(name), "__module__", None) for name in run.__code__.co_names]  # type: ignore[attr-defined]
+    found = sorted({name for name in named if name and name.startswith("widegap.")})
+    return tuple(found) or tuple(
+        f"widegap.estimators.{path.stem}" for path in sorted((ROOT / "estimators").glob("_*.py"))
+    )
+
+
 @lru_cache
-def _package_digest() -> str:
-    root = Path(widegap.__file__).parent
-    files = sorted(path for name in NUMERIC_PACKAGES for path in (root / name).glob("*.py"))
-    return _digest(*(f"{path.relative_to(root)}\n{_normal_form(path.read_text())}" for path in files))
+def _modules_digest(modules: tuple[str, ...]) -> str:
+    """Digest of modules and of all modules of widegap's numeric packages that they import, directly or not."""
+    queue, sources = list(modules), {}
+    while queue:
+        name = queue.pop()
+        path = ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py")
+        if name in sources or not path.exists() or path.parent.name not in NUMERIC_PACKAGES:
+            continue
+        sources[name] = _normal_form(path.read_text())
+        queue += re.findall(r"^\s*from (widegap\.[\w.]+) import", path.read_text(), re.MULTILINE)
+    return _digest(*(f"{name} {sources[name]}" for name in sorted(sources)))
 
 
 def _normal_form(source: str) -> str:

@@ -49,3 +49,12 @@ def mmc(task: Task, seed: int, **settings: Any) -> Any:
 @method("GMMC", ours=True)
 def gmmc(task: Task, seed: int, **settings: Any) -> Any:
     return GMMC(random_state=seed, **settings).fit_predict(task.X)
+
+
+@method("MaxMarginClustering with", ours=True)
+def max_margin_with(task: Task, seed: int, width: float | None = None, **settings: Any) -> Any:
+    """With other settings, or another kernel width in medians of the distances (1.5 by default)."""
+    if width is not None:
+        probe = MaxMarginClustering(task.n_clusters, n_init=1, random_state=seed).fit(task.X)
+        settings["gamma"] = probe.kernel_map_.params["gamma"] * (1.5 / width) ** 2
+    return MaxMarginClustering(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)

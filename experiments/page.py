@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from experiments.store import Store
-from experiments.tables import CHAPTERS
+from experiments.tables import CHAPTERS, EXPERIMENTS
 from experiments.tables._figure import Figure
+from experiments.tables.panel import PANEL, ranking
 
 DOCS = Path(__file__).parent.parent / "docs"
+MOST_NAMED = 6  # cells named in full where a reason holds for many
+README = DOCS.parent / "README.md"
+MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
 INTRODUCTION = """# Results
 
 Written by `make experiments` from `experiments/results.jsonl`; no figure on this page is typed by hand except those
@@ -32,14 +36,45 @@ def text(store: Store, machine: dict[str, Any], folder: Path) -> str:
         for experiment in chapter:
             is_figure = isinstance(experiment, Figure)
             parts.append(experiment.section(store, folder) if is_figure else experiment.section(store))
-    return "\n".join(parts)
+    return "\n".join([*parts, _not_measured(store), _effort(store)])
+
+
+def _not_measured(store: Store) -> str:
+    """Every reason why a cell has no figure, and where."""
+    reasons: dict[str, set[str]] = {}
+    for name, experiment in EXPERIMENTS.items():
+        for cell in experiment.cells():
+            record = store.records.get(cell)
+            if record is None or record.status != "ok":
+                reason = "not run" if record is None else f"{record.status}: {record.reason}"
+                reasons.setdefault(reason, set()).add(f"{cell.method} on {cell.data} (`{name}`)")
+    lines = [f"- {reason}: {_some(sorted(places))}" for reason, places in sorted(reasons.items())]
+    return "## What has no figure\n\n" + ("\n".join(lines) if lines else "Every cell was measured.") + "\n"
+
+
+def _some(places: list[str]) -> str:
+    more = f" and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
+    return ", ".join(places[:MOST_NAMED]) + more
+
+
+def _effort(store: Store) -> str:
+    hours = sum(sum(record.seconds) for record in store.records.values()) / 3600
+    return f"The {len(store.records)} cells behind this page took {hours:.1f} hours of one core.\n"
 
 
 def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:
+    """The page and its pictures."""
     docs.mkdir(exist_ok=True)
     written = text(store, machine, docs / "results")
     (docs / "results.md").write_text(written)
     (docs / "results.html").write_text(as_html(written))
+
+
+def with_panel(readme: str, store: Store) -> str:
+    """The README with the ranking of the panel between its two marks."""
+    before, _, rest = readme.partition(f"{MARKS[0]}\n")
+    _, _, after = rest.partition(MARKS[1])
+    return f"{before}{MARKS[0]}\n{ranking(PANEL, store)}\n{MARKS[1]}{after}"
 
 
 def _machine(machine: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ class RefusedError(Exception):
 
 
 def load(name: str) -> Task:
-    """The data set of a name: "digits/3-8", "letter/A-B@500" for 500 of its rows, "digits/3-8@50each" for 50 a class."""
+    """The data set of a name: "digits/3-8", "letter/A-B@500" for 500 rows, "digits/3-8@50each" for 50 a class."""
     whole, _, size = name.partition("@")
     family, _, rest = whole.partition("/")
     found = TASKS[family](rest)

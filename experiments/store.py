@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,19 +61,18 @@ class Store:
             self.records = {record.cell: record for record in map(Record.parse, whole)}
 
     def add(self, record: Record) -> None:
-        """Append under a lock, behind a line that a killed run may have left unfinished."""
+        """Append under a lock, in place of a line that a killed run may have left unfinished."""
         self.records[record.cell] = record
         with self.path.open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if file.tell():
-                file.seek(-1, 2)
-                unfinished = file.read(1) != b"\n"
-            else:
-                unfinished = False
-            file.write((b"\n" if unfinished else b"") + record.line().encode() + b"\n")
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(record.line().encode() + b"\n")
 
-    def compact(self) -> None:
-        """Drop superseded measurements, in the order of data sets and methods."""
+    def tidy(self, wanted: Iterable[Cell]) -> None:
+        """Drop superseded measurements and cells that are not wanted, and sort by data sets and methods."""
+        kept = set(wanted)
+        self.records = {cell: record for cell, record in self.records.items() if cell in kept}
         lines = sorted(record.line() for record in self.records.values())
         spare = self.path.with_suffix(".new")
         spare.write_text("".join(line + "\n" for line in lines))

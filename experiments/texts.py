@@ -32,34 +32,34 @@ class Collection:
         return len(np.unique(self.classes))
 
 
-def _split(documents: Any, classes: Any, chosen: Any, others: Any, most: int = MOST) -> Collection:
+def split(documents: Any, classes: Any, chosen: Any, others: Any, most: int = MOST) -> Collection:
     """Keep chosen and other documents, each thinned by a fixed draw."""
     rng = np.random.default_rng(0)
-    chosen, others = (_thin(np.flatnonzero(mask), size, rng) for mask, size in ((chosen, most), (others, MOST_REST)))
+    chosen, others = (thin(np.flatnonzero(mask), size, rng) for mask, size in ((chosen, most), (others, MOST_REST)))
     return Collection([documents[i] for i in chosen], np.asarray(classes)[chosen], [documents[i] for i in others])
 
 
-def _thin(rows: Any, most: int, rng: np.random.Generator) -> Any:
+def thin(rows: Any, most: int, rng: np.random.Generator) -> Any:
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
 def rec4() -> Collection:
     data = datasets.load_20news(headers=False)
     chosen = np.char.startswith(data.target, "rec.")
-    return _split(data.data, data.target, chosen, ~chosen)
+    return split(data.data, data.target, chosen, ~chosen)
 
 
-def news4() -> Collection:
+def news4(most: int = MOST) -> Collection:
     data = datasets.load_20news(headers=False)
     groups = np.array([next((s for s in SUPER_GROUPS if name.startswith(s)), "") for name in data.target])
-    return _split(data.data, groups, groups != "", groups == "")
+    return split(data.data, groups, groups != "", groups == "", most)
 
 
-def webkb4() -> Collection:
+def webkb4(most: int = MOST) -> Collection:
     data = datasets.load_webkb()
     pages = [page.split("\n\n", 1)[-1] for page in data.data]  # without the HTTP header
     chosen = np.isin(data.target, WEBKB_CLASSES)
-    return _split(pages, data.target, chosen, np.isin(data.target, ("other", "staff")))
+    return split(pages, data.target, chosen, np.isin(data.target, ("other", "staff")), most)
 
 
 def reuters(n_topics: int, most: int = MOST) -> Collection:
@@ -68,12 +68,12 @@ def reuters(n_topics: int, most: int = MOST) -> Collection:
     counts = Counter(data.target[data.target != ""].tolist())
     largest = [topic for topic, _ in counts.most_common(n_topics)]
     chosen = np.isin(data.target, largest)
-    return _split(data.data, data.target, chosen, ~chosen & (data.target != ""), most)
+    return split(data.data, data.target, chosen, ~chosen & (data.target != ""), most)
 
 
 def rcv1() -> Collection:
     data = datasets.load_rcv1()
-    rows = _thin(np.arange(len(data.target)), MOST, np.random.default_rng(0))
+    rows = thin(np.arange(len(data.target)), MOST, np.random.default_rng(0))
     return Collection(data.data[rows], data.target[rows], None)
 
 

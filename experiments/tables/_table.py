@@ -45,9 +45,9 @@ class Measured:
     def cells(self, row: "Row") -> list[Cell]:
         if row.only is not None and self.title not in row.only:
             return []
+        seeds = min(self.seeds, dict(row.seeds).get(self.title, self.seeds))
         return [
-            Cell.of(name, self.method, self.seeds, **{**self.settings, **row.settings(self.method)})
-            for name in row.data
+            Cell.of(name, self.method, seeds, **{**self.settings, **row.settings(self.method)}) for name in row.data
         ]
 
     def values(self, row: "Row", score: "Score", store: Store) -> Any:
@@ -105,6 +105,7 @@ class Row:
     only: tuple[str, ...] | None = None
     otherwise: str = "-"
     own: tuple[tuple[str, tuple[tuple[str, Any], ...]], ...] = ()  # method: settings of this row alone, as its balance
+    seeds: tuple[tuple[str, int], ...] = ()  # title of a column: at most so many seeds, where a run takes long
 
     def settings(self, method: str) -> dict[str, Any]:
         return dict(dict(self.own).get(method, ()))

@@ -1,0 +1,261 @@
+"""The frame of the experiments: results survive kills, limits and code changes, and the page comes from them alone."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from experiments import catalogue, cells, page, runner  # noqa: E402
+from experiments.__main__ import MACHINE, main  # noqa: E402
+from experiments.cells import Cell, Outcome, Task  # noqa: E402
+from experiments.judge import judge  # noqa: E402
+from experiments.store import PATH, Record, Store  # noqa: E402
+from experiments.tables import EXPERIMENTS  # noqa: E402
+from experiments.tables._table import BASELINE, FREE, MAJORITY, TUNED, Measured, Printed, Row, Table, Tuned  # noqa: E402
+
+ROOT = Path(__file__).parent.parent
+assert catalogue
+
+
+def record(cell, accuracy=(90.0, 92.0), **changed):
+    scores = {"accuracy": list(accuracy), "majority": list(accuracy)}
+    fields = {"code": "c", "status": "ok", "scores": scores, "seconds": [1.0, 2.0], "kmeans_seconds": 0.5}
+    return Record(cell, **(fields | changed))
+
+
+def test_records_survive_the_file(tmp_path):
+    cell = Cell.of("digits/3-8", "MKC", kernels=("linear", ("rbf", 2.0)), C=1.0)
+    store = Store(tmp_path / "results.jsonl")
+    store.add(record(cell, extra=[{"iterations": 3}, {"iterations": 4}]))
+    again = Store(store.path)
+    assert again.records == store.records
+    assert again.records[cell].extra[1] == {"iterations": 4}
+
+
+def test_the_last_measurement_of_a_cell_counts_and_tidying_keeps_it(tmp_path):
+    cell, store = Cell.of("a", "b"), Store(tmp_path / "r.jsonl")
+    store.add(record(Cell.of("dropped", "b")))
+    store.add(record(cell, (50.0,)))
+    store.add(record(cell, (60.0,)))
+    store.tidy([cell])
+    assert len(store.path.read_text().splitlines()) == 1
+    assert Store(store.path).records[cell].scores["accuracy"] == [60.0]
+
+
+def test_a_line_cut_off_by_a_kill_costs_only_itself(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    store.add(record(Cell.of("a", "b")))
+    with store.path.open("a") as file:
+        file.write('{"data": "half a li')
+    store = Store(store.path)
+    assert list(store.records) == [Cell.of("a", "b")]
+    store.add(record(Cell.of("c", "d")))
+    assert set(Store(store.path).records) == {Cell.of("a", "b"), Cell.of("c", "d")}
+
+
+def test_judge_scores_what_it_says():
+    y = np.array([0, 0, 0, 1, 1, 1])
+    found = judge(y, np.array([2, 2, 2, 5, 5, 2]))
+    assert found["accuracy"] == pytest.approx(100 * 5 / 6, abs=1e-3)
+    assert found["clusters"] == 2
+    split = judge(y, np.array([0, 0, 1, 2, 2, 2]))
+    assert split["majority"] == 100
+    assert split["accuracy"] == pytest.approx(100 * 5 / 6, abs=1e-3)
+
+
+def test_code_version_sees_code_and_not_comments():
+    plain = "def f(x):\n    return x + 1\n"
+    assert cells._normal_form(plain) == cells._normal_form(
+        'def f(x):\n    """Say why."""\n    return x + 1  # one\n'
+    ).replace("Expr(value=Constant(value=None)), ", "")
+    assert cells._normal_form(plain) != cells._normal_form(plain.replace("1", "2"))
+
+
+def test_code_version_follows_imports_of_the_estimator_alone(tmp_path, monkeypatch):
+    before = {
+        name: cells.code_version(Cell.of("digits/3-8", name)) for name in ("CPM3C", "MaxMarginClustering", "Ward")
+    }
+    original = Path.read_text
+
+    def changed(path, *args, **kwargs):
+        text = original(path, *args, **kwargs)
+        return text + "\nADDED = 1\n" if path.name == "_label_search.py" else text
+
+    monkeypatch.setattr(Path, "read_text", changed)
+    cells._modules_digest.cache_clear()
+    after = {name: cells.code_version(Cell.of("digits/3-8", name)) for name in before}
+    cells._modules_digest.cache_clear()
+    assert after["MaxMarginClustering"] != before["MaxMarginClustering"]
+    assert after["CPM3C"] == before["CPM3C"]
+    assert after["Ward"] == before["Ward"]
+
+
+def test_measured_again_only_if_missing_or_from_other_code(tmp_path):
+    done, old, failed, new = (Cell.of("digits/3-8", name) for name in ("KMeans(1)", "KMeans(10)", "Ward", "HDBSCAN"))
+    store = Store(tmp_path / "r.jsonl")
+    store.add(record(done, code=cells.code_version(done)))
+    store.add(record(old, code="older"))
+    store.add(record(failed, code=cells.code_version(failed), status="timeout"))
+    assert set(runner.pending([done, old, failed, new, new], store)) == {old, new}
+    assert set(runner.pending([done, old, failed, new], store, retry=True)) == {old, failed, new}
+
+
+def test_measure_gives_scores_times_and_reasons(monkeypatch):
+    y = np.arange(20) % 2
+    monkeypatch.setitem(cells.TASKS, "toy", lambda _: Task(np.c_[10.0 * y, np.arange(20)], y))
+
+    def refuse(task, seed):
+        raise runner.RefusedError("20 rows: too many")
+
+    def fail(task, seed):
+        raise ValueError("broken")
+
+    def echo(task, seed, shift=0):
+        return Outcome((task.y + shift) % 2, {"seed": seed})
+
+    for name, run in (("refuse", refuse), ("fail", fail), ("echo", echo)):
+        monkeypatch.setitem(cells.METHODS, name, cells.Method(run, False, True))
+    found = runner.measure(Cell.of("toy", "echo", seeds=3, shift=1))
+    assert (found.status, found.scores["accuracy"], found.extra) == ("ok", [100.0] * 3, [{"seed": s} for s in range(3)])
+    assert len(found.seconds) == 3
+    assert found.kmeans_seconds > 0
+    assert runner.measure(Cell.of("toy", "refuse")).reason == "20 rows: too many"
+    broken = runner.measure(Cell.of("toy", "fail"))
+    assert (broken.status, broken.reason) == ("failed", "ValueError: broken")
+
+
+def test_subsets_are_drawn_alike_for_all_methods():
+    whole, part = runner.load("digits/3-8"), runner.load("digits/3-8@50each")
+    assert np.bincount(part.y)[[3, 8]].tolist() == [50, 50]
+    assert np.array_equal(part.X, runner.load("digits/3-8@50each").X)
+    assert len(runner.load("digits/3-8@100").y) == 100
+    assert len(whole.y) == 357
+
+
+def test_a_run_stores_limits_and_goes_on(tmp_path):
+    """Workers are processes of their own: one that exceeds the limit is ended, the next cell gets a new one."""
+    slow = Cell.of("digits/all", "MKC")
+    fast = Cell.of("sklearn/iris", "KMeans(10)", seeds=2)
+    store = Store(tmp_path / "r.jsonl")
+    runner.run([slow], store, jobs=1, limit=0.05)
+    runner.run([fast], store, jobs=1, limit=120)
+    stored = Store(store.path).records
+    assert stored[slow].status == "timeout"
+    assert stored[fast].status == "ok"
+    assert len(stored[fast].scores["accuracy"]) == 2
+
+
+@pytest.mark.slow
+def test_a_killed_run_keeps_what_was_done(tmp_path):
+    script = (
+        "from experiments.runner import run; from experiments.store import Store; from experiments.cells import Cell;"
+        "from pathlib import Path; import experiments.catalogue;"
+        "run([Cell.of('sklearn/iris', 'KMeans(10)'), Cell.of('digits/all', 'MKC', seeds=50)],"
+        f"Store(Path({str(tmp_path / 'r.jsonl')!r})), jobs=1, limit=600)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if (tmp_path / "r.jsonl").exists() and (tmp_path / "r.jsonl").read_text().endswith("\n"):
+            break
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert list(Store(tmp_path / "r.jsonl").records) == [Cell.of("sklearn/iris", "KMeans(10)")]
+
+
+def table_of(*columns):
+    return Table("t", "Title", (Row("one", ("a",)), Row("two", ("a", "b"), note="a note")), columns, MAJORITY)
+
+
+def test_table_shows_means_spreads_and_reasons(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    store.add(record(Cell.of("a", "m", 2)))
+    store.add(record(Cell.of("b", "m", 2), (80.0, 80.0)))
+    store.add(record(Cell.of("a", "r", 2), status="refused", reason="too many rows", scores={}))
+    text = table_of(
+        Printed("paper", {"one": "88.1"}),
+        Measured("M", "m", seeds=2),
+        Measured("R", "r", seeds=2, kind=BASELINE),
+        Measured("N", "n", seeds=2, kind=BASELINE),
+    ).section(store)
+    assert "| one | 88.1 | 91.0 ± 1.0 | not run: too many rows | not run |" in text
+    assert "| two [^t-two] |  | 85.5 ± 0.5 |" in text
+    assert "[^t-two]: a note" in text
+    assert f"M<br>*{FREE}*" in text
+
+
+def test_tuned_column_takes_the_best_setting_of_every_set_and_says_so(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    for data, C, accuracy in (("a", 1, 70.0), ("a", 2, 90.0), ("b", 1, 60.0), ("b", 2, 50.0)):
+        store.add(record(Cell.of(data, "m", 1, C=C), (accuracy,)))
+    column = Tuned("M", "m", [{"C": 1}, {"C": 2}], seeds=1)
+    text = table_of(column).section(store)
+    assert f"M<br>*{TUNED}*" in text
+    assert "| one | 90.0 |" in text
+    assert "| two [^t-two] | 75.0 |" in text
+
+
+def test_label_free_and_tuned_cells_never_share_a_column():
+    for experiment in EXPERIMENTS.values():
+        for column in getattr(experiment, "columns", ()):
+            assert (column.kind == TUNED) == isinstance(column, Tuned), (experiment.name, column.title)
+
+
+def test_names_and_rows_are_checked():
+    with pytest.raises(SystemExit, match="no experiment nonsense: choose from .*panel"):
+        main(["run", "nonsense"])
+    with pytest.raises(SystemExit, match="panel has no row nonsense: choose from .*wine"):
+        main(["run", "panel", "--rows", "nonsense"])
+
+
+def test_every_cell_names_a_data_set_and_a_method():
+    for experiment in EXPERIMENTS.values():
+        for cell in experiment.cells():
+            assert cell.data.split("/")[0].split("@")[0] in cells.TASKS, (experiment.name, cell)
+            assert cell.method in cells.METHODS, (experiment.name, cell)
+
+
+def test_page_is_what_the_stored_results_give(tmp_path):
+    """No figure can be typed by hand: the page is made anew from the results file and must not differ."""
+    page.write(Store(), json.loads(MACHINE.read_text()), tmp_path)
+    for name in ("results.md", "results.html"):
+        assert (tmp_path / name).read_text() == (page.DOCS / name).read_text(), (
+            f"{name}: run python -m experiments page"
+        )
+
+
+def test_readme_shows_the_panel_of_the_stored_results():
+    readme = page.README.read_text()
+    assert page.with_panel(readme, Store()) == readme, "run python -m experiments page"
+
+
+def test_pictures_are_what_the_stored_results_give(tmp_path):
+    import matplotlib
+
+    page.write(Store(), json.loads(MACHINE.read_text()), tmp_path)
+    stored = sorted((page.DOCS / "results").glob("*.svg"))
+    assert [path.name for path in stored] == sorted(path.name for path in (tmp_path / "results").glob("*.svg"))
+    for path in stored:
+        if f"Matplotlib v{matplotlib.__version__}" not in path.read_text():
+            pytest.skip(f"{path.name} was drawn by another version of matplotlib")
+        assert (tmp_path / "results" / path.name).read_text() == path.read_text(), path.name
+
+
+def test_results_name_no_cell_that_no_table_uses():
+    used = {cell for experiment in EXPERIMENTS.values() for cell in experiment.cells()}
+    assert set(Store(PATH).records) <= used
+
+
+@pytest.mark.slow
+def test_quick_run_of_every_table(tmp_path):
+    if "WIDEGAP_DATA" not in os.environ:
+        pytest.skip("WIDEGAP_DATA is not set")
+    main(["run", "--quick"])
