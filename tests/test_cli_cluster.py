@@ -2,9 +2,6 @@
 
 import csv
 import json
-import os
-import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -226,78 +223,6 @@ def test_an_existing_cluster_column_is_not_overwritten(tmp_path):
     assert main(["cluster", str(path), "-k", "2", "-q", "-o", str(out)]) == 0
     assert rows_of(out)[0].keys() == {"x", "cluster", "widegap_cluster", "margin"}
     assert rows_of(out)[0]["cluster"] == "old"
-
-
-STOPPED = """
-import os, signal, sys
-import widegap
-from widegap.cli import _fitting
-from widegap.cli._main import main
-class Slow(_fitting.Watch):
-    def __call__(self, record):
-        if record.start == {start}:
-            os.kill(os.getpid(), signal.SIGINT)
-            {again}
-        return super().__call__(record)
-_fitting.Watch = Slow
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-def run_stopped(table, tmp_path, again):
-    code = STOPPED.format(start=1, again="os.kill(os.getpid(), signal.SIGINT)" if again else "")
-    arguments = [
-        "cluster",
-        str(table),
-        "-k",
-        "3",
-        "-o",
-        str(tmp_path / "out.csv"),
-        "--report",
-        str(tmp_path / "r.html"),
-    ]
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-
-
-def test_ctrl_c_keeps_the_best_so_far_and_says_where(table, tmp_path):
-    run = run_stopped(table, tmp_path, again=False)
-    assert run.returncode == 130
-    assert f"Interrupted: this is the best result so far (rows: {tmp_path / 'out.partial.csv'}" in run.stderr
-    assert sorted(os.listdir(tmp_path)) == ["out.partial.csv", "r.partial.html", "table.csv"]
-    assert len(rows_of(tmp_path / "out.partial.csv")) == 60
-    assert "The search was stopped before it had finished" in " ".join(run.stdout.split())
-
-
-def test_ctrl_c_twice_leaves_nothing_behind(table, tmp_path):
-    run = run_stopped(table, tmp_path, again=True)
-    assert run.returncode == 130
-    assert run.stderr.splitlines()[-1] == "Interrupted; nothing was half written."
-    assert os.listdir(tmp_path) == ["table.csv"]
-
-
-def test_ctrl_c_has_its_old_meaning_after_a_fit(table):
-    before = signal.getsignal(signal.SIGINT)
-    assert main(["cluster", str(table), "-k", "3", "-q"]) == 0
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_progress_shows_on_a_terminal_only(table):
-    pty = pytest.importorskip("pty")
-    parent, child = pty.openpty()
-    command = [sys.executable, "-m", "widegap", "cluster", str(table), "-k", "3"]
-    run = subprocess.run(command, stderr=child, stdout=subprocess.PIPE, text=True, check=True)
-    os.close(child)
-    shown = b""
-    try:
-        while part := os.read(parent, 4096):
-            shown += part
-    except OSError:  # how a terminal ends
-        pass
-    os.close(parent)
-    assert "Clustering 60 rows, objective" in shown.decode()
-    assert "Clustering 60 rows" not in run.stdout
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert run.stderr == ""
 
 
 def test_json_and_rows_do_not_share_standard_output(table, capsys):

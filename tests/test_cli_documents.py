@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from widegap.cli import _documents
 from widegap.cli._main import main
 
 FOOD = ["bake the bread with flour and yeast", "flour, yeast and water for bread", "bread needs salt, flour and yeast"]
@@ -144,14 +143,13 @@ def test_files_that_are_no_text_are_left_out_and_named(folder, capsys):
     assert "6 documents" in shown
 
 
-def test_ctrl_c_leaves_nothing_behind(folder, tmp_path, capsys, monkeypatch):
-    def pressed(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(_documents, "_fit", pressed)
-    assert main(["documents", str(folder), "-k", "2", "-o", str(tmp_path / "out.csv")]) == 130
-    assert capsys.readouterr().err == "Interrupted; nothing was half written.\n"
-    assert not (tmp_path / "out.csv").exists()
+def test_more_topics_than_different_documents_are_noted(tmp_path, capsys):
+    path = tmp_path / "d.txt"
+    path.write_text("\n".join([FOOD[0], SPORT[0]] * 4), encoding="utf-8")
+    assert main(["documents", str(path), "-k", "3"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "-k 3 asks for more topics than there are different documents (2), so that" in said
+    assert "ask for 2 or fewer" in said
 
 
 def test_other_languages_keep_english_stop_words(folder, capsys):

@@ -9,11 +9,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from widegap.cli._encoding import Encoding
 from widegap.cli._errors import CommandError
+from widegap.cli._fitting import check_variety
 from widegap.cli._main import main
-from widegap.cli._output import delimited, neutral, with_numbers
+from widegap.cli._output import delimited, json_lines, neutral, with_numbers
 
 
 @pytest.fixture
@@ -144,17 +146,117 @@ def test_texts_of_a_parquet_file_stay_texts(tmp_path):
     assert pd.read_parquet(out)["code"].tolist() == ["1", "2"] * 5
 
 
-def test_columns_that_count_the_rows_are_left_out_whatever_their_name(tmp_path, capsys):
+COUNTED = [
+    ("sample", 1, True),  # from 0 or 1, whatever the name
+    ("sample", 0, True),
+    ("sample", 7, False),
+    ("year", 1990, False),
+    ("Year", 1, False),  # of a study, say
+    ("row_no", 7, True),  # or by its name
+    ("customerId", 10_001, True),
+    ("Index", 5, True),
+    ("price", 1990, False),
+    ("width", 3, False),  # has the letters "id" but not the word
+]
+
+
+@pytest.mark.parametrize(("name", "first", "left_out"), COUNTED)
+def test_columns_that_count_the_rows_are_left_out(name, first, left_out, tmp_path, capsys):
     path = tmp_path / "t.csv"
-    path.write_text("id,sample\n" + "".join(f"{i % 2 * 9 + i / 10},{i + 7}\n" for i in range(20)), encoding="utf-8")
-    said = said_by(capsys, "cluster", path, "-k", "2")
-    assert "Column 'sample' numbers the rows and was left out (--columns to insist)" in said
+    rows = "".join(f"{i % 2 * 9 + i / 10},{i + first}\n" for i in range(20))
+    path.write_text(f"id,{name}\n{rows}", encoding="utf-8")
+    found = json.loads(said_by(capsys, "cluster", path, "-k", "2", "--json"))
+    assert found["n_features"] == (1 if left_out else 2)
+    said = " ".join(found["warnings"])
+    assert (f"Column {name!r} numbers the rows and was left out (--columns to insist)" in said) == left_out
+    assert (
+        f"Column {name!r} goes up by one from row to row and was used (--columns to leave it out)" in said
+    ) != left_out
     assert "Column 'id'" not in said
-    assert "sample +" in said_by(capsys, "cluster", path, "-k", "2", "--columns", "sample")
-    path.write_text("id,x\n" + "".join(f"{i * 37 % 101},{i % 2 * 9}\n" for i in range(20)), encoding="utf-8")
+    assert f"{name} +" in said_by(capsys, "cluster", path, "-k", "2", "--columns", name)
+
+
+def test_columns_without_a_name_that_number_the_rows(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{i * 37 % 101},{i % 2 * 9}\n" for i in range(20))
+    path.write_text("id,x\n" + rows, encoding="utf-8")
     assert "numbers the rows" not in said_by(capsys, "cluster", path, "-k", "2")
-    path.write_text(",x\n" + "".join(f"{i * 37 % 101},{i % 2 * 9}\n" for i in range(20)), encoding="utf-8")
+    path.write_text(",x\n" + rows, encoding="utf-8")
     assert "'Unnamed: 0' numbers the rows" in said_by(capsys, "cluster", path, "-k", "2")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_floats_of_a_parquet_file_are_written_to_the_last_digit(ending, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=30) + 9 * (np.arange(30) % 2), "small": rng.normal(size=30) * 1e-300})
+    frame["f32"] = frame["x"].astype(np.float32)
+    frame["f16"] = frame["x"].astype(np.float16)
+    frame["gaps"] = frame["x"].where(frame.index != 3)
+    frame["nullable"] = frame["f32"].astype("Float32").where(frame.index != 4)
+    frame["whole"] = pd.array([None, *range(2**53, 2**53 + 29)], dtype="Int64")
+    path, out = tmp_path / "t.parquet", tmp_path / f"out{ending}"
+    frame.to_parquet(path)
+    assert main(["cluster", str(path), "-k", "2", "-q", "--columns", "x", "-o", str(out)]) == 0
+    if ending == ".parquet":
+        pd.testing.assert_frame_equal(pd.read_parquet(out)[list(frame.columns)], frame)
+        return
+    if ending == ".jsonl":
+        rows = [json.loads(line, parse_float=str) for line in out.read_text(encoding="utf-8").splitlines()]
+    else:
+        with out.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t" if ending == ".tsv" else ","))
+    for name, kind in (("x", np.float64), ("small", np.float64), ("f32", np.float32), ("f16", np.float16)):
+        assert [kind(row[name]) for row in rows] == frame[name].tolist()
+    assert [row["f32"] for row in rows] == list(map(str, frame["f32"].to_numpy()))  # no digits that were not there
+    assert rows[3]["gaps"] in ("", None)
+    assert rows[4]["nullable"] in ("", None)
+    assert rows[5]["nullable"] == rows[5]["f32"]
+    assert str(rows[2]["whole"]) == str(2**53 + 1)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+def test_rows_of_a_matrix_are_written_to_the_last_digit(kind, tmp_path):
+    X = (np.random.default_rng(0).normal(size=(30, 2)) * 7 + 90 * (np.arange(30)[:, None] % 2)).astype(kind)
+    np.save(tmp_path / "x.npy", X)
+    out = tmp_path / "out.csv"
+    assert main(["cluster", str(tmp_path / "x.npy"), "-k", "2", "-q", "-o", str(out)]) == 0
+    rows = rows_of(out)
+    assert list(rows[0]) == ["row", "column 0", "column 1", "cluster", "margin"]
+    np.testing.assert_array_equal(np.array([[kind(row["column 0"]), kind(row["column 1"])] for row in rows]), X)
+    wide = np.hstack([X, np.ones((30, 99), kind)])
+    np.save(tmp_path / "x.npy", wide)
+    assert main(["cluster", str(tmp_path / "x.npy"), "-k", "2", "-q", "-o", str(out)]) == 0
+    assert list(rows_of(out)[0]) == ["row", "cluster", "margin"]
+
+
+def test_json_has_no_numbers_that_json_lacks():
+    text = json_lines(pd.DataFrame({"x": [np.inf, np.nan, 0.1]}))
+    assert text.splitlines() == ['{"x": null}', '{"x": null}', '{"x": 0.1}']
+
+
+VARIED = [(3, 4, True), (4, 4, False), (1, 2, True)]
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize(("different", "k", "noted"), VARIED)
+def test_more_clusters_than_different_rows_are_noted(different, k, noted, sparse_rows):
+    X = np.zeros((12, 2))
+    X[:, 1] = np.arange(12) % different
+    X[::2, 0] = -0.0
+    notes = []
+    check_variety(k, sparse.csr_matrix(X) if sparse_rows else X, notes)
+    said = f"-k {k} asks for more clusters than there are different rows ({different})"
+    assert [note.startswith(said) for note in notes] == [True] * noted
+    assert all(note.endswith(f"; ask for {different} or fewer.") for note in notes)
+
+
+def test_the_note_on_equal_rows_reaches_the_user(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "1,2\n3,5\n8,8\n" * 10, encoding="utf-8")
+    assert "-k 5 asks for more clusters than there are different rows (3)" in said_by(
+        capsys, "cluster", path, "-k", "5"
+    )
+    assert "different rows" not in said_by(capsys, "cluster", path, "-k", "3")
 
 
 def test_first_lines_that_look_like_rows(tmp_path, capsys):

@@ -2,13 +2,19 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import warnings
 
 import numpy as np
 import pytest
 from PIL import Image
+from sklearn.datasets import load_sample_image
 
 from widegap.cli import _segment
 from widegap.cli._main import main
+from widegap.image import bisections
 
 
 @pytest.fixture
@@ -51,20 +57,85 @@ def test_json_and_the_default_name(picture, tmp_path, capsys):
     assert str(tmp_path / "photo.segments.png") in found["written"]
 
 
-def test_ctrl_c_keeps_the_splits_so_far(picture, tmp_path, capsys, monkeypatch):
+def press_at(monkeypatch, split):
+    """Let Ctrl-C be pressed while a split is made."""
     steps = _segment._steps
 
     def pressed(*arguments):
         for n, labels in enumerate(steps(*arguments)):
-            if n == 1:
-                os.kill(os.getpid(), 2)
+            if n == split:
+                os.kill(os.getpid(), signal.SIGINT)
             yield labels
 
     monkeypatch.setattr(_segment, "_steps", pressed)
+
+
+def test_ctrl_c_keeps_the_splits_so_far(picture, tmp_path, capsys, monkeypatch):
+    press_at(monkeypatch, 3)
+    assert main(["segment", str(picture), "-k", "4", "-o", str(tmp_path / "seg.png")]) == 130
+    assert len(np.unique(labels_of(tmp_path / "seg.partial.png"))) == 3
+    assert sorted(path.name for path in tmp_path.glob("seg*")) == [
+        "seg.partial.2.png", "seg.partial.overlay.png", "seg.partial.png", "seg.partial.side.png",
+    ]  # fmt: skip
+    assert "Interrupted: 3 of 4 segments were found so far; they are in" in capsys.readouterr().err
+
+
+def test_ctrl_c_before_the_first_split_writes_nothing(picture, tmp_path, capsys, monkeypatch):
+    press_at(monkeypatch, 1)
     assert main(["segment", str(picture), "-k", "3", "-o", str(tmp_path / "seg.png")]) == 130
-    assert len(np.unique(labels_of(tmp_path / "seg.partial.png"))) == 2
-    assert not (tmp_path / "seg.png").exists()
-    assert "the segments found so far are in" in capsys.readouterr().err
+    assert capsys.readouterr().err == "Interrupted before the first split; nothing was written.\n"
+    assert os.listdir(tmp_path) == [picture.name]
+
+
+def test_the_splits_on_the_way_are_what_bisections_found(picture, tmp_path):
+    arguments = ["segment", str(picture), "-k", "5", "--method", "max-margin", "-o", str(tmp_path / "seg.png"), "-q"]
+    assert main(arguments) == 0
+    with Image.open(picture) as pixels:
+        steps = bisections(np.asarray(pixels), 5, "max-margin", random_state=0)
+    for n, labels in enumerate(steps, 1):
+        if n > 1:
+            found = labels_of(tmp_path / ("seg.png" if n == 5 else f"seg.{n}.png"))
+            np.testing.assert_array_equal(found, labels)
+
+
+def test_many_segments_make_a_short_summary(picture, tmp_path, capsys, monkeypatch):
+    columns = np.repeat(np.arange(60)[None], 40, axis=0).astype(np.int32)
+    monkeypatch.setattr(_segment, "_steps", lambda *arguments: (np.minimum(columns, n) for n in range(40)))
+    arguments = ["segment", str(picture), "-k", "40"]
+    assert main([*arguments, "-o", str(tmp_path / "seg.png")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6
+    assert lines[0].startswith("60 x 40 pixels, 40 segments: ")
+    assert lines[0].endswith(" %, and 28 smaller ones")
+    assert max(map(len, lines)) < 120 + len(str(tmp_path))
+    assert lines[-1] == f"... and 37 more splits, up to {tmp_path / 'seg.39.png'}"
+    assert len(list(tmp_path.glob("seg*"))) == 41
+    assert main([*arguments, "-o", str(tmp_path / "seg.png"), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["written"]) == 41  # programs get all names
+
+
+def test_pictures_to_look_at_are_no_larger_than_a_screen(tmp_path):
+    pixels = np.zeros((10, 3300, 3), np.uint8)
+    pixels[:, 1650:] = 200
+    Image.fromarray(pixels).save(tmp_path / "wide.png")
+    assert main(["segment", str(tmp_path / "wide.png"), "-k", "2", "-o", str(tmp_path / "seg.png"), "-q"]) == 0
+    sizes = {}
+    for name in ("seg", "seg.overlay", "seg.side"):
+        with Image.open(tmp_path / f"{name}.png") as found:
+            sizes[name] = found.size
+    assert sizes == {"seg": (3300, 10), "seg.overlay": (1100, 4), "seg.side": (3300, 4)}
+    with Image.open(tmp_path / "seg.overlay.png") as lined:
+        assert lined.getpixel((550, 1)) == (255, 40, 40)  # the boundary is still to be seen
+
+
+def test_warnings_of_the_fit_are_notes(picture, tmp_path, capsys, monkeypatch):
+    def warned(*arguments):
+        warnings.warn("not converged", UserWarning, stacklevel=1)
+        yield np.zeros((40, 60), np.int32)
+
+    monkeypatch.setattr(_segment, "_steps", warned)
+    assert main(["segment", str(picture), "-k", "2", "-o", str(tmp_path / "s.png")]) == 0
+    assert capsys.readouterr().err == "note: not converged\n"
 
 
 @pytest.mark.parametrize("mode", ["I;16", "I"])
@@ -81,6 +152,47 @@ def test_sixteen_bits_are_not_clipped(mode, tmp_path):
     assert sorted(np.unique(labels[:, start : start + 10]).tolist() for start in (0, 10, 20)) == [[0], [1], [2]]
     with Image.open(tmp_path / "seg.side.png") as side:
         assert side.getpixel((5, 5))[0] < 20  # dark stays dark
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3.5, 12.25), (0.0, 4000.0), (0.1, 0.9)])
+def test_float_pictures_are_scaled_by_their_range(low, high, tmp_path, capsys):
+    pixels = np.full((20, 30), low, np.float32)
+    pixels[:, 20:] = high
+    Image.fromarray(pixels).save(tmp_path / "f.tif")
+    assert main(["segment", str(tmp_path / "f.tif"), "-k", "2", "-o", str(tmp_path / "seg.png")]) == 0
+    assert labels_of(tmp_path / "seg.png")[0].tolist() == [0] * 20 + [1] * 10
+    said = capsys.readouterr().err
+    with Image.open(tmp_path / "seg.side.png") as side:
+        shades = [side.getpixel((x, 5))[0] for x in (5, 25)]
+    if high <= 1:
+        assert said == ""
+        assert shades == [26, 230]
+    else:
+        assert said == f"note: Grey values from {low:g} to {high:g} were brought to the range from black to white.\n"
+        assert shades == [0, 255]
+
+
+def test_twelve_bits_in_sixteen_are_not_black(tmp_path):
+    pixels = np.full((20, 30), 100, np.uint16)
+    pixels[:, 20:] = 4000
+    Image.fromarray(pixels).save(tmp_path / "t.png")
+    assert main(["segment", str(tmp_path / "t.png"), "-k", "2", "-o", str(tmp_path / "seg.png"), "-q"]) == 0
+    with Image.open(tmp_path / "seg.side.png") as side:
+        assert side.getpixel((25, 5)) == (255, 255, 255)
+
+
+def test_pictures_with_nan_are_refused(tmp_path, capsys):
+    Image.fromarray(np.full((4, 4), np.nan, np.float32)).save(tmp_path / "f.tif")
+    assert "holds values that are no finite numbers; replace them" in complaint(capsys, tmp_path / "f.tif", "-k", "2")
+
+
+def test_transparent_colours_of_a_palette_lie_on_white(tmp_path):
+    found = Image.fromarray(np.repeat([[0, 1]], 8, axis=0).astype(np.uint8).repeat(8, axis=1), "P")
+    found.putpalette([0, 0, 0, 200, 0, 0])
+    found.save(tmp_path / "p.png", transparency=0)
+    assert main(["segment", str(tmp_path / "p.png"), "-k", "2", "-o", str(tmp_path / "seg.png"), "-q"]) == 0
+    with Image.open(tmp_path / "seg.side.png") as side:
+        assert side.getpixel((2, 2)) == (255, 255, 255)
 
 
 def test_the_picture_is_not_replaced(picture, tmp_path, capsys):
@@ -119,3 +231,34 @@ def test_errors_name_the_remedy(picture, tmp_path, capsys, monkeypatch):
     assert "has too many pixels" in complaint(capsys, picture, "-k", "2")
     Image.new("RGB", (9, 9)).save(tmp_path / "flat.png")
     assert "ask for fewer" in complaint(capsys, tmp_path / "flat.png", "-k", "2")
+
+
+PEAK = """
+import resource, subprocess, sys
+code = subprocess.run([sys.executable, "-m", "widegap", *sys.argv[1:]]).returncode
+kilobytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(code, kilobytes * (1 if sys.platform == "darwin" else 1024))
+"""
+
+
+@pytest.mark.slow
+def test_twelve_megapixels_keep_to_the_memory_that_is_promised(tmp_path):
+    pytest.importorskip("resource")
+    photo = Image.fromarray(load_sample_image("china.jpg")).resize((4000, 3000))
+    noise = np.random.default_rng(0).normal(0, 6, (3000, 4000, 3))
+    Image.fromarray(np.clip(np.asarray(photo) + noise, 0, 255).astype(np.uint8)).save(tmp_path / "big.jpg", quality=92)
+    arguments = ["segment", str(tmp_path / "big.jpg"), "-k", "4", "-q", "-o", str(tmp_path / "seg.png")]
+    run = subprocess.run([sys.executable, "-c", PEAK, *arguments], capture_output=True, text=True, check=True)
+    code, peak = map(int, run.stdout.split())
+    assert code == 0
+    assert peak < 750e6  # measured: 550e6, of which 370e6 are there for any picture
+    sizes = {path.name: path.stat().st_size for path in tmp_path.glob("seg*")}
+    assert max(sizes.values()) < 8e6
+    with Image.open(tmp_path / "seg.png") as labels:
+        assert labels.size == (4000, 3000)
+
+
+def test_help_states_the_memory(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["segment", "--help"]) == 0
+    assert "15 bytes a pixel (12 megapixels: 0.6 GB)" in " ".join(capsys.readouterr().out.split())

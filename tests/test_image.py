@@ -106,16 +106,51 @@ def test_paint_gives_every_segment_its_mean_colour(flag):
         paint(picture, truth[:2])
 
 
-def test_a_large_picture_takes_memory_for_its_features_and_labels_alone():
+LARGE = [
+    # Bytes a pixel, measured and with a margin; 21 of the first two are a table of all colours, whatever the picture.
+    pytest.param(16, {}, 40, id="few colours"),  # 27
+    pytest.param(1, {}, 85, id="noise", marks=pytest.mark.slow),  # 64: nearly every pixel has a colour of its own
+    pytest.param(16, {"texture": 1.0, "position": 1.0}, 70, id="all features", marks=pytest.mark.slow),  # 54
+]
+
+
+@pytest.mark.parametrize(("step", "features", "most"), LARGE)
+def test_a_large_picture_takes_memory_for_its_colours_and_labels_alone(step, features, most):
     picture = np.random.default_rng(0).integers(0, 256, (1500, 2000, 3), dtype=np.uint8)
     picture[:, 1000:] //= 4
+    picture = picture // step * step
     segment(picture[:60, 970:1030], 2, "max-margin", random_state=0)  # compiles
     tracemalloc.start()
-    labels = segment(picture, 2, "max-margin", random_state=0)
+    labels = segment(picture, 2, "max-margin", random_state=0, **features)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert labels.shape == (1500, 2000)
-    assert peak < 100 * labels.size  # 3 float32 colours twice, scores, int64 places; a table of features takes 1200
+    assert peak < most * labels.size
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_equal_colours_are_labelled_once_and_alike(channels, monkeypatch):
+    """A picture of bytes and the same one in floats, of which every pixel is labelled, give the same segments."""
+    monkeypatch.setattr(module, "BLOCK", 100)
+    picture = np.random.default_rng(0).integers(0, 5, (15, 20, channels), dtype=np.uint8) * 40
+    if channels == 4:
+        picture[:, :, -1] = 255
+    once = module._pixels(picture, 3, 0.0, 0.0)
+    assert len(once.rows) == len(np.unique(picture.reshape(300, -1), axis=0))
+    assert once.counts.sum() == 300
+    every = (picture / np.float32(255)).astype(np.float32)
+    assert len(module._pixels(every, 3, 0.0, 0.0).rows) == 300
+    for recursive in (True, False):
+        arguments = {"n_segments": 3, "estimator": "max-margin", "recursive": recursive, "random_state": 0}
+        np.testing.assert_array_equal(segment(picture, **arguments), segment(every, **arguments))
+
+
+def test_a_flat_colour_has_no_scatter_whatever_its_value():
+    picture = np.full((9, 9, 3), 179, np.uint8)
+    with pytest.raises(InvalidDataError, match="All 81 pixels are equal"):
+        segment(picture, 2)
+    with pytest.raises(InvalidDataError, match="All 81 pixels are equal"):
+        segment(picture / 255, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The report in a real browser: headless Chromium, driven by selenium. Screenshots are left in build/screenshots."""
 
+import base64
 import shutil
 from pathlib import Path
 
@@ -60,12 +61,16 @@ def errors_of(driver):
     return [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
 
 
-def shot(driver, name):
+def shot(driver, name, width=None, scale=1):
+    """The whole page; its height depends on the window's, so it is asked for twice."""
     SHOTS.mkdir(parents=True, exist_ok=True)
-    height = driver.execute_script("return document.documentElement.scrollHeight")
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": driver.execute_script("return innerWidth"), "height": height, "deviceScaleFactor": 1, "mobile": False,
-    })  # fmt: skip
+    width = width or driver.execute_script("return innerWidth")
+    height = 1000
+    for _ in range(3):
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600,
+        })  # fmt: skip
+        height = driver.execute_script("return document.documentElement.scrollHeight")
     driver.save_screenshot(str(SHOTS / f"{name}.png"))
     driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -97,6 +102,15 @@ def test_hover_shows_the_row(desktop, wine_page):
     ActionChains(desktop).move_to_element(desktop.find_element(By.TAG_NAME, "h1")).perform()
     assert not tip.is_displayed()
     assert errors_of(desktop) == []
+
+
+def test_charts_have_values_at_their_axes(desktop, wine_page):
+    desktop.get(wine_page[0])
+    (axis,) = desktop.find_elements(By.CSS_SELECTOR, ".axis")
+    high, low = (float(value) for value in axis.text.split())
+    reached = [start["objective"] for start in wine_page[1]["search"]["starts"]]
+    assert high == pytest.approx(max(reached), rel=1e-3)
+    assert low <= min(reached) + 1e-3
 
 
 def test_a_filter_leaves_one_cluster_visible(desktop, wine_page):
@@ -132,17 +146,47 @@ def test_zoom_and_drag_move_the_map(desktop, wine_page):
     assert errors_of(desktop) == []
 
 
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+
+
 def test_the_page_fits_a_phone_and_the_dark(wine_page):
     driver = open_browser(500, 900, dark=True)
     try:
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                               {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True})  # fmt: skip
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
         driver.get(wine_page[0])
         assert driver.execute_script("return document.documentElement.scrollWidth") <= 390
         background = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         assert max(map(int, background[4:-1].split(","))) < 60
+        # Dots are large enough to be seen, and buttons to be touched.
+        widths = "return [...document.querySelectorAll('#map > circle')].map(c => c.getBoundingClientRect().width)"
+        assert min(driver.execute_script(widths)) >= 4
+        for button in driver.find_elements(By.CSS_SELECTOR, ".zoom button"):
+            assert min(button.size.values()) >= 36
         SHOTS.mkdir(parents=True, exist_ok=True)
         driver.save_screenshot(str(SHOTS / "phone-dark.png"))
+        shot(driver, "phone-dark-page", width=390)
+        assert errors_of(driver) == []
+    finally:
+        driver.quit()
+
+
+def test_the_page_prints_on_white_without_its_buttons(wine_page):
+    driver = open_browser(800, 1100)
+    try:
+        driver.get(wine_page[0])
+        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
+        colours = driver.execute_script(
+            "const style = getComputedStyle(document.body); return [style.backgroundColor, style.color]"
+        )
+        assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
+        for selector in (".chips", ".zoom", ".script"):
+            assert not driver.find_element(By.CSS_SELECTOR, selector).is_displayed()
+        shot(driver, "print", width=800)
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        pages = driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+        (SHOTS / "print.pdf").write_bytes(base64.b64decode(pages))
+        assert driver.find_element(By.TAG_NAME, "details").get_attribute("open")  # settings are on paper too
         assert errors_of(driver) == []
     finally:
         driver.quit()

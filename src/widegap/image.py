@@ -2,10 +2,14 @@
 
 ``segment`` is all that most users need; ``bisections`` shows how the recursive form of Zhang, Tsang and Kwok
 ("Maximum margin clustering made practical", Fig. 10) gets there, one split after the other; ``overlay`` and ``paint``
-draw the result. Clusterers are fitted to a sample of the pixels and label the others with ``predict``, so that time and
-memory grow with the number of pixels alone: the table of features takes 4 bytes a pixel and column.
+draw the result. Clusterers are fitted to a sample of the pixels and label the others with ``predict``, block by block,
+so that time and memory grow with the number of pixels alone. Of pictures with 8 bits a channel every different colour
+is labelled once, however many pixels have it; where each pixel has features of its own (position, texture, more bits),
+their table takes 4 bytes a pixel and column.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -23,6 +27,7 @@ from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 __all__ = ["bisections", "overlay", "paint", "pixel_features", "segment"]
 
 SAMPLE = 5000  # pixels to which a clusterer is fitted
+BLOCK = 1 << 17  # pixels that are worked on at a time
 NO_BOUND = 0.5  # of ``balance``: sizes from 0 to n
 TEXTURE_WINDOW = 7
 LUMINANCE = (0.299, 0.587, 0.114)
@@ -74,9 +79,10 @@ def segment(image, n_segments=2, estimator="iter-svr", *, recursive=True, positi
             image, n_segments, estimator, position=position, texture=texture, random_state=random_state
         )
         return labels
-    X, shape = _pixels(image, n_segments, position, texture)
-    rng = check_generator(random_state)
-    return _by_size(_fit_predict(X, n_segments, estimator, rng)).reshape(shape)
+    pixels = _pixels(image, n_segments, position, texture)
+    labels = np.zeros(len(pixels.rows), np.int32)
+    _divide(pixels, labels, 0, range(n_segments), estimator, check_generator(random_state))
+    return pixels.picture(labels)
 
 
 def bisections(image, n_segments=2, estimator="iter-svr", *, position=0.0, texture=0.0, random_state=None):
@@ -92,16 +98,14 @@ def bisections(image, n_segments=2, estimator="iter-svr", *, position=0.0, textu
     ndarray of shape (height, width), dtype int32
         Segments so far, by falling number of pixels.
     """
-    X, shape = _pixels(image, n_segments, position, texture)
+    pixels = _pixels(image, n_segments, position, texture)
     rng = check_generator(random_state)
-    labels = np.zeros(len(X), np.int32)
-    yield labels.reshape(shape).copy()
+    labels = np.zeros(len(pixels.rows), np.int32)
+    yield pixels.picture(labels)
     for n_found in range(1, n_segments):
-        widest = _widest(X, labels, n_found)
-        inside = np.flatnonzero(labels == widest)
-        parts = _fit_predict(X[inside], 2, estimator, rng)
-        labels[inside[parts == 1]] = n_found
-        yield _by_size(labels).reshape(shape)
+        widest = _widest(pixels, labels, n_found)
+        _divide(pixels, labels, widest, (widest, n_found), estimator, rng)
+        yield pixels.picture(labels)
 
 
 def pixel_features(image, *, position=0.0, texture=0.0):
@@ -117,17 +121,22 @@ def pixel_features(image, *, position=0.0, texture=0.0):
     ndarray of shape (height * width, n_columns), dtype float32
     """
     colours = _colours(image)
-    height, width = colours.shape[:2]
-    columns = [colours.reshape(height * width, -1)]
+    height, width, n_channels = colours.shape
+    if not position and not texture:
+        return colours.reshape(height * width, n_channels)
+    X = np.empty((height, width, n_channels + 2 * bool(position) + bool(texture)), np.float32)
+    X[:, :, :n_channels] = colours
     if position:
-        places = np.indices((height, width), dtype=np.float32).reshape(2, -1).T
-        columns.append(np.float32(position) * places / max(height, width))
+        along = np.float32(position) * np.arange(max(height, width), dtype=np.float32) / max(height, width)
+        X[:, :, n_channels] = along[:height, None]
+        X[:, :, n_channels + 1] = along[:width]
     if texture:
-        brightness = colours @ np.float32(LUMINANCE) if colours.shape[2] == 3 else colours[:, :, 0]
-        mean = uniform_filter(brightness, TEXTURE_WINDOW)
-        variance = uniform_filter(np.square(brightness), TEXTURE_WINDOW) - np.square(mean)
-        columns.append(np.float32(texture) * np.sqrt(np.maximum(variance, 0)).reshape(-1, 1))
-    return np.hstack(columns) if len(columns) > 1 else columns[0]
+        brightness = colours @ np.float32(LUMINANCE) if n_channels == 3 else colours[:, :, 0]
+        del colours
+        variance = uniform_filter(np.square(brightness), TEXTURE_WINDOW)
+        variance -= np.square(uniform_filter(brightness, TEXTURE_WINDOW))
+        X[:, :, -1] = np.float32(texture) * np.sqrt(np.maximum(variance, 0, out=variance), out=variance)
+    return X.reshape(height * width, -1)
 
 
 def overlay(image, labels, colour=(255, 40, 40)):
@@ -146,9 +155,12 @@ def overlay(image, labels, colour=(255, 40, 40)):
     -------
     ndarray of shape (height, width, 3), dtype uint8
     """
-    colours, labels = _colours(image), np.asarray(labels)
-    _check_labels(labels, colours)
-    drawn = np.rint(255 * np.broadcast_to(colours, (*labels.shape, 3))).astype(np.uint8)
+    image, labels = _array(image), np.asarray(labels)
+    _check_labels(labels, image)
+    drawn = np.empty((*labels.shape, 3), np.uint8)
+    height = max(1, BLOCK // labels.shape[1])
+    for top in range(0, len(drawn), height):
+        drawn[top : top + height] = np.rint(255 * _colours(image[top : top + height]))
     edge = np.zeros(labels.shape, bool)
     edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
     edge[1:] |= labels[1:] != labels[:-1]
@@ -178,15 +190,15 @@ def paint(image, labels):
     return np.rint(255 * means).astype(np.uint8)[labels]
 
 
-def _check_labels(labels: Any, colours: Any) -> None:
-    if labels.shape != colours.shape[:2]:
+def _check_labels(labels: Any, image: Any) -> None:
+    if labels.shape != image.shape[:2]:
         raise InvalidDataError(
-            f"labels has shape {labels.shape}, the image {colours.shape[:2]}; one label a pixel is needed."
+            f"labels has shape {labels.shape}, the image {image.shape[:2]}; one label a pixel is needed."
         )
 
 
-def _colours(image: Any) -> np.ndarray[Any, Any]:
-    """Colours from 0 to 1 in float32, shape (height, width, 1 or 3)."""
+def _array(image: Any) -> np.ndarray[Any, Any]:
+    """The image as numbers of shape (height, width, channels)."""
     if isinstance(image, str | PathLike):
         raise InvalidDataError(f"image is the name {str(image)!r}; open it first, for example with PIL.Image.open.")
     image = np.asarray(image)
@@ -198,6 +210,12 @@ def _colours(image: Any) -> np.ndarray[Any, Any]:
         )
     if image.dtype.kind not in "uif":
         raise InvalidDataError(f"image holds {image.dtype}; its values must be numbers.")
+    return image
+
+
+def _colours(image: Any) -> np.ndarray[Any, Any]:
+    """Colours from 0 to 1 in float32, shape (height, width, 1 or 3)."""
+    image = _array(image)
     values = image.astype(np.float32)
     if image.dtype.kind in "ui":
         values /= 255
@@ -212,25 +230,108 @@ def _colours(image: Any) -> np.ndarray[Any, Any]:
     return values
 
 
-def _pixels(image: Any, n_segments: int, position: float, texture: float) -> tuple[Any, tuple[int, int]]:
-    """Features of the pixels and the shape of the image."""
-    X = pixel_features(image, position=position, texture=texture)
-    if not isinstance(n_segments, Integral) or not 1 <= n_segments <= len(X):
-        raise ValueError(f"n_segments={n_segments!r} is out of range; it must be an integer from 1 to {len(X)} pixels.")
-    shape = np.shape(image)
-    return X, (shape[0], shape[1])
+@dataclass(frozen=True)
+class _Pixels:
+    """Features of the pixels, equal ones once.
+
+    ``rows`` (n_rows, n_columns) are the features, ``counts`` how many pixels have each, ``places`` (n_pixels,) which
+    row a pixel has; the latter two are None if every pixel has a row of its own.
+    """
+
+    shape: tuple[int, int]
+    rows: Any
+    places: Any = None
+    counts: Any = None
+
+    def of_pixels(self, values: Any) -> Iterator[tuple[slice, Any]]:
+        """Values of the rows for one block of pixels after the other."""
+        for block in _blocks(self.shape[0] * self.shape[1]):
+            yield block, values[block] if self.places is None else values[self.places[block]]
+
+    def sizes(self, labels: Any, n_labels: int) -> Any:
+        """Number of pixels with each label."""
+        return np.bincount(labels, self.counts, n_labels).astype(np.int64)
+
+    def picture(self, labels: Any) -> Any:
+        """Labels of the pixels, renamed so that the largest segment is 0."""
+        order = np.argsort(-self.sizes(labels, int(labels.max()) + 1), kind="stable")
+        names = np.empty(len(order), np.int32)
+        names[order] = np.arange(len(order))
+        found = np.empty(self.shape[0] * self.shape[1], np.int32)
+        for block, values in self.of_pixels(names[labels]):
+            found[block] = values
+        return found.reshape(self.shape)
+
+    def sample(self, labels: Any, wanted: int, rng: np.random.Generator) -> Any:
+        """Features of pixels drawn from those with one label."""
+        n = int(self.sizes(labels, wanted + 1)[wanted])
+        ranks = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
+        drawn, seen = [], 0
+        for block, values in self.of_pixels(labels):
+            inside = np.flatnonzero(values == wanted)
+            here = ranks[np.searchsorted(ranks, seen) : np.searchsorted(ranks, seen + len(inside))] - seen
+            drawn.append(block.start + inside[here])
+            seen += len(inside)
+        pixels = np.concatenate(drawn)
+        return self.rows[pixels if self.places is None else self.places[pixels]]
 
 
-def _fit_predict(X: Any, n_clusters: int, estimator: Any, rng: np.random.Generator) -> Any:
-    """Cluster a sample of the rows, and predict the others."""
-    if n_clusters == 1:
-        return np.zeros(len(X), np.int32)
-    sample = X[np.sort(rng.choice(len(X), min(len(X), SAMPLE), replace=False))]
-    model = _clusterer(estimator, n_clusters, rng)
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, BLOCK):
+        yield slice(start, min(n, start + BLOCK))
+
+
+def _pixels(image: Any, n_segments: int, position: float, texture: float) -> _Pixels:
+    """The pixels of an image that are to be divided into so many segments."""
+    image = _array(image)
+    height, width, n_channels = image.shape
+    n = height * width
+    if not isinstance(n_segments, Integral) or not 1 <= n_segments <= n:
+        raise ValueError(f"n_segments={n_segments!r} is out of range; it must be an integer from 1 to {n} pixels.")
+    if n_channels in (2, 4) and image.dtype == np.uint8 and image[:, :, -1].min() == 255:
+        image, n_channels = image[:, :, :-1], n_channels - 1  # nothing is transparent
+    if position or texture or image.dtype != np.uint8 or n_channels not in (1, 3):
+        return _Pixels((height, width), pixel_features(image, position=position, texture=texture))
+    return _Pixels((height, width), *_distinct(image))
+
+
+def _distinct(image: Any) -> tuple[Any, Any, Any]:
+    """Different colours of an image of bytes as features, which one every pixel has, and how often each occurs."""
+    height, width, n_channels = image.shape
+    n = height * width
+    table = np.zeros(1 << (8 * n_channels), np.int32)
+    places = np.zeros((height, width), np.int32)
+    for channel in range(n_channels):
+        places <<= 8
+        places |= image[:, :, channel]
+    places = places.reshape(n)
+    for block in _blocks(n):
+        table[places[block]] = 1
+    codes = np.flatnonzero(table)
+    table[codes] = np.arange(len(codes), dtype=np.int32)
+    counts = np.zeros(len(codes))
+    for block in _blocks(n):
+        places[block] = table[places[block]]
+        counts += np.bincount(places[block], minlength=len(codes))
+    channels = [codes >> (8 * j) & 255 for j in reversed(range(n_channels))]
+    return pixel_features(np.stack(channels, axis=-1)[None].astype(np.uint8)), places, counts
+
+
+def _divide(pixels: _Pixels, labels: Any, part: int, names: Any, estimator: Any, rng: np.random.Generator) -> None:
+    """Cluster a sample of one segment, and write the names of its parts into the labels of all rows."""
+    if len(names) == 1:
+        return
+    sample = pixels.sample(labels, part, rng)
+    model = _clusterer(estimator, len(names), rng)
     try:
-        return model.fit(sample).predict(X)
+        model.fit(sample)
     except InfeasibleBalanceError:  # one flat colour fills more than a segment may hold, as in drawings
-        return model.set_params(balance=NO_BOUND).fit(sample).predict(X)
+        model.set_params(balance=NO_BOUND).fit(sample)
+    names = np.asarray(names, np.int32)
+    for block in _blocks(len(labels)):
+        inside = np.flatnonzero(labels[block] == part) + block.start
+        if len(inside):
+            labels[inside] = names[model.predict(pixels.rows[inside])]
 
 
 def _clusterer(estimator: Any, n_clusters: int, rng: np.random.Generator) -> Any:
@@ -246,19 +347,24 @@ def _clusterer(estimator: Any, n_clusters: int, rng: np.random.Generator) -> Any
     return model
 
 
-def _widest(X: Any, labels: Any, n_found: int) -> int:
+def _widest(pixels: _Pixels, labels: Any, n_found: int) -> int:
     """The segment with the largest sum of squared distances to its mean."""
-    scatters = [X[labels == p].var(axis=0, dtype=np.float64).sum() * np.sum(labels == p) for p in range(n_found)]
+    scatters = [_scatter(pixels, np.flatnonzero(labels == part)) for part in range(n_found)]
     if not max(scatters) > 0:
+        n = pixels.shape[0] * pixels.shape[1]
         raise InvalidDataError(
-            f"All {len(X)} pixels are equal within their {n_found} segments, so that none can be split; ask for fewer."
+            f"All {n} pixels are equal within their {n_found} segments, so that none can be split; ask for fewer."
         )
     return int(np.argmax(scatters))
 
 
-def _by_size(labels: Any) -> Any:
-    """Rename segments so that the largest is 0."""
-    order = np.argsort(-np.bincount(labels), kind="stable")
-    names = np.empty(len(order), np.int32)
-    names[order] = np.arange(len(order))
-    return names[labels]
+def _scatter(pixels: _Pixels, inside: Any) -> float:
+    """Sum of squared distances to the mean; exactly 0 if all are equal."""
+    total, moment, square = 0.0, 0.0, 0.0
+    for block in _blocks(len(inside)):
+        rows = (pixels.rows[inside[block]] - pixels.rows[inside[0]]).astype(np.float64)
+        weights = np.ones(len(rows)) if pixels.counts is None else pixels.counts[inside[block]]
+        total += weights.sum()
+        moment = moment + weights @ rows
+        square += weights @ np.square(rows).sum(axis=1)
+    return float(square - np.square(moment).sum() / max(total, 1.0))

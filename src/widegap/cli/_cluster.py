@@ -71,7 +71,7 @@ def cluster(
 ) -> None:
     """Cluster the rows of a table; numbers are used as they are, texts as categories."""
     from widegap.cli._encoding import Choices, fit_encoding
-    from widegap.cli._fitting import check_count, choose_method
+    from widegap.cli._fitting import check_count, check_variety, choose_method
     from widegap.cli._tables import Dialect, read_table
 
     numbers = options.cluster_numbers(k)
@@ -90,6 +90,7 @@ def cluster(
     table = read_table(data, Dialect(encoding, delimiter, decimal, header))
     how, rows = fit_encoding(table, choices)
     check_count(numbers[-1], rows.X.shape[0])
+    check_variety(numbers[-1], rows.X, rows.notes)
     chosen = choose_method(method.value, rows.X)
     if len(numbers) > 1:
         from widegap.cli._compare import compare

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from widegap.cli import _options as options
-from widegap.cli._errors import CommandError, guarded
+from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
 
 SHOWN_TEXT = 280
 
@@ -42,8 +42,8 @@ def documents(
     debug: options.Debug = False,
 ) -> None:
     """Find the topics of documents, with the terms that define each."""
-    from widegap.cli import _fitting as fitting
     from widegap.cli._cluster import Targets
+    from widegap.cli._fitting import gathering_warnings, watching
     from widegap.cli._output import show
     from widegap.cli._texts import read_documents
     from widegap.report._text import counted
@@ -58,11 +58,15 @@ def documents(
         outside = read_documents(universum, text_column, encoding)
         found.notes += outside.notes
         others = outside.texts
+    _check_variety(k, found)
     with (
-        spinning(f"Clustering {counted(len(found.texts), 'document')}", quiet),
-        fitting.gathering_warnings(found.notes),
+        watching(f"Clustering {counted(len(found.texts), 'document')}", None, quiet, at_once=True) as watch,
+        gathering_warnings(found.notes),
     ):
         estimator = _fit(found.texts, others, k, language, stemmer, seed)
+    if watch.interrupted:
+        tell("Interrupted: 'documents' keeps no partial result, so nothing was written; run it again to its end.")
+        raise typer.Exit(INTERRUPTED)
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
     summary, write_rows = summarize_documents(estimator, found, None, name)
     written = _write(estimator, summary, write_rows, targets, name)
@@ -81,16 +85,14 @@ def _fit(texts: list[str], universum: list[str] | None, k: int, language: Langua
     return estimator.fit(texts, universum=universum)
 
 
-def spinning(label: str, quiet: bool) -> Any:
-    """A sign of life on a terminal while something of unknown length runs."""
-    import contextlib
-    import sys
-
-    if quiet or not sys.stderr.isatty():
-        return contextlib.nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(label)
+def _check_variety(k: int, found: Any) -> None:
+    """Note more topics than there are different documents."""
+    n = len(set(found.texts))
+    if n < k:
+        found.notes.append(
+            f"-k {k} asks for more topics than there are different documents ({n}), so that equal ones may be in "
+            f"different topics; ask for {n} or fewer."
+        )
 
 
 def describe_documents(estimator: Any, path: Path, text_column: str | None, encoding: str, title: str) -> Any:
@@ -120,6 +122,7 @@ def _frame(estimator: Any, found: Any, labels: Any) -> Any:
     import pandas as pd
 
     from widegap import describe
+    from widegap.cli._output import with_results
 
     if labels is None:
         labels, margins = estimator.labels_, estimator.margins_
@@ -130,9 +133,7 @@ def _frame(estimator: Any, found: Any, labels: Any) -> Any:
     names = estimator.topic_names_
     frame = found.frame.copy() if found.frame is not None else pd.DataFrame({"document": found.names})
     new = {"topic": labels, "topic_name": [names.get(int(label), "") for label in labels], "margin": margins}
-    for name, values in new.items():
-        frame[f"widegap_{name}" if name in frame.columns else name] = values
-    return frame
+    return with_results(frame, new)
 
 
 def _write(estimator: Any, summary: dict[str, Any], write_rows: Any, targets: Any, title: str) -> list[str]:

@@ -11,6 +11,8 @@ from widegap.cli._tables import MISSING, Table
 MAX_LEVELS = 30  # text columns with more are names rather than categories, unless asked for
 MOST_LEVELS = 1000
 NO_NAMES = ("", "unnamed: 0")  # headers of row numbers, which other programs write
+COUNTING_WORDS = {"#", "id", "ids", "idx", "index", "key", "no", "nr", "num", "number", "row", "rowid", "rownum", "uid"}
+TIME_WORDS = {"age", "date", "day", "hour", "minute", "month", "second", "t", "time", "week", "year", "yr"}
 MIN_COUNTED = 3  # rows; fewer numbers in a row say nothing
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))
 SHOWN_CELLS = 8
@@ -203,14 +205,33 @@ def _own_columns(frame: Any, choices: Choices, notes: list[str]) -> set[str]:
     return own
 
 
-def _counts_rows(name: str, numbers: Any) -> bool:
-    """Whether a column numbers the rows: integers that go up by one, or different ones under an empty header."""
+def _words(name: str) -> set[str]:
+    """The words of a header in lower case: "Row No.", "row_no" and "rowNo" have the same."""
+    return set(re.findall(r"#|[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+
+
+def _counts_up(numbers: Any) -> bool:
+    """Whether a column holds integers that go up by one."""
     import numpy as np
 
-    if len(numbers) < MIN_COUNTED or not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
+    return len(numbers) >= MIN_COUNTED and bool((numbers == np.floor(numbers)).all() and (np.diff(numbers) == 1).all())
+
+
+def _counts_rows(name: str, numbers: Any) -> bool:
+    """Whether a column numbers the rows rather than measuring something.
+
+    That is, its integers go up by one from 0 or 1 and its name does not speak of time, or its name says that it counts;
+    or it has no name and its integers differ. Years that go up by one are a quantity.
+    """
+    import numpy as np
+
+    if name.strip().lower() in NO_NAMES and len(numbers) >= MIN_COUNTED:
+        whole = (np.isfinite(numbers) & (numbers == np.floor(numbers))).all()
+        return bool(whole) and len(np.unique(numbers)) == len(numbers)
+    if not _counts_up(numbers):
         return False
-    nameless = name.strip().lower() in NO_NAMES and len(np.unique(numbers)) == len(numbers)
-    return nameless or bool((np.diff(numbers) == 1).all())
+    words = _words(name)
+    return bool(words & COUNTING_WORDS) or (numbers[0] in (0, 1) and not words & TIME_WORDS)
 
 
 def _plan(table: Table, name: str, choices: Choices, notes: list[str]) -> Column | None:
@@ -230,6 +251,8 @@ def _plan(table: Table, name: str, choices: Choices, notes: list[str]) -> Column
         if not asked and _counts_rows(name, numbers):
             notes.append(f"Column {name!r} numbers the rows and was left out (--columns to insist).")
             return None
+        if not asked and _counts_up(numbers):
+            notes.append(f"Column {name!r} goes up by one from row to row and was used (--columns to leave it out).")
         return Column(name, "number", fill=float(np.median(numbers[present])))
     commas = np.array([bool(DECIMAL_COMMA.fullmatch(text)) for text in texts]) & present
     if name not in choices.categorical and 2 * commas.sum() > present.sum():

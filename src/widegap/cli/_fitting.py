@@ -1,14 +1,14 @@
 """A fit under the eyes of a person: progress, notes instead of warnings, and Ctrl-C that keeps the best so far."""
 
-import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 from widegap.cli._errors import CommandError, one_line, tell
+from widegap.cli._interrupts import Interrupts, listening
 
 METHODS = {
     "max-margin": "MaxMarginClustering",
@@ -19,6 +19,9 @@ METHODS = {
     "iter-svm": "IterSVM",
 }
 WIDE = 1000  # columns of a sparse matrix above which "auto" takes the linear method
+REFRESH = 0.1  # seconds between two pictures of the bar
+LONG_WAIT = 2.0  # seconds; shorter waits are not announced
+PATIENCE = 0.5  # seconds until a wait is explained
 KMEANS_STARTS, TWO_CLUSTER_STARTS = 10, 28  # of MaxMarginClustering by default
 
 
@@ -43,58 +46,133 @@ def check_count(k: int, n_rows: int) -> None:
         raise CommandError(f"-k {k} asks for more clusters than there are rows ({n_rows}); ask for fewer.")
 
 
+def check_variety(k: int, X: Any, notes: list[str]) -> None:
+    """Note more clusters than there are different rows."""
+    n = different_rows(X, k)
+    if n < k:
+        notes.append(
+            f"-k {k} asks for more clusters than there are different rows ({n}), so that equal rows are in different "
+            f"clusters; ask for {n} or fewer."
+        )
+
+
+def different_rows(X: Any, enough: int) -> int:
+    """How many rows differ from all others, counted up to ``enough``."""
+    import numpy as np
+
+    found = set()
+    for i in range(X.shape[0]):
+        if isinstance(X, np.ndarray):
+            found.add((X[i] + 0.0).tobytes())  # minus zero is zero
+        else:
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            cells = zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)
+            found.add(frozenset(cell for cell in cells if cell[1]))
+        if len(found) >= enough:
+            break
+    return len(found)
+
+
 class Watch:
     """Callback of a fit: moves the progress bar, and ends the fit when the user has pressed Ctrl-C."""
 
     def __init__(self) -> None:
-        self.interrupted = False
+        self.interrupts: Interrupts | None = None
         self.advance: Callable[[Any], None] = lambda record: None
+        self.steps = 0
+        self.began = self.last = monotonic()
+        self._longest = 0.0
 
     def __call__(self, record: Any) -> bool:
+        now = monotonic()
+        self._longest, self.last = max(self._longest, now - self.last), now
+        self.steps += 1
         self.advance(record)
         return self.interrupted
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user has pressed Ctrl-C."""
+        return self.interrupts is not None and self.interrupts.pressed > 0
+
+    @property
+    def longest(self) -> float:
+        """Longest time between two calls, in seconds."""
+        return max(self._longest, monotonic() - self.last)
+
 
 @contextmanager
-def watching(label: str, total: int | None, quiet: bool) -> Iterator[Watch]:
-    """Progress on a terminal, and a first Ctrl-C that stops the fit with its best result; a second ends at once."""
+def watching(label: str, total: int | None, quiet: bool, *, at_once: bool = False) -> Iterator[Watch]:
+    """Progress on a terminal, and what Ctrl-C does.
+
+    A first Ctrl-C lets the fit go on to where it can end with its best result; a second ends the program. With
+    ``at_once`` the first ends the block, for work whose results are kept as they come.
+    """
     watch = Watch()
 
-    def on_signal(number: int, frame: Any) -> None:
-        if watch.interrupted:
-            raise KeyboardInterrupt
-        watch.interrupted = True
-        tell("Stopping with the best result so far (Ctrl-C again to stop at once) ...")
+    def answer() -> None:
+        if at_once:
+            if not interrupts.over.wait(PATIENCE):
+                tell("Stopping as soon as the step under way allows (Ctrl-C again to stop at once) ...")
+            return
+        wait = f"; a step took up to {watch.longest:.0f} s so far" if watch.longest > LONG_WAIT else ""
+        tell(f"Stopping with the best result so far (Ctrl-C again to stop at once{wait}) ...")
 
-    main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, on_signal) if main else None
+    watch.interrupts = interrupts = Interrupts(1 if at_once else 2, answer)
     try:
-        with _bar(label, total, quiet, watch):
+        with listening(interrupts), _bar(label, total, quiet, watch) as interrupts.clean:
             yield watch
-    finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
+    except KeyboardInterrupt:
+        if not at_once:
+            raise
+        interrupts.pressed = max(1, interrupts.pressed)
 
 
 @contextmanager
-def _bar(label: str, total: int | None, quiet: bool, watch: Watch) -> Iterator[None]:
+def _bar(label: str, total: int | None, quiet: bool, watch: Watch) -> Iterator[Callable[[], None]]:
+    """A bar with the share that is done and the time left; steps and time so far where the number is not known."""
     if quiet or not sys.stderr.isatty():
-        yield
+        yield lambda: None
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=total)
+    class Remaining(bars.ProgressColumn):
+        def render(self, task: bars.Task) -> Any:
+            return bars.Text(f"ETA {_clock(time_left(watch, task.total))}", style="progress.remaining")
+
+    known = (bars.TaskProgressColumn(), bars.TimeElapsedColumn(), Remaining())
+    unknown = (bars.TimeElapsedColumn(), bars.TextColumn("{task.fields[step]}"))
+    columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(20), *(known if total else unknown))
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(label, total=total, step="")
+        last = 0.0
 
         def advance(record: Any) -> None:
+            nonlocal last
             objective = getattr(record, "objective", None)
             said = label if objective is None else f"{label}, objective {objective:.5g}"
-            progress.update(task, advance=1, description=said)
+            due = monotonic() - last > REFRESH
+            last = monotonic() if due else last
+            shown.update(task, advance=1, description=said, step=f"step {watch.steps}", refresh=due)
 
         watch.advance = advance
-        yield
+        yield shown.stop
+
+
+def time_left(watch: Watch, total: float | None) -> float | None:
+    """Seconds until the last step at the pace of those that are done; None before there is any."""
+    if not watch.steps or total is None:
+        return None
+    pace = (watch.last - watch.began) / watch.steps
+    return max(0.0, pace * (total - watch.steps) - (monotonic() - watch.last))
+
+
+def _clock(seconds: float | None) -> str:
+    if seconds is None:
+        return "-:--:--"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 
 @contextmanager
@@ -102,11 +180,13 @@ def gathering_warnings(notes: list[str]) -> Iterator[None]:
     """Append the library's warnings to the notes, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        text = one_line(warning.message)
-        if text not in notes and not issubclass(warning.category, DeprecationWarning | FutureWarning):
-            notes.append(text)
+        try:
+            yield
+        finally:
+            for warning in caught:
+                text = one_line(warning.message)
+                if text not in notes and not issubclass(warning.category, DeprecationWarning | FutureWarning):
+                    notes.append(text)
 
 
 def expected_records(method: str, k: int) -> int | None:

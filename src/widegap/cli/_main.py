@@ -16,13 +16,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"error: the command line needs {error.name}: pip install 'widegap[cli]'.", file=sys.stderr)
         return 2
-    from widegap.cli._app import app
-
     code = 0
     try:
+        from widegap.cli._app import app
+
         app(None if arguments is None else list(arguments), prog_name="widegap")
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(bool(end.code))
+    except KeyboardInterrupt:  # before a command has begun
+        print("Interrupted; nothing was half written.", file=sys.stderr)
+        return 130
     return _flushed(code)
 
 

@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import math
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 WRITABLE = (".csv", ".tsv", ".parquet", ".json", ".jsonl", "")
 NAMED = 3  # features of each cluster on the screen
 PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
+SHOWN_DIGITS = 6  # of margins in text files
+WRITTEN_COLUMNS = 100  # of a matrix; of wider ones only the numbers of the rows are written
 WHOLE_NUMBER = re.compile(r"[-+]?\d{1,18}")
 
 
@@ -38,12 +42,23 @@ def check_output(path: Path | None) -> None:
 
 
 def clustered_frame(table: Table, kept: Any, labels: Any, margins: Any) -> Any:
-    """The input rows with cluster and margin; of a matrix the row numbers instead."""
+    """The input rows with cluster and margin; of a matrix their numbers too, and if it is wide or sparse only these."""
+    import numpy as np
     import pandas as pd
 
-    frame = pd.DataFrame({"row": kept}) if table.frame is None else table.frame.iloc[kept].reset_index(drop=True)
-    frame = frame.copy()
-    for name, values in (("cluster", labels), ("margin", margins)):
+    if table.frame is not None:
+        frame = table.frame.iloc[kept].reset_index(drop=True).copy()
+    else:
+        frame = pd.DataFrame({"row": kept})
+        if isinstance(table.matrix, np.ndarray) and table.matrix.shape[1] <= WRITTEN_COLUMNS:
+            names = [f"column {j}" for j in range(table.matrix.shape[1])]
+            frame = pd.concat([frame, pd.DataFrame(table.matrix[kept], columns=names)], axis=1)
+    return with_results(frame, {"cluster": labels, "margin": margins})
+
+
+def with_results(frame: Any, results: Mapping[str, Any]) -> Any:
+    """The table with more columns at its end, under other names if these are taken."""
+    for name, values in results.items():
         while name in frame.columns:
             name = f"widegap_{name}"
         frame[name] = values
@@ -85,25 +100,54 @@ def write_frame(path: Path, frame: Any, decimal: str = ".", *, from_text: bool =
             frame.to_parquet(temporary)
         return
     if ending in (".json", ".jsonl"):
-        text = frame.to_json(orient="records", lines=True, force_ascii=False, double_precision=15)
-        write_text(path, text.rstrip("\n") + "\n")
+        write_text(path, json_lines(frame))
         return
     write_text(path, delimited(frame, "\t" if ending == ".tsv" else ",", decimal))
 
 
 def delimited(frame: Any, delimiter: str = ",", decimal: str = ".") -> str:
-    """A table as text, formulas in texts made harmless; numbers are left as they are."""
+    """A table as text, formulas in texts made harmless.
+
+    Numbers are written so that reading gives the same ones; margins, which come last, with a few digits.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
     writer.writerow([neutral(name) for name in frame.columns])
-    columns = [[neutral(cell, decimal) for cell in frame[name].tolist()] for name in frame.columns]
-    for row in zip(*columns, strict=True):
-        writer.writerow([_short(cell) if isinstance(cell, float) else cell for cell in row])
+    columns = [_cells(frame[name]) for name in frame.columns]
+    if columns and str(frame.columns[-1]).endswith("margin"):
+        columns[-1] = [cell if cell is None else float(f"{cell:.{SHOWN_DIGITS}g}") for cell in columns[-1]]
+    writer.writerows(zip(*([neutral(_shortest(cell), decimal) for cell in cells] for cells in columns), strict=True))
     return buffer.getvalue()
 
 
-def _short(value: float) -> str:
-    return f"{value:.6g}" if value == value else ""  # NaN is a gap
+def json_lines(frame: Any) -> str:
+    """A table as one JSON object a line; gaps and numbers that are not finite are null."""
+    names = [str(name) for name in frame.columns]
+    rows = zip(*(map(_finite, _cells(frame[name])) for name in frame.columns), strict=True)
+    objects = (dict(zip(names, row, strict=True)) for row in rows)
+    return "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in objects)
+
+
+def _cells(series: Any) -> list[Any]:
+    """Python values of a column, None for gaps; floats of 16 or 32 bits with the digits that tell them apart."""
+    import numpy as np
+    import pandas as pd
+
+    short = getattr(series.dtype, "numpy_dtype", series.dtype)
+    cells = [None if pd.api.types.is_scalar(cell) and pd.isna(cell) else cell for cell in series.tolist()]
+    if short in (np.float16, np.float32):
+        kind = np.dtype(short).type
+        return [None if cell is None else float(str(kind(cell))) for cell in cells]
+    return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
+
+
+def _finite(cell: Any) -> Any:
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _shortest(cell: Any) -> Any:
+    """A float as the shortest text that reads as the same number."""
+    return repr(cell).removesuffix(".0") if isinstance(cell, float) else cell
 
 
 def write_report(path: Path, summary: dict[str, Any]) -> None:

@@ -80,6 +80,12 @@ def histogram(counts: Sequence[int], edges: Sequence[float], label: int) -> Mark
     return Markup("".join([*bars, line]))  # noqa: S704
 
 
+def start_range(starts: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """Objectives at the foot and at the top of the chart of starts."""
+    scale = Scale([float(start["objective"]) for start in starts], 0, 1, LEAST_RANGE)
+    return scale.low, scale.high
+
+
 def start_dots(starts: Sequence[dict[str, Any]]) -> Markup:
     """The objective that every start led to, in their order; those that reach the best are filled."""
     values = [float(start["objective"]) for start in starts]

@@ -23,6 +23,9 @@
     });
   }
 
+  // What is folded away on the screen is printed all the same.
+  addEventListener("beforeprint", () => { for (const part of all("details")) part.open = true; });
+
   const map = document.getElementById("map"), tip = document.getElementById("tip");
   if (!map) return;
   const base = map.viewBox.baseVal, full = { x: base.x, y: base.y, w: base.width, h: base.height };
@@ -30,9 +33,11 @@
   let view = { ...full }, lit = null, drag = null;
 
   function show() {
-    const scale = view.w / full.w;
+    // On a narrow screen the map shrinks, but what has to be seen and touched should not.
+    const larger = Math.max(1, Math.min(2.2, (0.8 * full.w) / (map.clientWidth || full.w)));
+    const scale = (larger * view.w) / full.w;
     map.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
-    for (const dot of dots) dot.node.setAttribute("r", String(3.2 * Math.sqrt(scale)));
+    for (const dot of dots) dot.node.setAttribute("r", String(3.2 * larger * Math.sqrt(view.w / full.w)));
     for (const tag of all(".tag", map)) {
       const text = tag.querySelector("text"), circle = tag.querySelector("circle");
       const y = +circle.getAttribute("cy");
@@ -107,6 +112,8 @@
     event.preventDefault();
     zoom(event.deltaY > 0 ? 1.25 : 0.8, place(event));
   }, { passive: false });
+  addEventListener("resize", show);
+  show();
   const middle = () => ({ x: view.x + view.w / 2, y: view.y + view.h / 2 });
   const acts = { in: () => zoom(0.6, middle()), out: () => zoom(1 / 0.6, middle()), reset: () => { view = { ...full }; show(); } };
   for (const button of all("[data-zoom]")) button.addEventListener("click", () => acts[button.dataset.zoom]());
