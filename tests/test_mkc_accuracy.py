@@ -90,10 +90,11 @@ def test_a_fit_on_some_rows_serves_all(load, size):
 @pytest.mark.slow
 @pytest.mark.parametrize("classes", [(1, 7), (0, 6, 8, 9)])
 @pytest.mark.parametrize("width", [10, 100])
-def test_kernels_of_noise_get_little_weight_and_cost_little(classes, width):
+@pytest.mark.parametrize(("kernel", "most"), [("linear", 0.1), ("rbf", 0.12)])  # measured for rbf: up to 0.098
+def test_kernels_of_noise_get_little_weight_and_cost_little(classes, width, kernel, most):
     X, y = digits(*classes)()
     own = [(str(i), kernel, "x") for i, kernel in enumerate(KERNELS)]
-    noise = [(f"noise {i}", "linear", f"noise {i}") for i in range(5)]
+    noise = [(f"noise {i}", kernel, f"noise {i}") for i in range(5)]
     clean, noisy = [], []
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
@@ -101,5 +102,5 @@ def test_kernels_of_noise_get_little_weight_and_cost_little(classes, width):
         clean.append(accuracy(y, MKC(len(classes), kernels=own, random_state=seed).fit_predict(views)))
         model = MKC(len(classes), kernels=own + noise, random_state=seed).fit(views)
         noisy.append(accuracy(y, model.labels_))
-        assert model.kernel_weights_[-5:].max() < 0.1, model.kernel_weights_
+        assert model.kernel_weights_[-5:].max() < most, model.kernel_weights_
     assert np.mean(noisy) > np.mean(clean) - 1, (clean, noisy)

@@ -1,11 +1,16 @@
-"""Numbers of clusters compared without labels."""
+"""Numbers of clusters and lists of kernels compared without labels."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
-from widegap import CPM3C, MaxMarginClustering
+from widegap import CPM3C, MKC, MaxMarginClustering
+from widegap.exceptions import InvalidDataError
+from widegap.kernel_selection import CANDIDATES, CRITERIA, choose_kernels, sort_records
 from widegap.selection import COMPARED_ROWS, compare_cluster_numbers
 
 CENTRES = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
@@ -55,3 +60,115 @@ def test_sparse_rows_have_no_shuffle_and_many_rows_are_sampled():
         (record,) = compare_cluster_numbers(make, X, [2], n_subsamples=1, random_state=0)
     assert record.gain is None
     assert seen == [COMPARED_ROWS, int(0.8 * COMPARED_ROWS)]
+
+
+# Kernels ----------------------------------------------------------------------------------------------------------
+
+LISTS = [("linear",), ("rbf",), (("rbf", {"width": 0.1}),), ("linear", "rbf")]
+
+
+@pytest.fixture(scope="module")
+def three_blobs():
+    return make_blobs(90, centers=CENTRES[:3], cluster_std=1.5, random_state=0)[0]
+
+
+def parts(record):
+    return record.score, record.agreement, record.stability, record.gain, record.chance_stability, record.degenerate
+
+
+def test_the_order_of_candidates_only_orders_the_records(three_blobs):
+    fast = MKC(n_init=1, n_components=20)
+    options = {"criterion": "agreement + excess stability", "random_state": 0, "n_subsamples": 1, "estimator": fast}
+    records = choose_kernels(three_blobs, 3, LISTS, **options)
+    turned = choose_kernels(three_blobs, 3, LISTS[::-1], **options)
+    assert {record.kernels: parts(record) for record in map(hashable, records)} == {
+        record.kernels: pytest.approx(parts(record)) for record in map(hashable, turned)
+    }
+    scores = [record.score for record in records if not record.degenerate]
+    assert scores == sorted(scores, reverse=True)
+    again = choose_kernels(three_blobs, 3, LISTS, **options)
+    assert [parts(record) for record in again] == [parts(record) for record in records]
+    np.testing.assert_array_equal(again[0].model.labels_, records[0].model.labels_)
+
+
+def hashable(record):
+    return replace(record, kernels=repr(record.kernels))
+
+
+def test_every_criterion_sorts_by_its_own_parts(three_blobs):
+    records = choose_kernels(
+        three_blobs,
+        3,
+        LISTS,
+        criterion="excess stability",
+        estimator=MKC(C=5.0, n_init=1),
+        n_subsamples=1,
+        random_state=0,
+    )
+    assert all(record.model.C_ == 5.0 for record in records)
+    for name, value in CRITERIA.items():
+        ordered = sort_records(records, name)
+        assert [record.score for record in ordered] == [value(record) for record in ordered]
+        scores = [record.score for record in ordered if not record.degenerate]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_default_candidates_find_clear_clusters():
+    X, y = make_blobs(60, centers=CENTRES[:2], cluster_std=0.5, random_state=0)
+    calls = []
+    records = choose_kernels(X, 2, n_subsamples=1, random_state=0, on_fit=calls.append)
+    assert len(records) == len(CANDIDATES)
+    assert len(calls) == 3 * len(CANDIDATES)  # all rows, one subsample, the shuffled rows
+    assert adjusted_rand_score(y, records[0].model.labels_) == 1
+    assert records[0].stability == 1
+    assert records[0].gain > 0
+    assert records[0].chance_stability is None
+
+
+def test_kernels_of_sparse_rows():
+    X, y = make_blobs(60, centers=CENTRES[:2], cluster_std=0.5, random_state=0)
+    records = choose_kernels(sparse.csr_array(X), 2, LISTS[:2], n_subsamples=1, random_state=0)
+    assert [record.kernels for record in records] == LISTS[:2]  # equal scores: in the order given
+    assert [record.score for record in records] == [1, 1]
+    assert adjusted_rand_score(y, records[0].model.labels_) == 1
+
+
+def test_a_degenerate_candidate_comes_last(three_blobs):
+    records = choose_kernels(three_blobs, 2, LISTS, criterion="agreement", n_subsamples=1, random_state=0)
+    spoilt = [replace(records[0], degenerate=True), *records[1:]]  # the best of them
+    for criterion in ("agreement", "stability", "agreement + stability"):
+        ordered = sort_records(spoilt, criterion)
+        assert ordered[-1].kernels == records[0].kernels
+        assert not ordered[0].degenerate
+    with pytest.raises(ValueError, match="criterion='gain' needs fits of shuffled columns, which these lack; give"):
+        sort_records(records, "gain")
+
+
+def test_a_collapse_is_seen_and_not_warned_of(three_blobs):
+    (record,) = choose_kernels(three_blobs, 2, [["linear"]], estimator=MKC(C=1e-3), n_subsamples=1, random_state=0)
+    assert record.degenerate
+    assert record.agreement == 1.0  # with no other candidate
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"candidates": []}, "candidates is empty; pass at least one list of kernels, or None"),
+        ({"candidates": ["linear"]}, r"candidates holds 'linear'; every candidate must be a list of kernels"),
+        ({"candidates": [["gauss"]]}, "kernels holds 'gauss', which is no kernel; use a name"),
+        ({"criterion": "accuracy"}, "criterion='accuracy' is unknown; use one of 'agreement', 'stability'"),
+        ({"n_subsamples": 0}, "n_subsamples=0 must be at least 1"),
+        ({"fraction": 1.5}, "fraction=1.5 above 0 and at most 1"),
+        ({"n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
+    ],
+)
+def test_bad_requests(three_blobs, options, message):
+    with pytest.raises(ValueError, match=message):
+        choose_kernels(three_blobs, **{"n_clusters": 3, **options})
+
+
+def test_bad_rows(three_blobs):
+    with pytest.raises(InvalidDataError, match="criterion='gain' shuffles columns, which needs dense rows"):
+        choose_kernels(sparse.csr_array(three_blobs), 3, criterion="gain")
+    with pytest.raises(ValueError, match="contains NaN"):
+        choose_kernels(np.full((9, 2), np.nan), 3)

@@ -7,7 +7,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from widegap import data, datasets, describe, image, metrics, persistence, report, selection, universum
+    from widegap import (
+        data,
+        datasets,
+        describe,
+        image,
+        kernel_selection,
+        metrics,
+        persistence,
+        report,
+        selection,
+        universum,
+    )
     from widegap.estimators._cpm3c import CPM3C
     from widegap.estimators._documents import DocumentClustering
     from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
@@ -32,6 +43,7 @@ __all__ = [
     "datasets",
     "describe",
     "image",
+    "kernel_selection",
     "metrics",
     "persistence",
     "report",
@@ -51,7 +63,7 @@ _HOMES = {
     "MMC": "_sdp",
     "MaxMarginClustering": "_max_margin",
 }
-_MODULES = ("data", "datasets", "describe", "image", "metrics", "persistence", "report", "selection", "universum")
+_MODULES = tuple(name for name in __all__ if name not in _HOMES)
 
 
 def __getattr__(name: str) -> Any:

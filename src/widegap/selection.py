@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,39 @@ from widegap._validation import check_generator
 __all__ = ["ClusterNumberRecord", "compare_cluster_numbers"]
 
 COMPARED_ROWS = 2000  # of more rows, a sample of so many is compared
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What every setting of a comparison is tried on, so that none has better luck than another.
+
+    Attributes
+    ----------
+    X : {ndarray, CSR matrix} of shape (n_compared, n_features)
+        The rows, or a sample of 2000 of them.
+    subsamples : list of ndarray
+        Row numbers of the subsamples.
+    shuffled : ndarray or None
+        The rows with every column shuffled on its own: the same columns without structure. None for sparse rows.
+    """
+
+    X: Any
+    subsamples: list[Any]
+    shuffled: Any
+
+    @classmethod
+    def draw(cls, X: Any, n_subsamples: int, fraction: float, rng: np.random.Generator) -> "Trials":
+        """Draw the sample, the subsamples and the shuffle."""
+        n = X.shape[0]
+        if n > COMPARED_ROWS:
+            X, n = X[np.sort(rng.choice(n, COMPARED_ROWS, replace=False))], COMPARED_ROWS
+        subsamples = [np.sort(rng.choice(n, max(2, int(fraction * n)), replace=False)) for _ in range(n_subsamples)]
+        return cls(X, subsamples, rng.permuted(X, axis=0) if isinstance(X, np.ndarray) else None)
+
+    def stability(self, labels: Any, fit: Callable[[Any], Any], X: Any = None) -> float:
+        """Mean adjusted Rand index of labels of all rows with those that ``fit`` finds in each subsample."""
+        X = self.X if X is None else X
+        return float(np.mean([adjusted_rand_score(labels[rows], fit(X[rows]).labels_) for rows in self.subsamples]))
 
 
 @dataclass(frozen=True)
@@ -73,12 +107,7 @@ def compare_cluster_numbers(
     -------
     list of ClusterNumberRecord
     """
-    rng = check_generator(random_state)
-    n = X.shape[0]
-    if n > COMPARED_ROWS:
-        X, n = X[np.sort(rng.choice(n, COMPARED_ROWS, replace=False))], COMPARED_ROWS
-    subsamples = [np.sort(rng.choice(n, max(2, int(fraction * n)), replace=False)) for _ in range(n_subsamples)]
-    shuffled = rng.permuted(X, axis=0) if isinstance(X, np.ndarray) else None
+    trials = Trials.draw(X, n_subsamples, fraction, check_generator(random_state))
 
     def fit(k: int, rows: Any) -> Any:
         model = make(k).fit(rows)
@@ -88,15 +117,15 @@ def compare_cluster_numbers(
 
     records = []
     for k in numbers:
-        whole = fit(k, X)
-        found = [adjusted_rand_score(whole.labels_[rows], fit(k, X[rows]).labels_) for rows in subsamples]
-        chance = None if shuffled is None or k < 2 else float(fit(k, shuffled).objective_)
-        sizes = np.bincount(whole.labels_, minlength=k) * k / n
+        whole = fit(k, trials.X)
+        stability = trials.stability(whole.labels_, partial(fit, k))
+        chance = None if trials.shuffled is None or k < 2 else float(fit(k, trials.shuffled).objective_)
+        sizes = np.bincount(whole.labels_, minlength=k) * k / trials.X.shape[0]
         records.append(
             ClusterNumberRecord(
                 n_clusters=k,
-                stability=float(np.mean(found)),
-                gain=_gain(whole, chance),
+                stability=stability,
+                gain=gain_over_chance(whole, chance),
                 smallest=float(sizes.min()),
                 largest=float(sizes.max()),
                 objective=float(whole.objective_),
@@ -105,7 +134,7 @@ def compare_cluster_numbers(
     return records
 
 
-def _gain(model: Any, chance: float | None) -> float | None:
+def gain_over_chance(model: Any, chance: float | None) -> float | None:
     """Relative improvement over chance; only the R2 of MaxMarginClustering, which has smoothing, is better if large."""
     if not chance:
         return None

@@ -79,7 +79,7 @@ class MKC(CuttingPlaneClusterer):
 
     norm : float, default=2.0
         p, above 1, the norm of the kernel weights. Towards 1 few kernels get all the weight; large values make all
-        weights 1. The solver can fail for values below 1.1.
+        weights 1. Checked down to 1.01.
 
     normalize : "trace" or None, default="trace"
         Bring every kernel to the same trace, which is the variance of its features. Otherwise kernels in larger units

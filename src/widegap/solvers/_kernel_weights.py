@@ -33,9 +33,16 @@ w        weights      (M,) kernel weights
 Method: a feasible primal-dual interior point with Mehrotra's predictor and corrector. Every iterate x is feasible, so
 its dual value is a lower bound; W and b that follow from x give an upper one. It stops when the two differ by less than
 ``TOLERANCE`` of the upper one, which proves the answer without trust in the method. Units are those of ``_qp.py``.
+
+For p near 1 the norm is nearly a maximum, and Newton's method on it crawls from kink to kink. There the kernel weights
+become variables of their own, *lifted*, with a level L and prices zeta of w >= 0::
+
+    (q_k / beta - L w_k^(p-1)) / 2 + zeta_k = 0,    sum_k w_k^p = 1,    zeta_k w_k = 0
+
+which says w_k = (q_k / |q|_r)^(r-1) and L = N without its high powers; any w of norm 1 gives an upper value.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,6 +61,7 @@ _TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
 _HALVINGS = 6
 _IDLE = (1e-8, 1e-6, 1e-4)  # multipliers below these shares of their price are zero if the gap permits
 _TINY = 1e-300
+_NEAR_ONE = 1.1  # p below which the kernel weights are lifted at once
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,11 @@ class _Dual:
         """Number of cuts."""
         return len(self.linear)
 
+    @property
+    def p(self) -> float:
+        """Norm of the kernel weights."""
+        return self.exponent / (self.exponent - 1)
+
     def norm(self, x: FloatArray) -> Norm:
         """N, the kernel weights w and the products h_k at the cuts' multipliers."""
         h = self.grams @ x
@@ -99,6 +112,14 @@ class _Dual:
             return 0.0, np.full(len(q), len(q) ** (1 / self.exponent - 1)), h
         N = largest * float(((q / largest) ** self.exponent).sum() ** (1 / self.exponent))
         return N, (q / N) ** (self.exponent - 1), h
+
+    def norm_with(self, x: FloatArray, w: FloatArray) -> Norm:
+        """N, the weights w brought to p-norm 1, without those of kernels that play no part, and the products h_k."""
+        N, implied, h = self.norm(x)
+        if N <= 0:
+            return N, implied, h
+        w = np.where(h @ x > _TINY, w, 0.0)
+        return N, w / (w**self.p).sum() ** (1 / self.p), h
 
     def curvature(self, N: float, w: FloatArray, h: FloatArray) -> FloatArray:
         """Hessian of N/2."""
@@ -111,7 +132,10 @@ class _Dual:
         return hessian
 
     def values(self, x: FloatArray, b: FloatArray, norm: Norm) -> tuple[float, float]:
-        """Dual value of the feasible x, and the primal value of the weights that it implies with the bias b."""
+        """Dual value of the feasible x, and a bound of the primal value of its weights with the bias b.
+
+        The bound, the value itself where w are the weights that x implies, takes N for sum_k w_k q_k <= N.
+        """
         N, w, h = norm
         D = x @ self.biases
         dual = float(self.linear @ x) - N / 2 - self.balance * float(np.maximum(D, 0).sum())
@@ -173,14 +197,16 @@ def solve_kernel_master(
         balance / linear_unit,
         p / (p - 1),
     )
-    # For p near 1 the norm is nearly a maximum: the corrector, good elsewhere, may then lead astray.
-    for correct in (True, False):
-        x, b, n_iter = _interior_point(dual, correct)
-        norm = dual.norm(x)
+    # The corrector, good elsewhere, may lead astray where the norm is far from quadratic.
+    attempts = [("reduced", True), ("reduced", False), ("lifted", True), ("lifted", False)]
+    for form, correct in attempts if p >= _NEAR_ONE else attempts[2:] + attempts[:2]:
+        x, b, norm, n_iter = _interior_point(dual, form == "lifted", correct)
         residual = dual.relative_gap(x, b, norm)
         if residual <= ACCEPTED:
             break
     lower, upper = dual.values(x, b, norm)
+    if form == "lifted":
+        upper -= (norm[0] - float(norm[1] @ (norm[2] @ x))) / 2
     unit = x_unit * linear_unit
     if not residual <= ACCEPTED:
         raise SolverError(
@@ -192,13 +218,16 @@ def solve_kernel_master(
     return KernelSolution(x * x_unit, norm[1], bias, lower * unit, upper * unit, residual, n_iter)
 
 
-def _interior_point(dual: _Dual, correct: bool) -> tuple[FloatArray, FloatArray, int]:
-    """Cuts' multipliers and bias of the best gap seen, idle multipliers exactly zero, and the iterations taken."""
+def _interior_point(dual: _Dual, lifted: bool, correct: bool) -> tuple[FloatArray, FloatArray, Norm, int]:
+    """Cuts' multipliers, bias and norm of the best gap seen, idle multipliers exactly zero, and the iterations."""
     state = _Iterate.first(dual)
+    if lifted:
+        state = state.lift()
     best, least = state, np.inf
     for n_iter in range(1, MAX_ITERATIONS + 1):  # noqa: B007 - the count is returned
         state = state.step(correct)
-        gap = dual.relative_gap(state.x[: dual.size], state.bias(), state.norm)
+        x = state.x[: dual.size]
+        gap = dual.relative_gap(x, state.bias(), state.norm_at(x))
         if gap <= least:
             best, least = state, gap
         if least <= TOLERANCE or not (np.isfinite(gap) and state.x.all() and state.slack.all()):
@@ -206,20 +235,26 @@ def _interior_point(dual: _Dual, correct: bool) -> tuple[FloatArray, FloatArray,
     x = best.x[: dual.size]
     for share in _IDLE:
         cleared = np.where(x < share * best.z[: dual.size], 0.0, x)
-        if dual.relative_gap(cleared, best.bias(), dual.norm(cleared)) <= max(least, TOLERANCE):
+        if dual.relative_gap(cleared, best.bias(), best.norm_at(cleared)) <= max(least, TOLERANCE):
             x = cleared
-    return x, best.bias(), n_iter
+    return x, best.bias(), best.norm_at(x), n_iter
 
 
 @dataclass(frozen=True)
 class _Iterate:
-    """A feasible point x = (cuts, sigma, tau) and the prices z of x >= 0, y of the caps and nu of the equation."""
+    """A feasible point x = (cuts, sigma, tau) and the prices z of x >= 0, y of the caps and nu of the equation.
+
+    Where the kernel weights are lifted also these, w, with their prices zeta and the level.
+    """
 
     dual: _Dual
     x: FloatArray
     z: FloatArray
     y: FloatArray
     nu: FloatArray
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))
+    zeta: FloatArray = field(default_factory=lambda: np.zeros(0))
+    level: float = 0.0
 
     @classmethod
     def first(cls, dual: _Dual) -> "_Iterate":
@@ -234,6 +269,17 @@ class _Iterate:
         n_equations = dual.biases.shape[1] if dual.balance > 0 else 0
         return cls(dual, x, np.maximum(mu, mu / np.maximum(x, 1e-3)), mu / slack, np.zeros(n_equations))
 
+    def lift(self) -> "_Iterate":
+        """The same point with equal kernel weights as variables of their own."""
+        M, x = len(self.dual.grams), self.x[: self.dual.size]
+        w = np.full(M, M ** (-1 / self.dual.p))
+        level = max(float(w @ (self.dual.grams @ x @ x)), 1e-12)
+        return replace(self, w=w, zeta=0.1 / w, level=level)
+
+    def norm_at(self, x: FloatArray) -> Norm:
+        """The norm as the proof sees it: with the lifted weights, else with those that x implies."""
+        return self.dual.norm_with(x, self.w) if len(self.w) else self.dual.norm(x)
+
     def bias(self) -> FloatArray:
         """The bias as the cuts see it, put into its box."""
         if not len(self.nu):
@@ -243,7 +289,7 @@ class _Iterate:
     def step(self, correct: bool) -> "_Iterate":
         """One predictor and corrector, or a plain step towards a tenth of the present complementarity."""
         newton = _Newton(self, self._matrix())
-        change = newton.corrected() if correct else newton.direction(self.complementarity / 10, 0.0, 0.0)
+        change = newton.corrected() if correct else newton.direction(self.complementarity / 10, 0.0, 0.0, 0.0)
         length = min(1.0, _TO_BOUNDARY * newton.reach(change))
         # The norm is far from quadratic where p is near 1: a step that makes things worse is cut short.
         for _ in range(_HALVINGS):
@@ -260,12 +306,16 @@ class _Iterate:
             self.z + length * change.z,
             self.y + length * change.y,
             self.nu + length * change.nu,
+            self.w + length * change.w,
+            self.zeta + length * change.zeta,
+            self.level + length * change.level,
         )
 
     @cached_property
     def norm(self) -> Norm:
-        """N, the kernel weights and the products h_k here."""
-        return self.dual.norm(self.x[: self.dual.size])
+        """N, the kernel weights and the products h_k here; lifted, the level and weights that are variables."""
+        x = self.x[: self.dual.size]
+        return (self.level, self.w, self.dual.grams @ x) if len(self.w) else self.dual.norm(x)
 
     @cached_property
     def slack(self) -> FloatArray:
@@ -275,7 +325,8 @@ class _Iterate:
     @cached_property
     def complementarity(self) -> float:
         """Mean product of a variable and its price."""
-        return float(self.x @ self.z + self.slack @ self.y) / (len(self.x) + len(self.y))
+        total = float(self.x @ self.z + self.slack @ self.y + self.w @ self.zeta)
+        return total / (len(self.x) + len(self.y) + len(self.w))
 
     @cached_property
     def uphill(self) -> FloatArray:
@@ -293,18 +344,35 @@ class _Iterate:
     @cached_property
     def error(self) -> float:
         """How far the optimality conditions are from being met."""
-        return float(np.abs(self.uphill).max()) + self.complementarity
+        return float(np.abs(self.uphill).max()) + self.complementarity + float(np.abs(self.misfit).sum())
+
+    @cached_property
+    def misfit(self) -> FloatArray:
+        """How far the lifted weights, each equation times its w, and last their norm are from what they should be."""
+        if not len(self.w):
+            return np.zeros(0)
+        p, x = self.dual.p, self.x[: self.dual.size]
+        powers = self.w**p
+        weights = (self.w * (self.norm[2] @ x) - self.level * powers) / 2 + self.zeta * self.w
+        return np.append(weights, self.level * (1 - powers.sum()) / (2 * p))
 
     def _matrix(self) -> FloatArray:
-        """The Newton matrix of x, bordered by the caps and by the equation of the bias.
+        """The Newton matrix of x, bordered by the caps, the equation of the bias and the lifted weights, if any.
 
         Eliminating the caps as well would drown the curvature of nearly equal cuts once a cap is tight.
         """
         dual, m, size, n_caps, e = self.dual, self.dual.size, len(self.x), len(self.y), len(self.nu)
-        matrix = np.zeros((size + n_caps + e, size + n_caps + e))
-        matrix[:m, :m] = dual.curvature(*self.norm)
+        total = size + n_caps + e + len(self.misfit)
+        matrix = np.zeros((total, total))
+        matrix[:m, :m] = np.tensordot(self.w, dual.grams, 1) if len(self.w) else dual.curvature(*self.norm)
         matrix[np.arange(size), np.arange(size)] += self.z / self.x
-        caps, equation = slice(size, size + n_caps), slice(size + n_caps, None)
+        caps, equation = slice(size, size + n_caps), slice(size + n_caps, size + n_caps + e)
+        if len(self.w):  # unknowns are the relative changes of w and of the level
+            weights, powers = slice(size + n_caps + e, total - 1), self.level * self.w**dual.p / 2
+            matrix[weights, :m] = self.w[:, None] * self.norm[2]
+            matrix[:m, weights] = matrix[weights, :m].T
+            matrix[weights, weights] = np.diag(-(dual.p - 1) * powers - self.zeta * self.w)
+            matrix[weights, -1] = matrix[-1, weights] = -powers
         matrix[caps, :m], matrix[:m, caps] = dual.rows, dual.rows.T
         matrix[caps, caps] = np.diag(-self.slack / self.y)
         if e:
@@ -322,6 +390,9 @@ class _Change:
     slack: FloatArray
     y: FloatArray
     nu: FloatArray
+    w: FloatArray
+    zeta: FloatArray
+    level: float
 
 
 @dataclass(frozen=True)
@@ -331,33 +402,43 @@ class _Newton:
     at: _Iterate
     matrix: FloatArray
 
-    def direction(self, target: float, of_x: Any, of_slack: Any) -> _Change:
+    def direction(self, target: float, of_x: Any, of_slack: Any, of_w: Any) -> _Change:
         """Newton step to complementarity products ``target``, less the given second-order terms."""
         x, z, y, slack, rows = self.at.x, self.at.z, self.at.y, self.at.slack, self.at.dual.rows
-        r_x, r_slack = (target - of_x) / x - z, (target - of_slack) / slack - y
-        right = np.concatenate([r_x - self.at.uphill, -r_slack * slack / y, np.zeros(len(self.at.nu))])
+        w, zeta, misfit = self.at.w, self.at.zeta, self.at.misfit
+        r_x, r_slack, r_w = (target - of_x) / x - z, (target - of_slack) / slack - y, (target - of_w) / w - zeta
+        lifted = -misfit - np.append(r_w * w, 0.0) if len(w) else misfit
+        right = np.concatenate([r_x - self.at.uphill, -r_slack * slack / y, np.zeros(len(self.at.nu)), lifted])
         try:
             solution = np.linalg.solve(self.matrix, right)
         except np.linalg.LinAlgError:  # equal cuts: any division of the weight among them is as good
             solution = np.linalg.lstsq(self.matrix, right)[0]
-        dx, dy, d_nu = np.split(solution, [len(x), len(x) + len(y)])
-        return _Change(dx, r_x - z / x * dx, -rows @ dx[: rows.shape[1]], dy, d_nu)
+        ends = np.cumsum([len(x), len(y), len(self.at.nu), len(w)])
+        dx, dy, d_nu, relative, level = np.split(solution, ends)
+        d_slack = -rows @ dx[: rows.shape[1]]
+        d_level = float(level.sum()) * self.at.level
+        return _Change(dx, r_x - z / x * dx, d_slack, dy, d_nu, relative * w, r_w - zeta * relative, d_level)
 
     def corrected(self) -> _Change:
         """The step to zero complementarity, repeated with what it taught: its second-order terms and its reach."""
         at = self.at
-        guess = self.direction(0.0, 0.0, 0.0)
+        guess = self.direction(0.0, 0.0, 0.0, 0.0)
         length = self.reach(guess)
         reached = float((at.x + length * guess.x) @ (at.z + length * guess.z))
         reached += float((at.slack + length * guess.slack) @ (at.y + length * guess.y))
+        reached += float((at.w + length * guess.w) @ (at.zeta + length * guess.zeta))
         mu = at.complementarity
-        target = mu * (reached / (len(at.x) + len(at.y)) / mu) ** 3
-        return self.direction(target, guess.x * guess.z, guess.slack * guess.y)
+        target = mu * (reached / (len(at.x) + len(at.y) + len(at.w)) / mu) ** 3
+        return self.direction(target, guess.x * guess.z, guess.slack * guess.y, guess.w * guess.zeta)
 
     def reach(self, change: _Change) -> float:
         """How far, at most 1 / _TO_BOUNDARY, one can go before a positive quantity is zero."""
         at, limit = self.at, 1 / _TO_BOUNDARY
-        for values, steps in ((at.x, change.x), (at.z, change.z), (at.slack, change.slack), (at.y, change.y)):
+        pairs = [(at.x, change.x), (at.z, change.z), (at.slack, change.slack), (at.y, change.y)]
+        if len(at.w):
+            level, d_level = np.array([at.level]), np.array([change.level])
+            pairs += [(at.w, change.w), (at.zeta, change.zeta), (level, d_level)]
+        for values, steps in pairs:
             falling = steps < 0
             limit = min(limit, float((-values[falling] / steps[falling]).min(initial=np.inf)))
         return limit
