@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def _run(options: argparse.Namespace) -> None:
     unknown = [name for name in options.names if name not in EXPERIMENTS]
     if unknown:
         raise SystemExit(f"no experiment {', '.join(unknown)}: choose from {', '.join(EXPERIMENTS)}")
+    if "WIDEGAP_DATA" not in os.environ:
+        raise SystemExit("WIDEGAP_DATA is not set: let it name the folder with the data sets of the papers")
     chosen = [EXPERIMENTS[name] for name in options.names or EXPERIMENTS]
     rows = options.rows.split(",") if options.rows else None
     if options.quick:
@@ -65,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quick", action="store_true", help="a few small cells, kept apart from the results")
     run.add_argument("--retry", action="store_true", help="also what failed or ran out of time before")
     run.add_argument("--jobs", type=int, default=2, help="processes (2)")
-    run.add_argument("--limit", type=float, default=runner.TIME_LIMIT, help="seconds a cell may take (600)")
+    run.add_argument("--limit", type=float, default=runner.TIME_LIMIT, help="seconds of CPU time a cell may take (600)")
     return parser
 
 

@@ -1,5 +1,27 @@
 """Everything that has a name: importing this module registers all data sets and methods."""
 
-from experiments import baselines, data, kernel_baselines, margin_methods, methods, text_baselines, text_data
+from experiments import (
+    baselines,
+    data,
+    iterative_methods,
+    kernel_baselines,
+    margin_methods,
+    methods,
+    photos,
+    text_baselines,
+    text_data,
+    text_methods,
+)
 
-__all__ = ["baselines", "data", "kernel_baselines", "margin_methods", "methods", "text_baselines", "text_data"]
+__all__ = [
+    "baselines",
+    "data",
+    "iterative_methods",
+    "kernel_baselines",
+    "margin_methods",
+    "methods",
+    "photos",
+    "text_baselines",
+    "text_data",
+    "text_methods",
+]

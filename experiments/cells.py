@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import widegap
 SEEDS = 5
 ROOT = Path(widegap.__file__).parent
 NUMERIC_PACKAGES = ("data", "problems", "solvers", "estimators")
+NUMERIC_MODULES = ("selection", "kernel_selection")
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,17 @@ TASKS: dict[str, Callable[[str], Task]] = {}
 METHODS: dict[str, Method] = {}
 
 
+@cache
+def _source(function: Callable[..., Any]) -> str:
+    """Read at once, when a function is registered: its file may change while the process goes on with what it has."""
+    return inspect.getsource(function)
+
+
 def task(name: str) -> Callable[[Callable[[str], Task]], Callable[[str], Task]]:
     """Register a loader: it gets what stands behind the slash of a data set's name, "3-8" of "digits/3-8"."""
 
     def register(load: Callable[[str], Task]) -> Callable[[str], Task]:
+        _source(load)
         TASKS[name] = load
         return load
 
@@ -88,6 +96,7 @@ def method(name: str, *, ours: bool = False, seeded: bool = True) -> Callable[[A
     """Register a method; one that is not seeded runs once."""
 
     def register(run: Callable[..., Any]) -> Callable[..., Any]:
+        _source(run)
         METHODS[name] = Method(run, ours, seeded)
         return run
 
@@ -102,7 +111,7 @@ def code_version(cell: Cell) -> str:
     of these functions are not followed.
     """
     chosen = METHODS[cell.method]
-    parts = [_normal_form(inspect.getsource(f)) for f in (TASKS[cell.data.split("/")[0].split("@")[0]], chosen.run)]
+    parts = [_normal_form(_source(f)) for f in (TASKS[cell.data.split("/")[0].split("@")[0]], chosen.run)]
     parts.append(_modules_digest(_modules_behind(chosen.run)) if chosen.ours else sklearn.__version__)
     return _digest(*parts)
 
@@ -123,7 +132,8 @@ def _modules_digest(modules: tuple[str, ...]) -> str:
     while queue:
         name = queue.pop()
         path = ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py")
-        if name in sources or not path.exists() or path.parent.name not in NUMERIC_PACKAGES:
+        numeric = path.parent.name in NUMERIC_PACKAGES or path.stem in NUMERIC_MODULES
+        if name in sources or not path.exists() or not numeric:
             continue
         sources[name] = _normal_form(path.read_text())
         queue += re.findall(r"^\s*from (widegap\.[\w.]+) import", path.read_text(), re.MULTILINE)

@@ -8,6 +8,8 @@ import numpy as np
 from experiments.cells import Outcome, Task, method
 from experiments.kernel_baselines import squared_distances
 from widegap import CPM3C, MKC, IterSVR
+from widegap.kernel_selection import CANDIDATES, CRITERIA, KernelRecord, choose_kernels, sort_records
+from widegap.metrics import clustering_accuracy
 
 SAMPLE = 5000  # rows above which the estimators compare their starts on a sample, and then go on with all
 CCCP_TOL = 0.01  # gain below which the published inner loop ends
@@ -18,6 +20,26 @@ def cpm3c_at(task: Task, seed: int, factor: float, **settings: Any) -> Any:
     """C as a multiple of the label-free one, which follows the scale of the data as no fixed list of values could."""
     usual = CPM3C(task.n_clusters, n_init=1, max_iter=1, random_state=seed).fit(task.X).C_
     return CPM3C(task.n_clusters, C=factor * usual, random_state=seed, **settings).fit_predict(task.X)
+
+
+@method("CPM3C from classes", ours=True)
+def cpm3c_from_classes(task: Task, seed: int) -> Outcome:
+    """Started from the classes: whether the labels that are wanted have the lower objective at all."""
+    found = CPM3C(task.n_clusters, random_state=seed).fit(task.X)
+    ideal = CPM3C(task.n_clusters, init=_codes(task.y), order="linearize_first", random_state=seed).fit(task.X)
+    return Outcome(ideal.labels_, {"found": found.objective_, "from_classes": ideal.objective_})
+
+
+@method("MKC from classes", ours=True)
+def mkc_from_classes(task: Task, seed: int) -> Outcome:
+    """As for CPM3C."""
+    found = MKC(task.n_clusters, random_state=seed).fit(task.X)
+    ideal = MKC(task.n_clusters, init=_codes(task.y), order="linearize_first", random_state=seed).fit(task.X)
+    return Outcome(ideal.labels_, {"found": found.objective_, "from_classes": ideal.objective_})
+
+
+def _codes(y: Any) -> Any:
+    return np.unique(y, return_inverse=True)[1]
 
 
 @method("IterSVR width", ours=True)
@@ -88,3 +110,24 @@ def inner_iterations(records: Sequence[Any], tol: float) -> list[int]:
 def one_cluster(task: Task, seed: int) -> Any:
     """What the mapping of clusters to their largest class gives for nothing."""
     return np.zeros(len(task.y), dtype=int)
+
+
+@method("MKC chosen", ours=True)
+def mkc_chosen(task: Task, seed: int) -> Outcome:
+    """Kernels chosen by gain; with the accuracy of every candidate, and of the choice of every criterion."""
+    records = choose_kernels(
+        task.X,
+        task.n_clusters,
+        criterion="agreement + excess stability",
+        n_subsamples=2,
+        fraction=0.5,
+        random_state=seed,
+    )
+
+    def accuracy(record: KernelRecord) -> float:
+        return round(100 * clustering_accuracy(task.y, record.model.labels_), 3)
+
+    found = {repr(record.kernels): accuracy(record) for record in records}
+    chosen = {criterion: accuracy(sort_records(records, criterion)[0]) for criterion in CRITERIA}
+    labels = sort_records(records, "gain")[0].model.labels_
+    return Outcome(labels, {"candidates": [found[repr(kernels)] for kernels in CANDIDATES], "chosen": chosen})

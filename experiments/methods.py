@@ -1,9 +1,12 @@
 """Methods of widegap, by name; settings go to the estimator."""
 
 from typing import Any
+from unittest.mock import patch
 
 from experiments.cells import Outcome, Task, method
 from widegap import CPM3C, GMMC, MKC, MMC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
+from widegap.estimators import _max_margin
+from widegap.solvers import _label_search
 
 
 @method("MaxMarginClustering", ours=True)
@@ -58,3 +61,11 @@ def max_margin_with(task: Task, seed: int, width: float | None = None, **setting
         probe = MaxMarginClustering(task.n_clusters, n_init=1, random_state=seed).fit(task.X)
         settings["gamma"] = probe.kernel_map_.params["gamma"] * (1.5 / width) ** 2
     return MaxMarginClustering(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
+
+
+@method("MaxMarginClustering before", ours=True)
+def max_margin_before(task: Task, seed: int) -> Any:
+    """As it was before starts were improved with a tenth of C first and ties went to even sizes."""
+    plain = patch.object(_max_margin, "CONTINUATION", (1.0,)), patch.object(_label_search, "TIE", 1.0)
+    with plain[0], plain[1]:
+        return MaxMarginClustering(task.n_clusters, random_state=seed).fit_predict(task.X)

@@ -11,6 +11,7 @@ from experiments.tables._figure import Figure
 from experiments.tables.panel import PANEL, ranking
 
 DOCS = Path(__file__).parent.parent / "docs"
+NUMBER = re.compile(r"\d[\d.]*")  # reasons that differ in numbers only are one
 MOST_NAMED = 6  # cells named in full where a reason holds for many
 README = DOCS.parent / "README.md"
 MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
@@ -46,7 +47,7 @@ def _not_measured(store: Store) -> str:
         for cell in experiment.cells():
             record = store.records.get(cell)
             if record is None or record.status != "ok":
-                reason = "not run" if record is None else f"{record.status}: {record.reason}"
+                reason = "not run" if record is None else f"{record.status}: {NUMBER.sub('…', record.reason)}"
                 reasons.setdefault(reason, set()).add(f"{cell.method} on {cell.data} (`{name}`)")
     lines = [f"- {reason}: {_some(sorted(places))}" for reason, places in sorted(reasons.items())]
     return "## What has no figure\n\n" + ("\n".join(lines) if lines else "Every cell was measured.") + "\n"
@@ -135,7 +136,8 @@ PAGE = """<!doctype html>
 body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }}
 .wide {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #8884; text-align: right; vertical-align: bottom; }}
+th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #8884; text-align: right; vertical-align: bottom;
+  min-width: 4.5em; }}
 th:first-child, td:first-child {{ text-align: left; white-space: nowrap; }}
 th em {{ font-weight: normal; opacity: .7; }}
 img {{ max-width: 100%; background: white; }}

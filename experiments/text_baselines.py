@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
-from sklearn.decomposition import NMF
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
@@ -13,6 +14,7 @@ from sklearn.preprocessing import normalize
 from experiments.baselines import DENSE_FEATURES, dense, refuse_many_rows
 from experiments.cells import Task, method
 from experiments.runner import RefusedError
+from widegap.estimators._topics import spherical_labels
 
 
 def _term_rows(task: Task) -> Any:
@@ -42,6 +44,23 @@ def mixture(task: Task, seed: int) -> Any:
     """Full covariances on the 50 leading directions, rows of length one."""
     rows = normalize(dense(task)[:, :DENSE_FEATURES])
     return GaussianMixture(task.n_clusters, reg_covar=1e-4, random_state=seed).fit_predict(rows)
+
+
+@method("LDA")
+def lda(task: Task, seed: int) -> Any:
+    """On counts of words where there are documents."""
+    counts = _term_rows(task)
+    if task.documents is not None:
+        counter = CountVectorizer(stop_words="english", min_df=3, max_df=0.5, max_features=counts.shape[1])
+        counts = counter.fit_transform(task.documents)
+    model = LatentDirichletAllocation(task.n_clusters, max_iter=15, random_state=seed)
+    return model.fit_transform(counts).argmax(axis=1)
+
+
+@method("spherical k-means", ours=True)
+def spherical(task: Task, seed: int) -> Any:
+    """Renormalised centres, best of several starts: how DocumentClustering begins, here on the weights of terms."""
+    return spherical_labels(_term_rows(task), task.n_clusters, np.random.default_rng(seed))
 
 
 @method("CLGR")

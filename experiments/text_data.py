@@ -1,11 +1,11 @@
 """Collections of documents, by name: "news/rec4", "webkb/texas", "m2dcu/20news".
 
 "news" and "webkb" are the texts of the CPM3C paper as rows of tf-idf, "m2dcu" those of the M2DCU paper in a reduced
-space. Which words stay follows the papers: the most frequent ones, as many as they say.
+space; which words stay follows the papers: the most frequent ones, as many as they say. "documents" are larger
+collections for methods that take texts.
 """
 
-from collections import Counter
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,27 @@ NEWS_GROUPS = {
 NEWS_TERMS, WEBKB_TERMS = 8014, 4134  # of the CPM3C paper
 MOST = 3000  # documents of a collection of the M2DCU paper
 RANK = 100
+MOST_TERMS = 10_000
 TERMS = {"20news": 6600, "webkb": 4560, "rcv1": 8625, "reuters-1": 927, "reuters-2": 927}  # of the M2DCU paper
+
+SAMPLES: dict[str, Callable[[int], Collection]] = {
+    "20news": texts.news4,
+    "webkb": texts.webkb4,
+    "rcv1": texts.rcv1_three,
+    "reuters-1": lambda most: texts.reuters_among(0, 6, most),
+    "reuters-2": lambda most: texts.reuters_among(6, 16, most),
+    "rec4": texts.rec4,
+    "rcv1-4": texts.rcv1,
+}
+COLLECTIONS: dict[str, Callable[[], Collection]] = {
+    "rec4": texts.rec4,
+    "20news-4": texts.news4,
+    "20news-20": texts.news20,
+    "webkb-4": texts.webkb4,
+    "reuters-6": lambda: texts.reuters_single(6),
+    "reuters-10": lambda: texts.reuters_single(10),
+    "rcv1-4": texts.rcv1,
+}
 
 
 def _choice(n_terms: int) -> TermChoice:
@@ -60,8 +80,8 @@ def webkb(university: str) -> Task:
 @task("m2dcu")
 def m2dcu(name: str) -> Task:
     """At most 3000 documents: tf-idf of stems, reduced by LSA of rank 100 to rows of length one, as is the rest."""
-    found = _collection(name)
-    choice = _choice(TERMS.get(name, 10_000))
+    found = SAMPLES[name](MOST)
+    choice = _choice(TERMS.get(name, MOST_TERMS))
     reduce = make_pipeline(TruncatedSVD(RANK, random_state=0), Normalizer())
     if isinstance(found.documents, list):
         terms: Any = DocumentTerms(choice, "english", "porter")
@@ -74,37 +94,12 @@ def m2dcu(name: str) -> Task:
     return Task(X, found.classes, weights, rest, documents)
 
 
-@lru_cache(maxsize=1)
-def _collection(name: str) -> Collection:
-    if name == "20news":
-        return texts.news4(MOST)
-    if name == "webkb":
-        return texts.webkb4(MOST)
-    if name == "rcv1":
-        return _three_topics()
-    if name == "reuters-1":
-        return _reuters(slice(0, 6))
-    if name == "reuters-2":
-        return _reuters(slice(6, 16))
-    raise KeyError(name)
-
-
-def _three_topics() -> Collection:
-    """The parents of the topics ECAT, C151 and M14 of the paper; the fourth topic is the rest."""
-    data = datasets.load_rcv1()
-    rng = np.random.default_rng(0)
-    chosen = texts.thin(np.flatnonzero(data.target != "GCAT"), MOST, rng)
-    others = texts.thin(np.flatnonzero(data.target == "GCAT"), texts.MOST_REST, rng)
-    return Collection(data.data[chosen], data.target[chosen], data.data[others])
-
-
-def _reuters(ranks: slice) -> Collection:
-    """Documents with exactly one of some topics, given by rank; the rest are those with other topics alone."""
-    data = datasets.load_reuters()
-    counts = Counter(topic for topics in data.topics for topic in topics)
-    names = {topic for topic, _ in counts.most_common(ranks.stop)[ranks]}
-    inside = [[topic for topic in topics if topic in names] for topics in data.topics]
-    n_inside = np.array([len(found) for found in inside])
-    classes = np.array([found[0] if found else "" for found in inside])
-    n_topics = np.array([len(topics) for topics in data.topics])
-    return texts.split(data.data, classes, n_inside == 1, (n_inside == 0) & (n_topics > 0), MOST)
+@task("documents")
+def documents(name: str) -> Task:
+    """Rows of tf-idf as DocumentClustering has them, from texts or weights of terms."""
+    found = COLLECTIONS[name]()
+    if isinstance(found.documents, list):
+        X = DocumentTerms(_choice(MOST_TERMS), "english", None).fit_transform(found.documents)
+        return Task(X, found.classes, counts=X, documents=found.documents)
+    X = TermMatrix(_choice(MOST_TERMS)).fit_transform(found.documents)
+    return Task(X, found.classes, counts=X)

@@ -1,15 +1,10 @@
-"""The document collections of the M2DCU paper as (targets, their classes, rest), and a space to cluster them in."""
+"""Collections of documents as (targets, their classes, rest): those of the M2DCU paper and some more."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer
 
 from widegap import datasets
 
@@ -27,10 +22,6 @@ class Collection:
     classes: np.ndarray[Any, Any]
     rest: Any
 
-    @property
-    def n_classes(self) -> int:
-        return len(np.unique(self.classes))
-
 
 def split(documents: Any, classes: Any, chosen: Any, others: Any, most: int = MOST) -> Collection:
     """Keep chosen and other documents, each thinned by a fixed draw."""
@@ -43,10 +34,10 @@ def thin(rows: Any, most: int, rng: np.random.Generator) -> Any:
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
-def rec4() -> Collection:
+def rec4(most: int = MOST) -> Collection:
     data = datasets.load_20news(headers=False)
     chosen = np.char.startswith(data.target, "rec.")
-    return split(data.data, data.target, chosen, ~chosen)
+    return split(data.data, data.target, chosen, ~chosen, most)
 
 
 def news4(most: int = MOST) -> Collection:
@@ -62,43 +53,43 @@ def webkb4(most: int = MOST) -> Collection:
     return split(pages, data.target, chosen, np.isin(data.target, ("other", "staff")), most)
 
 
-def reuters(n_topics: int, most: int = MOST) -> Collection:
-    """Documents with exactly one topic, of the largest topics."""
+def news20() -> Collection:
+    data = datasets.load_20news(headers=False)
+    chosen = thin(np.arange(len(data.data)), MOST, np.random.default_rng(0))
+    return Collection([data.data[i] for i in chosen], data.target[chosen], None)
+
+
+def reuters_single(n_topics: int) -> Collection:
+    """All documents with exactly one topic, of the largest topics."""
     data = datasets.load_reuters()
     counts = Counter(data.target[data.target != ""].tolist())
     largest = [topic for topic, _ in counts.most_common(n_topics)]
     chosen = np.isin(data.target, largest)
-    return split(data.data, data.target, chosen, ~chosen & (data.target != ""), most)
+    return split(data.data, data.target, chosen, ~chosen & (data.target != ""), len(chosen))
 
 
-def rcv1() -> Collection:
+def reuters_among(first: int, last: int, most: int = MOST) -> Collection:
+    """Documents with exactly one of the topics of some ranks, the M2DCU paper's way; the rest have other topics."""
+    data = datasets.load_reuters()
+    counts = Counter(topic for topics in data.topics for topic in topics)
+    names = {topic for topic, _ in counts.most_common(last)[first:]}
+    among = [[topic for topic in topics if topic in names] for topics in data.topics]
+    classes = np.array([found[0] if found else "" for found in among])
+    n_among = np.array([len(found) for found in among])
+    n_topics = np.array([len(topics) for topics in data.topics])
+    return split(data.data, classes, n_among == 1, (n_among == 0) & (n_topics > 0), most)
+
+
+def rcv1(most: int = MOST) -> Collection:
     data = datasets.load_rcv1()
-    rows = thin(np.arange(len(data.target)), MOST, np.random.default_rng(0))
+    rows = thin(np.arange(len(data.target)), most, np.random.default_rng(0))
     return Collection(data.data[rows], data.target[rows], None)
 
 
-COLLECTIONS: dict[str, Callable[[], Collection]] = {
-    "rec4": rec4,
-    "20news-4": news4,
-    "WebKB-4": webkb4,
-    "Reuters-6": lambda: reuters(6),
-    "Reuters-10": lambda: reuters(10),
-    "RCV1-4": rcv1,
-}
-
-
-def latent_rows(collection: Collection, rank: int = 100) -> tuple[Any, Any]:
-    """Targets and rest by latent semantic analysis of the targets' tf-idf, rows of length one."""
-    reduce = make_pipeline(TruncatedSVD(rank, random_state=0), Normalizer())
-    if not isinstance(collection.documents, list):
-        return reduce.fit_transform(collection.documents), None
-    vectorizer = TfidfVectorizer(
-        token_pattern=r"[^\W\d_]{2,}",
-        stop_words="english",
-        min_df=3,
-        max_df=0.5,
-        max_features=10_000,
-        sublinear_tf=True,
-    )
-    space = make_pipeline(vectorizer, reduce)
-    return space.fit_transform(collection.documents), space.transform(collection.rest)
+def rcv1_three(most: int = MOST) -> Collection:
+    """The topics above the paper's ECAT, C151 and M14; the rest is GCAT."""
+    data = datasets.load_rcv1()
+    rng = np.random.default_rng(0)
+    chosen = thin(np.flatnonzero(data.target != "GCAT"), most, rng)
+    others = thin(np.flatnonzero(data.target == "GCAT"), MOST_REST, rng)
+    return Collection(data.data[chosen], data.target[chosen], data.data[others])

@@ -1,10 +1,29 @@
 """Every table and figure of the page, in its order."""
 
-from experiments.tables import cpm3c, mkc, panel, rules
+from experiments.tables import (
+    cpm3c,
+    documents,
+    iterative,
+    iterative_figures,
+    iterative_slides,
+    kernel_choice,
+    mkc,
+    panel,
+    rules,
+    segmentation,
+    universum,
+)
 
 CHAPTERS = {
     "CPM3C: multiclass maximum margin clustering": cpm3c.EXPERIMENTS,
-    "MKC: multiple kernels": mkc.EXPERIMENTS,
+    "IterSVR: maximum margin clustering made practical": (
+        *iterative.EXPERIMENTS,
+        *iterative_slides.EXPERIMENTS,
+        *iterative_figures.EXPERIMENTS,
+        *segmentation.EXPERIMENTS,
+    ),
+    "M2DCU: documents with a universum": universum.EXPERIMENTS + documents.EXPERIMENTS,
+    "MKC: multiple kernels": mkc.EXPERIMENTS + kernel_choice.EXPERIMENTS,
     "Beyond the papers": panel.EXPERIMENTS + rules.EXPERIMENTS,
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter}

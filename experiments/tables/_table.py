@@ -65,13 +65,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best of a grid of settings by mean majority accuracy, chosen with the labels as the papers did."""
+    """The best of a grid of settings by mean accuracy (majority, or ``by``), chosen with labels as the papers did."""
 
     title: str
     method: str
     grid: Sequence[Mapping[str, Any]]
     seeds: int = SEEDS
     kind: str = TUNED
+    by: "Score | None" = None
 
     def columns(self) -> list[Measured]:
         return [Measured(self.title, self.method, settings, TUNED, self.seeds) for settings in self.grid]
@@ -84,7 +85,7 @@ class Tuned:
         best = []
         for name in row.data:
             one = replace(row, data=(name,))
-            tried = [(column, column.values(one, MAJORITY, store)) for column in self.columns()]
+            tried = [(column, column.values(one, self.by or MAJORITY, store)) for column in self.columns()]
             scored = [(float(np.mean(values)), column) for column, values in tried if not isinstance(values, str)]
             if not scored:
                 return tried[0][1]
@@ -163,11 +164,14 @@ class Table:
         """Markdown: title, what is shown, the table with the kinds of its columns in a second line, and notes."""
         titles = [f"{column.title}<br>*{column.kind}*" for column in self.columns]
         lines = [f"| | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
+        marks: dict[str, str] = {}  # rows with the same note share it
         for row in self.rows:
-            mark = f" [^{self.name}-{row.label.replace(' ', '-')}]" if row.note else ""
+            if row.note:
+                marks.setdefault(row.note, f"{self.name}-{len(marks) + 1}")
+            mark = f" [^{marks[row.note]}]" if row.note else ""
             figures = [column.text(row, self.score, store) for column in self.columns]
             lines.append(f"| {row.label}{mark} | {' | '.join(figures)} |")
-        notes = [f"[^{self.name}-{row.label.replace(' ', '-')}]: {row.note}" for row in self.rows if row.note]
+        notes = [f"[^{mark}]: {note}" for note, mark in marks.items()]
         after = self.after(self, store) if self.after else ""
         parts = [
             f"### {self.title}",

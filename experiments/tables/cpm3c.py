@@ -6,8 +6,8 @@ from typing import Any
 from experiments.data import pairs
 from experiments.store import Store
 from experiments.tables import cpm3c_figures
-from experiments.tables._compare import LEAST_TIME, shortfalls, tested
-from experiments.tables._table import BASELINE, MAJORITY, RAND, Measured, Printed, Row, Table, Tuned
+from experiments.tables._compare import LEAST_TIME, shortfalls, tested, told_by_objective
+from experiments.tables._table import BASELINE, MAJORITY, RAND, TUNED, Measured, Printed, Row, Table, Tuned
 
 # The tables as printed: k-means, normalised cut, MMC, GMMC, iterative SVR, CPM3C; None where the paper has "-".
 ACCURACIES: dict[str, tuple[float | None, ...]] = {
@@ -95,15 +95,22 @@ EVERYWHERE = (
     "CPM3C as published",
     "CPM3C",
     "CPM3C tuned",
+    "CPM3C from the classes",
     "MaxMarginClustering",
 )
+ODD = {"1-7": "The paper's accuracy of k-means does not fit its Rand index, which belongs to 99.45."}
 TITLES_ONLY = "Cora: words of the titles stand in for the abstracts, which cannot be had, and the sizes differ."
 WEB = "All pages of the university, some more than the paper's, which does not say what it left out."
-SLOW = ("IterSVR", "IterSVR tuned", "CPM3C as published", "CPM3C tuned")
+GRIDDED = ("CPM3C as published", "CPM3C tuned")
 
 
-def _binary(label: str, data: str, note: str = "") -> Row:
-    return Row(label, (data,), note, EVERYWHERE + BINARY)
+def _once(titles: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+    """Columns with a single seed."""
+    return tuple((title, 1) for title in titles)
+
+
+def _binary(label: str, data: str, note: str = "", **more: Any) -> Row:
+    return Row(label, (data,), note, EVERYWHERE + BINARY, **more)
 
 
 def _many(label: str, data: str, note: str = "", **more: Any) -> Row:
@@ -111,19 +118,30 @@ def _many(label: str, data: str, note: str = "", **more: Any) -> Row:
 
 
 ROWS = (
-    *(Row(f"Dig {pair}", (f"digits/{pair}",), only=EVERYWHERE + BINARY + SMALL) for pair in DIGIT_PAIRS),
+    *(Row(f"Dig {pair}", (f"digits/{pair}",), ODD.get(pair, ""), EVERYWHERE + BINARY + SMALL) for pair in DIGIT_PAIRS),
     _binary("Letter", "letter/A-B"),
     _binary("UCISat", "satimage/1-2"),
-    _binary("Text-1", "news/text-1"),
-    _binary("Text-2", "news/text-2"),
-    Row("UCIDig", pairs("digits"), "Mean of the 45 pairs of digits.", EVERYWHERE + BINARY),
+    _binary(
+        "Text-1",
+        "news/text-1",
+        "IterSVR: one seed. The paper's figures of SVR are those of UCISat again.",
+        seeds=_once(BINARY),
+    ),
+    _binary("Text-2", "news/text-2", "IterSVR: one seed.", seeds=_once(BINARY)),
+    Row(
+        "UCIDig",
+        pairs("digits"),
+        "Mean of the 45 pairs of digits. Tuned columns of CPM3C: one seed.",
+        EVERYWHERE + BINARY,
+        seeds=_once(GRIDDED),
+    ),
     Row(
         "MNIST",
         pairs("mnist-test"),
-        "Mean of the 45 pairs, of the 10000 test digits alone; the paper has all 70000. One seed for the columns of "
-        "IterSVR and the tuned ones of CPM3C. IterSVR was not tuned: a decomposition for each width and pair.",
-        (*EVERYWHERE, "IterSVR"),
-        seeds=tuple((title, 1) for title in SLOW),
+        "Mean of the 45 pairs, of the 10000 test digits alone; the paper has all 70000. IterSVR has one seed. "
+        "To keep the whole run short nothing but NCut was tuned here.",
+        (*(title for title in EVERYWHERE if title not in GRIDDED), "IterSVR"),
+        seeds=_once(("IterSVR",)),
     ),
     _many("Dig 0689", "digits/0-6-8-9"),
     _many("Dig 1279", "digits/1-2-7-9"),
@@ -137,7 +155,7 @@ ROWS = (
         "RCVI",
         "rcv1",
         "Documents of one top-level topic of public samples, not the paper's own sample. Tuned columns: one seed.",
-        seeds=tuple((title, 1) for title in SLOW),
+        seeds=_once(GRIDDED),
     ),
 )
 
@@ -147,7 +165,8 @@ def _printed(title: str, figures: Mapping[str, tuple[float | None, ...]], place:
 
 
 WIDTHS = tuple({"width": round(0.1 * i, 1)} for i in range(1, 11))
-FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
+FACTORS = (0.1, 0.3, 1.0, 3.0)
+FROM_CLASSES = Measured("CPM3C from the classes", "CPM3C from classes", kind=TUNED, seeds=1)
 PUBLISHED = {"order": "cuts_first", "n_init": 1, "min_cluster_fraction": 0.0}
 
 
@@ -168,21 +187,24 @@ def _columns(figures: Mapping[str, tuple[float | None, ...]]) -> tuple[Any, ...]
         Measured("IterSVR", "IterSVR"),
         Tuned("IterSVR tuned", "IterSVR width", WIDTHS, seeds=3),
         _printed("CPM3C, paper's", figures, 5),
-        Tuned("CPM3C as published", "CPM3C at C", [{"factor": f, **PUBLISHED} for f in FACTORS], seeds=3),
+        Tuned("CPM3C as published", "CPM3C at C", [{"factor": f, **PUBLISHED} for f in FACTORS], seeds=2),
         Measured("CPM3C", "CPM3C"),
-        Tuned("CPM3C tuned", "CPM3C at C", [{"factor": f, "balance": b} for f in FACTORS for b in (0.0, 0.3)], seeds=3),
+        Tuned("CPM3C tuned", "CPM3C at C", [{"factor": f, "balance": b} for f in FACTORS for b in (0.0, 0.3)], seeds=2),
+        FROM_CLASSES,
         Measured("MaxMarginClustering", "MaxMarginClustering"),
     )
 
 
 GRIDS = (
-    "NCut and IterSVR tuned: widths of 0.1, 0.2, ..., 1.0 times the largest distance, the paper's grid. The paper "
-    "prints none for its C and l; CPM3C tuned: C of 0.1, 0.3, 1, 3 and 10 times the label-free one, l/n of 0 and 0.3; "
-    "as published: the same C, its order of cutting and relabelling, one k-means start and no bound on the sizes, at "
-    "its tolerance of 0.01, relative to the objective. Tuned columns have three seeds, NCut, MMC and GMMC one. "
-    "*One cluster* is what putting all rows together scores: the mapping to largest classes rewards unequal classes, "
-    "as those of WebKB. A dash of ours: MMC and GMMC solve semidefinite programs, for two clusters of a few hundred "
-    "rows; IterSVR is compared on two clusters, as in the paper."
+    "NCut and IterSVR tuned: widths of 0.1, 0.2, ..., 1.0 times the largest distance, the paper's grid; the default of "
+    "IterSVR, four times it, lies outside. The paper prints no grid for its C and l; CPM3C tuned: C of 0.1, 0.3, 1 and "
+    "3 times the label-free one, l/n of 0 and 0.3; as published: the same C, its order of cutting and relabelling, one "
+    "k-means start and no bound on the sizes, at its tolerance of 0.01, relative to the objective. From the classes: "
+    "label-free but for its start, which is the classes themselves; where it ends at a higher objective than the "
+    "label-free search, a better optimiser would not lead to them. Tuned columns have three seeds for IterSVR and two "
+    "for CPM3C; NCut, MMC and GMMC have one. *One cluster* is what putting all rows together scores: the mapping to "
+    "largest classes rewards unequal classes, as those of WebKB. A dash of ours: MMC and GMMC solve semidefinite "
+    "programs, for two clusters of a few hundred rows; IterSVR is compared on two clusters, as in the paper."
 )
 REASONS = {
     **{row.label: "titles in place of abstracts" for row in ROWS if row.label.startswith("Cora")},
@@ -191,23 +213,30 @@ REASONS = {
 }
 
 
+def _why(store: Store) -> Any:
+    """Reasons by row: other data, or an objective that does not want the classes."""
+
+    def reason(row: Row) -> str:
+        return "; ".join(filter(None, (REASONS.get(row.label, ""), told_by_objective(row, store, FROM_CLASSES))))
+
+    return reason
+
+
 def _accuracy_words(table: Table, store: Store) -> str:
     printed = next(column for column in table.columns if column.title == "CPM3C, paper's")
-    found = [
-        shortfalls(table, store, printed, titles, 1.0, REASONS)
-        for titles in (("CPM3C",), ("CPM3C", "CPM3C tuned"), ("CPM3C", "CPM3C tuned", "MaxMarginClustering"))
-    ]
+    titles = ("CPM3C", "CPM3C tuned", "MaxMarginClustering")
     against = [
         tested(table, store, label, "CPM3C", other)
         for label in ("UCIDig", "MNIST")
         for other in ("KMeans(10)", "MaxMarginClustering")
     ]
-    return "\n".join(f"- {sentence}" for sentence in found + against if sentence)
+    tests = "\n".join(f"- {sentence}" for sentence in against if sentence)
+    return "\n".join(filter(None, (shortfalls(table, store, printed, titles, 1.0, _why(store)), tests)))
 
 
 def _rand_words(table: Table, store: Store) -> str:
     printed = next(column for column in table.columns if column.title == "CPM3C, paper's")
-    return shortfalls(table, store, printed, ("CPM3C", "CPM3C tuned"), 0.02, REASONS)
+    return shortfalls(table, store, printed, ("CPM3C", "CPM3C tuned", "MaxMarginClustering"), 0.02, _why(store))
 
 
 TABLE2 = Table(

@@ -6,8 +6,8 @@ from typing import Any
 
 from experiments.store import Store
 from experiments.tables import mkc_figures
-from experiments.tables._compare import Scored, shortfalls
-from experiments.tables._table import BASELINE, MAJORITY, RAND, Measured, Printed, Row, Table, Tuned
+from experiments.tables._compare import Scored, shortfalls, told_by_objective
+from experiments.tables._table import BASELINE, MAJORITY, RAND, TUNED, Measured, Printed, Row, Table, Tuned
 
 # Table 2 as printed. Columns: K1 (linear), K2 (polynomial), K3 (Gaussian), MKC, k-means, normalised cut, iterative SVR,
 # each with its accuracy and its Rand index; "-" where the paper has it, or nothing.
@@ -50,18 +50,28 @@ NOTES = {
     "svmguide1-a": "500 rows a class, drawn once; which 1000 the paper took is unknown.",
     "ringnorm": "500 rows a class, drawn once; which 1000 the paper took is unknown. The paper's Rand index for "
     "iterative SVR does not fit its accuracy.",
-    "mnist01234": "All training digits 0 to 4 at 14 x 14 pixels, more than the paper has. Tuned columns: one seed.",
+    "mnist01234": "All training digits 0 to 4 at 14 x 14 pixels, more than the paper has.",
 }
-IN_GRIDS = ("K1", "K2", "K3", "MKC tuned")
 BINARY = ("IterSVR", "IterSVR tuned")
-EVERYWHERE = (*IN_GRIDS, "MKC of three", "MKC", "MaxMarginClustering", "KMeans(1)", "KMeans(10)", "NCut")
+EVERYWHERE = (
+    "K1",
+    "K2",
+    "K3",
+    "MKC tuned",
+    "MKC of three",
+    "MKC",
+    "MKC from the classes",
+    "MaxMarginClustering",
+    "KMeans(1)",
+    "KMeans(10)",
+    "NCut",
+)
 
 
 def _row(label: str, data: str) -> Row:
-    """NCut and IterSVR say themselves what they refuse; more than two clusters are the paper's dashes."""
+    """IterSVR has the rows of two clusters, as in the paper."""
     only = EVERYWHERE if data.count("-") > 1 or data.startswith("mnist") else EVERYWHERE + BINARY
-    seeds = tuple((title, 1) for title in IN_GRIDS) if label == "mnist01234" else ()
-    return Row(label, (data,), NOTES.get(label, ""), only, seeds=seeds)
+    return Row(label, (data,), NOTES.get(label, ""), only)
 
 
 ROWS = tuple(_row(label, data) for label, data in SETS.items())
@@ -73,9 +83,10 @@ def _printed(title: str, source: str, place: int) -> Printed:
     return Printed(title, {label: f"0{text}" if text.startswith(".") else text for label, text in rows.items()})
 
 
+FROM_CLASSES = Measured("MKC from the classes", "MKC from classes", kind=TUNED, seeds=1)
 WIDTHS = tuple({"width": round(0.1 * i, 1)} for i in range(1, 11))
 GRID: dict[str, Sequence[Any]] = {"C": (10.0, 100.0), "balance": (0.0, 0.3)}
-DEGREES, MEDIANS = {"degree": (2, 3)}, {"width": (0.5, 1.0, 2.0)}
+DEGREES, MEDIANS = {"degree": (2, 3)}, {"width": (0.75, 1.5, 3.0)}
 
 
 def _grid(kernels: tuple[str, ...], axes: dict[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -86,15 +97,16 @@ def _columns(score: int) -> tuple[Any, ...]:
     """The paper's columns for accuracy (0) or Rand index (1), each followed by ours of the same method."""
     return (
         _printed("K1, paper's", PRINTED, score),
-        Tuned("K1", "MKC kernels", _grid(("linear",), GRID), seeds=3),
+        Tuned("K1", "MKC kernels", _grid(("linear",), GRID), seeds=1),
         _printed("K2, paper's", PRINTED, 2 + score),
-        Tuned("K2", "MKC kernels", _grid(("poly",), GRID | DEGREES), seeds=3),
+        Tuned("K2", "MKC kernels", _grid(("poly",), GRID | DEGREES), seeds=1),
         _printed("K3, paper's", PRINTED, 4 + score),
-        Tuned("K3", "MKC kernels", _grid(("rbf",), GRID | MEDIANS), seeds=3),
+        Tuned("K3", "MKC kernels", _grid(("rbf",), GRID | MEDIANS), seeds=1),
         _printed("MKC, paper's", PRINTED, 6 + score),
-        Tuned("MKC tuned", "MKC kernels", _grid(("linear", "poly", "rbf"), GRID | DEGREES | MEDIANS), seeds=3),
+        Tuned("MKC tuned", "MKC kernels", _grid(("linear", "poly", "rbf"), GRID | DEGREES | MEDIANS), seeds=1),
         Measured("MKC of three", "MKC kernels"),
         Measured("MKC", "MKC"),
+        FROM_CLASSES,
         Measured("MaxMarginClustering", "MaxMarginClustering"),
         _printed("KM", PRINTED, 8 + score),
         Measured("KMeans(1)", "KMeans(1)", kind=BASELINE),
@@ -109,26 +121,22 @@ def _columns(score: int) -> tuple[Any, ...]:
 
 GRIDS = (
     "K1, K2 and K3 are MKC with a single kernel: linear, polynomial, Gaussian. The paper prints no values of its "
-    "degree, width, C and l. Ours tuned: degree 2 or 3, widths of 0.5, 1 and 2 medians of the distances, C of 10 and "
-    "100, l/n of 0 and 0.3, all combinations, three seeds. *MKC of three* has the three kernels at their defaults, "
-    "*MKC* those of the package, two of them Gaussian. NCut (one seed) and IterSVR tuned: widths of 0.1, 0.2, ..., "
-    "1.0 times the largest distance, the paper's grid. IterSVR is compared on two clusters, as in the paper."
+    "degree, width, C and l. Ours tuned: degree 2 or 3, widths of 0.75, 1.5 and 3 medians of the distances, C of 10 "
+    "and 100, l/n of 0 and 0.3, all combinations, one seed. *MKC of three* has the three kernels at their defaults, "
+    "*MKC* those of the package, two of them Gaussian; *from the classes* it is started from the classes themselves: "
+    "where that ends at a higher objective than the label-free search, a better optimiser would not lead to them. "
+    "NCut (one seed) and IterSVR tuned: widths of 0.1, 0.2, ..., 1.0 times the largest distance, the paper's grid; "
+    "the default of IterSVR, four times it, lies outside. IterSVR is compared on two clusters, as in the paper."
 )
-REASONS = {
-    "ionosphere": "the classes have a worse objective than what is found",
-    "svmguide1-a": "another draw of rows",
-    "ringnorm": "another draw of rows",
-}
 
 
 def _words(margin: float) -> Any:
     def sentences(table: Table, store: Store) -> str:
         printed = next(column for column in table.columns if column.title == "MKC, paper's")
-        found = [
-            shortfalls(table, store, printed, titles, margin, REASONS)
-            for titles in (("MKC",), ("MKC", "MKC tuned"), ("MKC", "MKC tuned", "MaxMarginClustering"))
-        ]
-        return "\n".join(f"- {sentence}" for sentence in found if sentence)
+        titles = ("MKC", "MKC tuned", "MaxMarginClustering")
+        return shortfalls(
+            table, store, printed, titles, margin, lambda row: told_by_objective(row, store, FROM_CLASSES)
+        )
 
     return sentences
 
@@ -161,7 +169,7 @@ TABLE3 = Table(
         Row(
             f"{label}",
             (SETS[label],),
-            NOTES.get(label, "").split(" Tuned")[0],
+            NOTES.get(label, ""),
             own=(("MKC subset", (("size", size),)),),
         )
         for label, size in SUBSETS.items()

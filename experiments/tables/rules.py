@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments.data import pairs
 from experiments.store import Store
-from experiments.tables._table import ACCURACY, FREE, Measured, Row, Table, Tuned
+from experiments.tables._table import ACCURACY, BASELINE, FREE, Measured, Row, Table, Tuned
 from experiments.tables.panel import SETS
 
 METHOD = "MaxMarginClustering"
@@ -28,6 +29,8 @@ ALTERNATIVES: dict[str, Mapping[str, Any]] = {
     "sizes 0.05": {"min_cluster_fraction": 0.05},
 }
 SEEDS = 3
+LETTERS = tuple(f"letter/{a}-{b}" for a, b in ("CD", "EF", "GH", "IJ", "KL", "MN", "OP", "QR", "ST", "UV", "WX", "YZ"))
+TRIPLES = tuple(f"mnist-test/{a}-{a + 1}-{a + 2}" for a in range(8))
 
 
 def _half(label: str) -> str:
@@ -89,4 +92,25 @@ RULES = Table(
     after=verdict,
 )
 
-EXPERIMENTS = (RULES,)
+CHANGE = Table(
+    "change",
+    "The last change of the defaults, on sets that had no part in it",
+    (
+        Row("MNIST pairs", pairs("mnist-test"), "Test digits."),
+        Row("MNIST triples", TRIPLES, "Test digits, three consecutive ones."),
+        Row("letter pairs", LETTERS),
+        Row("segment pairs", pairs("segment", "1234567")),
+        Row("satellite pairs", tuple(name for name in pairs("satimage", "123457") if name != "satimage/1-2")),
+    ),
+    (
+        Measured("before", f"{METHOD} before", {}, FREE, 2),
+        Measured("now", METHOD, {}, FREE, 2),
+        Measured("KMeans(10)", "KMeans(10)", {}, BASELINE, 2),
+    ),
+    ACCURACY,
+    "Starts are now improved with a tenth of C first, and ties go to even sizes. Both were chosen on the sets of the "
+    "panel and on pairs of UCI digits; these pairs were measured only afterwards. Seeds 0 and 1.",
+    quick=(),
+)
+
+EXPERIMENTS = (RULES, CHANGE)
