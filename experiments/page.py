@@ -67,6 +67,9 @@ def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:
     """The page and its pictures."""
     docs.mkdir(exist_ok=True)
     written = text(store, machine, docs / "results")
+    for picture in (docs / "results").glob("*.svg"):
+        if picture.stem not in EXPERIMENTS:
+            picture.unlink()
     (docs / "results.md").write_text(written)
     (docs / "results.html").write_text(as_html(written))
 
@@ -118,7 +121,7 @@ def _html_table(lines: list[str]) -> str:
 
 
 def _inline(words: str) -> str:
-    words = html.escape(words, quote=False).replace("&lt;br&gt;", "<br>")
+    words = html.escape(words, quote=False).replace("&lt;br&gt;", "<br>").replace(" ± ", "&nbsp;±&nbsp;")
     words = re.sub(r"!\[([^\]]*)\]\(([^)]*)\)", r'<img alt="\1" src="\2">', words)
     words = re.sub(r"\[\^([^\]]+)\]", r'<sup><a href="#\1">*</a></sup>', words)
     words = re.sub(r"\[([^\]]+)\]\(([^)]*)\)", r'<a href="\2">\1</a>', words)

@@ -143,3 +143,25 @@ def guide(axes: Any, at: Any, values: Any, exponent: float, label: str) -> None:
     """A dotted line of known growth, above the curve it is compared with."""
     at = np.asarray(at, dtype=float)
     axes.plot(at, 2 * values[-1] * (at / at[-1]) ** exponent, ":", color="#555555", linewidth=1, label=label)
+
+
+MARKERS = "os^Dv*Xp"
+STEPS = ((4.0, (1, 1.5, 2, 3, 4, 5, 7)), (30.0, (1, 2, 5)), (np.inf, (1,)))  # ratio of an axis' ends: marks a decade
+
+
+def draw(axes: Any, at: Any, values: Any, place: int, label: str = "") -> None:
+    """A curve with a mark of its own: colours alone are hard to tell apart."""
+    axes.plot(at, values, f"{MARKERS[place]}-", color=f"C{place}", markersize=4, linewidth=1.2, label=label)
+
+
+def logarithmic(axes: Any, *names: str) -> None:
+    """Make axes ("x", "y") logarithmic, with a few plain numbers, the fewer the longer the axis."""
+    for name in names:
+        getattr(axes, f"set_{name}scale")("log")
+        low, high = getattr(axes, f"get_{name}lim")()
+        steps = next(steps for ratio, steps in STEPS if high / low < ratio)
+        decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+        marks = [mark for mark in np.outer(decades, steps).ravel() if low <= mark <= high]
+        getattr(axes, f"set_{name}ticks")(marks, [f"{mark:g}" for mark in marks])
+        getattr(axes, f"set_{name}ticks")([], minor=True)
+        getattr(axes, f"set_{name}lim")(low, high)

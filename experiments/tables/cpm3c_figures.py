@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.cells import Cell
 from experiments.store import Store
-from experiments.tables._compare import growth, guide, least_seconds, series
+from experiments.tables._compare import draw, growth, guide, least_seconds, logarithmic, series
 from experiments.tables._figure import Figure
 
 TWO = {
@@ -46,13 +46,15 @@ def _draw_sizes(canvas: Any, store: Store) -> str:
     """Two panels, two clusters and more, log-log with a line of linear growth."""
     exponents = {}
     for axes, sets in zip(canvas.subplots(1, 2, sharey=True), (TWO, MORE), strict=True):
-        for label, (data, sizes) in sets.items():
+        for place, (label, (data, sizes)) in enumerate(sets.items()):
             at, seconds = series(store, _by_size(data, sizes), least_seconds)
             exponents[label] = growth(at, seconds)
-            axes.loglog(at, seconds, "o-", markersize=3, label=f"{label}, n^{exponents[label]:.2f}")
+            draw(axes, at, seconds, place, f"{label}, n^{exponents[label]:.2f}")
         guide(axes, at, seconds, 1.0, "linear")
         axes.set_xlabel("rows")
         axes.legend(fontsize=7.5)
+    for axes in canvas.axes:  # when all is drawn: they share their ends
+        logarithmic(axes, "x", "y")
     canvas.axes[0].set_ylabel("CPU seconds")
     canvas.axes[0].set_title("two clusters", fontsize=9)
     canvas.axes[1].set_title("more clusters", fontsize=9)
@@ -66,12 +68,12 @@ def _draw_sizes(canvas: Any, store: Store) -> str:
 def _draw_tolerances(canvas: Any, store: Store, timed: bool) -> str:
     axes = canvas.subplots()
     found = {}
-    for label, data in JUDGED.items():
+    for place, (label, data) in enumerate(JUDGED.items()):
         value = least_seconds if timed else (lambda record: float(np.mean(record.scores["majority"])))
         at, values = series(store, _by_tolerance(data), value)
         found[label] = (at, values)
-        line = f"{label}, ε^{growth(at, values):.2f}" if timed else label
-        (axes.loglog if timed else axes.semilogx)(at, values, "o-", markersize=3, label=line)
+        draw(axes, at, values, place, f"{label}, ε^{growth(at, values):.2f}" if timed else label)
+    logarithmic(axes, *("xy" if timed else "x"))
     axes.set_xlabel("tolerance ε, relative to the objective")
     axes.set_ylabel("CPU seconds" if timed else "accuracy in %")
     axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -205,6 +205,7 @@ TABLE4_TUNED = Table(
     "iterative methods (two seeds) and GMMC (to 800 rows, at C = 100), 0.1, 0.25, 0.5, 1, 2, 4 D for kernel k-means "
     "and NCut (three seeds), 1 and 3 D with the paper's C of 1, 10, 100, 500 for MMC. Settings under which a fit fails "
     "or does not end within four minutes are passed over.",
+    quick=("optdigits 3-8 (s)",),
     after=_tuned_words,
 )
 UNITS = {label: float(row.split()[0]) for label, row in paper.SECONDS.items()}
@@ -294,6 +295,7 @@ TABLE2 = Table(
     ERROR,
     "Mean of 45 pairs, three seeds; times as multiples of k-means, the paper's seconds in brackets. C = 500, sigma = "
     "4 D for IterSVR and D for normalised cut, by the sign of its eigenvector.",
+    quick=("KM only",),
 )
 
 EXPERIMENTS = (TABLE1, TABLE2, TABLE4, TABLE4_TUNED, TABLE5, TABLE6)

@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.cells import Cell
 from experiments.store import Record, Store
-from experiments.tables._compare import growth, guide, least_seconds, series
+from experiments.tables._compare import draw, growth, guide, least_seconds, logarithmic, series
 from experiments.tables._figure import Figure
 
 SEEDS = 3
@@ -22,6 +22,7 @@ SETS = {
 KERNELS = ("linear", "poly", "rbf")
 PAPERS_ORDER: dict[str, Any] = {"order": "cuts_first"}
 NUMBERS = tuple(range(1, 11))
+TICKS = (1, 2, 3, 4, 6, 8, 10)
 TOLERANCES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 TURNED = {
     "digits2v7": "digits/2-7",
@@ -45,9 +46,10 @@ def _by_tolerance(data: str) -> dict[float, Cell]:
 
 
 def _alone(store: Store, label: str) -> tuple[Any, Any]:
-    """Sizes and the sum of the times of the three kernels, one after the other."""
-    curves = [series(store, _by_size(label, (name,)), least_seconds) for name in KERNELS]
-    return curves[0][0], np.sum([seconds for _, seconds in curves], axis=0)
+    """Sizes and the sum of the times of the three kernels, one after the other, where all were measured."""
+    curves = [dict(zip(*series(store, _by_size(label, (name,)), least_seconds), strict=True)) for name in KERNELS]
+    sizes = sorted(set.intersection(*map(set, curves)))
+    return np.array(sizes), np.array([sum(curve[size] for curve in curves) for size in sizes])
 
 
 def _draw_against_single(canvas: Any, store: Store) -> str:
@@ -55,11 +57,13 @@ def _draw_against_single(canvas: Any, store: Store) -> str:
     ratios = {}
     for axes, label in zip(canvas.subplots(2, 3).flat, SETS, strict=True):
         at, together = series(store, _by_size(label), least_seconds)
-        _, apart = _alone(store, label)
-        axes.loglog(at, together, "o-", markersize=3, label="MKC")
-        axes.loglog(at, apart, "s--", markersize=3, label="K1 + K2 + K3")
+        sizes, apart = _alone(store, label)
+        draw(axes, at, together, 0, "MKC")
+        draw(axes, sizes, apart, 1, "K1 + K2 + K3")
+        logarithmic(axes, "x", "y")
         axes.set_title(label, fontsize=9)
-        ratios[label] = float(together[-1] / apart[-1])
+        if len(sizes) and sizes[-1] == at[-1]:
+            ratios[label] = float(together[-1] / apart[-1])
     canvas.axes[0].legend(fontsize=8)
     canvas.supxlabel("rows", fontsize=9)
     canvas.supylabel("CPU seconds", fontsize=9)
@@ -70,14 +74,16 @@ def _draw_against_single(canvas: Any, store: Store) -> str:
 def _draw_sizes(canvas: Any, store: Store) -> str:
     left, right = canvas.subplots(1, 2)
     exponents, loops = {}, []
-    for label in SETS:
+    for place, label in enumerate(SETS):
         at, seconds = series(store, _by_size(label), least_seconds)
         exponents[label] = growth(at, seconds)
-        left.loglog(at, seconds, "o-", markersize=3, label=f"{label}, n^{exponents[label]:.2f}")
+        draw(left, at, seconds, place, f"{label}, n^{exponents[label]:.2f}")
         at, turns = series(store, _by_size(label), _inner)
-        right.semilogx(at, turns, "o-", markersize=3)
+        draw(right, at, turns, place)
         loops += list(turns)
     guide(left, at, seconds, 1.0, "linear")
+    logarithmic(left, "x", "y")
+    logarithmic(right, "x")
     left.set_ylabel("CPU seconds")
     right.set_ylabel("CCCP iterations a cut")
     right.set_ylim(bottom=0)
@@ -103,13 +109,13 @@ def _draw_numbers_and_tolerances(canvas: Any, store: Store) -> str:
         (right, _by_tolerance, by_tolerance),
     )
     for axes, cells, exponents in curves:
-        for label, data in TURNED.items():
+        for place, (label, data) in enumerate(TURNED.items()):
             at, seconds = series(store, cells(data), least_seconds)
             exponents[label] = growth(at, seconds)
-            axes.loglog(at, seconds, "o-", markersize=3, label=label)
+            draw(axes, at, seconds, place, label)
+        logarithmic(axes, "x", "y")
     left.set_xlabel("Gaussian kernels")
-    left.set_xticks(NUMBERS, [str(number) for number in NUMBERS])
-    left.minorticks_off()
+    left.set_xticks(TICKS, [str(number) for number in TICKS])
     left.set_ylabel("CPU seconds")
     right.set_xlabel("tolerance ε, relative to the objective")
     right.legend(fontsize=7.5)
