@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="names of all tables and figures")
     commands.add_parser("page", help="write docs/results.md from the stored results")
-    commands.add_parser("tidy", help="drop results that no table uses any more")
+    commands.add_parser("tidy", help="drop results that no table uses any more; not while a run goes on")
     run = commands.add_parser("run", help="measure what is missing, then write the page")
     run.add_argument("names", nargs="*", help="tables and figures; all by default")
     run.add_argument("--rows", help="rows of a table, separated by commas")

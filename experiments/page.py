@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from experiments.store import Store
+from experiments.store import Record, Store
 from experiments.tables import CHAPTERS, EXPERIMENTS
 from experiments.tables._figure import Figure
 from experiments.tables.panel import PANEL, ranking
@@ -47,10 +47,13 @@ def _not_measured(store: Store) -> str:
         for cell in experiment.cells():
             record = store.records.get(cell)
             if record is None or record.status != "ok":
-                reason = "not run" if record is None else f"{record.status}: {NUMBER.sub('…', record.reason)}"
-                reasons.setdefault(reason, set()).add(f"{cell.method} on {cell.data} (`{name}`)")
+                reasons.setdefault(_reason(record), set()).add(f"{cell.method} on {cell.data} (`{name}`)")
     lines = [f"- {reason}: {_some(sorted(places))}" for reason, places in sorted(reasons.items())]
     return "## What has no figure\n\n" + ("\n".join(lines) if lines else "Every cell was measured.") + "\n"
+
+
+def _reason(record: Record | None) -> str:
+    return "not run" if record is None else f"{record.status}: {NUMBER.sub('…', record.reason.split(';')[0])}"
 
 
 def _some(places: list[str]) -> str:
