@@ -32,10 +32,10 @@ class Record:
     def line(self) -> str:
         cell = self.cell
         head = {"data": cell.data, "method": cell.method, "settings": dict(cell.settings), "seeds": cell.seeds}
-        body = {name: value for name, value in vars(self).items() if name not in ("cell", "extra")}
+        body = {name: value for name, value in vars(self).items() if name not in ("cell", "extra") and value}
         if any(self.extra):
             body["extra"] = self.extra
-        return json.dumps(head | body)
+        return json.dumps(head | body, separators=(",", ":"))
 
     @classmethod
     def parse(cls, line: str) -> "Record":
