@@ -8,10 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 
-matplotlib = pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from experiments import catalogue, cells, page, runner  # noqa: E402
