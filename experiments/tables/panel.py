@@ -102,7 +102,8 @@ def _significance(names: list[str], scores: Any, front: int) -> str:
     found = [f"{names[i]} p = {wilcoxon(scores[front] - scores[i]).pvalue:.2g}" for i in near]
     if not found:
         return ""
-    return f"Wilcoxon's signed-rank test over the sets against those within {NEAR} points, not corrected: {', '.join(found)}."
+    against = f"against those within {NEAR} points, not corrected: {', '.join(found)}"
+    return f"Wilcoxon's signed-rank test over the sets {against}."
 
 
 def _row(label: str, name: str) -> Row:
