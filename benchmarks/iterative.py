@@ -10,7 +10,7 @@ from benchmarks._measure import Row, best_ratio, exponent, time_once
 from widegap import IterSVR, datasets
 from widegap.estimators._bisection import far_kmeans
 from widegap.metrics import clustering_accuracy, clustering_error
-from widegap.solvers._bias import absolute_losses, balance_bounds, best_split
+from widegap.solvers._threshold import absolute_losses, balance_bounds, best_split
 
 BALANCE = 0.15  # the paper's for unbalanced sets
 

@@ -17,7 +17,7 @@ from experiments import texts
 from experiments.cells import Task, task
 from experiments.texts import Collection
 from widegap import datasets
-from widegap.data._terms import DocumentTerms, TermChoice, TermMatrix
+from widegap.data.text._vocabulary import DocumentTerms, TermChoice, TermMatrix
 
 NEWS_GROUPS = {
     "text-1": ("rec.autos", "rec.motorcycles"),

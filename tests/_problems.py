@@ -11,8 +11,8 @@ from scipy import sparse
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.problems._base import Problem
-from widegap.problems._margin import MarginTerm
-from widegap.problems._universum import UniversumTerm
+from widegap.problems._hinge import HingeLoss
+from widegap.problems._universum_loss import UniversumLoss
 from widegap.solvers._cccp import Search
 from widegap.solvers._result import Point, Recorder
 from widegap.solvers._transport import assign
@@ -41,7 +41,7 @@ def centre(X: np.ndarray) -> np.ndarray:
 def make_problem(X: np.ndarray, k: int, beta: float, *, loss: str = "max", balance: float = 0.0, min_count: int = 0):
     """The clustering problem over the rows of X."""
     n, d = X.shape
-    term = MarginTerm(CentredRows(row_blocks(X)), k, loss=loss)
+    term = HingeLoss(CentredRows(row_blocks(X)), k, loss=loss)
     return Problem(term, n, k, d, beta, assign, balance=balance, min_count=min_count)
 
 
@@ -92,7 +92,7 @@ def make_universum_problem(
     """The clustering problem over the rows of X with the universum U, and its universum for the referees."""
     problem = make_problem(X, k, beta, **options)
     rows = problem.target.rows
-    term = UniversumTerm(CentredRows.in_frame_of(rows, row_blocks(U)), k, tolerance=tolerance, cap=cap)
+    term = UniversumLoss(CentredRows.in_frame_of(rows, row_blocks(U)), k, tolerance=tolerance, cap=cap)
     return replace(problem, others=(term,)), Universum((U - rows.mean) / rows.scale, tolerance, cap)
 
 

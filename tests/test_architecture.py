@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "widegap"
 MAX_BODY_LINES = 80
 MAX_FILE_LINES = 500
 SPARSE_HOMES = ("data", "datasets", "_validation", "persistence")  # a file format names what it stores
-SPARSE_EXCEPTIONS = ("solvers/_sdp.py",)  # SCS takes its constraint matrix as CSC; the rows stay dense
+SPARSE_EXCEPTIONS = ("solvers/_semidefinite.py",)  # SCS takes its constraint matrix as CSC; the rows stay dense
 
 # What a part may import besides itself and exceptions. Parts that are not listed (the public modules, report) may
 # import all but cli.

@@ -15,7 +15,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._sources import ArraySource, row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.exceptions import InvalidDataError
-from widegap.problems._margin import MarginTerm
+from widegap.problems._hinge import HingeLoss
 
 
 class CountingSource:
@@ -429,7 +429,7 @@ def test_sparse_rows_are_never_densified(form, k, tmp_path):
     tracemalloc.start()
     try:
         rows = CentredRows(blocks)
-        term = MarginTerm(rows, k, loss="sum")
+        term = HingeLoss(rows, k, loss="sum")
         labels, plane = term.best_labels(W, b)
         term.plane(W, b, np.roll(labels, 1))
         rows.scores(W, b)

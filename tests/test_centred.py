@@ -13,7 +13,7 @@ from widegap.data._blocks import Moves
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
-from widegap.problems._margin import MarginTerm
+from widegap.problems._hinge import HingeLoss
 
 both_losses = pytest.mark.parametrize("loss", ["max", "sum"])
 both_forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -167,7 +167,7 @@ class Draw:
         self.X = table(n, d, seed=seed)
         self.X[0] += 1
         self.X[-1] -= 1
-        self.term = MarginTerm(CentredRows(row_blocks(form(self.X))), k, loss=loss)
+        self.term = HingeLoss(CentredRows(row_blocks(form(self.X))), k, loss=loss)
 
     def weights(self):
         size = 10 ** self.rng.uniform(-1, 1)
@@ -239,7 +239,7 @@ def test_planes_follow_fifty_relabelings(make_blocks, loss, k, block_bytes, tmp_
     X = table(157, 5)
     rng = np.random.default_rng(k)
     blocks = make_blocks(X, tmp_path)
-    term = MarginTerm(CentredRows(blocks), k, loss=loss)
+    term = HingeLoss(CentredRows(blocks), k, loss=loss)
     labels = rng.integers(0, k, 157).astype(np.int32)
     planes = [term.plane(2 * rng.normal(size=(k, 5)), rng.normal(size=k), labels) for _ in range(3)]
     codes = [plane.codes for plane in planes]
@@ -272,7 +272,7 @@ def test_planes_follow_fifty_relabelings(make_blocks, loss, k, block_bytes, tmp_
 def test_class_sums(make_blocks, block_bytes, tmp_path):
     X = table(157, 5)
     labels = np.random.default_rng(0).integers(0, 3, 157).astype(np.int32)
-    term = MarginTerm(CentredRows(make_blocks(X, tmp_path)), 4, loss="max")
+    term = HingeLoss(CentredRows(make_blocks(X, tmp_path)), 4, loss="max")
     expected = np.eye(4)[labels].T @ centred(X) / 157
     assert_allclose(term.class_sums(labels, 4), expected, rtol=1e-12, atol=1e-13)
     assert_array_equal(term.class_sums(labels, 4)[3], 0)
@@ -280,7 +280,7 @@ def test_class_sums(make_blocks, block_bytes, tmp_path):
 
 def test_four_points_by_hand():
     # Rows -1, -1, 1, 1: mean 0, scale 1. With W = (-.25, .25) the lead of the right cluster is .5, the loss .5 a row.
-    term = MarginTerm(CentredRows(row_blocks(np.array([[-1.0], [-1.0], [1.0], [1.0]]))), 2, loss="max")
+    term = HingeLoss(CentredRows(row_blocks(np.array([[-1.0], [-1.0], [1.0], [1.0]]))), 2, loss="max")
     W, b = np.array([[-0.25], [0.25]]), np.zeros(2)
     labels, plane = term.best_labels(W, b)
     assert_array_equal(labels, [0, 0, 1, 1])

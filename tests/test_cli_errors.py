@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from widegap.cli import _files, _output
+from widegap.cli import _output, _places
 from widegap.cli._errors import about_os_error, one_line
 from widegap.cli._main import main
 
@@ -100,7 +100,7 @@ def test_nan_in_a_matrix_is_refused_with_the_remedy(tmp_path, capsys):
 
 def test_no_permission(good, tmp_path, capsys, monkeypatch):
     # Simulated, because the superuser may do everything.
-    monkeypatch.setattr(_files, "may_write", lambda folder: False)
+    monkeypatch.setattr(_places, "may_write", lambda folder: False)
     line = complaint(capsys, ["cluster", good, "-k", "2", "-o", tmp_path / "out.csv"])
     assert "permission denied; choose another place" in line
 

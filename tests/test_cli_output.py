@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from widegap.cli._encoding import Encoding
+from widegap.cli._columns import Encoding
 from widegap.cli._errors import CommandError
 from widegap.cli._fitting import check_variety
 from widegap.cli._main import main

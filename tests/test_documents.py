@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.pipeline import make_pipeline
 
 from widegap import CPM3C, DocumentClustering, datasets
-from widegap.estimators import _documents
+from widegap.estimators import _document_clustering
 from widegap.estimators._topics import Readout, fit_readout, held_out_recovery, matched_topics, spherical_labels
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_accuracy
@@ -47,7 +47,7 @@ def fitted(library):
 
 
 def test_doctest():
-    failures, tried = doctest.testmod(_documents)
+    failures, tried = doctest.testmod(_document_clustering)
     assert tried and not failures
 
 
@@ -65,7 +65,7 @@ def test_chapters_of_the_library(library):
 
 def test_a_sample_leads_to_the_same_topics(library, monkeypatch):
     documents, chapters = library
-    monkeypatch.setattr(_documents, "SAMPLE", 500)
+    monkeypatch.setattr(_document_clustering, "SAMPLE", 500)
     models = [DocumentClustering(4, random_state=s).fit(documents) for s in range(5)]
     assert np.mean([clustering_accuracy(chapters, model.labels_) for model in models]) >= 0.6
     assert all(model.labels_.min() == 0 for model in models)

@@ -88,7 +88,7 @@ def test_code_version_follows_imports_of_the_estimator_alone(tmp_path, monkeypat
 
     def changed(path, *args, **kwargs):
         text = original(path, *args, **kwargs)
-        return text + "\nADDED = 1\n" if path.name == "_label_search.py" else text
+        return text + "\nADDED = 1\n" if path.name == "_single_moves.py" else text
 
     monkeypatch.setattr(Path, "read_text", changed)
     cells._modules_digest.cache_clear()

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from widegap.data import shards
-from widegap.data._features import KernelMap
+from widegap.data._kernel_maps import KernelMap
 from widegap.estimators import _bisection, _iterative, _iterative_base
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError

@@ -16,7 +16,7 @@ from widegap.datasets import load_digits, load_letter, load_ringnorm, load_satim
 from widegap.estimators._bisection import far_kmeans
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.metrics import clustering_accuracy, clustering_error
-from widegap.solvers._bias import absolute_losses, balance_bounds, best_split
+from widegap.solvers._threshold import absolute_losses, balance_bounds, best_split
 
 # In largest distances. The authors' slides say 2 to 5; IterSVR on 2-7 needs 8 or more: 0.0 % there, 2.5 % up to 5.
 WIDTHS = (2, 3, 4, 5, 8, 16)

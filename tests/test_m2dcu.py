@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widegap import CPM3C, M2DCU, universum
 from widegap.data import _sources, shards
-from widegap.estimators import _m2dcu, _starts, _universum
+from widegap.estimators import _m2dcu, _starts, _universum_rows
 from widegap.exceptions import InactiveUniversumWarning, InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_accuracy
 
@@ -414,7 +414,7 @@ def test_wide_sparse_rows_stay_sparse():
 @pytest.mark.parametrize("many", ["target", "universum", "both"])
 def test_beyond_a_sample_the_search_goes_on_with_all_rows(monkeypatch, many):
     monkeypatch.setattr(_starts, "SAMPLE", 200)
-    monkeypatch.setattr(_universum, "SAMPLE", 200)
+    monkeypatch.setattr(_universum_rows, "SAMPLE", 200)
     sizes = {"target": (900, 100), "universum": (150, 900), "both": (900, 900)}[many]
     X, y = make_blobs(sizes[0], 6, centers=3, random_state=1, cluster_std=2.0)
     U = universum.random(X, sizes[1], random_state=0)

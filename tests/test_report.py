@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine, make_blobs
 from widegap import CPM3C, GMMC, M2DCU, MKC, DocumentClustering, IterSVR, MaxMarginClustering, describe, universum
 from widegap.exceptions import InvalidDataError
 from widegap.report import SCHEMA, render, summarize
-from widegap.report._text import clip, number, plain
+from widegap.report._wording import clip, number, plain
 
 TEXTS = [
     "bake the bread with flour and yeast",

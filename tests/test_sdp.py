@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from widegap.estimators._sdp import GMMC, MMC
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_error
-from widegap.solvers._sdp import (
+from widegap.solvers._semidefinite import (
     margin_value,
     round_matrix,
     score_norm,

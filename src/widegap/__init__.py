@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         universum,
     )
     from widegap.estimators._cpm3c import CPM3C
-    from widegap.estimators._documents import DocumentClustering
+    from widegap.estimators._document_clustering import DocumentClustering
     from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
     from widegap.estimators._m2dcu import M2DCU
     from widegap.estimators._max_margin import MaxMarginClustering
@@ -53,7 +53,7 @@ __all__ = [
 
 _HOMES = {
     "CPM3C": "_cpm3c",
-    "DocumentClustering": "_documents",
+    "DocumentClustering": "_document_clustering",
     "GMMC": "_sdp",
     "IterLSSVM": "_iterative",
     "IterSVM": "_iterative",

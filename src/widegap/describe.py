@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from widegap.data._tables import PrincipalAxes
 from widegap.exceptions import InvalidDataError
 
-__all__ = ["contrasts", "leads", "margin_bins", "margin_profile", "plane", "scores", "spread_sample"]
+__all__ = ["contrasts", "layout", "leads", "margin_bins", "margin_profile", "scores", "spread_sample"]
 
 HISTOGRAM_BINS = 30
 PLANE_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
@@ -183,7 +183,7 @@ def spread_sample(labels: Any, size: int, seed: int = 0) -> np.ndarray[Any, np.d
     return np.sort(np.concatenate(chosen))
 
 
-def plane(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
+def layout(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
     """Two coordinates of some rows: along the margin directions as far as there are any.
 
     With three clusters or more the clusters are the corners of a regular polygon, neighbours those whose scores are

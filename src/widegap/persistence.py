@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widegap._files import replacing
+from widegap._atomic import replacing
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = ["load", "save"]
@@ -33,7 +33,7 @@ MAX_JSON_BYTES = 256 << 20
 MAX_PARTS = 10_000
 CLASSES = {
     "CPM3C": "widegap.estimators._cpm3c",
-    "DocumentClustering": "widegap.estimators._documents",
+    "DocumentClustering": "widegap.estimators._document_clustering",
     "IterLSSVM": "widegap.estimators._iterative",
     "IterSVM": "widegap.estimators._iterative",
     "IterSVR": "widegap.estimators._iterative",
@@ -42,14 +42,14 @@ CLASSES = {
     "MaxMarginClustering": "widegap.estimators._max_margin",
     "StartRecord": "widegap.estimators._max_margin",
     "TurnRecord": "widegap.estimators._iterative_base",
-    "UniversumReport": "widegap.estimators._universum",
+    "UniversumReport": "widegap.estimators._universum_rows",
     "IterationRecord": "widegap.solvers._result",
-    "KernelMap": "widegap.data._features",
+    "KernelMap": "widegap.data._kernel_maps",
     "KernelStack": "widegap.data._kernel_stack",
     "FittedKernel": "widegap.data._kernel_stack",
-    "DocumentTerms": "widegap.data._terms",
-    "TermMatrix": "widegap.data._terms",
-    "TermChoice": "widegap.data._terms",
+    "DocumentTerms": "widegap.data.text._vocabulary",
+    "TermMatrix": "widegap.data.text._vocabulary",
+    "TermChoice": "widegap.data.text._vocabulary",
 }
 # What reading a damaged archive raises, RuntimeError where it is encrypted or nested too deeply.
 DAMAGES = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, RuntimeError)

@@ -8,7 +8,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
-from widegap.cli._files import check_distinct, check_writable, partial_name
+from widegap.cli._places import check_distinct, check_writable, partial_name
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ def cluster(
     debug: options.Debug = False,
 ) -> None:
     """Cluster the rows of a table; numbers are used as they are, texts as categories."""
-    from widegap.cli._encoding import Choices, fit_encoding
+    from widegap.cli._columns import Choices, fit_encoding
     from widegap.cli._fitting import check_count, check_variety, choose_method
-    from widegap.cli._tables import Dialect, read_table
+    from widegap.cli._reading import Dialect, read_table
 
     numbers = options.cluster_numbers(k)
     targets = Targets(output, model, report)
@@ -113,7 +113,7 @@ class _Job:
 def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: bool, json: bool) -> None:
     from widegap.cli import _fitting as fitting
     from widegap.cli._output import show
-    from widegap.report._text import counted
+    from widegap.report._wording import counted
 
     notes = job.rows.notes
     with fitting.watching(
@@ -135,7 +135,7 @@ def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: 
 
 def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     from widegap import describe
-    from widegap.cli._encoding import row_texts
+    from widegap.cli._columns import row_texts
     from widegap.report import summarize
 
     summary = summarize(

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_sample_image
 from threadpoolctl import threadpool_limits
 
 from widegap import CPM3C, DocumentClustering, MaxMarginClustering, datasets
-from widegap.cli._files import replacing, write_text
+from widegap.cli._places import replacing, write_text
 from widegap.image import bisections, paint
 from widegap.metrics import clustering_accuracy
 from widegap.report import render, summarize

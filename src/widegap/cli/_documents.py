@@ -46,7 +46,7 @@ def documents(
     from widegap.cli._fitting import gathering_warnings, watching
     from widegap.cli._output import show
     from widegap.cli._texts import read_documents
-    from widegap.report._text import counted
+    from widegap.report._wording import counted
 
     targets = Targets(output, model, report)
     targets.check(path, universum, json=json)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from widegap.cli._errors import CommandError, one_line
-from widegap.cli._files import replacing, write_text
-from widegap.cli._tables import MISSING, Table, is_number
+from widegap.cli._places import replacing, write_text
+from widegap.cli._reading import MISSING, Table, is_number
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 WRITABLE = (".csv", ".tsv", ".parquet", ".json", ".jsonl", "")
@@ -192,7 +192,7 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from widegap.report._text import counted
+    from widegap.report._wording import counted
 
     console = screen(to_stderr)
     objective = summary["objective"]

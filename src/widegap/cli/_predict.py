@@ -9,7 +9,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded
-from widegap.cli._files import check_distinct, check_writable
+from widegap.cli._places import check_distinct, check_writable
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file, from 'cluster --model' or 'documents --model'.")]
 Data = Annotated[Path, typer.Argument(help="Rows with the columns of the fit; documents for a model of documents.")]
@@ -30,7 +30,7 @@ def predict(
 ) -> None:
     """Assign new rows to the clusters of a saved model."""
     from widegap.cli._output import check_output, show
-    from widegap.cli._tables import Dialect
+    from widegap.cli._reading import Dialect
 
     check_output(output)
     check_distinct({"-o": output}, (model, data), json)
@@ -59,7 +59,7 @@ def report(
 ) -> None:
     """Write a report on rows and their clusters by a saved model."""
     from widegap.cli._output import write_report
-    from widegap.cli._tables import Dialect
+    from widegap.cli._reading import Dialect
 
     check_distinct({"-o": output}, (model, data))
     if str(output) != "-":
@@ -93,9 +93,9 @@ def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title
 
 def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: str) -> Any:
     from widegap import describe
-    from widegap.cli._encoding import Encoding, encode, row_texts
+    from widegap.cli._columns import Encoding, encode, row_texts
     from widegap.cli._output import clustered_frame, write_frame
-    from widegap.cli._tables import read_table
+    from widegap.cli._reading import read_table
     from widegap.report import summarize
 
     how = Encoding.from_json(extra.get("encoding"))

@@ -8,7 +8,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
-from widegap.cli._files import check_distinct, check_writable, partial_name, replacing
+from widegap.cli._places import check_distinct, check_writable, partial_name, replacing
 
 BYTE = 255
 MAX_SEGMENTS = 256  # of a picture with a palette
@@ -211,7 +211,7 @@ def _tell(labels: Any, written: list[str], notes: list[str], *, quiet: bool, jso
     import numpy as np
 
     from widegap.cli._output import print_json
-    from widegap.report._text import counted
+    from widegap.report._wording import counted
 
     sizes = np.zeros(0, np.int64)
     for top in range(0, len(labels), BLOCK):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from widegap.cli._errors import CommandError
-from widegap.cli._tables import MISSING, Dialect, decode, is_number, read_table
+from widegap.cli._reading import MISSING, Dialect, decode, is_number, read_table
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
 NO_TEXT = "convert it to plain text, or leave it out"

@@ -96,7 +96,7 @@ class Block(Protocol):
     rows: slice
 
     def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
-        """Run the fused pass of ``_kernels``; writes ``codes``, and ``labels`` too when ``choose``."""
+        """Run the fused pass of ``_passes``; writes ``codes``, and ``labels`` too when ``choose``."""
 
     def scores(self, scorer: Scorer) -> Floats:
         """Scores of every row, shape (rows, k), in the dtype of the data."""
@@ -127,25 +127,25 @@ class DenseBlock:
         self.rows = slice(start, start + X.shape[0])
 
     def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
-        from widegap.data import _kernels
+        from widegap.data import _passes
 
         mean, W, b = scorer.dense(self.X.dtype)
         normal, bias = np.zeros(W.shape), np.zeros(len(W))
         if len(W) == 2:
-            loss, pairs = _kernels.margin_dense_two(
+            loss, pairs = _passes.margin_dense_two(
                 self.X, mean, W[1] - W[0], b[1] - b[0], choose, labels, codes, normal, bias
             )
         else:
-            loss, pairs = _kernels.margin_dense(self.X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
+            loss, pairs = _passes.margin_dense(self.X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
         normal -= np.outer(bias, scorer.mean - mean)
         return MarginSums(loss, pairs, normal, bias, np.zeros(len(W)))
 
     def scores(self, scorer: Scorer) -> Floats:
-        from widegap.data import _kernels
+        from widegap.data import _passes
 
         out = np.empty((len(self.X), len(scorer)), self.X.dtype)
         mean, W, b = scorer.dense(self.X.dtype)
-        _kernels.scores_dense(self.X, mean, W, b, out)
+        _passes.scores_dense(self.X, mean, W, b, out)
         return out
 
     def transfer(self, counts: Floats, mean: Floats, moves: Moves, k: int) -> Floats:
@@ -153,9 +153,9 @@ class DenseBlock:
         return _transfer(lambda part, chosen: part @ X[chosen], counts, moves, k, X.shape[1])
 
     def moments(self) -> tuple[int, Floats, float]:
-        from widegap.data import _kernels
+        from widegap.data import _passes
 
-        return len(self.X), *_kernels.moments_dense(self.X)
+        return len(self.X), *_passes.moments_dense(self.X)
 
     def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         return self.X[rows]
@@ -172,19 +172,19 @@ class CsrBlock:
         return self.X.data, self.X.indices, self.X.indptr
 
     def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
-        from widegap.data import _kernels
+        from widegap.data import _passes
 
         Wt, b = scorer.csr(self.X.dtype)
         normal, bias = np.zeros(Wt.shape), np.zeros(len(b))
-        loss, pairs = _kernels.margin_csr(*self._parts(), Wt, b, choose, all_rivals, labels, codes, normal, bias)
+        loss, pairs = _passes.margin_csr(*self._parts(), Wt, b, choose, all_rivals, labels, codes, normal, bias)
         return MarginSums(loss, pairs, normal.T, bias, bias)
 
     def scores(self, scorer: Scorer) -> Floats:
-        from widegap.data import _kernels
+        from widegap.data import _passes
 
         out = np.empty((self.X.shape[0], len(scorer)), self.X.dtype)
         Wt, b = scorer.csr(self.X.dtype)
-        _kernels.scores_csr(*self._parts(), Wt, b, out)
+        _passes.scores_csr(*self._parts(), Wt, b, out)
         return out
 
     def transfer(self, counts: Floats, mean: Floats, moves: Moves, k: int) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap.data._features import KERNEL_PARAMS
+from widegap.data._kernel_maps import KERNEL_PARAMS
 from widegap.exceptions import InvalidDataError
 
 NAMES = (*KERNEL_PARAMS, "precomputed")

@@ -1,9 +1,9 @@
 """Several kernels side by side: every kernel becomes a block of columns, centred by its users and of equal trace.
 
 A kernel sees a *source*: some columns of the table X, or one of the views if X is a dict of tables. Its features are
-those of ``_features.py`` with two differences. All kernels share their landmarks, whose kernel matrix is centred first,
-so that a kernel gives the same features whether it is computed here or handed in as a matrix; and an indefinite one is
-not refused: its negative directions are dropped, and their share of the spectrum is reported.
+those of ``_kernel_maps.py`` with two differences. All kernels share their landmarks, whose kernel matrix is centred
+first, so that a kernel gives the same features whether it is computed here or handed in as a matrix; and an
+indefinite one is not refused: its negative directions are dropped, and their share of the spectrum is reported.
 
 Trace normalisation divides a block by the square root of its total variance over all rows, which makes the mean
 diagonal of the centred kernel 1: else the kernel of the largest unit would win. A kernel that is constant on the rows
@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from widegap.data._blocks import Floats, RowBlocks
 from widegap.data._centred import CentredRows
-from widegap.data._features import (
+from widegap.data._kernel_maps import (
     MEDIAN_FACTOR,
     MEDIAN_SAMPLE,
     SVD_SAMPLE,

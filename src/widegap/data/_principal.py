@@ -1,7 +1,7 @@
 """Principal coordinates of kernel features, and their whitened form for a ridge.
 
 For centred features Phi of some rows, ``Phi'Phi = U diag(lam) U'``: P = Phi U are kernel PCA coordinates, and
-``Q = P (lam + rho)^(-1/2)`` those of the regularised least-squares fit (see ``solvers/_label_search.py``). Directions
+``Q = P (lam + rho)^(-1/2)`` those of the regularised least-squares fit (see ``solvers/_single_moves.py``). Directions
 that the ridge leaves less than ``NEGLIGIBLE`` of a degree of freedom are dropped.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from widegap.data._blocks import Floats
-from widegap.data._features import row_chunks
+from widegap.data._kernel_maps import row_chunks
 
 RANK_TOL = 1e-10
 NEGLIGIBLE = 1e-3

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import check_rows, check_threads
 from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
-from widegap.data._features import KernelMap
+from widegap.data._kernel_maps import KernelMap
 from widegap.exceptions import InvalidDataError
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
-from widegap.data._features import draw_rows
+from widegap.data._kernel_maps import draw_rows
 from widegap.data._sources import row_blocks
 from widegap.estimators._starts import SAMPLE, Sample, spectral_labels
 from widegap.exceptions import InvalidDataError

@@ -3,7 +3,7 @@
 from numbers import Real
 
 from widegap._validation import Interval, StrOptions
-from widegap.estimators._cutting_plane import CuttingPlaneClusterer
+from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer
 from widegap.estimators._progress import progress_logging
 
 

@@ -4,9 +4,9 @@ from numbers import Real
 
 from widegap._validation import Interval
 from widegap.estimators._iterative_base import IterativeClusterer, TurnRecord
-from widegap.solvers._bias import absolute_losses, hinge_losses, square_losses
-from widegap.solvers._regression import solve_least_squares
-from widegap.solvers._tube import Near, margin, solve_hinges, tube
+from widegap.solvers._alternation import solve_least_squares
+from widegap.solvers._svm import Near, margin, solve_hinges, tube
+from widegap.solvers._threshold import absolute_losses, hinge_losses, square_losses
 
 __all__ = ["IterLSSVM", "IterSVM", "IterSVR", "TurnRecord"]
 

@@ -25,14 +25,14 @@ from widegap._validation import (
     one_point_error,
 )
 from widegap.data._blocks import RowBlocks, Scorer
-from widegap.data._features import check_finite, check_kernel_params, fit_kernel_map
+from widegap.data._kernel_maps import check_finite, check_kernel_params, fit_kernel_map
 from widegap.data._sources import row_blocks
 from widegap.estimators._bisection import Tree, diameter_gamma, merged_labels, start_labels
 from widegap.estimators._progress import logger, progress_logging
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
-from widegap.solvers._bias import TIE_TOL, CutLosses, best_bounded_split, bisection_bounds
-from widegap.solvers._regression import TAIL_TOL, Alternation, Axes, Step, alternate, principal_axes
-from widegap.solvers._tube import Machine, Near
+from widegap.solvers._alternation import TAIL_TOL, Alternation, Axes, Step, alternate, principal_axes
+from widegap.solvers._svm import Machine, Near
+from widegap.solvers._threshold import TIE_TOL, CutLosses, best_bounded_split, bisection_bounds
 
 EXACT_ROWS = 2000  # up to here "auto" decomposes the whole kernel matrix
 LOW_RANK = 300

@@ -7,9 +7,9 @@ import numpy as np
 
 from widegap._validation import Interval, StrOptions, check_threads
 from widegap.data._centred import CentredRows
-from widegap.estimators._cutting_plane import NO_OTHERS, CuttingPlaneClusterer
+from widegap.estimators._cutting_plane_base import NO_OTHERS, CuttingPlaneClusterer
 from widegap.estimators._progress import progress_logging
-from widegap.estimators._universum import (
+from widegap.estimators._universum_rows import (
     AUTO_SHARE,
     UniversumReport,
     UniversumRows,

@@ -21,7 +21,7 @@ from widegap._validation import (
 )
 from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._centred import CentredRows
-from widegap.data._features import KernelMap, column_weights, fit_kernel_map, fit_precomputed_map, scale_columns
+from widegap.data._kernel_maps import KernelMap, column_weights, fit_kernel_map, fit_precomputed_map, scale_columns
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
 from widegap.data._sources import row_blocks
@@ -29,8 +29,8 @@ from widegap.estimators._base import WeightVectorClusterer
 from widegap.estimators._progress import logger, progress_logging
 from widegap.estimators._starts import kmeans_labels, spectral_labels
 from widegap.exceptions import InvalidDataError
-from widegap.solvers._label_search import Partition, best_threshold, cluster_sums, improve, kick, most_even
 from widegap.solvers._result import asks_to_stop
+from widegap.solvers._single_moves import Partition, best_threshold, cluster_sums, improve, kick, most_even
 from widegap.solvers._transport import assign
 
 SEARCH_ROWS = 10_000  # up to so many rows all are searched, above a sample of SAMPLE rows

@@ -26,7 +26,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._kernel_specs import TableColumns, raw_views, read_specs
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, n_rows
 from widegap.data._sources import row_blocks
-from widegap.estimators._cutting_plane import CuttingPlaneClusterer, Fit, Plan
+from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan
 from widegap.estimators._progress import progress_logging
 from widegap.estimators._starts import different_starts
 from widegap.exceptions import InvalidDataError, KernelWarning

@@ -21,9 +21,9 @@ from widegap._validation import (
     check_rows,
     check_unlabelled,
 )
-from widegap.data._features import check_finite, check_kernel_params, kernel_matrix, median_gamma
+from widegap.data._kernel_maps import check_finite, check_kernel_params, kernel_matrix, median_gamma
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.solvers._sdp import (
+from widegap.solvers._semidefinite import (
     SDPRecord,
     SDPSolution,
     margin_value,

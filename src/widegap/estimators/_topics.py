@@ -27,10 +27,10 @@ from sklearn.preprocessing import Normalizer, normalize
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from widegap.data._corpus import as_dense
 from widegap.data._spectrum import leading_variances
+from widegap.data.text._corpus import as_dense
 from widegap.estimators._cpm3c import CPM3C
-from widegap.estimators._cutting_plane import RANK_TOL
+from widegap.estimators._cutting_plane_base import RANK_TOL
 from widegap.estimators._m2dcu import M2DCU
 from widegap.solvers._transport import assign
 

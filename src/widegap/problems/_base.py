@@ -71,7 +71,7 @@ class LabelStep:
     bound_active: bool
 
 
-class Term(Protocol):
+class Loss(Protocol):
     """One summand of the objective with its own slack in the master."""
 
     cap: float
@@ -80,7 +80,7 @@ class Term(Protocol):
         """The plane that touches the term at (W, b) for fixed labels: one read of the term's rows."""
 
 
-class LabelledTerm(Term, Protocol):
+class LabelledLoss(Loss, Protocol):
     """The term whose labels are the clustering itself."""
 
     def shift(self, codes: Sequence[Codes], moves: Moves) -> PlaneShift:
@@ -121,7 +121,7 @@ class Problem:
     solves the label step when the bound ``min_count`` is not met by the best labels.
     """
 
-    target: LabelledTerm
+    target: LabelledLoss
     n_rows: int
     n_clusters: int
     n_features: int
@@ -129,7 +129,7 @@ class Problem:
     assign: Assign
     balance: float = 0.0
     min_count: int = 0
-    others: Sequence[Term] = ()
+    others: Sequence[Loss] = ()
     norm: Norm = Ridge()
 
     def __post_init__(self) -> None:
@@ -140,7 +140,7 @@ class Problem:
             )
 
     @property
-    def terms(self) -> list[Term]:
+    def terms(self) -> list[Loss]:
         return [self.target, *self.others]
 
     @property

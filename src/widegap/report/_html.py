@@ -7,7 +7,7 @@ from typing import Any
 
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.report._summarize import SCHEMA
-from widegap.report._text import number
+from widegap.report._wording import number
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -12,8 +12,8 @@ from sklearn.utils import check_array
 
 from widegap import describe
 from widegap.exceptions import InvalidDataError
-from widegap.report._text import clip, plain
 from widegap.report._warnings import plain_warnings
+from widegap.report._wording import clip, plain
 
 SCHEMA = "widegap.report/1"
 MAP_POINTS = 3000
@@ -149,7 +149,7 @@ class _RowView:
         return f"Cluster {label}"
 
     def place(self, rows: Any) -> Any:
-        return describe.plane(self.X, self.scores, rows)
+        return describe.layout(self.X, self.scores, rows)
 
     def features(self, label: int) -> list[dict[str, Any]]:
         """The columns in which a cluster differs most from all other rows."""
@@ -221,7 +221,7 @@ class _DocumentView(_RowView):
         if self.scores is None:
             return None
         if self.scores.shape[1] > 2:
-            return describe.plane(None, self.scores, rows)
+            return describe.layout(None, self.scores, rows)
         lead = self.scores[rows, -1] - self.scores[rows, 0]
         centrality = self.estimator.centrality_[rows] if self.fitted else np.zeros(len(rows))
         return np.column_stack([lead, np.nan_to_num(centrality)])

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from widegap.report._text import counted
+from widegap.report._wording import counted
 
 TINY_SHARE = 0.02
 DOUBT_SHARE = 0.05

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from widegap._files import destination, replacing
+from widegap._atomic import destination, replacing
 from widegap.cli._errors import CommandError
 from widegap.exceptions import InvalidDataError
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from widegap.cli._errors import CommandError, one_line
-from widegap.cli._tables import MISSING, Table
+from widegap.cli._reading import MISSING, Table
 
 MAX_LEVELS = 30  # text columns with more are names rather than categories, unless asked for
 MOST_LEVELS = 1000
@@ -110,7 +110,7 @@ def encode(table: Table, encoding: Encoding, *, saved: bool = True) -> Rows:
     """Rows of a table in the way that was fixed before; ``saved`` if by a model, so that no option changes it."""
     import numpy as np
 
-    from widegap.report._text import counted
+    from widegap.report._wording import counted
 
     if encoding.columns is None:
         if table.matrix is None:
@@ -305,7 +305,7 @@ def _column_block(table: Table, column: Column, encoding: Encoding, notes: list[
     """Numbers of one column, and which rows lack a value."""
     import numpy as np
 
-    from widegap.report._text import counted
+    from widegap.report._wording import counted
 
     numbers, missing, texts = _cells(table.frame[column.name], encoding.decimal)
     if missing.any() and encoding.missing == "refuse":
@@ -343,7 +343,7 @@ def _weights(values: Any, encoding: Encoding, scale: str) -> tuple[list[float] |
     import numpy as np
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler
 
-    from widegap.data._features import column_weights
+    from widegap.data._kernel_maps import column_weights
 
     flags = np.zeros(values.shape[1], dtype=bool)
     if encoding.columns is not None:
@@ -373,7 +373,7 @@ def _weights(values: Any, encoding: Encoding, scale: str) -> tuple[list[float] |
 def _scaled(values: Any, weights: list[float] | None) -> Any:
     import numpy as np
 
-    from widegap.data._features import scale_columns
+    from widegap.data._kernel_maps import scale_columns
 
     return scale_columns(values, None if weights is None else np.asarray(weights))
 

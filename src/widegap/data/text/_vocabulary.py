@@ -15,8 +15,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from widegap.data._blocks import Floats
-from widegap.data._porter import porter_stem
-from widegap.data._text import check_documents, count_words
+from widegap.data.text._porter import porter_stem
+from widegap.data.text._words import check_documents, count_words
 from widegap.exceptions import InvalidDataError
 
 STEMMERS: dict[str | None, Callable[[str], str]] = {None: str, "porter": porter_stem}

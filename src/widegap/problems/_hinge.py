@@ -22,7 +22,7 @@ from widegap.data._centred import CentredRows, MarginPass
 from widegap.problems._base import Plane, PlaneShift
 
 
-class MarginTerm:
+class HingeLoss:
     """The hinge over the rows to be clustered; ``loss`` is "max" or "sum"."""
 
     def __init__(self, rows: CentredRows, n_clusters: int, *, loss: str, cap: float = 1.0):

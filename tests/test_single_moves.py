@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widegap.solvers._label_search import (
+from widegap.solvers._single_moves import (
     Partition,
     _sweep,
     best_threshold,

@@ -9,9 +9,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator
-from widegap.data._corpus import Corpus, cosines_to_means, has_terms, input_kind
-from widegap.data._terms import DocumentTerms, TermChoice, TermMatrix
-from widegap.data._text import check_documents
+from widegap.data.text._corpus import Corpus, cosines_to_means, has_terms, input_kind
+from widegap.data.text._vocabulary import DocumentTerms, TermChoice, TermMatrix
+from widegap.data.text._words import check_documents
 from widegap.estimators._starts import SAMPLE
 from widegap.estimators._topic_views import TopicViews
 from widegap.estimators._topics import (

@@ -22,14 +22,14 @@ from widegap._validation import (
 )
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
-from widegap.data._features import fit_kernel_map
+from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.estimators._base import WeightVectorClusterer
 from widegap.estimators._progress import log_record
 from widegap.estimators._starts import Sample, kmeans_starts, random_start, rounded, spectral_labels
-from widegap.problems._base import Problem, Term
-from widegap.problems._margin import MarginTerm
+from widegap.problems._base import Loss, Problem
+from widegap.problems._hinge import HingeLoss
 from widegap.solvers._cccp import Search, search_from
 from widegap.solvers._result import Point, Recorder, Result
 from widegap.solvers._transport import assign
@@ -66,10 +66,10 @@ class Others(Protocol):
 
     whole: bool
 
-    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Term]:
+    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
         """The terms for the choice of a start, their rows centred and scaled as those of ``frame``."""
 
-    def on_all(self, frame: CentredRows, beta: float) -> Sequence[Term]:
+    def on_all(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
         """The terms for the search on all rows."""
 
 
@@ -78,7 +78,7 @@ class NoOthers:
 
     whole = True
 
-    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Term]:
+    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
         return ()
 
     on_all = on_sample
@@ -187,11 +187,11 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         # Data of rank below k - 1 have no further variance: take the last direction that has any.
         return plan.rho * float(variances[variances > RANK_TOL * variances[0]][-1])
 
-    def _problem(self, rows: CentredRows, beta: float, others: Sequence[Term]) -> Problem:
+    def _problem(self, rows: CentredRows, beta: float, others: Sequence[Loss]) -> Problem:
         n, d = rows.shape
         k = self.n_clusters
         min_count = max(1, int(self.min_cluster_fraction * n / k)) if self.min_cluster_fraction else 0
-        term = MarginTerm(rows, k, loss=self.loss)
+        term = HingeLoss(rows, k, loss=self.loss)
         return Problem(term, n, k, d, beta, assign, balance=self.balance, min_count=min_count, others=others)
 
     def _best_start(

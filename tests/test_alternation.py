@@ -9,8 +9,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
 from widegap.exceptions import InfeasibleBalanceError, SolverError
-from widegap.solvers import _tube
-from widegap.solvers._bias import (
+from widegap.solvers import _svm
+from widegap.solvers._alternation import alternate, principal_axes, solve_least_squares
+from widegap.solvers._svm import Near, margin, solve_hinges, tube
+from widegap.solvers._threshold import (
     absolute_losses,
     balance_bounds,
     best_bounded_split,
@@ -19,8 +21,6 @@ from widegap.solvers._bias import (
     hinge_losses,
     square_losses,
 )
-from widegap.solvers._regression import alternate, principal_axes, solve_least_squares
-from widegap.solvers._tube import Near, margin, solve_hinges, tube
 
 LOSSES = {
     "square": (square_losses, lambda v, y: np.square(v - y)),
@@ -265,7 +265,7 @@ def test_useless_warm_start_is_given_up(hinges):
     Phi, y, _ = problem()
     P = principal_axes(Phi, 1e3).P
     expected = solve_hinges(P, hinges(y), 10.0)
-    useless = _tube.Machine(np.full(P.shape[1], 1e20), 1e20, P.sum(axis=1) * 1e20, 0.0, 0.0, 1)
+    useless = _svm.Machine(np.full(P.shape[1], 1e20), 1e20, P.sum(axis=1) * 1e20, 0.0, 0.0, 1)
     found = solve_hinges(P, hinges(y), 10.0, Near(useless, 0.0))
     assert found.objective == pytest.approx(expected.objective, rel=2e-4)
 
@@ -274,8 +274,8 @@ def test_features_too_large_for_single_precision_are_solved_in_double(monkeypatc
     Phi, y, _ = problem()
     P = principal_axes(Phi, 1e3).P
     seen = []
-    original = _tube._weighted_gram
-    monkeypatch.setattr(_tube, "_weighted_gram", lambda P, omega: seen.append(P.dtype) or original(P, omega))
+    original = _svm._weighted_gram
+    monkeypatch.setattr(_svm, "_weighted_gram", lambda P, omega: seen.append(P.dtype) or original(P, omega))
     small, large = (solve_hinges(P * scale, margin(y), 1.0 / scale**2) for scale in (1.0, 1e3))
     assert small.objective == pytest.approx(large.objective * 1e6, rel=2e-4)
     assert set(seen[: small.n_iter]) == {np.dtype(np.float32)} and set(seen[small.n_iter :]) == {np.dtype(np.float64)}
@@ -285,7 +285,7 @@ def test_blocks_of_the_gram_matrix_add_up(monkeypatch):
     Phi, y, _ = problem()
     P = principal_axes(Phi, 1.0).P
     expected = solve_hinges(P, margin(y), 1.0, tol=1e-8).objective
-    monkeypatch.setattr(_tube, "GRAM_ROWS", 7)
+    monkeypatch.setattr(_svm, "GRAM_ROWS", 7)
     assert solve_hinges(P, margin(y), 1.0, tol=1e-8).objective == pytest.approx(expected, rel=1e-9)
 
 
@@ -366,7 +366,7 @@ def scripted(labelings, objectives):
     def fit(y, near):
         here = next(i for i, known in enumerate(labelings) if (known == y).all())
         following = labelings[here + 1] if here + 1 < len(labelings) else labelings[1]
-        return _tube.Machine(np.zeros(1), 0.0, following, objectives[here], 0.0, 1)
+        return _svm.Machine(np.zeros(1), 0.0, following, objectives[here], 0.0, 1)
 
     return fit, lambda f: best_split(f, square_losses, 1, len(f) - 1)
 

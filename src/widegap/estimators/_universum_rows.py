@@ -10,11 +10,11 @@ from sklearn.utils import check_array
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows, finite_moments
 from widegap.data._sources import row_blocks
-from widegap.estimators._cutting_plane import Fit
+from widegap.estimators._cutting_plane_base import Fit
 from widegap.estimators._starts import SAMPLE
 from widegap.exceptions import InvalidDataError
-from widegap.problems._base import Problem, Term
-from widegap.problems._universum import UniversumTerm, universum_margins
+from widegap.problems._base import Loss, Problem
+from widegap.problems._universum_loss import UniversumLoss, universum_margins
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import minimize_convex
 from widegap.solvers._result import Point, Recorder
@@ -80,18 +80,18 @@ class UniversumRows:
             chosen = np.sort(rng.choice(n, SAMPLE, replace=False))
             self._sample = row_blocks(blocks.take(chosen), n_threads=blocks.n_threads)
 
-    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Term]:
+    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
         return self._terms(self._sample, frame, beta)
 
-    def on_all(self, frame: CentredRows, beta: float) -> Sequence[Term]:
+    def on_all(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
         return self._terms(self._all, frame, beta)
 
-    def _terms(self, blocks: RowBlocks, frame: CentredRows, beta: float) -> Sequence[Term]:
+    def _terms(self, blocks: RowBlocks, frame: CentredRows, beta: float) -> Sequence[Loss]:
         cap = AUTO_SHARE if self.C == "auto" else self.C * beta * frame.scale**2
         if not cap:
             return ()
         rows = CentredRows.in_frame_of(frame, blocks)
-        return (UniversumTerm(rows, self.n_clusters, tolerance=self.tolerance, cap=cap),)
+        return (UniversumLoss(rows, self.n_clusters, tolerance=self.tolerance, cap=cap),)
 
     def margins(self, frame: CentredRows, point: Point) -> np.ndarray[Any, Any]:
         """Margin of every universum row at some weights for the rows of ``frame``: one read."""

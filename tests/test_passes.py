@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from _representations import every_representation, rounding, table
 from widegap import _jit
-from widegap.data import _kernels
+from widegap.data import _passes
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 
@@ -122,7 +122,7 @@ def test_pass_on_one_row(make_blocks, k, tmp_path):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize("n", [_kernels.FLUSH - 1, _kernels.FLUSH, _kernels.FLUSH + 1, 2 * _kernels.FLUSH + 3])
+@pytest.mark.parametrize("n", [_passes.FLUSH - 1, _passes.FLUSH, _passes.FLUSH + 1, 2 * _passes.FLUSH + 3])
 @pytest.mark.parametrize("k", [2, 3])
 def test_pass_across_the_flush(make, n, k):
     X = table(n, 3)
@@ -276,11 +276,11 @@ def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
 
 
 def test_jit_caches_where_it_can():
-    assert isinstance(_kernels.scores_dense._cache, numba.core.caching.FunctionCache)
+    assert isinstance(_passes.scores_dense._cache, numba.core.caching.FunctionCache)
 
 
 def test_fast_math_still_sees_nan():
     assert not {"nnan", "ninf", "fast"} & set(_jit._FAST_MATH)
     X = np.ones((5, 3))
     X[2, 1] = np.nan
-    assert np.isnan(_kernels.moments_dense(X)[1])
+    assert np.isnan(_passes.moments_dense(X)[1])

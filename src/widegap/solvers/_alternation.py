@@ -4,8 +4,8 @@
 
 Zhang, Tsang and Kwok, "Maximum margin clustering made practical": with y fixed this is a support vector machine
 (hinge), support vector regression (epsilon-insensitive) or a least squares machine (square loss, C/2); with w fixed b
-and y come from ``_bias.best_split``. Hinge labels hardly move because rows far beyond the margin cost nothing until
-they flip; the symmetric losses keep all y_i f_i near 1, where flipping is cheap.
+and y come from ``_threshold.best_split``. Hinge labels hardly move because rows far beyond the margin cost nothing
+until they flip; the symmetric losses keep all y_i f_i near 1, where flipping is cheap.
 
 Features are centred, so that intercept and weights separate, and rotated to their principal axes P (n, r),
 P'P = diag(lam), once for all label steps. Axes that together can change the objective by no more than about
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widegap.solvers._bias import Split
 from widegap.solvers._result import FloatArray
-from widegap.solvers._tube import Machine, Near
+from widegap.solvers._svm import Machine, Near
+from widegap.solvers._threshold import Split
 
 TAIL_TOL = 1e-5
 HISTOGRAM_BINS = 40

@@ -22,7 +22,7 @@ from _representations import every_representation, rounding, table
 from widegap.data import _sources
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
-from widegap.problems._universum import UniversumTerm, universum_margins
+from widegap.problems._universum_loss import UniversumLoss, universum_margins
 from widegap.solvers._cccp import ORDERS, linearize_first, search_from
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import minimize_convex, solve_master
@@ -183,7 +183,7 @@ def test_every_representation_gives_the_same_plane(make_blocks, k, tmp_path):
     rng = np.random.default_rng(k)
     W, b = rng.normal(size=(k, 6)), rng.normal(size=k)
     expected, plane = (
-        UniversumTerm(CentredRows.in_frame_of(target, u), k, tolerance=0.5, cap=1.0).plane(W, b, None)
+        UniversumLoss(CentredRows.in_frame_of(target, u), k, tolerance=0.5, cap=1.0).plane(W, b, None)
         for u in (row_blocks(U), blocks)
     )
     close = rounding(blocks)
@@ -205,7 +205,7 @@ def test_block_size_does_not_matter(seed, n_bytes, k, is_sparse):
 
     def plane():
         rows = CentredRows.in_frame_of(target, row_blocks(form(U)))
-        return UniversumTerm(rows, k, tolerance=0.5, cap=1.0).plane(W, b, None), len(rows.blocks._spans)
+        return UniversumLoss(rows, k, tolerance=0.5, cap=1.0).plane(W, b, None), len(rows.blocks._spans)
 
     whole, n_whole = plane()
     with pytest.MonkeyPatch.context() as patch:

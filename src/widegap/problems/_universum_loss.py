@@ -44,7 +44,7 @@ def universum_margins(scores: Floats) -> Floats:
     return _leads(scores.astype(np.float64, copy=False), scores.argmax(axis=1))
 
 
-class UniversumTerm:
+class UniversumLoss:
     """The convex loss over universum rows; with ``anchors`` the paper's lower bound of it."""
 
     def __init__(
@@ -72,10 +72,10 @@ class UniversumTerm:
         excess = _leads(scores, top) - self.tolerance
         return float(np.maximum(excess, 0).sum()), np.where(excess > 0, top, np.int32(-1))
 
-    def anchored(self, W: Floats, b: Floats) -> "UniversumTerm":
+    def anchored(self, W: Floats, b: Floats) -> "UniversumLoss":
         """The paper's linearisation at (W, b): every row keeps the cluster that is its best there."""
         anchors = self.rows.largest_scores(W, b)
-        return UniversumTerm(self.rows, self.n_clusters, tolerance=self.tolerance, cap=self.cap, anchors=anchors)
+        return UniversumLoss(self.rows, self.n_clusters, tolerance=self.tolerance, cap=self.cap, anchors=anchors)
 
 
 def _leads(scores: Floats, clusters: np.ndarray[Any, Any]) -> Floats:

@@ -1,0 +1,1 @@
+"""Documents to rows of term weights."""
