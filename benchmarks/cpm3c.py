@@ -7,7 +7,8 @@ from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks._measure import Row, best_ratio, exponent, time_once
-from widegap import CPM3C, datasets
+from experiments import loaders
+from widegap import CPM3C
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.metrics import clustering_accuracy
@@ -28,12 +29,12 @@ def rows() -> Iterator[Row]:
 
 
 def _mnist():
-    data = datasets.load_mnist()
+    data = loaders.load_mnist()
     return data.data / np.float32(255), data.target
 
 
 def _news():
-    data = datasets.load_20news(categories=list(GROUPS), headers=False)
+    data = loaders.load_20news(categories=list(GROUPS), headers=False)
     text = TfidfVectorizer(stop_words="english", min_df=3, max_df=0.5, sublinear_tf=True).fit_transform(data.data)
     groups = [name.split(".")[0] + "." for name in data.target]
     return text, np.array([GROUPS.index(group) for group in groups])

@@ -9,7 +9,8 @@ from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks._measure import Row, time_once
-from widegap import DocumentClustering, datasets
+from experiments import loaders
+from widegap import DocumentClustering
 from widegap.metrics import clustering_accuracy
 
 GROUPS = ("comp.", "rec.", "sci.", "talk.")
@@ -21,13 +22,13 @@ def rows() -> Iterator[Row]:
     """All rows of the report, each as soon as it is measured."""
     text, topics = _news()
     yield from _fit("20news", text, topics)
-    data = datasets.load_rcv1()
+    data = loaders.load_rcv1()
     yield from _fit("RCV1", data.data, data.target)
     yield _memory(data.data)
 
 
 def _news() -> tuple[Any, Any]:
-    data = datasets.load_20news(categories=list(GROUPS), headers=False)
+    data = loaders.load_20news(categories=list(GROUPS), headers=False)
     vectorizer = TfidfVectorizer(stop_words="english", max_df=0.5, sublinear_tf=True, max_features=N_NEWS_TERMS)
     return vectorizer.fit_transform(data.data), np.array([name.split(".")[0] for name in data.target])
 

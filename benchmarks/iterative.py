@@ -7,7 +7,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVR
 
 from benchmarks._measure import Row, best_ratio, exponent, time_once
-from widegap import IterSVR, datasets
+from experiments import loaders
+from widegap import IterSVR
 from widegap.estimators._bisection import far_kmeans
 from widegap.metrics import clustering_accuracy, clustering_error
 from widegap.solvers._threshold import absolute_losses, balance_bounds, best_split
@@ -17,7 +18,7 @@ BALANCE = 0.15  # the paper's for unbalanced sets
 
 def rows() -> Iterator[Row]:
     """All rows of the report, each as soon as it is measured."""
-    X, y = datasets.load_satimage(return_X_y=True)
+    X, y = loaders.load_satimage(return_X_y=True)
     chosen = np.isin(y, [1, 2])
     X, y = X[chosen].astype(np.float64), y[chosen]
     model = IterSVR(balance=BALANCE, random_state=0).fit(X)

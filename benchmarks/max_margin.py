@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 
 from benchmarks._measure import Row, exponent, time_once
-from widegap import MaxMarginClustering, datasets
+from experiments import loaders
+from widegap import MaxMarginClustering
 from widegap.metrics import clustering_error
 
 
@@ -15,7 +16,7 @@ def rows() -> Iterator[Row]:
     """All rows of the report, each as soon as it is measured."""
     MaxMarginClustering(2, random_state=0).fit(_ringnorm(1500)[0])
     yield from _million()
-    X, y = datasets.load_mnist(return_X_y=True)
+    X, y = loaders.load_mnist(return_X_y=True)
     yield _against("MNIST 70000 x 784, KMeans(n_init=10)", X, y, 10, KMeans(10, n_init=10, random_state=0), 0.5)
     spectral = SpectralClustering(10, affinity="nearest_neighbors", random_state=0)
     yield _against("MNIST test set, SpectralClustering", X[60000:], y[60000:], 10, spectral, 0.1)

@@ -9,7 +9,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from benchmarks._measure import Row, best_ratio, exponent, time_once
-from widegap import MKC, datasets
+from experiments import loaders
+from widegap import MKC
 from widegap.estimators._mkc import KERNELS
 from widegap.solvers._kernel_weights import solve_kernel_master
 
@@ -27,7 +28,7 @@ def rows() -> Iterator[Row]:
 
 
 def _letters():
-    X, y = datasets.load_letter(return_X_y=True)
+    X, y = loaders.load_letter(return_X_y=True)
     return X[np.isin(y, list("ABCD"))]
 
 
@@ -104,7 +105,7 @@ def _row(name: str, sizes: list, seconds: list[float], paper: float) -> Row:
 
 
 def _growth_with_rows() -> Row:
-    X = datasets.load_ringnorm().data
+    X = loaders.load_ringnorm().data
     sizes = [925, 1850, 3700, 7400]
     return _row("n, ringnorm", sizes, [_seconds(X[:n], 2) for n in sizes], 1)
 
@@ -124,7 +125,7 @@ def _growth_with_tolerance(X) -> Row:
 
 def _single_kernels(letters) -> Iterator[Row]:
     """Whole default fits; the four kernels together against one after the other."""
-    X, y = datasets.load_satimage(return_X_y=True)
+    X, y = loaders.load_satimage(return_X_y=True)
     for name, table, k in (("satellite", X[np.isin(y, [1, 2])], 2), ("letters A to D", letters, 4)):
 
         def together(table=table, k=k):

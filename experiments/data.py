@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn import datasets as bundled
 
+from experiments import loaders
 from experiments.cells import Task, task
-from widegap import datasets
 
 TEST_DIGITS = slice(60_000, None)
 ADULT_SIZES = {"a5a": 6414, "a6a": 11_220, "a7a": 16_100}  # not obtainable; METHODS of the papers need their sizes
@@ -30,41 +30,41 @@ def digits(chosen: str) -> Task:
 @task("optdigits")
 def optdigits(chosen: str) -> Task:
     """The training digits of UCI."""
-    return _classes(*datasets.load_optdigits(return_X_y=True), chosen)
+    return _classes(*loaders.load_optdigits(return_X_y=True), chosen)
 
 
 @task("letter")
 def letter(chosen: str) -> Task:
-    return _classes(*datasets.load_letter(return_X_y=True), chosen)
+    return _classes(*loaders.load_letter(return_X_y=True), chosen)
 
 
 @task("satimage")
 def satimage(chosen: str) -> Task:
-    return _classes(*datasets.load_satimage(return_X_y=True), chosen)
+    return _classes(*loaders.load_satimage(return_X_y=True), chosen)
 
 
 @task("segment")
 def segment(chosen: str) -> Task:
-    return _classes(*datasets.load_segment(return_X_y=True), chosen)
+    return _classes(*loaders.load_segment(return_X_y=True), chosen)
 
 
 @task("mnist")
 def mnist(chosen: str) -> Task:
     """All 70000 digits."""
-    return _classes(*datasets.load_mnist(return_X_y=True), chosen)
+    return _classes(*loaders.load_mnist(return_X_y=True), chosen)
 
 
 @task("mnist-test")
 def mnist_test(chosen: str) -> Task:
     """The 10000 test digits."""
-    X, y = datasets.load_mnist(return_X_y=True)
+    X, y = loaders.load_mnist(return_X_y=True)
     return _classes(X[TEST_DIGITS], y[TEST_DIGITS], chosen)
 
 
 @task("mnist-14")
 def mnist_14(chosen: str) -> Task:
     """Training digits at 14 x 14 pixels, the size of the MKC paper: means of 2 x 2 pixels."""
-    X, y = datasets.load_mnist(return_X_y=True)
+    X, y = loaders.load_mnist(return_X_y=True)
     X = X[:60_000].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4), dtype=np.float32).reshape(-1, 196)
     return _classes(X, y[:60_000], chosen)
 
@@ -72,41 +72,41 @@ def mnist_14(chosen: str) -> Task:
 @task("ionosphere")
 def ionosphere(_: str) -> Task:
     """Without its constant column, as the papers count 33 features."""
-    X, y = datasets.load_ionosphere(return_X_y=True)
+    X, y = loaders.load_ionosphere(return_X_y=True)
     return Task(np.delete(X, 1, axis=1), y)
 
 
 @task("svmguide1")
 def svmguide1(_: str) -> Task:
-    return Task(*datasets.load_svmguide1(return_X_y=True))
+    return Task(*loaders.load_svmguide1(return_X_y=True))
 
 
 @task("ringnorm")
 def ringnorm(_: str) -> Task:
     """The 7000 rows of the papers: the test part of the first realisation."""
-    X, y = datasets.load_ringnorm(return_X_y=True)
+    X, y = loaders.load_ringnorm(return_X_y=True)
     return Task(X[400:], y[400:])
 
 
 @task("image")
 def image(chosen: str) -> Task:
     """The 1010 rows of the papers (the test part of the first realisation), or "all" 2310."""
-    X, y = datasets.load_image(return_X_y=True)
+    X, y = loaders.load_image(return_X_y=True)
     return Task(X, y) if chosen == "all" else Task(X[1300:], y[1300:])
 
 
 @task("w1a")
 def w1a(_: str) -> Task:
-    return Task(*datasets.load_w1a(return_X_y=True))
+    return Task(*loaders.load_w1a(return_X_y=True))
 
 
 @task("adult")
 def adult(size: str) -> Task:
     """The nested subsets; a5a to a7a are a4a and further rows of a8a, drawn at random, of the original sizes."""
     if size not in ADULT_SIZES:
-        return Task(*datasets.load_adult(size, return_X_y=True))
-    X, y = datasets.load_adult("a8a", return_X_y=True)
-    core = datasets.load_adult("a4a").data.shape[0]
+        return Task(*loaders.load_adult(size, return_X_y=True))
+    X, y = loaders.load_adult("a8a", return_X_y=True)
+    core = loaders.load_adult("a4a").data.shape[0]
     further = np.random.default_rng(0).choice(np.arange(core, len(y)), ADULT_SIZES[size] - core, replace=False)
     rows = np.concatenate([np.arange(core), np.sort(further)])
     return Task(X[rows], y[rows])
@@ -114,7 +114,7 @@ def adult(size: str) -> Task:
 
 @task("fcps")
 def fcps(name: str) -> Task:
-    return Task(*datasets.load_fcps(name, return_X_y=True))
+    return Task(*loaders.load_fcps(name, return_X_y=True))
 
 
 @task("sklearn")
@@ -125,19 +125,19 @@ def sklearn_bundled(name: str) -> Task:
 @task("cora-titles")
 def cora_titles(field: str) -> Task:
     """Stand-in for the abstracts of the Cora papers, which cannot be had: tf-idf of title words."""
-    X, y = datasets.load_cora_titles(field, return_X_y=True)
+    X, y = loaders.load_cora_titles(field, return_X_y=True)
     return Task(X, y, counts=X)
 
 
 @task("cora-bow")
 def cora_bow(_: str) -> Task:
-    X, y = datasets.load_cora_bow(return_X_y=True)
+    X, y = loaders.load_cora_bow(return_X_y=True)
     return Task(X, y, counts=X)
 
 
 @task("rcv1")
 def rcv1(_: str) -> Task:
-    X, y = datasets.load_rcv1(return_X_y=True)
+    X, y = loaders.load_rcv1(return_X_y=True)
     return Task(X, y, counts=X)
 
 

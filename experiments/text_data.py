@@ -13,10 +13,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from experiments import texts
+from experiments import loaders, texts
 from experiments.cells import Task, task
 from experiments.texts import Collection
-from widegap import datasets
 from widegap.data.text._vocabulary import DocumentTerms, TermChoice, TermMatrix
 
 NEWS_GROUPS = {
@@ -62,7 +61,7 @@ def _without_header(pages: Any) -> list[str]:
 @task("news")
 def news(name: str) -> Task:
     """Two or four news groups on cars and sports."""
-    data = datasets.load_20news(categories=list(NEWS_GROUPS[name]), headers=False)
+    data = loaders.load_20news(categories=list(NEWS_GROUPS[name]), headers=False)
     X = DocumentTerms(_choice(NEWS_TERMS), "english", None).fit_transform(data.data)
     return Task(X, data.target, counts=X, documents=data.data)
 
@@ -70,7 +69,7 @@ def news(name: str) -> Task:
 @task("webkb")
 def webkb(university: str) -> Task:
     """All pages of a university, seven classes."""
-    data = datasets.load_webkb()
+    data = loaders.load_webkb()
     rows = np.flatnonzero(np.asarray(data.university) == university)
     pages = _without_header(data.data[i] for i in rows)
     X = DocumentTerms(_choice(WEBKB_TERMS), "english", None).fit_transform(pages)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap import datasets
+from experiments import loaders
 
 SUPER_GROUPS = ("comp.", "rec.", "sci.", "talk.")
 WEBKB_CLASSES = ("course", "faculty", "project", "student")
@@ -35,33 +35,33 @@ def thin(rows: Any, most: int, rng: np.random.Generator) -> Any:
 
 
 def rec4(most: int = MOST) -> Collection:
-    data = datasets.load_20news(headers=False)
+    data = loaders.load_20news(headers=False)
     chosen = np.char.startswith(data.target, "rec.")
     return split(data.data, data.target, chosen, ~chosen, most)
 
 
 def news4(most: int = MOST) -> Collection:
-    data = datasets.load_20news(headers=False)
+    data = loaders.load_20news(headers=False)
     groups = np.array([next((s for s in SUPER_GROUPS if name.startswith(s)), "") for name in data.target])
     return split(data.data, groups, groups != "", groups == "", most)
 
 
 def webkb4(most: int = MOST) -> Collection:
-    data = datasets.load_webkb()
+    data = loaders.load_webkb()
     pages = [page.split("\n\n", 1)[-1] for page in data.data]  # without the HTTP header
     chosen = np.isin(data.target, WEBKB_CLASSES)
     return split(pages, data.target, chosen, np.isin(data.target, ("other", "staff")), most)
 
 
 def news20() -> Collection:
-    data = datasets.load_20news(headers=False)
+    data = loaders.load_20news(headers=False)
     chosen = thin(np.arange(len(data.data)), MOST, np.random.default_rng(0))
     return Collection([data.data[i] for i in chosen], data.target[chosen], None)
 
 
 def reuters_single(n_topics: int) -> Collection:
     """All documents with exactly one topic, of the largest topics."""
-    data = datasets.load_reuters()
+    data = loaders.load_reuters()
     counts = Counter(data.target[data.target != ""].tolist())
     largest = [topic for topic, _ in counts.most_common(n_topics)]
     chosen = np.isin(data.target, largest)
@@ -70,7 +70,7 @@ def reuters_single(n_topics: int) -> Collection:
 
 def reuters_among(first: int, last: int, most: int = MOST) -> Collection:
     """Documents with exactly one of the topics of some ranks, the M2DCU paper's way; the rest have other topics."""
-    data = datasets.load_reuters()
+    data = loaders.load_reuters()
     counts = Counter(topic for topics in data.topics for topic in topics)
     names = {topic for topic, _ in counts.most_common(last)[first:]}
     among = [[topic for topic in topics if topic in names] for topics in data.topics]
@@ -81,14 +81,14 @@ def reuters_among(first: int, last: int, most: int = MOST) -> Collection:
 
 
 def rcv1(most: int = MOST) -> Collection:
-    data = datasets.load_rcv1()
+    data = loaders.load_rcv1()
     rows = thin(np.arange(len(data.target)), most, np.random.default_rng(0))
     return Collection(data.data[rows], data.target[rows], None)
 
 
 def rcv1_three(most: int = MOST) -> Collection:
     """The topics above the paper's ECAT, C151 and M14; the rest is GCAT."""
-    data = datasets.load_rcv1()
+    data = loaders.load_rcv1()
     rng = np.random.default_rng(0)
     chosen = thin(np.flatnonzero(data.target != "GCAT"), most, rng)
     others = thin(np.flatnonzero(data.target == "GCAT"), MOST_REST, rng)

@@ -75,7 +75,8 @@ def test_datasets_are_listed(capsys, monkeypatch):
     assert main(["datasets"]) == 0
     shown = capsys.readouterr().out
     assert "load_digits" in shown
-    assert "WIDEGAP_DATA is not set" in shown
+    assert "load_docstrings" in shown
+    assert "WIDEGAP_DATA" not in shown
 
 
 def test_an_unknown_name_of_the_package_is_refused():

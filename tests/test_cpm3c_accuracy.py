@@ -8,8 +8,9 @@ from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from _data import requires_data
+from experiments.loaders import load_20news, load_letter, load_satimage
 from widegap import CPM3C
-from widegap.datasets import load_20news, load_digits, load_letter, load_satimage
+from widegap.datasets import load_digits
 from widegap.metrics import clustering_accuracy
 
 SEEDS = range(5)

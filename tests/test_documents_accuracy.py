@@ -6,12 +6,12 @@ titles of Cora: the figures are no forecast for unseen documents. ``docs/results
 
 import numpy as np
 import pytest
-from experiments import catalogue
-from experiments.runner import load
 from sklearn.cluster import KMeans
 
 from _data import requires_data
-from widegap import DocumentClustering, datasets
+from experiments import catalogue, loaders
+from experiments.runner import load
+from widegap import DocumentClustering
 from widegap.metrics import clustering_accuracy, normalized_mutual_info
 
 assert catalogue
@@ -54,7 +54,7 @@ def test_titles_that_did_not_choose_the_defaults(field):
 
     Accuracy is 33.4 on average, of KMeans 32.9.
     """
-    X, y = datasets.load_cora_titles(field, return_X_y=True)
+    X, y = loaders.load_cora_titles(field, return_X_y=True)
     k = len(np.unique(y))
     ours = [normalized_mutual_info(y, DocumentClustering(k, random_state=s).fit_predict(X)) for s in SEEDS]
     theirs = [normalized_mutual_info(y, KMeans(k, n_init=10, random_state=s).fit(X).labels_) for s in SEEDS]

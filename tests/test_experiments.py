@@ -12,15 +12,13 @@ import matplotlib
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from experiments import catalogue, cells, page, runner  # noqa: E402
-from experiments.__main__ import MACHINE, main  # noqa: E402
-from experiments.cells import Cell, Outcome, Task  # noqa: E402
-from experiments.judge import judge  # noqa: E402
-from experiments.store import PATH, Record, Store  # noqa: E402
-from experiments.tables import EXPERIMENTS  # noqa: E402
-from experiments.tables._table import BASELINE, FREE, MAJORITY, TUNED, Measured, Printed, Row, Table, Tuned  # noqa: E402
+from experiments import catalogue, cells, page, runner
+from experiments.__main__ import MACHINE, main
+from experiments.cells import Cell, Outcome, Task
+from experiments.judge import judge
+from experiments.store import PATH, Record, Store
+from experiments.tables import EXPERIMENTS
+from experiments.tables._table import BASELINE, FREE, MAJORITY, TUNED, Measured, Printed, Row, Table, Tuned
 
 ROOT = Path(__file__).parent.parent
 assert catalogue

@@ -12,7 +12,8 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.svm import SVR
 
 from _data import requires_data
-from widegap.datasets import load_digits, load_letter, load_ringnorm, load_satimage
+from experiments.loaders import load_letter, load_ringnorm, load_satimage
+from widegap.datasets import load_digits
 from widegap.estimators._bisection import far_kmeans
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.metrics import clustering_accuracy, clustering_error

@@ -12,6 +12,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from _data import requires_data
+from experiments import loaders
 from widegap import MaxMarginClustering, datasets
 from widegap.metrics import clustering_error
 
@@ -42,9 +43,9 @@ def test_all_pairs_of_digits():
 @pytest.mark.parametrize(
     ("load", "classes", "most"),
     [
-        (datasets.load_optdigits, [3, 9], 1.5),
-        (datasets.load_letter, ["A", "B"], 7.0),
-        (datasets.load_satimage, [1, 2], 2.0),
+        (loaders.load_optdigits, [3, 9], 1.5),
+        (loaders.load_letter, ["A", "B"], 7.0),
+        (loaders.load_satimage, [1, 2], 2.0),
     ],
     ids=["digits 3-9", "letter A-B", "satellite 1-2"],
 )
@@ -55,14 +56,14 @@ def test_pairs_of_the_papers(load, classes, most):
 @pytest.mark.slow
 @requires_data
 def test_ringnorm():
-    X, y = datasets.load_ringnorm(return_X_y=True)
+    X, y = loaders.load_ringnorm(return_X_y=True)
     assert np.mean(errors(X, y)) <= 3.5
 
 
 @pytest.mark.slow
 @requires_data
 def test_mnist_test_set_beats_kmeans():
-    data = datasets.load_mnist()
+    data = loaders.load_mnist()
     X, y = data.data[60000:], data.target[60000:]
     ours = np.mean(errors(X, y))
     kmeans = [100 * clustering_error(y, KMeans(10, n_init=10, random_state=s).fit_predict(X)) for s in SEEDS]

@@ -13,7 +13,8 @@ from sklearn import datasets as bundled
 from sklearn.cluster import KMeans
 
 from _data import requires_data
-from widegap import MaxMarginClustering, datasets
+from experiments import loaders
+from widegap import MaxMarginClustering
 from widegap.metrics import clustering_accuracy
 
 pytestmark = [pytest.mark.slow, requires_data]
@@ -33,13 +34,13 @@ SHORTFALLS = {
 
 PANEL = {
     **{f"sklearn {name}": getattr(bundled, f"load_{name}") for name in ("iris", "wine", "breast_cancer", "digits")},
-    **{name: getattr(datasets, f"load_{name}") for name in "optdigits satimage ionosphere svmguide1".split()},
-    **{name: getattr(datasets, f"load_{name}") for name in "ringnorm image segment w1a rcv1 cora_bow".split()},
-    **{f"fcps {name}": lambda name=name: datasets.load_fcps(name) for name in datasets._FCPS_SHAPES},
-    **{f"cora_titles_{f}": lambda f=f: datasets.load_cora_titles(f) for f in datasets._CORA_FIELDS},
-    **{size: lambda size=size: datasets.load_adult(size) for size in datasets._ADULT_SIZES},
-    "letter": datasets.load_letter,
-    "mnist": datasets.load_mnist,
+    **{name: getattr(loaders, f"load_{name}") for name in "optdigits satimage ionosphere svmguide1".split()},
+    **{name: getattr(loaders, f"load_{name}") for name in "ringnorm image segment w1a rcv1 cora_bow".split()},
+    **{f"fcps {name}": lambda name=name: loaders.load_fcps(name) for name in loaders.FCPS_SHAPES},
+    **{f"cora_titles_{f}": lambda f=f: loaders.load_cora_titles(f) for f in loaders.CORA_FIELDS},
+    **{size: lambda size=size: loaders.load_adult(size) for size in loaders.ADULT_SIZES},
+    "letter": loaders.load_letter,
+    "mnist": loaders.load_mnist,
 }
 
 
@@ -83,10 +84,10 @@ SATELLITE = [pair for pair in combinations((1, 2, 3, 4, 5, 7), 2) if pair != (1,
 @pytest.mark.parametrize(
     ("load", "pairs", "rows", "least_lead"),
     [
-        (datasets.load_mnist, list(combinations(range(10), 2)), TEST_ROWS, 5.0),  # lead 6.9, before 6.0
-        (datasets.load_letter, LETTERS, slice(None), 6.0),  # lead 8.4, before 8.0
-        (datasets.load_segment, list(combinations(range(1, 8), 2)), slice(None), 14.0),  # lead 17.2, before 16.6
-        (datasets.load_satimage, SATELLITE, slice(None), 7.0),  # lead 9.4, before 9.5
+        (loaders.load_mnist, list(combinations(range(10), 2)), TEST_ROWS, 5.0),  # lead 6.9, before 6.0
+        (loaders.load_letter, LETTERS, slice(None), 6.0),  # lead 8.4, before 8.0
+        (loaders.load_segment, list(combinations(range(1, 8), 2)), slice(None), 14.0),  # lead 17.2, before 16.6
+        (loaders.load_satimage, SATELLITE, slice(None), 7.0),  # lead 9.4, before 9.5
     ],
     ids=["MNIST", "letter", "segment", "satellite"],
 )

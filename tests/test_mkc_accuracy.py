@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from _data import requires_data
+from experiments.loaders import load_letter, load_mnist, load_ringnorm, load_satimage
 from widegap import MKC
-from widegap.datasets import load_digits, load_letter, load_mnist, load_ringnorm, load_satimage
+from widegap.datasets import load_digits
 from widegap.estimators._mkc import KERNELS
 from widegap.metrics import clustering_accuracy
 

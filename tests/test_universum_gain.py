@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+
+from _data import requires_data
 from experiments import catalogue
 from experiments.judge import judge
 from experiments.runner import load
 from experiments.text_methods import m2dcu, m2dcu_without
-
-from _data import requires_data
 
 assert catalogue
 
