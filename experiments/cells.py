@@ -17,8 +17,7 @@ import widegap
 
 SEEDS = 5
 ROOT = Path(widegap.__file__).parent
-NUMERIC_PACKAGES = ("data", "problems", "solvers", "estimators")
-NUMERIC_MODULES = ("selection", "kernel_selection")
+NUMERIC_PACKAGES = ("data", "problems", "solvers", "estimators", "selection")
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ def _modules_digest(modules: tuple[str, ...]) -> str:
     while queue:
         name = queue.pop()
         path = ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py")
-        numeric = path.parent.name in NUMERIC_PACKAGES or path.stem in NUMERIC_MODULES
+        numeric = path.parent.name in NUMERIC_PACKAGES
         if name in sources or not path.exists() or not numeric:
             continue
         sources[name] = _normal_form(path.read_text())

@@ -8,8 +8,8 @@ import numpy as np
 from experiments.cells import Outcome, Task, method
 from experiments.kernel_baselines import squared_distances
 from widegap import CPM3C, MKC, IterSVR
-from widegap.kernel_selection import CANDIDATES, CRITERIA, KernelRecord, choose_kernels, sort_records
 from widegap.metrics import clustering_accuracy
+from widegap.selection import CANDIDATES, CRITERIA, KernelRecord, choose_kernels, sort_records
 
 SAMPLE = 5000  # rows above which the estimators compare their starts on a sample, and then go on with all
 CCCP_TOL = 0.01  # gain below which the published inner loop ends

@@ -3,15 +3,20 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from widegap import CPM3C, MKC, MaxMarginClustering
+from widegap import CPM3C, MKC, DocumentClustering, MaxMarginClustering
 from widegap.exceptions import InvalidDataError
-from widegap.kernel_selection import CANDIDATES, CRITERIA, choose_kernels, sort_records
-from widegap.selection import COMPARED_ROWS, compare_cluster_numbers
+from widegap.selection import CANDIDATES, CRITERIA, choose_kernels, compare_cluster_numbers, sort_records
+from widegap.selection._trials import COMPARED_ROWS, Trials
 
 CENTRES = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
 
@@ -60,6 +65,78 @@ def test_sparse_rows_have_no_shuffle_and_many_rows_are_sampled():
         (record,) = compare_cluster_numbers(make, X, [2], n_subsamples=1, random_state=0)
     assert record.gain is None
     assert seen == [COMPARED_ROWS, int(0.8 * COMPARED_ROWS)]
+
+
+@pytest.fixture(scope="module")
+def few_blobs():
+    return make_blobs(40, centers=CENTRES[:2], cluster_std=0.7, random_state=0)[0]
+
+
+def test_an_estimator_does_in_place_of_a_function(few_blobs):
+    options = {"numbers": [2, 3], "n_subsamples": 1, "random_state": 0}
+    expected = compare_cluster_numbers(make_default, few_blobs, **options)
+    assert compare_cluster_numbers(MaxMarginClustering(7, random_state=0), few_blobs, **options) == expected
+    pipeline = make_pipeline(FunctionTransformer(), MaxMarginClustering(random_state=0))
+    assert compare_cluster_numbers(pipeline, few_blobs, **options) == expected
+
+
+def test_frames_keep_their_columns_and_are_shuffled_by_column():
+    X, y = make_blobs(60, centers=[[0, 0, 0], [9, 9, 9]], cluster_std=0.7, random_state=0)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"], index=range(100, 160))
+    frame["kind"] = pd.Categorical(np.where(y, "far", "near"))
+    encoder = ColumnTransformer([("kind", OneHotEncoder(), ["kind"])], remainder="passthrough")
+    model = make_pipeline(encoder, MaxMarginClustering(random_state=0))
+    (record,) = compare_cluster_numbers(model, frame, [2], n_subsamples=2, random_state=0)
+    assert record.stability == pytest.approx(1.0)
+    assert record.gain > 0
+    shuffled = Trials.draw(frame, 1, 0.8, np.random.default_rng(0)).shuffled
+    assert shuffled.dtypes.equals(frame.dtypes)
+    for name in frame:
+        assert sorted(shuffled[name]) == sorted(frame[name])
+    together = shuffled["a"].rank().to_numpy() == shuffled["b"].rank().to_numpy()
+    assert together.mean() < 0.2  # the values of a row are parted
+
+
+def test_numbers_of_topics_of_texts():
+    texts = [f"{'bread flour yeast oven' if i % 2 else 'goal match late team'} number {i}" for i in range(40)]
+    (record,) = compare_cluster_numbers(DocumentClustering(random_state=0), texts, [2], n_subsamples=1, random_state=0)
+    assert record.stability == pytest.approx(1.0)
+    assert record.gain is None
+    assert (record.smallest, record.largest) == (1.0, 1.0)
+
+
+def test_a_clusterer_of_scikit_learn_has_no_gain(few_blobs):
+    (record,) = compare_cluster_numbers(KMeans(random_state=0, n_init=3), few_blobs, [2], random_state=0)
+    assert record.stability == pytest.approx(1.0)
+    assert (record.gain, record.objective) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        ({"make": 5}, TypeError, "make=5 is neither a function .* pass one of them"),
+        ({"make": DBSCAN()}, TypeError, "DBSCAN has no parameter n_clusters.* pass a function"),
+        ({"make": make_pipeline(DBSCAN())}, TypeError, "Pipeline has no parameter dbscan__n_clusters"),
+        ({"n_subsamples": 0}, ValueError, "n_subsamples=0 must be an integer of at least 1"),
+        ({"n_subsamples": 1.5}, ValueError, "n_subsamples=1.5 must be an integer"),
+        ({"fraction": 2}, ValueError, "fraction=2 must be above 0 and at most 1"),
+        ({"fraction": "half"}, ValueError, "fraction='half' must be above 0"),
+        ({"numbers": 3}, TypeError, "numbers=3 must be several numbers of clusters, such as range"),
+        ({"numbers": [2, 0]}, ValueError, "numbers holds 0; numbers of clusters are integers"),
+        (
+            {"numbers": [2, 33]},
+            InvalidDataError,
+            "n_clusters=33 is more than the 32 rows of a subsample.* raise fraction",
+        ),
+        ({"X": "a single text"}, InvalidDataError, "X is a single text of 13 characters; pass a list"),
+    ],
+)
+def test_wrong_comparisons_are_refused_before_any_fit(changes, kind, message, few_blobs):
+    calls = []
+    call = {"make": make_default, "X": few_blobs, "numbers": [2], **changes}
+    with pytest.raises(kind, match=message):
+        compare_cluster_numbers(**call, on_fit=calls.append)
+    assert calls == []
 
 
 # Kernels ----------------------------------------------------------------------------------------------------------
@@ -157,9 +234,9 @@ def test_a_collapse_is_seen_and_not_warned_of(three_blobs):
         ({"candidates": ["linear"]}, r"candidates holds 'linear'; every candidate must be a list of kernels"),
         ({"candidates": [["gauss"]]}, "kernels holds 'gauss', which is no kernel; use a name"),
         ({"criterion": "accuracy"}, "criterion='accuracy' is unknown; use one of 'agreement', 'stability'"),
-        ({"n_subsamples": 0}, "n_subsamples=0 must be at least 1"),
-        ({"fraction": 1.5}, "fraction=1.5 above 0 and at most 1"),
-        ({"n_clusters": 91}, "n_samples=90 should be >= n_clusters=91"),
+        ({"n_subsamples": 0}, "n_subsamples=0 must be an integer of at least 1"),
+        ({"fraction": 1.5}, "fraction=1.5 must be above 0 and at most 1"),
+        ({"n_clusters": 73}, "n_clusters=73 is more than the 72 rows of a subsample"),
     ],
 )
 def test_bad_requests(three_blobs, options, message):

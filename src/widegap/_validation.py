@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
+from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_random_state, validate_data
@@ -28,6 +29,7 @@ __all__ = [
     "check_unlabelled",
     "check_views",
     "one_point_error",
+    "take_rows",
 ]
 
 

@@ -11,12 +11,28 @@ from sklearn.preprocessing import StandardScaler
 from widegap.data._tables import PrincipalAxes
 from widegap.exceptions import InvalidDataError
 
-__all__ = ["contrasts", "layout", "leads", "margin_bins", "margin_profile", "scores", "spread_sample"]
+__all__ = ["contrasts", "last_step", "layout", "leads", "margin_bins", "margin_profile", "scores", "spread_sample"]
 
 HISTOGRAM_BINS = 30
 PLANE_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
 
 Floats = np.ndarray[Any, Any]
+
+
+def last_step(estimator: Any) -> Any:
+    """The clusterer of a model: the last step of a pipeline, or the estimator itself.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+
+    Returns
+    -------
+    estimator
+    """
+    while hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    return estimator
 
 
 def scores(estimator: Any, X: Any) -> Floats | None:

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from widegap._validation import check_generator
 from widegap.estimators._mkc import KERNELS, MKC
 from widegap.exceptions import InvalidDataError, KernelWarning
-from widegap.selection import Trials, gain_over_chance
+from widegap.selection._trials import Trials, check_plan, gain_over_chance
 
 __all__ = ["CANDIDATES", "CRITERIA", "KernelRecord", "choose_kernels", "sort_records"]
 
@@ -135,7 +135,7 @@ def choose_kernels(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from widegap.kernel_selection import choose_kernels
+    >>> from widegap.selection import choose_kernels
     >>> X, _ = load_iris(return_X_y=True)
     >>> records = choose_kernels(X, 3, [["linear"], ["rbf"], ["linear", "rbf"]], random_state=0)
     >>> labels = records[0].model.labels_
@@ -144,9 +144,11 @@ def choose_kernels(
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if criterion is None:
         criterion = "gain" if isinstance(X, np.ndarray) else "agreement"
-    _check_request(X, criterion, n_subsamples, fraction)
+    _check_criterion(X, criterion)
+    check_plan(n_subsamples, fraction)
     rng = check_generator(random_state)
     trials = Trials.draw(X, n_subsamples, fraction, rng)
+    trials.check_number(n_clusters, "n_clusters")
     seed = int(rng.integers(2**31))
     base = MKC() if estimator is None else estimator
 
@@ -210,12 +212,8 @@ def _check_candidates(candidates: Sequence[Sequence[Any]]) -> list[tuple[Any, ..
     return [tuple(entry) for entry in candidates]
 
 
-def _check_request(X: Any, criterion: str, n_subsamples: int, fraction: float) -> None:
+def _check_criterion(X: Any, criterion: str) -> None:
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown; use one of {', '.join(map(repr, CRITERIA))}.")
     if criterion in OF_SHUFFLED and not isinstance(X, np.ndarray):
         raise InvalidDataError(f"criterion={criterion!r} shuffles columns, which needs dense rows; use 'agreement'.")
-    if n_subsamples < 1 or not 0 < fraction <= 1:
-        raise ValueError(
-            f"n_subsamples={n_subsamples} must be at least 1 and fraction={fraction} above 0 and at most 1."
-        )

@@ -1,0 +1,151 @@
+"""Choosing the number of clusters without labels: stability, gain over shuffled data, and balance of sizes."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from widegap._validation import check_generator
+from widegap.describe import last_step
+from widegap.selection._trials import Trials, check_plan, gain_over_chance, read_rows
+
+__all__ = ["ClusterNumberRecord", "compare_cluster_numbers"]
+
+
+@dataclass(frozen=True)
+class ClusterNumberRecord:
+    """How one number of clusters did.
+
+    Attributes
+    ----------
+    n_clusters : int
+    stability : float
+        Mean adjusted Rand index between the clusters of all rows and those found anew in random subsamples: 1 if
+        subsamples lead to the same clusters, about 0 if to unrelated ones.
+    gain : float or None
+        By how much the objective beats that on the same columns shuffled independently, relative to the latter: near
+        0 where there is no more structure than chance makes. None for sparse rows, for texts, and for clusterers
+        without ``objective_``.
+    smallest, largest : float
+        Sizes of the smallest and the largest cluster relative to equal sizes.
+    objective : float or None
+    """
+
+    n_clusters: int
+    stability: float
+    gain: float | None
+    smallest: float
+    largest: float
+    objective: float | None
+
+
+def compare_cluster_numbers(
+    make: Any,
+    X: Any,
+    numbers: Iterable[int],
+    *,
+    n_subsamples: int = 5,
+    fraction: float = 0.8,
+    random_state: Any = None,
+    on_fit: Callable[[int], Any] | None = None,
+) -> list[ClusterNumberRecord]:
+    """Fit several numbers of clusters and compare them by what needs no labels.
+
+    Parameters
+    ----------
+    make : callable or estimator
+        ``make(k)`` returns an estimator for k clusters; or an estimator with the parameter ``n_clusters``, which is
+        cloned, or a pipeline that ends in one.
+    X : {array-like, sparse matrix, pandas frame, list of str}
+        Rows, or documents for an estimator that takes them; of more than 2000 a random sample of that size is used.
+    numbers : iterable of int
+        Numbers of clusters, none above the rows of a subsample.
+    n_subsamples : int, default=5
+        Subsamples, each fitted anew.
+    fraction : float, default=0.8
+        Share of the rows in a subsample.
+    random_state : int, RandomState instance or None, default=None
+        Determines samples and shuffles; the estimators have seeds of their own.
+    on_fit : callable, default=None
+        Called with the number of clusters after every fit.
+
+    Returns
+    -------
+    list of ClusterNumberRecord
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widegap import MaxMarginClustering
+    >>> from widegap.selection import compare_cluster_numbers
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> records = compare_cluster_numbers(MaxMarginClustering(random_state=0), X, [2, 3], random_state=0)
+    >>> max(records, key=lambda record: record.stability).n_clusters
+    2
+    """
+    check_plan(n_subsamples, fraction)
+    factory = _factory(make)
+    trials = Trials.draw(read_rows(X), n_subsamples, fraction, check_generator(random_state))
+    numbers = _check_numbers(numbers, trials)
+
+    def fit(k: int, rows: Any) -> Any:
+        model = last_step(factory(k).fit(rows))
+        if on_fit is not None:
+            on_fit(k)
+        return model
+
+    return [_record(k, partial(fit, k), trials) for k in numbers]
+
+
+def _record(k: int, fit: Callable[[Any], Any], trials: Trials) -> ClusterNumberRecord:
+    whole = fit(trials.X)
+    labels = np.asarray(whole.labels_)
+    objective = getattr(whole, "objective_", None)
+    stability = trials.stability(labels, fit)
+    chance = None
+    if objective is not None and trials.shuffled is not None and k > 1:
+        chance = float(fit(trials.shuffled).objective_)
+    sizes = np.bincount(labels[labels >= 0], minlength=k) * k / len(labels)
+    return ClusterNumberRecord(
+        n_clusters=k,
+        stability=stability,
+        gain=gain_over_chance(whole, chance),
+        smallest=float(sizes.min()),
+        largest=float(sizes.max()),
+        objective=None if objective is None else float(objective),
+    )
+
+
+def _factory(make: Any) -> Callable[[int], Any]:
+    """A function of the number of clusters, from one or from an estimator that is to be cloned."""
+    if isinstance(make, type) or not hasattr(make, "get_params"):
+        if callable(make):
+            return make
+        raise TypeError(
+            f"make={make!r:.80} is neither a function that takes the number of clusters and returns an estimator, nor "
+            "an estimator; pass one of them, such as lambda k: CPM3C(k)."
+        )
+    parameter = "n_clusters"
+    if hasattr(make, "steps"):
+        parameter = f"{make.steps[-1][0]}__n_clusters"
+    if parameter not in make.get_params():
+        raise TypeError(
+            f"{type(make).__name__} has no parameter {parameter}, so it cannot be fitted with several numbers of "
+            "clusters; pass a function that takes the number and returns an estimator."
+        )
+    return lambda k: clone(make).set_params(**{parameter: k})
+
+
+def _check_numbers(numbers: Iterable[int], trials: Trials) -> list[int]:
+    if not isinstance(numbers, Iterable):
+        raise TypeError(f"numbers={numbers!r} must be several numbers of clusters, such as range(2, 10).")
+    found = list(numbers)
+    for k in found:
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"numbers holds {k!r}; numbers of clusters are integers of at least 1.")
+        trials.check_number(int(k), "n_clusters")
+    return [int(k) for k in found]

@@ -1,0 +1,100 @@
+"""What settings are compared on: the same rows, subsamples and shuffled columns for each, so that none has luck."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import check_array
+
+from widegap._validation import take_rows
+from widegap.exceptions import InvalidDataError
+
+COMPARED_ROWS = 2000  # of more rows, a sample of so many is compared
+
+
+def read_rows(X: Any) -> Any:
+    """Rows to compare on: pandas frames and texts are left to the estimator, all else becomes an array or CSR."""
+    if isinstance(X, str):
+        raise InvalidDataError(f"X is a single text of {len(X)} characters; pass a list of documents.")
+    if hasattr(X, "iloc") or (isinstance(X, list | tuple) and X and isinstance(X[0], str)):
+        return X
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def check_plan(n_subsamples: int, fraction: float) -> None:
+    """Refuse subsamples that say nothing."""
+    if not isinstance(n_subsamples, Integral) or n_subsamples < 1:
+        raise ValueError(
+            f"n_subsamples={n_subsamples!r} must be an integer of at least 1: stability needs a subsample."
+        )
+    if not isinstance(fraction, Real) or not 0 < fraction <= 1:
+        raise ValueError(
+            f"fraction={fraction!r} must be above 0 and at most 1: it is the share of rows in a subsample."
+        )
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What every setting of a comparison is tried on.
+
+    Attributes
+    ----------
+    X : rows
+        The rows, or a sample of 2000 of them.
+    subsamples : list of ndarray
+        Row numbers of the subsamples.
+    shuffled : rows or None
+        The rows with every column shuffled on its own: the same columns without structure. None for sparse rows and
+        for texts.
+    """
+
+    X: Any
+    subsamples: list[Any]
+    shuffled: Any
+
+    @classmethod
+    def draw(cls, X: Any, n_subsamples: int, fraction: float, rng: np.random.Generator) -> "Trials":
+        """Draw the sample, the subsamples and the shuffle."""
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n > COMPARED_ROWS:
+            X, n = take_rows(X, np.sort(rng.choice(n, COMPARED_ROWS, replace=False))), COMPARED_ROWS
+        size = min(n, max(2, int(fraction * n)))
+        subsamples = [np.sort(rng.choice(n, size, replace=False)) for _ in range(n_subsamples)]
+        return cls(X, subsamples, _shuffled(X, rng))
+
+    def check_number(self, k: int, name: str) -> None:
+        """Refuse more clusters than a subsample has rows."""
+        size = len(self.subsamples[0])
+        if k > size:
+            raise InvalidDataError(
+                f"{name}={k} is more than the {size} rows of a subsample: every cluster needs a row there; ask for at "
+                f"most {size}, or raise fraction."
+            )
+
+    def stability(self, labels: Any, fit: Callable[[Any], Any], X: Any = None) -> float:
+        """Mean adjusted Rand index of labels of all rows with those that ``fit`` finds in each subsample."""
+        X = self.X if X is None else X
+        found = [adjusted_rand_score(labels[rows], fit(take_rows(X, rows)).labels_) for rows in self.subsamples]
+        return float(np.mean(found))
+
+
+def _shuffled(X: Any, rng: np.random.Generator) -> Any:
+    if isinstance(X, np.ndarray):
+        return rng.permuted(X, axis=0)
+    if not hasattr(X, "iloc"):
+        return None
+    frame = X.copy()
+    for name in X.columns:
+        frame[name] = X[name].array[rng.permutation(len(X))]
+    return frame
+
+
+def gain_over_chance(model: Any, chance: float | None) -> float | None:
+    """Relative improvement over chance; only the R2 of MaxMarginClustering, which has smoothing, is better if large."""
+    if not chance:
+        return None
+    better = 1 if hasattr(model, "smoothing_") else -1
+    return better * (float(model.objective_) - chance) / abs(chance)
