@@ -8,7 +8,8 @@ from scipy.spatial.distance import pdist
 from threadpoolctl import threadpool_limits
 
 from _representations import every_representation, table
-from widegap.data._kernel_maps import fit_kernel_map, median_gamma
+from widegap.data._kernel_maps import fit_kernel_map
+from widegap.data._kernels import median_gamma
 from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.exceptions import InvalidDataError

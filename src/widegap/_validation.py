@@ -1,7 +1,7 @@
 """Checks of parameters and rows; the only file that touches scikit-learn's private helpers."""
 
 from collections.abc import Collection, Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, check_random_state, validate_d
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
+from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
@@ -28,9 +29,19 @@ __all__ = [
     "check_threads",
     "check_unlabelled",
     "check_views",
+    "kernel_constraints",
     "one_point_error",
     "take_rows",
 ]
+
+
+def kernel_constraints(*, precomputed: bool = False) -> dict[str, list[Any]]:
+    """Rules of the parameters ``kernel``, ``gamma`` and ``kernel_params``, read from the table of kernels."""
+    return {
+        "kernel": [StrOptions(KernelNames(precomputed)), callable],
+        "gamma": [StrOptions(WIDTH_RULES.keys()), Interval(Real, 0, None, closed="neither")],
+        "kernel_params": [dict, None],
+    }
 
 
 def check_threads(n_jobs: int | None) -> int:

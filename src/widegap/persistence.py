@@ -23,6 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from widegap._atomic import replacing
+from widegap.data._kernel_maps import KernelMap
+from widegap.data._kernels import may_be_stored
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = ["load", "save"]
@@ -53,8 +55,6 @@ CLASSES = {
 }
 # What reading a damaged archive raises, RuntimeError where it is encrypted or nested too deeply.
 DAMAGES = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, RuntimeError)
-KERNELS = ("linear", "rbf", "poly", "cosine", "precomputed")
-KERNEL_PARAMS = {"gamma", "degree", "coef0"}
 NOT_KEPT = ("callback", "n_jobs")  # a function, and a choice for one machine
 LEFT_OUT = {
     *NOT_KEPT,
@@ -172,7 +172,8 @@ class _Writer:
 
     def _object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
-        if CLASSES.get(name) != type(value).__module__:
+        storable = not isinstance(value, KernelMap) or may_be_stored(value.kernel, value.params)
+        if CLASSES.get(name) != type(value).__module__ or not storable:
             raise NotSupportedError(
                 f"{where} is {value!r:.80}, which a safe model file cannot hold; use the kernels and transformers that "
                 "widegap knows by name."
@@ -274,7 +275,7 @@ def _check_shapes(model: Any, path: Any) -> None:
     for part, n_features in maps:
         landmarks = part.landmarks
         finite = finite and all(map(_is_finite, (landmarks, part.projection, part.weights)))
-        fits = fits and part.kernel in KERNELS and set(part.params) <= KERNEL_PARAMS
+        fits = fits and may_be_stored(part.kernel, part.params)
         fits = fits and part.projection.shape[0] == landmarks.shape[0]
         fits = fits and (landmarks.ndim == 1 or n_features in (None, landmarks.shape[1]))
     if not fits:

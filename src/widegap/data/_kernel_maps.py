@@ -6,9 +6,9 @@ map is exact (kernel PCA before centring). Directions with s below ``RANK_TOL`` 
 rounding in the dtype of the data leaves, are dropped, so constant or low-rank kernels give few columns. The table
 takes n * r numbers in the dtype of the data, the landmarks r rows.
 
-For the linear and the cosine kernel the r leading right singular vectors of some rows take the landmarks' place, with
-the identity for U s^(-1/2): the best features of that rank, and dense only in r columns however wide X is. With a
-precomputed kernel the landmarks are the numbers of the columns that are used.
+For kernels that are inner products (linear, cosine) the r leading right singular vectors of some rows take the
+landmarks' place, with the identity for U s^(-1/2): the best features of that rank, and dense only in r columns however
+wide X is. With a precomputed kernel the landmarks are the numbers of the columns that are used.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,13 +17,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import config_context
-from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
-from sklearn.preprocessing import StandardScaler, normalize
-from sklearn.utils.extmath import randomized_svd, row_norms
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from widegap.data._blocks import Floats, RowBlocks
+from widegap.data._kernels import (
+    Kernel,
+    check_kernel_params,
+    kernel_entry,
+    kernel_matrix,
+    needs_width,
+    resolve_gamma,
+)
 from widegap.exceptions import InvalidDataError
 
 RANK_TOL = 1e-10
@@ -32,11 +38,6 @@ SYMMETRY_TOL = 1e-5
 SVD_SAMPLE = 5000  # rows whose singular vectors serve the linear and the cosine kernel
 CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
 UNITS_DIFFER = 10
-MEDIAN_SAMPLE = 500  # rows whose pairwise distances set the width
-MEDIAN_FACTOR = 1.5  # width of the Gaussian in medians of the distances
-KERNEL_PARAMS: dict[str, set[str]] = {"linear": set(), "rbf": set(), "poly": {"degree", "coef0"}, "cosine": set()}
-
-Kernel = str | Callable[[Any, Any], Floats]
 
 
 @dataclass(frozen=True)
@@ -80,17 +81,17 @@ def fit_kernel_map(
 ) -> KernelMap:
     """Draw landmarks from the rows, their columns multiplied by ``weights``, and decompose their kernel."""
     options = check_kernel_params(kernel, params)
-    if kernel in ("rbf", "poly"):
+
+    def draw(size: int) -> Any:
+        return scale_columns(draw_rows(blocks, size, rng), weights)
+
+    if needs_width(kernel):
         # A sample of its own: the landmarks may be too few to tell a width.
-        if gamma == "median":
-            gamma = median_gamma(scale_columns(draw_rows(blocks, MEDIAN_SAMPLE, rng), weights))
-        options["gamma"] = float(gamma)
-    if kernel in ("linear", "cosine") and n_components < blocks.shape[0]:
-        directions = leading_directions(
-            scale_columns(draw_rows(blocks, SVD_SAMPLE, rng), weights), kernel, n_components, rng
-        )
+        options["gamma"] = resolve_gamma(gamma, draw, rng)
+    if is_inner_product(kernel) and n_components < blocks.shape[0]:
+        directions = leading_directions(draw(SVD_SAMPLE), kernel, n_components, rng)
         return KernelMap(kernel, options, directions, np.eye(len(directions)), weights)
-    landmarks = scale_columns(draw_rows(blocks, n_components, rng), weights)
+    landmarks = draw(n_components)
     K = kernel_matrix(landmarks, landmarks, kernel, options)
     if not np.isfinite(K).all():
         raise InvalidDataError(
@@ -128,14 +129,22 @@ def centre_kernel(K: Floats) -> Floats:
     return K - K.mean(axis=1, keepdims=True)
 
 
+def is_inner_product(kernel: Kernel) -> bool:
+    """Whether a kernel's features are coordinates along some directions, and need no landmarks."""
+    entry = kernel_entry(kernel)
+    return entry is not None and entry.inner_product_of is not None
+
+
 def leading_directions(X: Any, kernel: Kernel, r: int, rng: np.random.Generator) -> Floats:
-    """Up to r leading right singular vectors of the rows, of unit length for the cosine kernel, as rows.
+    """Up to r leading right singular vectors of the rows in the kernel's form of them, as rows.
 
     The axes themselves where there are no more.
     """
     if X.shape[1] <= r:
         return np.eye(X.shape[1])
-    X = normalize(X) if kernel == "cosine" else X
+    entry = kernel_entry(kernel)
+    assert entry is not None and entry.inner_product_of is not None
+    X = entry.inner_product_of(X)
     return randomized_svd(X, min(r, *X.shape), random_state=int(rng.integers(2**31)))[2]
 
 
@@ -199,21 +208,6 @@ def column_weights(X: Any, standardize: bool | str) -> Floats | None:
     return 1 / np.where(deviations > 0, deviations, 1.0)
 
 
-def check_kernel_params(kernel: Kernel, params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A copy of the kernel's further arguments; refuses names that a built-in kernel does not know."""
-    options = dict(params or {})
-    if isinstance(kernel, str):
-        valid = KERNEL_PARAMS[kernel]
-        unknown = sorted(map(str, options.keys() - valid))
-        if unknown:
-            hint = "; gamma is a parameter of its own" if "gamma" in unknown else ""
-            raise InvalidDataError(
-                f"kernel_params holds {', '.join(map(repr, unknown))}, but kernel {kernel!r} takes "
-                f"{' and '.join(map(repr, sorted(valid))) or 'none'}{hint}."
-            )
-    return options
-
-
 def draw_rows(blocks: RowBlocks, size: int, rng: np.random.Generator) -> Any:
     """Up to ``size`` rows at random, in their order; refuses NaN and infinity."""
     n = blocks.shape[0]
@@ -228,45 +222,3 @@ def check_finite(X: Any) -> Any:
             "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
         )
     return X
-
-
-def median_gamma(X: Any) -> float:
-    """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
-    distances = euclidean_distances(X)
-    # Rows that are equal come out some roundings apart, relative to their length.
-    rounding = 4 * np.sqrt(np.finfo(np.float64).eps) * row_norms(X).max()
-    positive = distances[distances > rounding]
-    if not len(positive):
-        raise InvalidDataError("All rows drawn for the kernel width are equal; give gamma a number.")
-    return float(1 / (MEDIAN_FACTOR * np.median(positive)) ** 2)
-
-
-def kernel_matrix(X: Any, Y: Any, kernel: Kernel, params: Mapping[str, Any]) -> Floats:
-    """Kernel between rows of X and Y; a callable gets the two tables, of a precomputed one Y numbers the columns."""
-    if isinstance(kernel, str) and kernel == "precomputed":
-        K = X[:, Y]
-        return np.asarray(K if isinstance(K, np.ndarray) else K.toarray(), dtype=np.float64)
-    if callable(kernel):
-        K = np.asarray(kernel(X, Y, **params), dtype=np.float64)
-        if K.shape != (X.shape[0], Y.shape[0]):
-            raise InvalidDataError(
-                f"The kernel function returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} rows; "
-                "it must return one value a pair of rows."
-            )
-        return K
-    if kernel == "rbf" and isinstance(X, np.ndarray):
-        return _gaussian(X, Y, **params)
-    with config_context(assume_finite=True):  # what is not finite is reported once, with the features
-        return pairwise_kernels(X, Y, metric=kernel, **params).astype(np.float64, copy=False)
-
-
-def _gaussian(X: Any, Y: Any, gamma: float) -> Floats:
-    """exp(-gamma |x - y|^2) of dense rows, in float64; about the mean of Y, so that far rows lose no digits."""
-    centre = Y.mean(axis=0, dtype=np.float64)
-    X, Y = X - centre, Y - centre
-    K = X @ (-2 * Y.T)
-    K += row_norms(X, squared=True)[:, None]
-    K += row_norms(Y, squared=True)
-    np.maximum(K, 0, out=K)
-    K *= -gamma
-    return np.exp(K, out=K)

@@ -2,20 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from widegap.data._kernel_maps import KERNEL_PARAMS
+from widegap.data._kernels import KERNELS, WIDTH_RULES, check_values, is_positive
 from widegap.exceptions import InvalidDataError
-
-NAMES = (*KERNEL_PARAMS, "precomputed")
-WIDTHS = {"rbf": {"gamma", "width"}, "poly": {"gamma"}}  # of these at most one is given
-FORMS = (
-    f"a name ({', '.join(map(repr, NAMES))}), (name, parameters), a function of two tables, a transformer, or "
-    "(own name, one of these, columns or view)"
-)
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ def read_specs(kernels: Any, X: Sequence[str] | TableColumns) -> list[KernelSpec
     A kernel without a place of its own applies to the whole table, or to every view in turn.
     """
     if not len(kernels):
-        raise InvalidDataError(f"kernels is empty; list at least one kernel: {FORMS}.")
+        raise InvalidDataError(f"kernels is empty; list at least one kernel: {_forms()}.")
     specs: list[KernelSpec] = []
     for entry in kernels:
         if isinstance(entry, tuple) and len(entry) == 3:
@@ -93,23 +85,37 @@ def _kernel_and_params(entry: Any) -> tuple[Any, dict[str, Any]]:
     if isinstance(entry, tuple) and len(entry) == 2:
         kernel, params = entry[0], entry[1]
     if not isinstance(params, Mapping) or not _is_kernel(kernel):
-        raise InvalidDataError(f"kernels holds {entry!r}, which is no kernel; use {FORMS}.")
+        raise InvalidDataError(f"kernels holds {entry!r}, which is no kernel; use {_forms()}.")
     if isinstance(kernel, str):
-        valid = KERNEL_PARAMS.get(kernel, set()) | WIDTHS.get(kernel, set())
+        known = KERNELS[kernel]
+        valid = {*known.params, *known.widths}
         unknown = sorted(map(str, params.keys() - valid))
         if unknown:
             raise InvalidDataError(
                 f"kernels holds {entry!r}, but kernel {kernel!r} takes "
                 f"{' and '.join(map(repr, sorted(valid))) or 'no parameters'}; leave out {', '.join(unknown)}."
             )
+        check_values(f"kernels holds {entry!r}, but", known, params)
         _check_widths(entry, params)
     return kernel, dict(params)
 
 
 def _check_widths(entry: Any, params: Mapping[str, Any]) -> None:
     given = [params[name] for name in ("gamma", "width") if name in params]
-    if len(given) > 1 or not all(isinstance(value, Real) and 0 < float(value) < np.inf for value in given):
-        raise InvalidDataError(f"kernels holds {entry!r}; give gamma or width, not both, as a positive number.")
+    by_rule = isinstance(params.get("gamma"), str) and params["gamma"] in WIDTH_RULES
+    if len(given) > 1 or not (by_rule or all(map(is_positive, given))):
+        rules = " or ".join(map(repr, WIDTH_RULES))
+        raise InvalidDataError(
+            f"kernels holds {entry!r}; give gamma or width, not both, as a positive number (gamma also as {rules})."
+        )
+
+
+def _forms() -> str:
+    """What a kernel may be, in words."""
+    return (
+        f"a name ({', '.join(map(repr, KERNELS))}), (name, parameters), a function of two tables, a transformer, or "
+        "(own name, one of these, columns or view)"
+    )
 
 
 def _is_transformer(kernel: Any) -> bool:
@@ -117,7 +123,7 @@ def _is_transformer(kernel: Any) -> bool:
 
 
 def _is_kernel(kernel: Any) -> bool:
-    return kernel in NAMES if isinstance(kernel, str) else callable(kernel) or _is_transformer(kernel)
+    return kernel in KERNELS if isinstance(kernel, str) else callable(kernel) or _is_transformer(kernel)
 
 
 def _label(kernel: Any) -> str:

@@ -24,17 +24,15 @@ from threadpoolctl import threadpool_limits
 from widegap.data._blocks import Floats, RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_maps import (
-    MEDIAN_FACTOR,
-    MEDIAN_SAMPLE,
     SVD_SAMPLE,
     KernelMap,
     check_symmetric,
     clipped_projection,
-    kernel_matrix,
+    is_inner_product,
     leading_directions,
-    median_gamma,
 )
 from widegap.data._kernel_specs import KernelSpec
+from widegap.data._kernels import MEDIAN_FACTOR, holds_values, kernel_matrix, needs_width, resolve_gamma
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
 
@@ -171,7 +169,7 @@ def _fit_kernel(
     if spec.is_transformer:
         transformer = clone(spec.kernel).fit(raw)
         table = apply(transformer, raw, spec.name)
-    elif is_named(spec.kernel, "precomputed") and width != table.shape[0]:
+    elif holds_values(spec.kernel) and width != table.shape[0]:
         raise InvalidDataError(
             f"Kernel {spec.name!r} is precomputed, but its matrix has shape {table.shape}; in fit it must be square, "
             "with a row and a column for every sample."
@@ -196,23 +194,19 @@ def _fit_map(
 ) -> tuple[KernelMap | None, float]:
     """The map of one kernel and the negative share of its spectrum; no map if it is constant on the landmarks."""
     kernel, options = ("linear", {}) if spec.is_transformer else (spec.kernel, dict(spec.params))
-    if is_named(kernel, "linear", "cosine") and min(n_components, table.shape[1]) < table.shape[0]:
+    if is_inner_product(kernel) and min(n_components, table.shape[1]) < table.shape[0]:
         directions = leading_directions(table[sample], kernel, n_components, rng)
         return KernelMap(kernel, {}, directions, np.eye(len(directions))), 0.0
-    if is_named(kernel, "rbf", "poly") and "gamma" not in options:
-        if CentredRows(row_blocks(table[sample])).scale == 0:
+    if needs_width(kernel):
+        gamma = options.pop("gamma", "median")
+        if isinstance(gamma, str) and CentredRows(row_blocks(table[sample])).scale == 0:
             return None, 0.0
-        gamma = median_gamma(table[rng.choice(sample, min(len(sample), MEDIAN_SAMPLE), replace=False)])
+        gamma = resolve_gamma(gamma, lambda size: table[rng.choice(sample, min(len(sample), size), replace=False)], rng)
         options["gamma"] = gamma * (MEDIAN_FACTOR / options.pop("width", MEDIAN_FACTOR)) ** 2
-    places = landmarks if is_named(kernel, "precomputed") else table[landmarks]
+    places = landmarks if holds_values(kernel) else table[landmarks]
     K = _check_values(kernel_matrix(table[landmarks], places, kernel, options), spec)
     projection, negative = clipped_projection(check_symmetric(K, f"Kernel {spec.name!r}"), table.dtype)
     return (KernelMap(kernel, options, places, projection) if projection.shape[1] else None), negative
-
-
-def is_named(kernel: Any, *names: str) -> bool:
-    """Whether a kernel is one of the built-in ones named."""
-    return isinstance(kernel, str) and kernel in names
 
 
 def apply(transformer: Any, table: Any, name: str) -> Any:

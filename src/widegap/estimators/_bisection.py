@@ -1,22 +1,15 @@
-"""Parts of recursive bisection: the tree of hyperplanes, starting labels for two clusters, and the kernel's width."""
+"""Parts of recursive bisection: the tree of hyperplanes, and starting labels for two clusters."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
-from widegap.data._kernel_maps import draw_rows
+from widegap.data._kernels import far_pair
 from widegap.data._sources import row_blocks
 from widegap.estimators._starts import SAMPLE, Sample, spectral_labels
-from widegap.exceptions import InvalidDataError
-
-DIAMETER_SAMPLE = 2000
-DIAMETER_FACTOR = 4.0
-FAR_TRIES = 10
-ZERO_SQUARED = 1e-14  # equal rows come out some roundings apart, relative to their squared length
 
 Floats = np.ndarray[Any, Any]
 
@@ -46,15 +39,6 @@ class Tree:
         self.coef = np.vstack([self.coef, coef])
         self.mean_scores = np.append(self.mean_scores, bias + coef @ (self.mean - mean))
         self.bisected.append(cluster)
-
-
-def diameter_gamma(blocks: RowBlocks, rng: np.random.Generator) -> float:
-    """1 / (4 D)^2 with D the largest distance among up to 2000 rows."""
-    X = draw_rows(blocks, DIAMETER_SAMPLE, rng)
-    squared = _far_pair(X, True, rng)[0].max()
-    if not squared > ZERO_SQUARED * row_norms(X, squared=True).max():
-        raise InvalidDataError("All rows drawn for the kernel width are equal; give gamma a number.")
-    return float(1 / (DIAMETER_FACTOR**2 * squared))
 
 
 def start_labels(
@@ -96,34 +80,10 @@ def merged_labels(given: Any, P: Floats, rng: np.random.Generator) -> Floats | N
 
 def far_kmeans(X: Any, thorough: bool, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.int32]]:
     """2-means from two rows that are far apart."""
-    first, second = _far_pair(X, thorough, rng)
+    first, second = far_pair(X, thorough, rng)
     side = second < first
     if not side.any():
         return np.zeros(X.shape[0], np.int32)
     # Means of the two sides rather than the seeds: an ordinary array also where the rows are sparse.
     weights = np.stack([~side / np.count_nonzero(~side), side / np.count_nonzero(side)]).astype(X.dtype)
     return KMeans(2, init=weights @ X, n_init=1).fit(X).labels_
-
-
-def _far_pair(X: Any, thorough: bool, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Squared distances of all rows to a random row and to the row farthest from it.
-
-    A thorough search goes on from there as long as the distance grows, from several random rows: it nearly always
-    finds the two rows that are farthest apart, so that the start does not depend on chance.
-    """
-    X = X.astype(np.float64)
-    norms = row_norms(X, squared=True)
-
-    def distances(row: int) -> Floats:
-        return norms + norms[row] - 2 * safe_sparse_dot(X, X[[row]].T, dense_output=True)[:, 0]
-
-    best: tuple[float, Floats, Floats] | None = None
-    for _ in range(FAR_TRIES if thorough else 1):
-        first = distances(int(rng.integers(X.shape[0])))
-        second = distances(int(first.argmax()))
-        while thorough and second.max() > first.max():
-            first, second = second, distances(int(second.argmax()))
-        if best is None or first.max() > best[0]:
-            best = float(first.max()), first, second
-    assert best is not None
-    return best[1], best[2]

@@ -18,6 +18,7 @@ from widegap._validation import (
     check_start_labels,
     check_threads,
     check_unlabelled,
+    kernel_constraints,
     one_point_error,
 )
 from widegap.data._blocks import RowBlocks
@@ -109,9 +110,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
 
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine"}), callable],
-        "gamma": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
-        "kernel_params": [dict, None],
+        **kernel_constraints(),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "balance": [Interval(Real, 0, None, closed="left")],
         "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],

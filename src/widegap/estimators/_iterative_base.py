@@ -22,12 +22,14 @@ from widegap._validation import (
     check_start_labels,
     check_threads,
     check_unlabelled,
+    kernel_constraints,
     one_point_error,
 )
 from widegap.data._blocks import RowBlocks, Scorer
-from widegap.data._kernel_maps import check_finite, check_kernel_params, fit_kernel_map
+from widegap.data._kernel_maps import check_finite, fit_kernel_map
+from widegap.data._kernels import check_kernel_params
 from widegap.data._sources import row_blocks
-from widegap.estimators._bisection import Tree, diameter_gamma, merged_labels, start_labels
+from widegap.estimators._bisection import Tree, merged_labels, start_labels
 from widegap.estimators._progress import logger, progress_logging
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.solvers._alternation import TAIL_TOL, Alternation, Axes, Step, alternate, principal_axes
@@ -127,9 +129,7 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine"}), callable],
-        "gamma": [StrOptions({"median", "diameter"}), Interval(Real, 0, None, closed="neither")],
-        "kernel_params": [dict, None],
+        **kernel_constraints(),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "balance": [Interval(Real, 0, 0.5, closed="both")],
         "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
@@ -198,10 +198,9 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
         d = blocks.shape[1]
         if self.n_clusters == 1 or (self.kernel == "linear" and d <= max(rank, LOW_RANK)):
             return None
-        gamma = self.gamma
-        if gamma == "diameter" and self.kernel in ("rbf", "poly"):
-            gamma = diameter_gamma(blocks, rng)
-        return fit_kernel_map(blocks, self.kernel, gamma=gamma, params=self.kernel_params, n_components=rank, rng=rng)
+        return fit_kernel_map(
+            blocks, self.kernel, gamma=self.gamma, params=self.kernel_params, n_components=rank, rng=rng
+        )
 
     def _features(self, blocks: RowBlocks) -> np.ndarray[Any, Any]:
         """The table that the linear method works on: the kernel's features, or the rows themselves."""

@@ -17,11 +17,13 @@ from widegap._validation import (
     check_start_labels,
     check_threads,
     check_unlabelled,
+    kernel_constraints,
     one_point_error,
 )
 from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_maps import KernelMap, column_weights, fit_kernel_map, fit_precomputed_map, scale_columns
+from widegap.data._kernels import holds_values
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
 from widegap.data._sources import row_blocks
@@ -202,9 +204,7 @@ class MaxMarginClustering(WeightVectorClusterer):
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine", "precomputed"}), callable],
-        "gamma": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
-        "kernel_params": [dict, None],
+        **kernel_constraints(precomputed=True),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "smoothing": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -316,7 +316,7 @@ class MaxMarginClustering(WeightVectorClusterer):
 
     @property
     def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return holds_values(self.kernel)
 
     def _fit_map(self, sample: Any, chosen: Any, n: int, rng: np.random.Generator) -> KernelMap:
         """Features of the kernel from the searched rows."""

@@ -20,6 +20,7 @@ from widegap._validation import (
     check_threads,
     check_unlabelled,
     check_views,
+    kernel_constraints,
 )
 from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
 from widegap.data._centred import CentredRows
@@ -240,7 +241,7 @@ class MKC(CuttingPlaneClusterer):
         **{
             name: rule
             for name, rule in CuttingPlaneClusterer._parameter_constraints.items()
-            if name not in ("kernel", "gamma", "kernel_params")
+            if name not in kernel_constraints()
         },
         "kernels": [list, tuple],
         "C": [Interval(Real, 0, None, closed="neither")],

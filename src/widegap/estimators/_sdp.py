@@ -15,13 +15,14 @@ from threadpoolctl import threadpool_limits
 
 from widegap._validation import (
     Interval,
-    StrOptions,
     check_cluster_number,
     check_generator,
     check_rows,
     check_unlabelled,
+    kernel_constraints,
 )
-from widegap.data._kernel_maps import check_finite, check_kernel_params, kernel_matrix, median_gamma
+from widegap.data._kernel_maps import check_finite
+from widegap.data._kernels import check_kernel_params, kernel_matrix, needs_width, resolve_gamma
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.solvers._semidefinite import (
     SDPRecord,
@@ -44,9 +45,7 @@ class _SDPClusterer(ClusterMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions({"linear", "rbf", "poly", "cosine"}), callable],
-        "gamma": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
-        "kernel_params": [dict, None],
+        **kernel_constraints(),
         "n_roundings": [Interval(Integral, 0, None, closed="left")],
         "max_samples": [Interval(Integral, 2, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -129,8 +128,8 @@ class _SDPClusterer(ClusterMixin, BaseEstimator):
                 f"All {rows.shape[0]} rows are equal, so they cannot be separated into 2 clusters; check the data."
             )
         params = check_kernel_params(self.kernel, self.kernel_params)
-        if self.kernel in ("rbf", "poly"):
-            params["gamma"] = median_gamma(rows) if self.gamma == "median" else float(self.gamma)
+        if needs_width(self.kernel):
+            params["gamma"] = resolve_gamma(self.gamma, lambda size: rows, np.random.default_rng(0))
         return params
 
     def _centre(self, gram: np.ndarray) -> np.ndarray:

@@ -1,0 +1,281 @@
+"""The table of kernels: what the package knows about a kernel stands in its entry of ``KERNELS``, and nowhere else.
+
+Parameter checks, kernel lists, feature maps, the semidefinite methods and model files read the entries, so that a new
+kernel is one entry. Beside it are the rules by which a width is found from the data, ``WIDTH_RULES``.
+
+    rbf      exp(-gamma |x - y|^2)          linear   x'y
+    poly     (gamma x'y + coef0)^degree     cosine   x'y / (|x| |y|)
+    precomputed    X holds the values themselves, a column for every row of fit
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from widegap.data._blocks import Floats
+from widegap.exceptions import InvalidDataError
+
+MEDIAN_SAMPLE = 500  # rows whose pairwise distances set the width
+MEDIAN_FACTOR = 1.5  # width of the Gaussian in medians of the distances
+DIAMETER_SAMPLE = 2000
+DIAMETER_FACTOR = 4.0
+DIAMETER_TRIES = 10
+ZERO_SQUARED = 1e-14  # equal rows come out some roundings apart, relative to their squared length
+
+Kernel = str | Callable[[Any, Any], Floats]
+
+
+@dataclass(frozen=True)
+class KernelParam:
+    """An argument of a kernel: what its values must be, in words and as a test."""
+
+    rule: str
+    holds: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class KernelEntry:
+    """One kernel.
+
+    Attributes
+    ----------
+    values : callable
+        ``values(X, Y, **arguments)``, the matrix of kernel values between two tables, dense or CSR.
+    storable : bool
+        Whether a model file may hold it: it is then known by its name alone wherever the file is read.
+    params : mapping
+        Its arguments besides the width.
+    widths : tuple of str
+        How its width may be given in a list of kernels, "gamma" and "width"; empty if it has none. ``values`` gets it
+        as ``gamma``.
+    inner_product_of : callable or None
+        For a kernel that is the inner product of rows brought to some form, that form. Its best features of a given
+        rank are then coordinates along singular vectors; those of other kernels come from landmarks.
+    holds_values : bool
+        Whether X holds the kernel's values in place of rows, so that landmarks are numbers of its columns.
+    """
+
+    values: Callable[..., Any]
+    storable: bool
+    params: Mapping[str, KernelParam] = field(default_factory=dict)
+    widths: tuple[str, ...] = ()
+    inner_product_of: Callable[[Any], Any] | None = None
+    holds_values: bool = False
+
+    @property
+    def arguments(self) -> set[str]:
+        """Names that ``values`` takes."""
+        return {*self.params, *(("gamma",) if self.widths else ())}
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """The kernel that scikit-learn calls so."""
+
+    def values(X: Any, Y: Any, **arguments: Any) -> Any:
+        with config_context(assume_finite=True):  # what is not finite is reported once, with the features
+            return pairwise_kernels(X, Y, metric=name, **arguments)
+
+    return values
+
+
+def _gaussian(X: Any, Y: Any, gamma: float) -> Any:
+    """exp(-gamma |x - y|^2); dense rows about the mean of Y, so that far rows lose no digits."""
+    if not isinstance(X, np.ndarray):
+        return _named("rbf")(X, Y, gamma=gamma)
+    centre = Y.mean(axis=0, dtype=np.float64)
+    X, Y = X - centre, Y - centre
+    K = X @ (-2 * Y.T)
+    K += row_norms(X, squared=True)[:, None]
+    K += row_norms(Y, squared=True)
+    np.maximum(K, 0, out=K)
+    K *= -gamma
+    return np.exp(K, out=K)
+
+
+def _columns(X: Any, numbers: Any) -> Any:
+    """Columns of a matrix of kernel values."""
+    K = X[:, numbers]
+    return K if isinstance(K, np.ndarray) else K.toarray()
+
+
+def _is_finite_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+
+
+def is_positive(value: Any) -> bool:
+    """Whether a value is a number above 0, and finite."""
+    return _is_finite_number(value) and float(value) > 0
+
+
+KERNELS: dict[str, KernelEntry] = {
+    "linear": KernelEntry(_named("linear"), storable=True, inner_product_of=lambda X: X),
+    "rbf": KernelEntry(_gaussian, storable=True, widths=("gamma", "width")),
+    "poly": KernelEntry(
+        _named("poly"),
+        storable=True,
+        params={
+            "degree": KernelParam("a positive number", is_positive),
+            "coef0": KernelParam("a finite number", _is_finite_number),
+        },
+        widths=("gamma",),
+    ),
+    "cosine": KernelEntry(_named("cosine"), storable=True, inner_product_of=normalize),
+    "precomputed": KernelEntry(_columns, storable=True, holds_values=True),
+}
+
+
+class KernelNames(Set[str]):
+    """The names in the table as it is when they are asked for; those of precomputed values only on request."""
+
+    def __init__(self, precomputed: bool):
+        self._precomputed = precomputed
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[Any]) -> Set[Any]:
+        return frozenset(names)  # what is left of the names when some are taken away
+
+    def __contains__(self, name: object) -> bool:
+        return name in KERNELS and (self._precomputed or not KERNELS[str(name)].holds_values)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in KERNELS if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def kernel_entry(kernel: Kernel) -> KernelEntry | None:
+    """The entry of a kernel given by name, None for a function."""
+    return KERNELS[kernel] if isinstance(kernel, str) else None
+
+
+def needs_width(kernel: Kernel) -> bool:
+    """Whether a kernel has a width to be set."""
+    entry = kernel_entry(kernel)
+    return entry is not None and bool(entry.widths)
+
+
+def holds_values(kernel: Any) -> bool:
+    """Whether X holds the kernel's values in place of rows."""
+    return isinstance(kernel, str) and KERNELS[kernel].holds_values
+
+
+def may_be_stored(kernel: Any, arguments: Mapping[str, Any]) -> bool:
+    """Whether a model file may hold the kernel with these arguments."""
+    entry = KERNELS.get(kernel) if isinstance(kernel, str) else None
+    return entry is not None and entry.storable and arguments.keys() <= entry.arguments
+
+
+def check_kernel_params(kernel: Kernel, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of the kernel's further arguments; refuses those that a named kernel does not know or cannot use."""
+    options = dict(params or {})
+    entry = kernel_entry(kernel)
+    if entry is None:
+        return options
+    unknown = sorted(map(str, options.keys() - entry.params.keys()))
+    if unknown:
+        hint = "; gamma is a parameter of its own" if "gamma" in unknown else ""
+        raise InvalidDataError(
+            f"kernel_params holds {', '.join(map(repr, unknown))}, but kernel {kernel!r} takes "
+            f"{' and '.join(map(repr, sorted(entry.params))) or 'none'}{hint}."
+        )
+    check_values(f"kernel {kernel!r}", entry, options)
+    return options
+
+
+def check_values(who: str, entry: KernelEntry, options: Mapping[str, Any]) -> None:
+    """Refuse arguments of a kernel whose values break their rule."""
+    for name, value in options.items():
+        if name in entry.params and not entry.params[name].holds(value):
+            raise InvalidDataError(f"{who} has {name}={value!r}; it must be {entry.params[name].rule}.")
+
+
+def kernel_matrix(X: Any, Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Floats:
+    """Kernel between rows of X and Y in float64; Y numbers columns of X where X holds the values."""
+    entry = kernel_entry(kernel)
+    if entry is not None:
+        return np.asarray(entry.values(X, Y, **arguments), dtype=np.float64)
+    assert callable(kernel)
+    K = np.asarray(kernel(X, Y, **arguments), dtype=np.float64)
+    if K.shape != (X.shape[0], Y.shape[0]):
+        raise InvalidDataError(
+            f"The kernel function returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} rows; "
+            "it must return one value a pair of rows."
+        )
+    return K
+
+
+@dataclass(frozen=True)
+class WidthRule:
+    """How a width is found: ``gamma`` of up to ``sample`` rows, with a generator for what is left to chance."""
+
+    sample: int
+    gamma: Callable[[Any, np.random.Generator], float]
+
+
+def median_gamma(X: Any) -> float:
+    """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
+    distances = euclidean_distances(X)
+    # Rows that are equal come out some roundings apart, relative to their length.
+    rounding = 4 * np.sqrt(np.finfo(np.float64).eps) * row_norms(X).max()
+    positive = distances[distances > rounding]
+    if not len(positive):
+        raise _equal_rows()
+    return float(1 / (MEDIAN_FACTOR * np.median(positive)) ** 2)
+
+
+def diameter_gamma(X: Any, rng: np.random.Generator) -> float:
+    """1 / (4 D)^2 with D the largest distance among the rows."""
+    squared = far_pair(X, True, rng)[0].max()
+    if not squared > ZERO_SQUARED * row_norms(X, squared=True).max():
+        raise _equal_rows()
+    return float(1 / (DIAMETER_FACTOR**2 * squared))
+
+
+def _equal_rows() -> InvalidDataError:
+    return InvalidDataError("All rows drawn for the kernel width are equal; give gamma a number.")
+
+
+def far_pair(X: Any, thorough: bool, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Squared distances of all rows to a random row and to the row farthest from it.
+
+    A thorough search goes on from there as long as the distance grows, from several random rows: it nearly always
+    finds the two rows that are farthest apart, so that the answer does not depend on chance.
+    """
+    X = X.astype(np.float64)
+    norms = row_norms(X, squared=True)
+
+    def distances(row: int) -> Floats:
+        return norms + norms[row] - 2 * safe_sparse_dot(X, X[[row]].T, dense_output=True)[:, 0]
+
+    best: tuple[float, Floats, Floats] | None = None
+    for _ in range(DIAMETER_TRIES if thorough else 1):
+        first = distances(int(rng.integers(X.shape[0])))
+        second = distances(int(first.argmax()))
+        while thorough and second.max() > first.max():
+            first, second = second, distances(int(second.argmax()))
+        if best is None or first.max() > best[0]:
+            best = float(first.max()), first, second
+    assert best is not None
+    return best[1], best[2]
+
+
+WIDTH_RULES: dict[str, WidthRule] = {
+    "median": WidthRule(MEDIAN_SAMPLE, lambda X, rng: median_gamma(X)),
+    "diameter": WidthRule(DIAMETER_SAMPLE, diameter_gamma),
+}
+
+
+def resolve_gamma(gamma: float | str, draw: Callable[[int], Any], rng: np.random.Generator) -> float:
+    """gamma as a number; ``draw(size)`` gives up to so many rows for a rule to look at."""
+    if isinstance(gamma, str):
+        rule = WIDTH_RULES[gamma]
+        return rule.gamma(draw(rule.sample), rng)
+    return float(gamma)
