@@ -204,7 +204,7 @@ def test_constant_columns_do_not_hide_equal_rows():
         ({"init": 5}, r"'init' .* Got 5"),
         ({"kernel": "gauss"}, r"'kernel' .* must be a str among .*'rbf'.* or a callable. Got 'gauss'"),
         ({"gamma": 0}, r"'gamma' .* Got 0"),
-        ({"gamma": "scale"}, r"'gamma' .* a str among \{'median'\}.* Got 'scale'"),
+        ({"gamma": "scale"}, r"'gamma' .* a str among \{'median', 'diameter'\}.* Got 'scale'"),
         ({"kernel_params": 3}, r"'kernel_params' .* must be an instance of 'dict' or None"),
         ({"n_components": 0}, r"'n_components' .* Got 0"),
         ({"n_init": 0}, r"'n_init' .* Got 0"),
