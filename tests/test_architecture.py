@@ -18,6 +18,7 @@ SPARSE_EXCEPTIONS = ("solvers/_semidefinite.py",)  # SCS takes its constraint ma
 LOWER_PARTS = {
     "exceptions": (),
     "_jit": (),
+    "_catalogue": (),
     "data": ("_jit",),
     "problems": ("data",),
     "solvers": ("_jit",),

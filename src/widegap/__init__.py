@@ -6,6 +6,8 @@ Names are imported when they are first used, so that ``widegap --help`` needs ne
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from widegap._catalogue import ESTIMATORS, public_class
+
 if TYPE_CHECKING:
     from widegap import (
         data,
@@ -49,24 +51,12 @@ __all__ = [
     "universum",
 ]
 
-_HOMES = {
-    "CPM3C": "_cpm3c",
-    "DocumentClustering": "_document_clustering",
-    "GMMC": "_sdp",
-    "IterLSSVM": "_iterative",
-    "IterSVM": "_iterative",
-    "IterSVR": "_iterative",
-    "M2DCU": "_m2dcu",
-    "MKC": "_mkc",
-    "MMC": "_sdp",
-    "MaxMarginClustering": "_max_margin",
-}
-_MODULES = tuple(name for name in __all__ if name not in _HOMES)
+_MODULES = tuple(name for name in __all__ if name not in ESTIMATORS)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        found = getattr(import_module(f"widegap.estimators.{_HOMES[name]}"), name)
+    if name in ESTIMATORS:
+        found = public_class(name)
     elif name in _MODULES:
         found = import_module(f"widegap.{name}")
     else:

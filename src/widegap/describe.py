@@ -59,13 +59,13 @@ def scores(estimator: Any, X: Any) -> Floats | None:
     return values
 
 
-def leads(table: Floats, labels: Any) -> Floats:
+def leads(table: Floats | None, labels: Any) -> Floats:
     """Lead of every row's own cluster over the best other one.
 
     Parameters
     ----------
-    table : ndarray of shape (n_samples, n_clusters)
-        Scores.
+    table : ndarray of shape (n_samples, n_clusters), or None
+        Scores; None if the method has none.
     labels : array-like of shape (n_samples,)
         Clusters, -1 for rows without one.
 
@@ -75,6 +75,8 @@ def leads(table: Floats, labels: Any) -> Floats:
         Negative where another cluster scores higher; NaN for rows without a cluster, and if there is only one.
     """
     labels = np.asarray(labels)
+    if table is None:
+        return np.full(len(labels), np.nan)
     found = np.full(len(table), np.nan)
     rows = np.flatnonzero(labels >= 0)
     if table.shape[1] < 2 or not len(rows):

@@ -2,10 +2,11 @@
 
 A pickle runs whatever it says when it is opened, so models that are passed around must not be pickles. Here
 ``model.json`` holds the parameters and fitted attributes as a tree, whose arrays lie beside it as ``0.npy``, ``1.npy``,
-... and are read with ``allow_pickle=False``. Objects in the tree name one of a fixed list of classes (``CLASSES``) and
-get their attributes set; nothing of theirs is called. Sizes are checked before anything is read, indices and shapes
-before a compiled loop sees them. The format is our own rather than skops' because it needs no further package, and
-because a short list of classes is easier to judge than a general loader.
+... and are read with ``allow_pickle=False``. An estimator in the tree is named as in ``widegap``, or is one that the
+program has defined; the objects inside are of the classes that this estimator declares (``_stored``). All get the
+attributes set that their class declares, of the declared types, and nothing of theirs is called. Sizes are checked
+before anything is read, indices and shapes before a compiled loop sees them. The format is our own rather than skops'
+because it needs no further package, and because declarations are easier to judge than a general loader.
 """
 
 import inspect
@@ -16,15 +17,17 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 import scipy.sparse as sp
 
 from widegap._atomic import replacing
+from widegap._catalogue import estimator_class, stored_name
 from widegap.data._kernel_maps import KernelMap
 from widegap.data._kernels import may_be_stored
+from widegap.estimators._base import Clusterer, stored_attributes
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = ["load", "save"]
@@ -33,36 +36,8 @@ FORMAT = "widegap.model/1"
 MAX_BYTES = 4 << 30
 MAX_JSON_BYTES = 256 << 20
 MAX_PARTS = 10_000
-CLASSES = {
-    "CPM3C": "widegap.estimators._cpm3c",
-    "DocumentClustering": "widegap.estimators._document_clustering",
-    "IterLSSVM": "widegap.estimators._iterative",
-    "IterSVM": "widegap.estimators._iterative",
-    "IterSVR": "widegap.estimators._iterative",
-    "M2DCU": "widegap.estimators._m2dcu",
-    "MKC": "widegap.estimators._mkc",
-    "MaxMarginClustering": "widegap.estimators._max_margin",
-    "StartRecord": "widegap.estimators._max_margin",
-    "TurnRecord": "widegap.estimators._iterative_base",
-    "UniversumReport": "widegap.estimators._universum_rows",
-    "IterationRecord": "widegap.solvers._result",
-    "KernelMap": "widegap.data._kernel_maps",
-    "KernelStack": "widegap.data._kernel_stack",
-    "FittedKernel": "widegap.data._kernel_stack",
-    "DocumentTerms": "widegap.data.text._vocabulary",
-    "TermMatrix": "widegap.data.text._vocabulary",
-    "TermChoice": "widegap.data.text._vocabulary",
-}
 # What reading a damaged archive raises, RuntimeError where it is encrypted or nested too deeply.
 DAMAGES = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, RuntimeError)
-NOT_KEPT = ("callback", "n_jobs")  # a function, and a choice for one machine
-LEFT_OUT = {
-    *NOT_KEPT,
-    "_corpus",  # the fitted documents, which only ``refit`` needs
-    "_universum",
-    "_marked",
-    "_encoder",  # the same holds for the reduction by LSA
-}
 
 
 def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
@@ -79,14 +54,13 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
         Further values for JSON, returned by ``load``.
     """
     arrays: list[np.ndarray[Any, Any]] = []
-    if type(estimator).__name__ not in CLASSES or not hasattr(estimator, "get_params"):
-        raise NotSupportedError(f"{type(estimator).__name__} has no model file; use an estimator of widegap.")
-    if not isinstance(getattr(estimator, "features", ""), str) or getattr(estimator, "_kind", "") == "embeddings":
-        raise NotSupportedError(
-            "A DocumentClustering on embeddings or with a transformer of yours has no model file; save the transformer "
-            "by its own means, and an estimator fitted on its output."
-        )
-    tree = _Writer(arrays).tree(estimator, type(estimator).__name__)
+    name = type(estimator).__name__
+    if not isinstance(estimator, Clusterer):
+        raise NotSupportedError(f"{name} has no model file; use an estimator of widegap.")
+    refusal = estimator._refusal_to_store()
+    if refusal is not None:
+        raise NotSupportedError(refusal)
+    tree = _Writer(arrays).estimator(estimator, name)
     text = json.dumps({"format": FORMAT, "model": tree, "extra": dict(extra or {})})
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", text)
@@ -117,9 +91,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[A
             document = json.loads(archive.read("model.json").decode("utf-8"))
             if not isinstance(document, dict) or document.get("format") != FORMAT:
                 raise _damaged(path, f"its format is not {FORMAT}")
-            model = _Reader(archive, path).object(document["model"])
-            if not hasattr(model, "predict"):
-                raise _damaged(path, f"it holds a {type(model).__name__}")
+            model = _Reader(archive, path).estimator(document["model"])
             _check_shapes(model, path)
             extra = document.get("extra")
     except (*DAMAGES, ValueError, TypeError, AttributeError) as error:
@@ -133,11 +105,59 @@ def _damaged(path: Any, why: str) -> InvalidDataError:
     return InvalidDataError(f"{path} is no model file of widegap, or a damaged one ({why:.200}); save the model again.")
 
 
+def _parts(cls: type) -> dict[str, type]:
+    """The classes of objects that may lie inside one of a class, by name."""
+    found: dict[str, type] = {}
+    kinds = list(stored_attributes(cls).values())
+    while kinds:
+        kind = kinds.pop()
+        kinds.extend(get_args(kind))
+        if isinstance(kind, type) and kind.__name__ not in found and stored_attributes(kind):
+            found[kind.__name__] = kind
+            kinds.extend(stored_attributes(kind).values())
+    return found
+
+
+def _parameters(cls: type) -> dict[str, Any]:
+    """The arguments of a class and their defaults."""
+    return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of a declared type: what a list or dict holds is judged by itself."""
+    if get_origin(kind) in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(kind))
+    if kind is Any:
+        return True
+    kind = type(None) if kind is None else get_origin(kind) or kind
+    return isinstance(value, int | float if kind is float else kind)
+
+
 class _Writer:
     """Values to JSON; arrays are put aside and numbered."""
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]):
         self.arrays = arrays
+        self.parts: dict[str, type] = {}
+
+    def estimator(self, estimator: Clusterer, where: str) -> Any:
+        cls = type(estimator)
+        name = stored_name(cls)
+        outer, self.parts = self.parts, _parts(cls)
+        declared = {*_parameters(cls), *stored_attributes(cls)}
+        state = {key: item for key, item in vars(estimator).items() if key not in cls._not_stored}
+        tree = {"$": name, "state": self._state(state, declared, where)}
+        self.parts = outer
+        return tree
+
+    def _state(self, state: Mapping[str, Any], declared: Any, where: str) -> Any:
+        for key in state:
+            if key not in declared:
+                raise NotSupportedError(
+                    f"{where}.{key} is no attribute that a model file holds; declare it in the _stored of its class, "
+                    "or delete it."
+                )
+        return {key: self.tree(item, f"{where}.{key}") for key, item in state.items()}
 
     def tree(self, value: Any, where: str) -> Any:
         if value is None or isinstance(value, bool | int | str):
@@ -171,22 +191,24 @@ class _Writer:
         return {"$": "array", "part": len(self.arrays) - 1}
 
     def _object(self, value: Any, where: str) -> Any:
-        name = type(value).__name__
+        if isinstance(value, Clusterer):
+            return self.estimator(value, where)
+        cls = type(value)
         storable = not isinstance(value, KernelMap) or may_be_stored(value.kernel, value.params)
-        if CLASSES.get(name) != type(value).__module__ or not storable:
+        if self.parts.get(cls.__name__) is not cls or not storable:
             raise NotSupportedError(
                 f"{where} is {value!r:.80}, which a safe model file cannot hold; use the kernels and transformers that "
                 "widegap knows by name."
             )
-        state = {key: item for key, item in vars(value).items() if key not in LEFT_OUT}
-        return {"$": name, "state": {key: self.tree(item, f"{where}.{key}") for key, item in state.items()}}
+        return {"$": cls.__name__, "state": self._state(vars(value), stored_attributes(cls), where)}
 
 
 class _Reader:
-    """The way back; every object is of a listed class and only gets attributes."""
+    """The way back; every object is of a declared class and only gets declared attributes."""
 
     def __init__(self, archive: zipfile.ZipFile, path: Any):
         self.archive, self.path = archive, path
+        self.parts: dict[str, type] = {}
 
     def value(self, tree: Any) -> Any:
         if isinstance(tree, list):
@@ -208,16 +230,30 @@ class _Reader:
             return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](self.value(i) for i in tree["items"])
         if kind == "dict":
             return {self.value(key): self.value(item) for key, item in tree["items"]}
-        return self.object(tree)
+        return self._object(kind, tree) if kind in self.parts else self.estimator(tree)
 
-    def object(self, tree: Any) -> Any:
-        name = tree["$"]
-        if name not in CLASSES:
-            raise _damaged(self.path, f"it asks for the class {name!r}")
-        cls = getattr(import_module(CLASSES[name]), name)
+    def estimator(self, tree: Any) -> Any:
+        cls = estimator_class(tree["$"])
+        if cls is None:
+            raise _damaged(self.path, f"it asks for the class {tree['$']!r}")
+        outer, self.parts = self.parts, _parts(cls)
+        defaults = _parameters(cls)
+        found = self._filled(cls, tree["state"], dict.fromkeys(defaults, Any) | stored_attributes(cls))
+        vars(found).update(defaults | vars(found))
+        self.parts = outer
+        return found
+
+    def _object(self, name: str, tree: Any) -> Any:
+        return self._filled(self.parts[name], tree["state"], stored_attributes(self.parts[name]))
+
+    def _filled(self, cls: type, state: Any, declared: Mapping[str, Any]) -> Any:
+        """An object with the attributes of a file, each of the type that its class declares."""
         found = object.__new__(cls)
-        vars(found).update({str(key): self.value(item) for key, item in tree["state"].items()})
-        vars(found).update({name: None for name in NOT_KEPT if name in inspect.signature(cls).parameters})
+        for key, item in state.items():
+            value = self.value(item)
+            if key not in declared or not _fits(value, declared[key]):
+                raise _damaged(self.path, f"{cls.__name__}.{key} is {type(value).__name__}")
+            vars(found)[key] = value
         return found
 
     def _array(self, part: Any) -> np.ndarray[Any, Any]:
@@ -254,7 +290,7 @@ def _check_shapes(model: Any, path: Any) -> None:
     coef = getattr(model, "coef_", None)
     if coef is None:
         return
-    n_scores = model.n_clusters_ - hasattr(model, "bisected_")
+    n_scores = model._n_score_vectors
     if not isinstance(coef, np.ndarray) or coef.ndim != 2:
         raise _damaged(path, "its weights are no table")
     width = coef.shape[1]

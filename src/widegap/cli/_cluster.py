@@ -48,7 +48,7 @@ class Targets:
 def cluster(
     data: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, .npy, .npz or svmlight; '-' reads CSV from stdin.")],
     k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters, or a range to compare: 3..10.")],
-    method: Annotated[options.Method, typer.Option(help="How to cluster.")] = options.Method.auto,
+    method: options.Method = "auto",
     columns: Annotated[str | None, typer.Option(help="Columns to use, separated by commas.")] = None,
     categorical: Annotated[str | None, typer.Option(help="Columns of numbers that are categories.")] = None,
     label_column: Annotated[str | None, typer.Option(help="Known classes: not used, only compared with.")] = None,
@@ -91,7 +91,7 @@ def cluster(
     how, rows = fit_encoding(table, choices)
     check_count(numbers[-1], rows.X.shape[0])
     check_variety(numbers[-1], rows.X, rows.notes)
-    chosen = choose_method(method.value, rows.X)
+    chosen = choose_method(method, rows.X)
     if len(numbers) > 1:
         from widegap.cli._compare import compare
 

@@ -7,17 +7,10 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+from widegap._catalogue import command_class
 from widegap.cli._errors import CommandError, one_line, tell
 from widegap.cli._interrupts import Interrupts, listening
 
-METHODS = {
-    "max-margin": "MaxMarginClustering",
-    "cpm3c": "CPM3C",
-    "mkc": "MKC",
-    "iter-svr": "IterSVR",
-    "iter-lssvm": "IterLSSVM",
-    "iter-svm": "IterSVM",
-}
 WIDE = 1000  # columns of a sparse matrix above which "auto" takes the linear method
 REFRESH = 0.1  # seconds between two pictures of the bar
 LONG_WAIT = 2.0  # seconds; shorter waits are not announced
@@ -35,9 +28,7 @@ def choose_method(method: str, X: Any) -> str:
 
 def make_estimator(method: str, k: int, seed: int | None, callback: Callable[[Any], Any] | None = None) -> Any:
     """The estimator of a method."""
-    import widegap
-
-    return getattr(widegap, METHODS[method])(n_clusters=k, random_state=seed, callback=callback)
+    return command_class(method)(n_clusters=k, random_state=seed, callback=callback)
 
 
 def check_count(k: int, n_rows: int) -> None:

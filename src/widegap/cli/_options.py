@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from widegap._catalogue import command_names
 from widegap.cli._errors import CommandError
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -21,16 +22,20 @@ Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Wheth
 Title = Annotated[str | None, typer.Option("--title", help="Title of the report; the file's name if not given.")]
 
 
-class Method(StrEnum):
-    """Methods of ``cluster``."""
+def check_method(name: str) -> str:
+    """The name of a method; estimators that the program has defined count, too."""
+    names = ["auto", *command_names()]
+    if name not in names:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(names)}.")
+    return name
 
-    auto = "auto"
-    max_margin = "max-margin"
-    cpm3c = "cpm3c"
-    mkc = "mkc"
-    iter_svr = "iter-svr"
-    iter_lssvm = "iter-lssvm"
-    iter_svm = "iter-svm"
+
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method", metavar=f"[auto|{'|'.join(command_names())}]", callback=check_method, help="How to cluster."
+    ),
+]
 
 
 class Scaling(StrEnum):

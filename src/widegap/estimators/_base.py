@@ -1,6 +1,18 @@
-"""What estimators with one weight vector a cluster share: ``decision_function`` and ``predict``."""
+"""What an estimator declares about itself, and what all of them share.
 
-from typing import Any
+A new estimator is one file: a subclass of ``Clusterer`` (or of one of the bases below it) that declares
+
+    _objective    name, direction and meaning of ``objective_``        read by report and selection
+    _record       dataclass of the entries of ``history_``             read by report and persistence
+    _stored       fitted attributes that it adds, with their types     read by persistence
+    _command      its name for ``widegap cluster --method``, if any    read by cli
+
+Nothing else keeps a list of estimators, except ``widegap/_catalogue.py``, which says where a public name lives.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, Literal, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -12,18 +24,114 @@ from widegap.data._kernel_maps import KernelMap
 from widegap.exceptions import InvalidDataError
 
 
-class WeightVectorClusterer(ClusterMixin, BaseEstimator):
-    """Base of clusterers that score a row by ``coef_ @ x + intercept_``, after a feature map if there is a kernel."""
+@dataclass(frozen=True)
+class Objective:
+    """What ``objective_`` is.
 
+    Attributes
+    ----------
+    name : str
+        A few words, as the report prints them.
+    better : {"higher", "lower"}
+        Which values are better.
+    meaning : str
+        One sentence for readers of the report.
+    most : callable or None
+        The largest value that k clusters can reach, where there is one.
+    """
+
+    name: str
+    better: Literal["higher", "lower"]
+    meaning: str
+    most: Callable[[int], float] | None = None
+
+    def gain(self, value: float, reference: float) -> float:
+        """By how much a value is better than a reference, relative to the latter's size."""
+        difference = value - reference if self.better == "higher" else reference - value
+        return difference / abs(reference)
+
+
+class Clusterer(ClusterMixin, BaseEstimator):
+    """Base of all estimators of the package: the declarations, and what follows from them."""
+
+    _objective: ClassVar[Objective | None] = None
+    _record: ClassVar[type | None] = None
+    _stored: ClassVar[Mapping[str, Any]] = {
+        "labels_": np.ndarray,
+        "n_clusters_": int,
+        "objective_": float,
+        "n_iter_": int,
+        "converged_": bool,
+        "starved_": bool,
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+    }
+    # A function, a choice for one machine, and scikit-learn's routing of arguments.
+    _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "_metadata_request"})
+    _command: ClassVar[str | None] = None
+
+    labels_: np.ndarray[Any, Any]
     n_clusters_: int
-    coef_: np.ndarray[Any, Any]
-    intercept_: np.ndarray[Any, Any]
-    kernel_map_: KernelMap | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _refusal_to_store(self) -> str | None:
+        """Why this very model has no model file, and what to do instead; None if it has one."""
+        return None
+
+    @property
+    def _n_score_vectors(self) -> int:
+        """Rows of ``coef_``."""
+        return self.n_clusters_
+
+    def fit_predict(self, X, y=None):
+        """Find the clusters of the rows of X and return ``labels_``.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        return self.fit(X, y).labels_
+
+
+def stored_attributes(cls: type) -> dict[str, Any]:
+    """Attributes that a model file holds of an object of a class, with their types; empty if it declares none.
+
+    Of an estimator what it and its bases list in ``_stored``, of a dataclass its fields, else its ``_stored``.
+    """
+    if is_dataclass(cls):
+        hints = get_type_hints(cls)
+        return {field.name: hints[field.name] for field in fields(cls)}
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        found |= vars(base).get("_stored", {})
+    if issubclass(cls, Clusterer) and cls._record is not None:
+        found["history_"] = list[cls._record]  # type: ignore[name-defined]
+    return found
+
+
+class WeightVectorClusterer(Clusterer):
+    """Base of clusterers that score a row by ``coef_ @ x + intercept_``, after a feature map if there is a kernel."""
+
+    _stored = {
+        "coef_": np.ndarray,
+        "intercept_": np.ndarray,
+        "kernel_map_": KernelMap | None,
+        "_mean": np.ndarray,
+        "_mean_scores": np.ndarray,
+    }
+
+    coef_: np.ndarray[Any, Any]
+    intercept_: np.ndarray[Any, Any]
+    kernel_map_: KernelMap | None
 
     def _block_scores(self, blocks: RowBlocks) -> np.ndarray[Any, Any]:
         """Scores of all rows; of a kernel's features no more than a block is ever held."""
@@ -42,20 +150,6 @@ class WeightVectorClusterer(ClusterMixin, BaseEstimator):
                 "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
             )
         return scores
-
-    def fit_predict(self, X, y=None):
-        """Find the clusters of the rows of X and return ``labels_``.
-
-        Parameters
-        ----------
-        X, y
-            As for ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), dtype int32
-        """
-        return self.fit(X, y).labels_
 
     def decision_function(self, X):
         """Score of every row for every cluster.

@@ -3,6 +3,7 @@
 from numbers import Real
 
 from widegap._validation import Interval, StrOptions
+from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer
 from widegap.estimators._progress import progress_logging
 
@@ -165,6 +166,11 @@ class CPM3C(CuttingPlaneClusterer):
         **CuttingPlaneClusterer._parameter_constraints,
         "C": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
+    _objective = Objective(
+        "hinge loss", "lower", "regularised clustering hinge; 1 would mean that nothing is separated"
+    )
+    _stored = {"C_": float}
+    _command = "cpm3c"
     _C_name = "C"
     _slow_remedy = "or lower C"
 

@@ -32,7 +32,7 @@ from widegap.estimators._starts import Sample, kmeans_starts, random_start, roun
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.solvers._cccp import Search, search_from
-from widegap.solvers._result import Point, Recorder, Result
+from widegap.solvers._result import IterationRecord, Point, Recorder, Result
 from widegap.solvers._transport import assign
 
 AUTO_COMPONENTS = 300
@@ -107,6 +107,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
 
     _C_name: ClassVar[str]
     _slow_remedy: ClassVar[str]
+    _record = IterationRecord
 
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],

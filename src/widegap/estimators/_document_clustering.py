@@ -4,7 +4,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +12,7 @@ from widegap._validation import HasMethods, Interval, StrOptions, check_cluster_
 from widegap.data.text._corpus import Corpus, cosines_to_means, has_terms, input_kind
 from widegap.data.text._vocabulary import DocumentTerms, TermChoice, TermMatrix
 from widegap.data.text._words import check_documents
+from widegap.estimators._base import Clusterer
 from widegap.estimators._starts import SAMPLE
 from widegap.estimators._topic_views import TopicViews
 from widegap.estimators._topics import (
@@ -31,7 +32,7 @@ from widegap.exceptions import InvalidDataError, NotSupportedError
 LSA_RANK = 100
 
 
-class DocumentClustering(TopicViews, ClusterMixin, BaseEstimator):
+class DocumentClustering(TopicViews, Clusterer):
     """Topics of documents by maximum margin clustering.
 
     Documents become rows of term weights, (1 + ln tf) ln(n / df) of length one; these are reduced by latent semantic
@@ -155,6 +156,15 @@ class DocumentClustering(TopicViews, ClusterMixin, BaseEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
+    _stored = {
+        **dict.fromkeys(("topics_", "coef_", "intercept_", "margins_", "centrality_"), np.ndarray),
+        **dict.fromkeys(("terms_", "term_weights_"), np.ndarray | None),
+        "_kind": str,
+        "_reader": DocumentTerms | TermMatrix | None,
+        "_n_columns": int,
+    }
+    # The fitted documents and the reduction by LSA, which only ``refit`` needs.
+    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_encoder"}
 
     def __init__(
         self,
@@ -290,6 +300,11 @@ class DocumentClustering(TopicViews, ClusterMixin, BaseEstimator):
         """
         corpus = self._read_fitted(X)
         return np.where(corpus.known, self.topics_[self._scores(corpus).argmax(axis=1)], np.int32(-1))
+
+    def _refusal_to_store(self):
+        if isinstance(self.features, str) and self._kind != "embeddings":
+            return None
+        return "Embeddings, and transformers of yours, have no model file; save an estimator fitted on them instead."
 
     @property
     def _scores_terms(self):

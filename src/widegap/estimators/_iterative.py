@@ -154,6 +154,7 @@ class IterSVR(IterativeClusterer):
         **IterativeClusterer._parameter_constraints,
         "epsilon": [Interval(Real, 0, 1, closed="left")],
     }
+    _command = "iter-svr"
     _cut_losses = staticmethod(absolute_losses)
 
     def __init__(
@@ -246,6 +247,7 @@ class IterLSSVM(IterativeClusterer):
     True
     """
 
+    _command = "iter-lssvm"
     _cut_losses = staticmethod(square_losses)
 
     def __init__(
@@ -340,6 +342,7 @@ class IterSVM(IterativeClusterer):
     True
     """
 
+    _command = "iter-svm"
     _cut_losses = staticmethod(hinge_losses)
 
     def __init__(

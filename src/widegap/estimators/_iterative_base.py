@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -26,9 +25,10 @@ from widegap._validation import (
     one_point_error,
 )
 from widegap.data._blocks import RowBlocks, Scorer
-from widegap.data._kernel_maps import check_finite, fit_kernel_map
+from widegap.data._kernel_maps import KernelMap, check_finite, fit_kernel_map
 from widegap.data._kernels import check_kernel_params
 from widegap.data._sources import row_blocks
+from widegap.estimators._base import Clusterer, Objective
 from widegap.estimators._bisection import Tree, merged_labels, start_labels
 from widegap.estimators._progress import logger, progress_logging
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
@@ -121,10 +121,23 @@ class _Bisection:
         return self.found.step.split.y > 0
 
 
-class IterativeClusterer(ClusterMixin, BaseEstimator):
+class IterativeClusterer(Clusterer):
     """Base of the three methods: a subclass has its loss in ``_machine`` and ``_cut_losses``."""
 
     _cut_losses: CutLosses  # a static method
+    _objective = Objective(
+        "objective", "lower", "regularised loss of the last regression; compare runs on the same data only"
+    )
+    _record = TurnRecord
+    _stored = {
+        "coef_": np.ndarray,
+        "intercept_": np.ndarray,
+        "bisected_": np.ndarray,
+        "cycled_": bool,
+        "kernel_map_": KernelMap | None,
+        "_mean": np.ndarray,
+        "_mean_scores": np.ndarray,
+    }
 
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -142,10 +155,9 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
         "callback": [callable, None],
     }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    @property
+    def _n_score_vectors(self) -> int:
+        return self.n_clusters_ - 1  # one a bisection
 
     def _machine(self, axes: Axes, y: np.ndarray[Any, Any], near: Near | None) -> Machine:
         raise NotImplementedError
@@ -298,20 +310,6 @@ class IterativeClusterer(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    def fit_predict(self, X, y=None):
-        """Find the clusters of the rows of X and return ``labels_``.
-
-        Parameters
-        ----------
-        X, y
-            As for ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), dtype int32
-        """
-        return self.fit(X, y).labels_
 
     def decision_function(self, X):
         """Signed distance to the boundary, in units of the margin.

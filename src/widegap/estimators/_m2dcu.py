@@ -7,6 +7,7 @@ import numpy as np
 
 from widegap._validation import Interval, StrOptions, check_threads
 from widegap.data._centred import CentredRows
+from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import NO_OTHERS, CuttingPlaneClusterer
 from widegap.estimators._progress import progress_logging
 from widegap.estimators._universum_rows import (
@@ -224,6 +225,8 @@ class M2DCU(CuttingPlaneClusterer):
         "C_universum": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "margin_tolerance": [Interval(Real, 0, None, closed="left")],
     }
+    _objective = Objective("hinge loss", "lower", "regularised clustering hinge of the rows and of the universum")
+    _stored = {"C_target_": float, "C_universum_": float, "universum_report_": UniversumReport | None}
     _C_name = "C_target"
     _slow_remedy = "lower C_target or C_universum, or set order='linearize_first'"
 

@@ -27,7 +27,7 @@ from widegap.data._kernels import holds_values
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
 from widegap.data._sources import row_blocks
-from widegap.estimators._base import WeightVectorClusterer
+from widegap.estimators._base import Objective, WeightVectorClusterer
 from widegap.estimators._progress import logger, progress_logging
 from widegap.estimators._starts import kmeans_labels, spectral_labels
 from widegap.exceptions import InvalidDataError
@@ -217,6 +217,16 @@ class MaxMarginClustering(WeightVectorClusterer):
         "verbose": ["verbose"],
         "callback": [callable, None],
     }
+    _objective = Objective(
+        "R²",
+        "higher",
+        "share of the cluster labels that a kernel ridge classifier explains, summed over k − 1 contrasts: between 0 "
+        "and k − 1",
+        most=lambda k: k - 1,
+    )
+    _record = StartRecord
+    _stored = {"starts_": np.ndarray, "smoothing_": int}
+    _command = "max-margin"
 
     def __init__(
         self,

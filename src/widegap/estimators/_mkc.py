@@ -27,6 +27,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._kernel_specs import TableColumns, raw_views, read_specs
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, n_rows
 from widegap.data._sources import row_blocks
+from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan
 from widegap.estimators._progress import progress_logging
 from widegap.estimators._starts import different_starts
@@ -248,6 +249,19 @@ class MKC(CuttingPlaneClusterer):
         "norm": [Interval(Real, 1, None, closed="neither")],
         "normalize": [StrOptions({"trace"}), None],
     }
+    _objective = Objective("hinge loss", "lower", "regularised clustering hinge over the weighted kernels")
+    _stored = {
+        "C_": float,
+        "kernel_map_": KernelStack,
+        "kernel_names_": list[str],
+        "kernel_weights_": np.ndarray,
+        "kernel_margins_": np.ndarray,
+        "kernel_ranks_": np.ndarray,
+        "kkt_residual_": float,
+        "collapsed_": bool,
+        "_has_views": bool,
+    }
+    _command = "mkc"
     _C_name = "C"
     _slow_remedy = "or lower C"
 

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC
@@ -23,6 +22,7 @@ from widegap._validation import (
 )
 from widegap.data._kernel_maps import check_finite
 from widegap.data._kernels import check_kernel_params, kernel_matrix, needs_width, resolve_gamma
+from widegap.estimators._base import Clusterer, Objective
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.solvers._semidefinite import (
     SDPRecord,
@@ -39,9 +39,10 @@ NEGATIVE_SHARE = 1e-6  # of the largest eigenvalue: what a negative one may be b
 ZERO_KERNEL = 1e-12  # of the largest kernel value: a centred kernel below it is rounding
 
 
-class _SDPClusterer(ClusterMixin, BaseEstimator):
+class _SDPClusterer(Clusterer):
     """What both share: the centred kernel, the guards, labels from the relaxation and an SVM for new rows."""
 
+    _record = SDPRecord
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -53,10 +54,8 @@ class _SDPClusterer(ClusterMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _refusal_to_store(self) -> str | None:
+        return f"{type(self).__name__} has no model file; fit CPM3C or IterSVR to keep a model."
 
     def fit(self, X, y=None):
         """Find the two clusters of the rows of X.
@@ -321,6 +320,9 @@ class MMC(_SDPClusterer):
     .. [2] K. Zhang, I. Tsang, J. Kwok, "Maximum margin clustering made practical", IEEE TNN 20(4), 2009.
     """
 
+    _objective = Objective(
+        "margin objective", "lower", "of an SVM for these labels; see lower_bound_ for the least possible"
+    )
     _parameter_constraints: dict = {
         **_SDPClusterer._parameter_constraints,
         "balance": [Interval(Real, 0, 0.5, closed="left")],
@@ -355,8 +357,7 @@ class MMC(_SDPClusterer):
 
     def _fit_labels(self, kernel: np.ndarray) -> None:
         n = len(kernel)
-        # An odd number of rows cannot be halved, and no cluster may be empty.
-        limit = min(max(2 * self.balance * n, n % 2), n - 2)
+        limit = min(max(2 * self.balance * n, n % 2), n - 2)  # an odd n has no halves, and no cluster may be empty
         solution = solve_mmc(kernel, self.C, limit, tol=self.tol, max_iter=self.max_iter)
         self._store(solution, limit, lambda signs: margin_value(kernel, np.outer(signs, signs).astype(float), self.C))
 
@@ -451,6 +452,7 @@ class GMMC(_SDPClusterer):
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
 
+    _objective = Objective("score norm", "lower", "of scores beyond -1 or 1; see lower_bound_ for the least possible")
     _parameter_constraints: dict = {
         **_SDPClusterer._parameter_constraints,
         "C_e": [Interval(Real, 0, None, closed="neither")],

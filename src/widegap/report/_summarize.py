@@ -21,14 +21,6 @@ TOP_FEATURES = 6
 EXAMPLES = 5
 CURVE_POINTS = 2000
 PACKAGES = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
-OBJECTIVES = {
-    "MaxMarginClustering": ("R²", "higher", "share of the cluster labels that a kernel ridge classifier explains, "
-                            "summed over k − 1 contrasts: between 0 and k − 1"),
-    "CPM3C": ("hinge loss", "lower", "regularised clustering hinge; 1 would mean that nothing is separated"),
-    "M2DCU": ("hinge loss", "lower", "regularised clustering hinge of the rows and of the universum"),
-    "MKC": ("hinge loss", "lower", "regularised clustering hinge over the weighted kernels"),
-}  # fmt: skip
-ITERATIVE = ("objective", "lower", "regularised loss of the last regression; compare runs on the same data only")
 
 
 def summarize(
@@ -251,12 +243,12 @@ def _scores(estimator: Any, X: Any, n_clusters: int) -> Any:
 
 
 def _objective(estimator: Any) -> dict[str, Any] | None:
-    if getattr(estimator, "objective_", None) is None:
+    told = getattr(estimator, "_objective", None)
+    if told is None or getattr(estimator, "objective_", None) is None:
         return None
-    name, better, meaning = OBJECTIVES.get(type(estimator).__name__, ITERATIVE)
-    most = estimator.n_clusters_ - 1 if name == "R²" and estimator.n_clusters_ > 2 else None
+    most = told.most(estimator.n_clusters_) if told.most is not None and estimator.n_clusters_ > 2 else None
     value = plain(float(estimator.objective_))
-    return {"name": name, "value": value, "most": plain(most), "better": better, "meaning": meaning}
+    return {"name": told.name, "value": value, "most": plain(most), "better": told.better, "meaning": told.meaning}
 
 
 def _clusters(view: _RowView, edges: list[float]) -> list[dict[str, Any]]:
@@ -305,7 +297,7 @@ def _search(estimator: Any) -> dict[str, Any] | None:
     records = [record for record in records if plain(record.get("objective")) is not None]
     if not records:
         return None
-    if all("kind" in record for record in records):
+    if "iteration" not in records[0]:  # one record a start
         return {"starts": [{key: plain(value) for key, value in record.items()} for record in records], "curve": []}
     kept = records[:: -(-len(records) // CURVE_POINTS)]
     keys = ("split", "start", "iteration", "objective", "gap", "flips", "seconds")

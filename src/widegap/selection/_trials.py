@@ -93,8 +93,6 @@ def _shuffled(X: Any, rng: np.random.Generator) -> Any:
 
 
 def gain_over_chance(model: Any, chance: float | None) -> float | None:
-    """Relative improvement over chance; only the R2 of MaxMarginClustering, which has smoothing, is better if large."""
-    if not chance:
-        return None
-    better = 1 if hasattr(model, "smoothing_") else -1
-    return better * (float(model.objective_) - chance) / abs(chance)
+    """Relative improvement over the objective that chance reaches; None where a model does not declare one."""
+    objective = getattr(model, "_objective", None)
+    return objective.gain(float(model.objective_), chance) if chance and objective is not None else None

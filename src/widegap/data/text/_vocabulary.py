@@ -63,6 +63,15 @@ class TermMatrix:
     """
 
     terms: np.ndarray[Any, Any]
+    _stored = {
+        "choice": TermChoice,
+        "names": Any,
+        "terms": np.ndarray,
+        "_are_counts": bool,
+        "_columns": np.ndarray,
+        "_idf": np.ndarray,
+        "_n_columns": int,
+    }
 
     def __init__(self, choice: TermChoice, names: Sequence[str] | None = None):
         self.choice, self.names = choice, names
@@ -106,6 +115,14 @@ class DocumentTerms:
     """
 
     terms: np.ndarray[Any, Any]
+    _stored = {
+        "choice": TermChoice,
+        "stemmer": str | None,
+        "terms": np.ndarray,
+        "_stop_words": frozenset,
+        "_idf": np.ndarray,
+        "_column": dict,
+    }
 
     def __init__(self, choice: TermChoice, stop_words: Any, stemmer: str | None):
         self.choice, self.stemmer = choice, stemmer
