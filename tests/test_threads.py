@@ -1,5 +1,6 @@
-"""The ordered map over threads: order, when a pool is opened, errors, forks."""
+"""Threads: the ordered map (order, when a pool is opened, errors, forks), and the limit on BLAS."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -7,12 +8,14 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from _representations import table
+from widegap import MKC, MaxMarginClustering
 from widegap.data import _threads
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
-from widegap.data._threads import ordered_map
+from widegap.data._threads import one_blas_thread, ordered_map
 
 
 @pytest.fixture
@@ -103,9 +106,110 @@ def test_the_pool_serves_after_an_error(pools):
     assert list(ordered_map(abs, range(9), 2)) == list(range(9))
 
 
+def blas_numbers():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_blas_has_one_thread_until_the_last_user_leaves():
+    before = blas_numbers()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(blas_numbers()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_numbers() == before
+
+
+def test_the_limit_is_lifted_after_an_error():
+    before = threadpool_info()
+    with pytest.raises(ArithmeticError), one_blas_thread(openmp=True):
+        raise ArithmeticError
+    assert threadpool_info() == before
+
+
+LIMIT_SCRIPT = """
+import threading
+from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_info
+from widegap import CPM3C, MKC, MaxMarginClustering
+from widegap.data._threads import one_blas_thread
+
+X, y = load_digits(return_X_y=True)
+X = X[y < 3][:200]
+for name in ("first", "last"):  # the last to leave need not be the thread that came first
+    started, done = threading.Event(), threading.Event()
+
+    def other():
+        with one_blas_thread():
+            started.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=other)
+    before = threadpool_info()
+    with one_blas_thread(openmp=True):
+        thread.start()
+        started.wait(10)
+        inside = [library["num_threads"] for library in threadpool_info()]
+        assert set(inside) == {1}, inside
+        if name == "first":
+            done.set()
+            thread.join()
+    done.set()
+    thread.join()
+    assert threadpool_info() == before, name
+
+before = threadpool_info()
+assert all(library["num_threads"] == 2 for library in before), before
+
+def work(model):
+    for _ in range(2):
+        model.fit(X)
+        for _ in range(20):
+            model.predict(X[:50])
+
+models = [MaxMarginClustering(3), MaxMarginClustering(3, n_init=1), CPM3C(3), MKC(3, kernels=["rbf", "cosine"])]
+threads = [threading.Thread(target=work, args=(model,)) for model in models]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+after = threadpool_info()
+assert after == before, after
+print("as before")
+"""
+
+
+def test_fits_and_predictions_side_by_side_leave_the_numbers_of_threads_alone():
+    # In a process of its own, because the number of BLAS threads is fixed at its start.
+    run = run_script(LIMIT_SCRIPT, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "as before"
+
+
+def test_predict_never_limits_blas(monkeypatch):
+    X = table(60, 4)
+    models = [MaxMarginClustering(2, random_state=0).fit(X), MKC(2, kernels=["rbf", "linear"], random_state=0).fit(X)]
+    monkeypatch.setattr(_threads, "_blas_limit", None)  # a use would fail
+    for model in models:
+        assert len(model.predict(X)) == 60
+
+
+def run_script(script, **environment):
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
 FORK_SCRIPT = """
 import os, signal, threading
 import numpy as np
+from widegap import MKC, MaxMarginClustering
 from widegap.data import _threads
 from widegap.data._threads import ordered_map
 
@@ -132,8 +236,6 @@ print("both answered")
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork on Windows")
 def test_a_forked_child_opens_its_own_pool():
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORK_SCRIPT], capture_output=True, text=True, timeout=60, check=False
-    )
+    run = run_script(FORK_SCRIPT)
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == "both answered"

@@ -17,6 +17,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from widegap._validation import check_cluster_number, check_generator
 from widegap.data._tables import PrincipalAxes, column_ranges
+from widegap.data._threads import one_blas_thread
 from widegap.exceptions import InvalidDataError
 
 __all__ = ["boundary", "means", "random", "rest", "select"]
@@ -125,7 +126,8 @@ def means(X, n_clusters, *, n_init=10, random_state=None):
     X = _check_table(X, "X")
     _check_count("n_clusters", n_clusters, 2)
     check_cluster_number(X.shape[0], n_clusters)
-    centres = KMeans(n_clusters, n_init=n_init, random_state=_seed(random_state)).fit(X).cluster_centers_
+    with one_blas_thread():
+        centres = KMeans(n_clusters, n_init=n_init, random_state=_seed(random_state)).fit(X).cluster_centers_
     first, second = np.triu_indices(n_clusters, 1)
     return (centres[first] + centres[second]) / 2
 
@@ -233,7 +235,7 @@ def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> np.ndarray[A
     size = max(1, min(d, MAX_DIMENSIONS, n // (ROWS_A_DIMENSION * n_clusters)))
     axes = PrincipalAxes(X, size, seed)
     mixture = GaussianMixture(n_clusters, random_state=seed)
-    with warnings.catch_warnings():
+    with one_blas_thread(), warnings.catch_warnings():
         # The order of the rows does not wait for the last digits of the mixture.
         warnings.simplefilter("ignore", ConvergenceWarning)
         mixture.fit(axes.coordinates(X))

@@ -19,7 +19,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from widegap.data._blocks import Floats, RowBlocks
 from widegap.data._kernels import (
@@ -64,9 +63,9 @@ class KernelMap:
         return self.map_blocks(blocks, lambda features: features)
 
     def map_blocks(self, blocks: RowBlocks, function: Callable[[Floats], Floats]) -> Floats:
-        """``function`` of every block's features, laid end to end; the blocks' threads do without BLAS's own."""
-        with threadpool_limits(1):
-            return blocks.map(lambda block: function(self.transform(block.take(slice(None)))))
+        """``function`` of every block's features, laid end to end; block after block, as BLAS has its own threads."""
+        blocks = RowBlocks(blocks.sources, n_threads=1)
+        return blocks.map(lambda block: function(self.transform(block.take(slice(None)))))
 
 
 def fit_kernel_map(

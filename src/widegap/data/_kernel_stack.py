@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
 
 from widegap.data._blocks import Floats, RowBlocks
 from widegap.data._centred import CentredRows
@@ -97,9 +96,9 @@ class KernelStack:
         return np.hstack([kernel.transform(select(X, kernel.source)) for kernel in self.active])
 
     def map_blocks(self, blocks: RowBlocks, function: Callable[[Floats], Floats]) -> Floats:
-        """``function`` of every block's features, laid end to end."""
-        with threadpool_limits(1):
-            return blocks.map(lambda block: function(self.transform(block.take(slice(None)))))
+        """``function`` of every block's features, laid end to end; block after block, as BLAS has its own threads."""
+        blocks = RowBlocks(blocks.sources, n_threads=1)
+        return blocks.map(lambda block: function(self.transform(block.take(slice(None)))))
 
     def check_views(self, views: Mapping[str, Any]) -> None:
         """Refuse views without a table that some kernel needs, or with other columns than those fitted."""

@@ -9,6 +9,7 @@ from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._kernels import far_pair
 from widegap.data._sources import row_blocks
+from widegap.data._threads import one_blas_thread
 from widegap.estimators._starts import SAMPLE, Sample, spectral_labels
 
 Floats = np.ndarray[Any, Any]
@@ -86,4 +87,5 @@ def far_kmeans(X: Any, thorough: bool, rng: np.random.Generator) -> np.ndarray[A
         return np.zeros(X.shape[0], np.int32)
     # Means of the two sides rather than the seeds: an ordinary array also where the rows are sparse.
     weights = np.stack([~side / np.count_nonzero(~side), side / np.count_nonzero(side)]).astype(X.dtype)
-    return KMeans(2, init=weights @ X, n_init=1).fit(X).labels_
+    with one_blas_thread():
+        return KMeans(2, init=weights @ X, n_init=1).fit(X).labels_

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
 from time import perf_counter
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from widegap._validation import (
     Interval,
@@ -28,6 +28,7 @@ from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._kernel_maps import KernelMap, check_finite, fit_kernel_map
 from widegap.data._kernels import check_kernel_params
 from widegap.data._sources import row_blocks
+from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Clusterer, Objective
 from widegap.estimators._bisection import Tree, merged_labels, start_labels
 from widegap.estimators._progress import logger, progress_logging
@@ -186,7 +187,8 @@ class IterativeClusterer(Clusterer):
             self._check_start_labels(n)
         rng = check_generator(self.random_state)
         rank = self._rank(n)
-        with progress_logging(self.verbose), threadpool_limits(1 if n * min(n, rank) ** 2 < SMALL_WORK else None):
+        small = n * min(n, rank) ** 2 < SMALL_WORK
+        with progress_logging(self.verbose), one_blas_thread(openmp=True) if small else nullcontext():
             self.kernel_map_ = self._fit_kernel_map(blocks, rank, rng)
             Phi = self._features(blocks)
             self._cluster(blocks, Phi, rng)

@@ -1,12 +1,12 @@
 """MaxMarginClustering: kernel least-squares margin, exact moves, low rank, any number of clusters."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from widegap._validation import (
     Interval,
@@ -27,6 +27,7 @@ from widegap.data._kernels import holds_values
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
 from widegap.data._sources import row_blocks
+from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, WeightVectorClusterer
 from widegap.estimators._progress import logger, progress_logging
 from widegap.estimators._starts import kmeans_labels, spectral_labels
@@ -297,7 +298,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         rng = check_generator(self.random_state)
         # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
         small = n * max(blocks.shape[1], AUTO_COMPONENTS) < SMALL
-        with progress_logging(self.verbose), threadpool_limits(1 if small else None):
+        with progress_logging(self.verbose), one_blas_thread(openmp=True) if small else nullcontext():
             if self.n_clusters == 1:
                 self._store_single_cluster(blocks)
             else:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from widegap._validation import (
     Interval,
@@ -27,6 +26,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._kernel_specs import TableColumns, raw_views, read_specs
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, n_rows
 from widegap.data._sources import row_blocks
+from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan
 from widegap.estimators._progress import progress_logging
@@ -335,7 +335,7 @@ class MKC(CuttingPlaneClusterer):
                 self._store_single_cluster(rows)
             else:
                 # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
-                with threadpool_limits(1, user_api="blas"):
+                with one_blas_thread():
                     self._store_kernel_weights(self._search(rows, rng))
                 self._warn_of_result()
         return self

@@ -10,7 +10,6 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from widegap._validation import (
     Interval,
@@ -22,6 +21,7 @@ from widegap._validation import (
 )
 from widegap.data._kernel_maps import check_finite
 from widegap.data._kernels import check_kernel_params, kernel_matrix, needs_width, resolve_gamma
+from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Clusterer, Objective
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.solvers._semidefinite import (
@@ -83,7 +83,7 @@ class _SDPClusterer(Clusterer):
         if self.n_clusters == 1:
             self._store_single_cluster(n)
             return self
-        with threadpool_limits(1, user_api="blas"):  # as the solvers do, with the reason
+        with one_blas_thread():  # as the solvers ask for, with the reason
             self._fit_rows(check_finite(blocks.take(np.arange(n))).astype(np.float64))
         return self
 

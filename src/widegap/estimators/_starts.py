@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
-from threadpoolctl import threadpool_limits
 
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
+from widegap.data._threads import one_blas_thread
 
 SAMPLE = 5000
 ALIKE = 0.9
@@ -44,7 +44,7 @@ class Sample:
 
 def kmeans_starts(sample: Sample, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
     """Labels of the ``keep`` best by inertia of ``n_runs`` k-means runs, the best first; equal runs count once."""
-    with threadpool_limits(1 if np.prod(sample.X.shape) < SMALL else None):
+    with one_blas_thread(openmp=bool(np.prod(sample.X.shape) < SMALL)):
         runs = [_kmeans(sample.X, k, rng) for _ in range(n_runs)]
     distinct = {rounded(model.inertia_): model for model in reversed(runs)}
     return [distinct[inertia].labels_.astype(np.int32) for inertia in sorted(distinct)[:keep]]
@@ -65,7 +65,7 @@ def kmeans_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
 
 
 def _kmeans(X: Any, k: int, rng: np.random.Generator) -> KMeans:
-    with warnings.catch_warnings():
+    with one_blas_thread(), warnings.catch_warnings():
         # Fewer distinct rows than clusters: the search that follows deals with it.
         warnings.filterwarnings("ignore", message="Number of distinct clusters")
         return KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(X)
@@ -83,7 +83,7 @@ def spectral_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
         assign_labels="cluster_qr",
         random_state=int(rng.integers(2**31)),
     )
-    with warnings.catch_warnings():
+    with one_blas_thread(), warnings.catch_warnings():
         # Groups that no edge connects are the easy case, and a square sample is no affinity matrix.
         warnings.filterwarnings(
             "ignore", message="Graph is not fully connected|The spectral clustering API has changed"

@@ -25,9 +25,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, normalize
 from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_limits
 
 from widegap.data._spectrum import leading_variances
+from widegap.data._threads import one_blas_thread
 from widegap.data.text._corpus import as_dense
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._cutting_plane_base import RANK_TOL
@@ -66,11 +66,6 @@ class Readout:
         """The same with cluster ``order[p]`` as cluster p."""
         place = np.append(np.argsort(order), -1)
         return Readout(place[self.labels].astype(np.int32), self.coef[order], self.intercept[order])
-
-
-def one_blas_thread() -> threadpool_limits:
-    """Products with few columns are over before a second thread is awake, and threads that wait spin."""
-    return threadpool_limits(1, user_api="blas")
 
 
 def fit_lsa(X: Any, rank: int, seed: int) -> Any:

@@ -37,8 +37,8 @@ predictor and corrector) on W, gamma and the multipliers p of gamma >= 0 and s o
 (diag W + s - p = e) and stays so, therefore both values are bounds all along. An iteration costs O(n^3) with small
 constants: the linear system has n unknowns. (A plain log-barrier in gamma alone, tried first, lost precision.)
 
-Both solvers hold BLAS to one thread: the matrices are small, and on a busy machine of two cores threads that wait for
-each other made n = 352 take 93 s instead of 0.9 s.
+Both are to be run with BLAS held to one thread: the matrices are small, and on a busy machine of two cores threads
+that wait for each other made n = 352 take 93 s instead of 0.9 s.
 
 ======== ============ ==================================================================
 symbol   argument     meaning
@@ -60,7 +60,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
-from threadpoolctl import threadpool_limits
 
 from widegap.solvers._qp import solve_qp
 
@@ -256,7 +255,8 @@ def _assemble(kernel: FloatArray, C: float, limit: float) -> tuple[dict[str, Any
     return {"A": A, "b": b, "c": c}, {"l": 4 * n, "s": [n, n + 1]}
 
 
-def _import_scs() -> Any:
+def import_scs() -> Any:
+    """The package, or an error that says how to get it."""
     try:
         import scs
     except ImportError as error:
@@ -282,12 +282,7 @@ def solve_mmc(kernel: FloatArray, C: float, limit: float, *, tol: float, max_ite
     -------
     SDPSolution
     """
-    scs = _import_scs()  # before its BLAS is limited
-    with threadpool_limits(1, user_api="blas"):
-        return _solve_mmc(scs, kernel, C, limit, tol, max_iter)
-
-
-def _solve_mmc(scs: Any, kernel: FloatArray, C: float, limit: float, tol: float, max_iter: int) -> SDPSolution:
+    scs = import_scs()
     began = perf_counter()
     data, cones = _assemble(kernel, C, limit)
     answer = scs.SCS(data, cones, eps_abs=tol, eps_rel=tol, max_iters=max_iter, verbose=False).solve()
@@ -458,11 +453,6 @@ def solve_gmmc(B: FloatArray, C: float, *, tol: float, max_iter: int) -> SDPSolu
     SDPSolution
         Not converged if ``max_iter`` or the precision of the arithmetic ended the iterations.
     """
-    with threadpool_limits(1, user_api="blas"):
-        return _solve_gmmc(B, C, tol, max_iter)
-
-
-def _solve_gmmc(B: FloatArray, C: float, tol: float, max_iter: int) -> SDPSolution:
     began = perf_counter()
     point = _first_point(B, C)
     history = [_record(0, point, began)]
