@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from widegap.cli._columns import Encoding
+from widegap.cli._columns import ColumnPlan
 from widegap.cli._errors import CommandError
 from widegap.cli._fitting import check_variety
 from widegap.cli._main import main
@@ -134,7 +134,7 @@ def test_numbers_are_written_as_numbers(ending, tmp_path):
 
 
 def test_numbers_with_a_decimal_comma_become_numbers():
-    frame = with_numbers(pd.DataFrame({"x": ["1,5", "-2", ".5"], "y": ["1.5", "inf", "2"]}), ",")
+    frame = with_numbers(pd.DataFrame({"x": ["1,5", "-2", ",5"], "y": ["1.5", "inf", "2"]}), ",")
     assert frame["x"].tolist() == [1.5, -2.0, 0.5]
     assert frame["y"].tolist() == ["1.5", "inf", "2"]
 
@@ -353,7 +353,7 @@ def test_predict_on_gaps_names_no_options_of_its_own(missing, table, tmp_path, c
 def test_scales_that_are_no_numbers_are_the_models_fault(weights):
     state = {"columns": None, "n_features": 2, "weights": weights}
     with pytest.raises(CommandError, match="are no finite numbers; fit it again"):
-        Encoding.from_json(state)
+        ColumnPlan.from_json(state)
 
 
 def test_json_is_printed_even_if_quiet(table, model, capsys):

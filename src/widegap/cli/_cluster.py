@@ -56,7 +56,7 @@ def cluster(
     missing: Annotated[
         options.Missing, typer.Option(help="Missing values: fill, drop rows, refuse.")
     ] = options.Missing.median,  # fmt: skip  # noqa: E501
-    decimal: Annotated[str, typer.Option(help="Decimal sign in CSV files.")] = ".",
+    decimal: Annotated[str, typer.Option(help="Decimal sign in CSV files; with a comma, points part thousands.")] = ".",
     output: options.Output = None,
     model: options.Model = None,
     report: options.Report = None,
@@ -70,7 +70,7 @@ def cluster(
     debug: options.Debug = False,
 ) -> None:
     """Cluster the rows of a table; numbers are used as they are, texts as categories."""
-    from widegap.cli._columns import Choices, fit_encoding
+    from widegap.cli._columns import Choices, plan_columns
     from widegap.cli._fitting import check_count, check_variety, choose_method
     from widegap.cli._reading import Dialect, read_table
 
@@ -88,7 +88,7 @@ def cluster(
         scale=scale.value,
     )
     table = read_table(data, Dialect(encoding, delimiter, decimal, header))
-    how, rows = fit_encoding(table, choices)
+    plan, rows = plan_columns(table, choices)
     check_count(numbers[-1], rows.X.shape[0])
     check_variety(numbers[-1], rows.X, rows.notes)
     chosen = choose_method(method, rows.X)
@@ -97,14 +97,14 @@ def cluster(
 
         compare(chosen, numbers, rows, seed, quiet=quiet, json=json)
         return
-    job = _Job(table, how, rows, title or (data.stem if str(data) != "-" else "standard input"), label_column)
+    job = _Job(table, plan, rows, title or (data.stem if str(data) != "-" else "standard input"), label_column)
     _run(job, chosen, numbers[0], seed, targets, quiet=quiet, json=json)
 
 
 @dataclass
 class _Job:
     table: Any
-    encoding: Any
+    plan: Any
     rows: Any
     title: str
     label_column: str | None
@@ -143,7 +143,7 @@ def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
         job.rows.X,
         labels=estimator.labels_,
         values=job.rows.values,
-        feature_names=job.encoding.names,
+        feature_names=job.plan.names,
         items=row_texts(job.table, job.rows.kept),
         title=job.title,
         notes=[*job.rows.notes, *_agreement(job, estimator.labels_)],
@@ -174,10 +174,10 @@ def _write(job: _Job, estimator: Any, summary: dict[str, Any], margins: Any, tar
     written = []
     if targets.output is not None:
         frame = clustered_frame(job.table, job.rows.kept, estimator.labels_, margins)
-        write_frame(targets.output, frame, job.encoding.decimal, from_text=job.table.from_text)
+        write_frame(targets.output, frame, job.plan.decimal, from_text=job.table.from_text)
         written.append(f"rows: {targets.output}")
     if targets.model is not None:
-        persistence.save(estimator, targets.model, extra={"encoding": job.encoding.to_json(), "title": job.title})
+        persistence.save(estimator, targets.model, extra={"columns": job.plan.to_json(), "title": job.title})
         written.append(f"model: {targets.model}")
     if targets.report is not None:
         write_report(targets.report, summary)

@@ -5,8 +5,10 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from widegap.cli._cells import Cells, other_decimal
 from widegap.cli._errors import CommandError, one_line
-from widegap.cli._reading import MISSING, Table
+from widegap.cli._reading import Table
+from widegap.cli._scaling import column_factors, scaled
 
 MAX_LEVELS = 30  # text columns with more are names rather than categories, unless asked for
 MOST_LEVELS = 1000
@@ -16,7 +18,6 @@ TIME_WORDS = {"age", "date", "day", "hour", "minute", "month", "second", "t", "t
 MIN_COUNTED = 3  # rows; fewer numbers in a row say nothing
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))
 SHOWN_CELLS = 8
-DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Column:
 
 
 @dataclass
-class Encoding:
+class ColumnPlan:
     """How a table became numbers: columns (none for a matrix), their weights, and what happens to missing values."""
 
     columns: list[Column] | None
@@ -47,7 +48,7 @@ class Encoding:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, state: Any) -> "Encoding":
+    def from_json(cls, state: Any) -> "ColumnPlan":
         """From a model file; refuses what this version does not understand."""
         try:
             columns = state["columns"]
@@ -63,6 +64,15 @@ class Encoding:
     @property
     def names(self) -> list[str] | None:
         return None if self.columns is None else [name for column in self.columns for name in column.names]
+
+    @property
+    def flags(self) -> Any:
+        """Which features are 0 or 1 because they stand for a category."""
+        import numpy as np
+
+        if self.columns is None:
+            return np.zeros(self.n_features, dtype=bool)
+        return np.array([column.kind == "category" for column in self.columns for _ in column.names])
 
 
 @dataclass
@@ -87,60 +97,60 @@ class Choices:
     scale: str = "auto"
 
 
-def fit_encoding(table: Table, choices: Choices) -> tuple[Encoding, Rows]:
+def plan_columns(table: Table, choices: Choices) -> tuple[ColumnPlan, Rows]:
     """Decide how to read a table, and read it."""
     if table.frame is None:
         if choices.columns or choices.categorical or choices.label_column:
             raise CommandError(
                 f"{table.name} has no names of columns; --columns and the like need a CSV or Parquet table."
             )
-        encoding, notes = Encoding(None, table.matrix.shape[1], choices.missing), []
+        plan, notes = ColumnPlan(None, table.matrix.shape[1], choices.missing), []
     else:
         columns, notes = _choose_columns(table, choices)
-        encoding = Encoding(columns, 0, choices.missing, choices.decimal)
-        encoding.n_features = len(encoding.names or ())
-    rows = encode(table, encoding, saved=False)
-    encoding.weights, said = _weights(rows.values, encoding, choices.scale)
-    rows.X = _scaled(rows.values, encoding.weights)
+        plan = ColumnPlan(columns, 0, choices.missing, choices.decimal)
+        plan.n_features = len(plan.names or ())
+    rows = read_rows(table, plan, saved=False)
+    plan.weights, said = column_factors(rows.values, plan.flags, choices.scale)
+    rows.X = scaled(rows.values, plan.weights)
     rows.notes = [*table.notes, *notes, *rows.notes, *said]
-    return encoding, rows
+    return plan, rows
 
 
-def encode(table: Table, encoding: Encoding, *, saved: bool = True) -> Rows:
+def read_rows(table: Table, plan: ColumnPlan, *, saved: bool = True) -> Rows:
     """Rows of a table in the way that was fixed before; ``saved`` if by a model, so that no option changes it."""
     import numpy as np
 
     from widegap.report._wording import counted
 
-    if encoding.columns is None:
+    if plan.columns is None:
         if table.matrix is None:
             raise CommandError(
                 f"The model was fitted on a matrix without names, but {table.name} is a table; pass .npy."
             )
-        if table.matrix.shape[1] != encoding.n_features:
+        if table.matrix.shape[1] != plan.n_features:
             raise CommandError(
                 f"{table.name} has {table.matrix.shape[1]} columns, but the model was fitted with "
-                f"{encoding.n_features}; pass the same ones."
+                f"{plan.n_features}; pass the same ones."
             )
         everything = np.arange(table.matrix.shape[0])
         notes = list(table.notes) if saved else []
-        return Rows(_scaled(table.matrix, encoding.weights), table.matrix, everything, notes)
+        return Rows(scaled(table.matrix, plan.weights), table.matrix, everything, notes)
     if table.frame is None:
         raise CommandError(
-            f"The model needs the columns {_few([c.name for c in encoding.columns])}; {table.name} has no names."
+            f"The model needs the columns {_few([c.name for c in plan.columns])}; {table.name} has no names."
         )
-    absent = [column.name for column in encoding.columns if column.name not in table.frame.columns]
+    absent = [column.name for column in plan.columns if column.name not in table.frame.columns]
     if absent:
         raise CommandError(f"{table.name} lacks the columns {_few(absent)} that the model was fitted with.")
     notes = list(table.notes) if saved else []
     blocks, gaps = [], np.zeros(len(table.frame), dtype=bool)
-    for column in encoding.columns:
-        block, missing = _column_block(table, column, encoding, notes, saved)
+    for column in plan.columns:
+        block, missing = _column_block(table, column, plan, notes, saved)
         blocks.append(block)
         gaps |= missing
     values = np.hstack(blocks)
     kept = np.arange(len(values))
-    if encoding.missing == "drop" and gaps.any():
+    if plan.missing == "drop" and gaps.any():
         kept = np.flatnonzero(~gaps)
         values = values[kept]
         n = int(gaps.sum())
@@ -148,7 +158,7 @@ def encode(table: Table, encoding: Encoding, *, saved: bool = True) -> Rows:
         if not len(kept):
             remedy = "fill some in: the model leaves them out" if saved else "pass --missing median, or fewer --columns"
             raise CommandError(f"Every row has a missing value, so none is left; {remedy}.")
-    return Rows(_scaled(values, encoding.weights), values, kept, notes)
+    return Rows(scaled(values, plan.weights), values, kept, notes)
 
 
 def row_texts(table: Table, kept: Any) -> "RowTexts | None":
@@ -182,7 +192,7 @@ def _choose_columns(table: Table, choices: Choices) -> tuple[list[Column], list[
     wanted = choices.columns or [name for name in frame.columns if name != choices.label_column and name not in own]
     columns = []
     for name in wanted:
-        column = _plan(table, name, choices, notes)
+        column = _column_of(table, name, choices, notes)
         if column is not None:
             columns.append(column)
     if not columns:
@@ -234,30 +244,31 @@ def _counts_rows(name: str, numbers: Any) -> bool:
     return bool(words & COUNTING_WORDS) or (numbers[0] in (0, 1) and not words & TIME_WORDS)
 
 
-def _plan(table: Table, name: str, choices: Choices, notes: list[str]) -> Column | None:
+def _column_of(table: Table, name: str, choices: Choices, notes: list[str]) -> Column | None:
     """How to read one column; None with a note if it is of no use."""
     import numpy as np
 
     asked = name in choices.columns
-    numbers, missing, texts = _cells(table.frame[name], choices.decimal)
-    present = ~missing
+    cells = Cells(table.frame[name], choices.decimal)
+    numbers, present = cells.numbers, ~cells.missing
     if not present.any():
         notes.append(f"Column {name!r} is empty and was left out.")
         return None
     readable = np.isfinite(numbers) & present
-    if name not in choices.categorical and 2 * readable.sum() >= present.sum():
+    categorical = name in choices.categorical or cells.is_boolean
+    if not categorical and 2 * readable.sum() >= present.sum():
         if not readable[present].all():
-            raise _not_a_number(table, name, texts, present & ~readable)
+            raise _not_a_number(table, name, cells, present & ~readable)
         if not asked and _counts_rows(name, numbers):
             notes.append(f"Column {name!r} numbers the rows and was left out (--columns to insist).")
             return None
         if not asked and _counts_up(numbers):
             notes.append(f"Column {name!r} goes up by one from row to row and was used (--columns to leave it out).")
         return Column(name, "number", fill=float(np.median(numbers[present])))
-    commas = np.array([bool(DECIMAL_COMMA.fullmatch(text)) for text in texts]) & present
-    if name not in choices.categorical and 2 * commas.sum() > present.sum():
-        raise _not_a_number(table, name, texts, commas)
-    levels = sorted(set(texts[present].tolist()))
+    misread = cells.misread & present
+    if not categorical and 2 * misread.sum() > present.sum():
+        raise _not_a_number(table, name, cells, misread)
+    levels = sorted(set(cells.names[present].tolist()))
     if len(levels) > MOST_LEVELS:
         if not asked:
             notes.append(f"Column {name!r} has {len(levels):,} different texts and was left out.")
@@ -265,35 +276,21 @@ def _plan(table: Table, name: str, choices: Choices, notes: list[str]) -> Column
         raise CommandError(
             f"Column {name!r} has {len(levels):,} different texts, too many for categories; leave it out."
         )
-    if not asked and name not in choices.categorical and len(levels) > min(MAX_LEVELS, max(2, table.n_rows // 2)):
+    if not asked and not categorical and len(levels) > min(MAX_LEVELS, max(2, table.n_rows // 2)):
         notes.append(f"Column {name!r} has {len(levels):,} different texts and was left out (--columns to insist).")
         return None
     return Column(name, "category", levels=levels)
 
 
-def _cells(series: Any, decimal: str) -> tuple[Any, Any, Any]:
-    """Numbers (NaN where there are none), which cells are missing, and the cells as text."""
-    import numpy as np
-    import pandas as pd
-
-    if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
-        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return numbers, np.isnan(numbers), numbers.astype(str).astype(object)
-    texts = series.astype(object).where(series.notna(), "").astype(str).str.strip()
-    missing = (series.isna() | texts.str.lower().isin(MISSING)).to_numpy(dtype=bool)
-    plain = texts.str.replace(decimal, ".", regex=False) if decimal != "." else texts
-    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    return numbers, missing, texts.to_numpy(dtype=object)
-
-
-def _not_a_number(table: Table, name: str, texts: Any, wrong: Any, saved: bool = False) -> CommandError:
+def _not_a_number(table: Table, name: str, cells: Cells, wrong: Any, saved: bool = False) -> CommandError:
     import numpy as np
 
     row = int(np.flatnonzero(wrong)[0])
-    cell = str(texts[row])
+    cell = cells.text(row)
     place = f"line {row + table.first_line}" if table.first_line else f"row {row}"
-    decimal = "pass --decimal ',', " if DECIMAL_COMMA.fullmatch(cell) else ""
-    remedy = f"{decimal}correct it, pass --categorical {name!r}, or leave the column out with --columns"
+    sign = other_decimal(cell, cells.decimal)
+    option = f"pass --decimal {sign!r}, " if sign else ""
+    remedy = f"{option}correct it, pass --categorical {name!r}, or leave the column out with --columns"
     if saved:
         remedy = "correct it: the model was fitted with numbers there"
     return CommandError(
@@ -301,14 +298,15 @@ def _not_a_number(table: Table, name: str, texts: Any, wrong: Any, saved: bool =
     )
 
 
-def _column_block(table: Table, column: Column, encoding: Encoding, notes: list[str], saved: bool) -> tuple[Any, Any]:
+def _column_block(table: Table, column: Column, plan: ColumnPlan, notes: list[str], saved: bool) -> tuple[Any, Any]:
     """Numbers of one column, and which rows lack a value."""
     import numpy as np
 
     from widegap.report._wording import counted
 
-    numbers, missing, texts = _cells(table.frame[column.name], encoding.decimal)
-    if missing.any() and encoding.missing == "refuse":
+    cells = Cells(table.frame[column.name], plan.decimal)
+    numbers, missing = cells.numbers, cells.missing
+    if missing.any() and plan.missing == "refuse":
         remedy = (
             "pass --missing median to fill them in, --missing drop to leave those rows out, or leave the column out "
             "with --columns"
@@ -319,12 +317,14 @@ def _column_block(table: Table, column: Column, encoding: Encoding, notes: list[
     if column.kind == "number":
         wrong = ~np.isfinite(numbers) & ~missing
         if wrong.any():
-            raise _not_a_number(table, column.name, texts, wrong, saved)
-        if missing.any() and encoding.missing == "median":
+            raise _not_a_number(table, column.name, cells, wrong, saved)
+        if cells.grouping is not None:
+            notes.append(f"Column {column.name!r}: points were read as thousands separators: {cells.grouping}.")
+        if missing.any() and plan.missing == "median":
             notes.append(f"Column {column.name!r}: {_values(missing)} filled in with the median, {column.fill:g}.")
         return np.where(missing, column.fill, numbers)[:, None], missing
     place = {level: j for j, level in enumerate(column.levels)}
-    found = np.array([place.get(text, -1) for text in texts])
+    found = np.array([place.get(name, -1) for name in cells.names])
     found[missing] = -1
     block = np.zeros((len(found), len(column.levels)))
     known = np.flatnonzero(found >= 0)
@@ -333,49 +333,9 @@ def _column_block(table: Table, column: Column, encoding: Encoding, notes: list[
     if unknown:
         said = "1 row has a value" if unknown == 1 else f"{unknown:,} rows have values"
         notes.append(f"Column {column.name!r}: {said} that the model has not seen.")
-    if missing.any() and encoding.missing == "median":
+    if missing.any() and plan.missing == "median":
         notes.append(f"Column {column.name!r}: {_values(missing)} left as none of the categories.")
     return block, missing
-
-
-def _weights(values: Any, encoding: Encoding, scale: str) -> tuple[list[float] | None, list[str]]:
-    """Factors of the columns, and what to say about them; columns of 0 and 1 keep their scale."""
-    import numpy as np
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler
-
-    from widegap.data._kernel_maps import column_weights
-
-    flags = np.zeros(values.shape[1], dtype=bool)
-    if encoding.columns is not None:
-        flags = np.array([column.kind == "category" for column in encoding.columns for _ in column.names])
-    dense = isinstance(values, np.ndarray)
-    if scale == "auto":
-        mixed = bool(flags.any() and not flags.all())
-        found = column_weights(values, True if mixed else "auto")
-        why = "Beside categories, columns of numbers were" if mixed else "Columns have different units, so each was"
-        said = [f"{why} divided by the standard deviation (--scale none to keep them)."]
-    elif scale == "none":
-        found, said = None, []
-    elif scale == "standard":
-        found, said = column_weights(values, True), ["Columns were divided by their standard deviations."]
-    elif scale == "minmax":
-        scaler = (MinMaxScaler() if dense else MaxAbsScaler()).fit(values)
-        found = scaler.scale_ if dense else 1 / scaler.scale_
-        said = ["Columns were brought to ranges of length 1."]
-    else:
-        found = 1 / RobustScaler(with_centering=False).fit(values).scale_
-        said = ["Columns were divided by the ranges of their middle halves."]
-    if found is None:
-        return None, []
-    return np.where(flags, 1.0, found).tolist(), said
-
-
-def _scaled(values: Any, weights: list[float] | None) -> Any:
-    import numpy as np
-
-    from widegap.data._kernel_maps import scale_columns
-
-    return scale_columns(values, None if weights is None else np.asarray(weights))
 
 
 def _values(missing: Any) -> str:

@@ -6,45 +6,73 @@ from typing import Any
 import typer
 
 from widegap.cli import _fitting as fitting
-from widegap.cli._errors import INTERRUPTED, tell
+from widegap.cli._errors import INTERRUPTED, CommandError, tell
 
 SUBSAMPLES = 5
+FRACTION = 0.8  # of the rows in a subsample
 
 
 def compare(method: str, numbers: list[int], rows: Any, seed: int, *, quiet: bool, json: bool) -> None:
-    """Fit all numbers and print a table to choose from; after Ctrl-C, the table of those that are done."""
+    """Fit all numbers and print a table to choose from; what is done is shown whatever happens to the others."""
+    from widegap.exceptions import WidegapError
     from widegap.selection import compare_cluster_numbers
 
     notes, records = rows.notes, []
-    total = sum(_fits(k, rows.X) for k in numbers)
-    label = f"Comparing {len(numbers)} numbers of clusters"
+    possible = _possible(numbers, rows.X.shape[0], notes)
+    failed: dict[int, str] = {}
+    total = sum(_fits(k, rows.X) for k in possible)
+    label = f"Comparing {len(possible)} numbers of clusters"
     with (
         fitting.watching(label, total, quiet, at_once=True) as watch,
         fitting.gathering_warnings(notes),
     ):
-        for k in numbers:  # one at a time: the same seed draws the same samples for each, and those done are kept
-            records += compare_cluster_numbers(
-                lambda k: fitting.make_estimator(method, k, seed),
-                rows.X,
-                [k],
-                n_subsamples=SUBSAMPLES,
-                random_state=seed,
-                on_fit=watch,
-            )
-    missing = numbers[len(records) :]
+        for k in possible:  # one at a time: the same seed draws the same samples for each, and those done are kept
+            try:
+                records += compare_cluster_numbers(
+                    lambda k: fitting.make_estimator(method, k, seed),
+                    rows.X,
+                    [k],
+                    n_subsamples=SUBSAMPLES,
+                    fraction=FRACTION,
+                    random_state=seed,
+                    on_fit=watch,
+                )
+            except (WidegapError, ValueError) as error:
+                failed[k] = str(error)
+    if failed and not records and not watch.interrupted:
+        raise CommandError(f"None of the numbers could be compared. {next(iter(failed.values()))}")
+    notes += [f"-k {k} could not be compared: {reason}" for k, reason in failed.items()]
+    _show(method, numbers, records, list(dict.fromkeys(notes)), quiet=quiet, json=json)
+    missing = possible[len(records) + len(failed) :]
+    if watch.interrupted:
+        done = f"{_listed(possible[: len(records)])} compared" if records else "none was compared"
+        tell(f"Interrupted: of the numbers of clusters {done}, {_listed(missing)} missing; nothing was written.")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _possible(numbers: list[int], n_rows: int, notes: list[str]) -> list[int]:
+    """The numbers of clusters that random subsamples have rows for; notes what is left out."""
+    most = int(FRACTION * n_rows)
+    fit, beyond = [k for k in numbers if k <= most], [k for k in numbers if k > most]
+    said = f"stability is measured on random subsamples, which have {most} of the {n_rows} rows"
+    if not fit:
+        raise CommandError(f"-k {numbers[0]}..{numbers[-1]} cannot be compared: {said}; ask for {most} or fewer.")
+    if beyond:
+        notes.append(f"-k {_span(beyond)} cannot be compared: {said}.")
+    return fit
+
+
+def _show(method: str, numbers: list[int], records: list[Any], notes: list[str], *, quiet: bool, json: bool) -> None:
     if json:
         from widegap.cli._output import print_json
 
+        done = {record.n_clusters for record in records}
         found = {"schema": "widegap.compare/1", "method": method, "numbers": [asdict(record) for record in records]}
-        print_json({**found, "missing": missing, "warnings": list(dict.fromkeys(notes))})
+        print_json({**found, "missing": [k for k in numbers if k not in done], "warnings": notes})
     elif records and not quiet:
         _print(records)
-        for note in dict.fromkeys(notes):
+        for note in notes:
             tell(f"note: {note}")
-    if missing:
-        done = f"{_listed(numbers[: len(records)])} compared" if records else "none was compared"
-        tell(f"Interrupted: of the numbers of clusters {done}, {_listed(missing)} missing; nothing was written.")
-        raise typer.Exit(INTERRUPTED)
 
 
 def _fits(k: int, X: Any) -> int:
@@ -54,7 +82,12 @@ def _fits(k: int, X: Any) -> int:
 
 def _listed(numbers: list[int]) -> str:
     """ "2 is", "2 to 4 are"."""
-    return f"{numbers[0]} is" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} are"
+    return f"{_span(numbers)} {'is' if len(numbers) == 1 else 'are'}"
+
+
+def _span(numbers: list[int]) -> str:
+    """ "2", "2 to 4"."""
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
 def _print(records: list[Any]) -> None:

@@ -27,8 +27,11 @@ def choose_method(method: str, X: Any) -> str:
 
 
 def make_estimator(method: str, k: int, seed: int | None, callback: Callable[[Any], Any] | None = None) -> Any:
-    """The estimator of a method."""
-    return command_class(method)(n_clusters=k, random_state=seed, callback=callback)
+    """The estimator of a method, for rows that are scaled as asked for: it must not scale them once more."""
+    estimator = command_class(method)(n_clusters=k, random_state=seed, callback=callback)
+    if "standardize" in estimator.get_params():
+        estimator.set_params(standardize=False)
+    return estimator
 
 
 def check_count(k: int, n_rows: int) -> None:

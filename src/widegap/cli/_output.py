@@ -4,23 +4,21 @@ import csv
 import io
 import json
 import math
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from widegap.cli._cells import PLAIN_NUMBER, WHOLE_NUMBER, is_missing, is_number, plain_number, shortest
 from widegap.cli._errors import CommandError, one_line
 from widegap.cli._places import replacing, write_text
-from widegap.cli._reading import MISSING, Table, is_number
+from widegap.cli._reading import Table
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 WRITABLE = (".csv", ".tsv", ".parquet", ".json", ".jsonl", "")
 NAMED = 3  # features of each cluster on the screen
-PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
 SHOWN_DIGITS = 6  # of margins in text files
 WRITTEN_COLUMNS = 100  # of a matrix; of wider ones only the numbers of the rows are written
-WHOLE_NUMBER = re.compile(r"[-+]?\d{1,18}")
 
 
 def neutral(cell: Any, decimal: str = ".") -> Any:
@@ -30,7 +28,7 @@ def neutral(cell: Any, decimal: str = ".") -> Any:
     """
     if not isinstance(cell, str) or not cell.startswith(FORMULA_SIGNS):
         return cell
-    return cell if is_number(cell, decimal) or cell.lower() in MISSING else f"'{cell}"
+    return cell if is_number(cell, decimal) or is_missing(cell) else f"'{cell}"
 
 
 def check_output(path: Path | None) -> None:
@@ -76,12 +74,13 @@ def with_numbers(frame: Any, decimal: str) -> Any:
     for name in frame.columns:
         if pd.api.types.is_numeric_dtype(frame[name].dtype):
             continue
-        cells = [str(cell).strip().replace(decimal, ".") for cell in frame[name]]
-        present = [cell for cell in cells if cell.lower() not in MISSING]
+        texts = [str(cell).strip() for cell in frame[name]]
+        cells = [None if is_missing(text) else plain_number(text, decimal) for text in texts]
+        present = [cell for cell in cells if cell is not None]
         if not present or not all(PLAIN_NUMBER.fullmatch(cell) for cell in present):
             continue
         whole = all(WHOLE_NUMBER.fullmatch(cell) for cell in present)
-        numbers = [None if cell.lower() in MISSING else int(cell) if whole else float(cell) for cell in cells]
+        numbers = [cell if cell is None else int(cell) if whole else float(cell) for cell in cells]
         kind = "Int64" if whole else "Float64"
         frame[name] = pd.array(numbers, dtype=kind if None in numbers else kind.lower())
     return frame
@@ -116,7 +115,7 @@ def delimited(frame: Any, delimiter: str = ",", decimal: str = ".") -> str:
     columns = [_cells(frame[name]) for name in frame.columns]
     if columns and str(frame.columns[-1]).endswith("margin"):
         columns[-1] = [cell if cell is None else float(f"{cell:.{SHOWN_DIGITS}g}") for cell in columns[-1]]
-    writer.writerows(zip(*([neutral(_shortest(cell), decimal) for cell in cells] for cells in columns), strict=True))
+    writer.writerows(zip(*([neutral(shortest(cell), decimal) for cell in cells] for cells in columns), strict=True))
     return buffer.getvalue()
 
 
@@ -143,11 +142,6 @@ def _cells(series: Any) -> list[Any]:
 
 def _finite(cell: Any) -> Any:
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
-
-
-def _shortest(cell: Any) -> Any:
-    """A float as the shortest text that reads as the same number."""
-    return repr(cell).removesuffix(".0") if isinstance(cell, float) else cell
 
 
 def write_report(path: Path, summary: dict[str, Any]) -> None:

@@ -93,21 +93,21 @@ def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title
 
 def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: str) -> Any:
     from widegap import describe
-    from widegap.cli._columns import Encoding, encode, row_texts
+    from widegap.cli._columns import ColumnPlan, read_rows, row_texts
     from widegap.cli._output import clustered_frame, write_frame
     from widegap.cli._reading import read_table
     from widegap.report import summarize
 
-    how = Encoding.from_json(extra.get("encoding"))
-    table = read_table(data, replace(dialect, decimal=how.decimal), least="at least one row")
-    rows = encode(table, how)
+    plan = ColumnPlan.from_json(extra.get("columns"))
+    table = read_table(data, replace(dialect, decimal=plan.decimal), least="at least one row")
+    rows = read_rows(table, plan)
     labels = estimator.predict(rows.X)
     summary = summarize(
         estimator,
         rows.X,
         labels=labels,
         values=rows.values,
-        feature_names=how.names,
+        feature_names=plan.names,
         items=row_texts(table, rows.kept),
         title=title,
         notes=rows.notes,
@@ -116,6 +116,6 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
     def write(path: Path) -> None:
         margins = describe.leads(describe.scores(estimator, rows.X), labels)
         frame = clustered_frame(table, rows.kept, labels, margins)
-        write_frame(path, frame, how.decimal, from_text=table.from_text)
+        write_frame(path, frame, plan.decimal, from_text=table.from_text)
 
     return summary, write

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from widegap.cli._cells import is_number
 from widegap.cli._errors import CommandError
 
 SNIFFED = 1 << 16
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 READABLE = ".csv, .tsv, .txt, .parquet, .npy, .npz, .svm, .svmlight, .libsvm"
 
 
@@ -136,15 +136,6 @@ def _delimiter(text: str, decimal: str) -> str:
     first = text[:SNIFFED].splitlines()[0]
     found = [sign for sign in ",;\t|" if sign in first]
     return max([sign for sign in found if sign != decimal] or found or [","], key=first.count)
-
-
-def is_number(cell: Any, decimal: str = ".") -> bool:
-    """Whether a cell reads as a number, written with this decimal sign."""
-    try:
-        float(cell.replace(decimal, ".") if isinstance(cell, str) else cell)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _read_parquet(source: Path) -> Table:

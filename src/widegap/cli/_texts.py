@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from widegap.cli._cells import is_missing, is_number
 from widegap.cli._errors import CommandError
-from widegap.cli._reading import MISSING, Dialect, decode, is_number, read_table
+from widegap.cli._reading import Dialect, decode, read_table
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
 NO_TEXT = "convert it to plain text, or leave it out"
@@ -110,4 +111,4 @@ def _from_table(source: Path, text_column: str | None, encoding: str) -> Documen
 def _holds_numbers(series: Any) -> bool:
     """Whether all cells of a column that hold anything are numbers."""
     cells = [str(cell).strip() for cell in series[series.notna()]]
-    return all(is_number(cell) or is_number(cell, ",") for cell in cells if cell.lower() not in MISSING)
+    return all(is_number(cell) or is_number(cell, ",") for cell in cells if not is_missing(cell))

@@ -1,0 +1,45 @@
+"""Factors of the columns of a table, decided once: the estimator gets the scaled rows and scales nothing itself."""
+
+from typing import Any
+
+
+def column_factors(values: Any, is_flag: Any, scale: str) -> tuple[list[float] | None, list[str]]:
+    """Factors of the columns by the rule of ``--scale``, and what to say about them; columns of 0 and 1 keep theirs."""
+    import numpy as np
+    from sklearn.preprocessing import RobustScaler
+
+    from widegap.data._kernel_maps import column_weights
+
+    if scale == "none":
+        return None, []
+    if scale == "auto":
+        mixed = bool(is_flag.any() and not is_flag.all())
+        found = column_weights(values, True if mixed else "auto")
+        why = "Beside categories, columns of numbers were" if mixed else "Columns have different units, so each was"
+        said = f"{why} divided by the standard deviation (--scale none to keep them)."
+    elif scale == "standard":
+        found, said = column_weights(values, True), "Columns were divided by their standard deviations."
+    elif scale == "minmax":
+        found, said = _range_factors(values), "Columns were brought to ranges of length 1."
+    else:
+        found = 1 / RobustScaler(with_centering=False).fit(values).scale_
+        said = "Columns were divided by the ranges of their middle halves."
+    return (None, []) if found is None else (np.where(is_flag, 1.0, found).tolist(), [said])
+
+
+def _range_factors(values: Any) -> Any:
+    import numpy as np
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
+
+    if isinstance(values, np.ndarray):
+        return MinMaxScaler().fit(values).scale_
+    return 1 / MaxAbsScaler().fit(values).scale_
+
+
+def scaled(values: Any, factors: list[float] | None) -> Any:
+    """The columns of a table times their factors."""
+    import numpy as np
+
+    from widegap.data._kernel_maps import scale_columns
+
+    return scale_columns(values, None if factors is None else np.asarray(factors))
