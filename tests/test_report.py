@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine, make_blobs
 
-from widegap import CPM3C, GMMC, M2DCU, MKC, DocumentClustering, IterSVR, MaxMarginClustering, describe, universum
+from widegap import CPM3C, GMMC, M2DCU, MKC, MMC, DocumentClustering, IterSVR, MaxMarginClustering, describe, universum
 from widegap.exceptions import InvalidDataError
 from widegap.report import SCHEMA, render, summarize
 from widegap.report._wording import clip, number, plain
@@ -176,9 +176,15 @@ def test_every_estimator_has_a_page(estimator, wine):
         assert len(summary["kernels"]) == len(estimator.kernel_weights_)
 
 
-def test_a_relaxation_without_a_search_has_a_page_too(wine):
-    rows = wine.data[::4] / wine.data.std(axis=0)
-    summary = summarize(GMMC().fit(rows), rows)
+@pytest.mark.parametrize(("relaxation", "name"), [(GMMC, "score norm"), (MMC, "margin objective")])
+def test_a_relaxation_without_a_search_has_a_page_too(relaxation, name, wine):
+    rows = wine.data[:: 4 if relaxation is GMMC else 12] / wine.data.std(axis=0)
+    model = relaxation().fit(rows)
+    summary = summarize(model, rows)
+    assert summary["objective"]["name"] == name  # not the regression's of the iterative methods
+    assert summary["objective"]["better"] == "lower"
+    assert summary["objective"]["value"] == pytest.approx(model.objective_)
+    assert f"{name} {number(model.objective_, 4)}" in Page(render(summary)).text
     assert summary["search"] is None  # its records hold bounds, no objective
     assert Page(render(summary)).count("article", **{"class": "card"}) == 2
 
@@ -314,7 +320,7 @@ def test_all_text_of_users_is_escaped(text, wine, fitted):
     assert [tag for tag, _ in dirty.elements] == [tag for tag, _ in clean.elements]  # no element more than without it
     assert not any(name.startswith("on") for _, attributes in dirty.elements for name in attributes)
     assert text in "".join(dirty.words)  # and it is shown as it was written
-    payload = re.search(r'id="payload">(.*?)</script>', page, re.DOTALL)[1]
+    payload = re.search(r'class="payload">(.*?)</script>', page, re.DOTALL)[1]
     assert json.loads(payload)["points"][0][1] == text
 
 
@@ -350,6 +356,17 @@ def test_the_page_needs_no_network(summary):
     assert parsed.count("meta", name="viewport") == 1
     assert "prefers-color-scheme:dark" in page
     assert "@media print" in page
+
+
+def test_every_rule_of_the_style_sheet_is_the_reports_own(summary):
+    sheet = re.search(r"<style>(.*?)</style>", render(summary), re.DOTALL)[1]
+    inner = re.sub(r"@media[^{]*\{((?:[^{}]*\{[^{}]*\})*)\s*\}", r"\1", sheet)
+    heads = [head.strip() for head in re.findall(r"([^{}]+)\{[^{}]*\}", inner)]
+    assert len(heads) > 80
+    selectors = [selector.strip() for head in heads for selector in head.split(",")]
+    own = re.compile(r"(\.widegap-report|(html|body)\.widegap-page|@page widegap)\b")
+    assert [selector for selector in selectors if not own.match(selector)] == []
+    assert " id=" not in render(summary)  # two reports may share a page
 
 
 def test_the_chart_has_a_point_a_row(summary):

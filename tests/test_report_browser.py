@@ -76,12 +76,12 @@ def shot(driver, name, width=None, scale=1):
 
 
 def view_of(driver):
-    return driver.execute_script("return document.getElementById('map').getAttribute('viewBox')")
+    return driver.execute_script("return document.querySelector('.points').getAttribute('viewBox')")
 
 
 def visible_points(driver):
     """Numbers of the clusters whose points can be seen."""
-    script = "return [...document.querySelectorAll('#map > circle')].filter(c => c.getBoundingClientRect().width).map(c => c.dataset.cluster)"  # noqa: E501
+    script = "return [...document.querySelectorAll('.points > circle')].filter(c => c.getBoundingClientRect().width).map(c => c.dataset.cluster)"  # noqa: E501
     return driver.execute_script(script)
 
 
@@ -89,10 +89,10 @@ def test_hover_shows_the_row(desktop, wine_page):
     address, summary = wine_page
     desktop.get(address)
     assert desktop.find_element(By.TAG_NAME, "h1").text == "Wine <i>&</i> more"
-    tip = desktop.find_element(By.ID, "tip")
+    tip = desktop.find_element(By.CLASS_NAME, "tip")
     assert not tip.is_displayed()
     target = summary["clusters"][0]["borderline"][0]["row"]
-    dot = desktop.find_element(By.CSS_SELECTOR, f'#map > circle[data-i="{target}"]')
+    dot = desktop.find_element(By.CSS_SELECTOR, f'.points > circle[data-i="{target}"]')
     ActionChains(desktop).move_to_element(dot).perform()
     assert tip.is_displayed()
     assert f"row {target} · Cluster 0 · margin" in tip.text
@@ -133,7 +133,7 @@ def test_a_filter_leaves_one_cluster_visible(desktop, wine_page):
 
 def test_zoom_and_drag_move_the_map(desktop, wine_page):
     desktop.get(wine_page[0])
-    map_ = desktop.find_element(By.ID, "map")
+    map_ = desktop.find_element(By.CLASS_NAME, "points")
     full = view_of(desktop)
     desktop.find_element(By.CSS_SELECTOR, '[data-zoom="in"]').click()
     near = view_of(desktop)
@@ -158,7 +158,7 @@ def test_the_page_fits_a_phone_and_the_dark(wine_page):
         background = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         assert max(map(int, background[4:-1].split(","))) < 60
         # Dots are large enough to be seen, and buttons to be touched.
-        widths = "return [...document.querySelectorAll('#map > circle')].map(c => c.getBoundingClientRect().width)"
+        widths = "return [...document.querySelectorAll('.points > circle')].map(c => c.getBoundingClientRect().width)"
         assert min(driver.execute_script(widths)) >= 4
         for button in driver.find_elements(By.CSS_SELECTOR, ".zoom button"):
             assert min(button.size.values()) >= 36
@@ -216,7 +216,71 @@ def test_hostile_text_does_not_run(desktop, tmp_path):
     nasty = "</script><img src=x onerror=\"window.hit=1\"><script>window.hit=1</script>' onclick='window.hit=1"
     summary = summarize(model, X, title=nasty, items=[nasty] * 20, feature_names=[nasty, nasty], notes=[nasty])
     desktop.get(write(tmp_path / "nasty.html", summary))
-    ActionChains(desktop).move_to_element(desktop.find_element(By.CSS_SELECTOR, '#map > circle[data-i="0"]')).perform()
-    assert nasty in desktop.find_element(By.ID, "tip").text
+    ActionChains(desktop).move_to_element(
+        desktop.find_element(By.CSS_SELECTOR, '.points > circle[data-i="0"]')
+    ).perform()
+    assert nasty in desktop.find_element(By.CLASS_NAME, "tip").text
     assert desktop.execute_script("return window.hit") is None
     assert errors_of(desktop) == []
+
+
+HOST = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Host</title><style>
+body{margin:30px;font:20px/1.2 serif;color:rgb(0,0,120);background:rgb(240,255,240)} main{display:block}
+section{padding:3px;border:4px dotted green} table{border:2px solid red;width:auto} th,td{padding:11px}
+h1,h2,h3{text-transform:uppercase} button{background:pink} svg{width:40px} .card,.wide,.map,.tip,.off{color:teal}
+</style></head><body><main id="before"><h1>A page</h1><section class="card wide"><h2>Part</h2>
+<table class="contrast"><tr><th>head</th><td class="num">1</td></tr></table><p class="muted off">text</p>
+<button class="chip">press</button><svg viewBox="0 0 10 10"><circle cx="5" cy="5" r="4"/></svg></section></main>
+<div id="cell"></div><div id="cell2"></div></body></html>"""
+STYLES = """const found = {};
+for (const node of [document.documentElement, document.body, ...document.querySelectorAll('#before, #before *')]) {
+  const style = getComputedStyle(node);
+  found[node.tagName + node.className] = Object.fromEntries([...style].map((name) => [name, style[name]]));
+}
+return found"""
+INSERT = """// What a notebook does with an HTML result: the markup goes into a cell, scripts are made to run.
+for (const [id, html] of Object.entries(arguments[0])) {
+  const cell = document.getElementById(id);
+  cell.innerHTML = html;
+  for (const old of cell.querySelectorAll('script')) {
+    const script = document.createElement('script');
+    for (const { name, value } of old.attributes) script.setAttribute(name, value);
+    script.textContent = old.textContent;
+    old.replaceWith(script);
+  }
+}"""
+
+
+def test_inside_another_page_the_report_leaves_the_page_alone(desktop, wine_page, tmp_path):
+    path = tmp_path / "host.html"
+    path.write_text(HOST, encoding="utf-8")
+    desktop.get(path.as_uri())
+    before = desktop.execute_script(STYLES)
+    page = render(wine_page[1])
+    desktop.execute_script(INSERT, {"cell": page, "cell2": page})
+    assert desktop.execute_script("return document.querySelectorAll('.widegap-report').length") == 2
+    after = desktop.execute_script(STYLES)
+    sizes = {"height", "block-size", "perspective-origin", "transform-origin"}  # the page has become longer
+    for node, style in before.items():
+        changed = {name for name in style if after[node][name] != style[name]}
+        assert changed <= (sizes if node in ("HTML", "BODY") else set()), node
+    assert desktop.execute_script("return [document.title, document.documentElement.className]") == ["Host", ""]
+    shot(desktop, "inside-another-page")
+
+
+def test_two_reports_on_a_page_do_not_disturb_each_other(desktop, wine_page, tmp_path):
+    path = tmp_path / "host.html"
+    path.write_text(HOST, encoding="utf-8")
+    desktop.get(path.as_uri())
+    page = render(wine_page[1])
+    desktop.execute_script(INSERT, {"cell": page, "cell2": page})
+    desktop.find_element(By.CSS_SELECTOR, '#cell2 [data-filter="1"]').click()
+    count = "return [...document.querySelectorAll(`#${arguments[0]} .points > circle`)].filter(c => c.getBoundingClientRect().width).length"  # noqa: E501
+    assert desktop.execute_script(count, "cell") == 178
+    assert desktop.execute_script(count, "cell2") == wine_page[1]["clusters"][1]["size"]
+    desktop.find_element(By.CSS_SELECTOR, '#cell2 [data-zoom="in"]').click()
+    views = "return [...document.querySelectorAll('.points')].map(map => map.getAttribute('viewBox'))"
+    first, second = desktop.execute_script(views)
+    assert first != second
+    # The page's own policy holds for the page; that of the report is ignored there, which the browser says.
+    assert [entry for entry in errors_of(desktop) if "Content Security Policy" not in entry["message"]] == []

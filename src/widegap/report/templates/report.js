@@ -1,8 +1,9 @@
-(() => {
+// A page may hold several reports, and much besides: each minds its own element only.
+document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
   "use strict";
-  document.documentElement.classList.add("js");
-  const data = JSON.parse(document.getElementById("payload").textContent);
-  const all = (selector, root) => Array.from((root || document).querySelectorAll(selector));
+  report.classList.add("js");
+  const data = JSON.parse(report.querySelector(".payload").textContent);
+  const all = (selector, root) => Array.from((root || report).querySelectorAll(selector));
   const chips = all(".chip"), chosen = new Set();
 
   function filter() {
@@ -26,7 +27,7 @@
   // What is folded away on the screen is printed all the same.
   addEventListener("beforeprint", () => { for (const part of all("details")) part.open = true; });
 
-  const map = document.getElementById("map"), tip = document.getElementById("tip");
+  const map = report.querySelector(".points"), tip = report.querySelector(".tip");
   if (!map) return;
   const base = map.viewBox.baseVal, full = { x: base.x, y: base.y, w: base.width, h: base.height };
   const dots = all(":scope > circle", map).map((node) => ({ node, x: +node.getAttribute("cx"), y: +node.getAttribute("cy") }));
@@ -126,4 +127,4 @@
     title.textContent = data.starts[+dot.dataset.start].join(": ");
     dot.append(title);
   });
-})();
+});
