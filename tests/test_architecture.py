@@ -11,7 +11,18 @@ PACKAGE = Path(__file__).parents[1] / "src" / "widegap"
 MAX_BODY_LINES = 80
 MAX_FILE_LINES = 500
 SPARSE_HOMES = ("data", "_validation", "persistence")  # a file format names what it stores
+# Other ways to ask, or to know, whether a table is sparse; data/_tables.py answers what depends on it.
+SPARSE_ATTRIBUTES = ("__array_interface__", "indptr", "nnz", "toarray", "tocsr", "todense")
 SPARSE_EXCEPTIONS = ("solvers/_semidefinite.py",)  # SCS takes its constraint matrix as CSC; the rows stay dense
+ASKED_ELSEWHERE = (  # files that still ask by synonyms, to be emptied
+    "cli/_scaling.py",
+    "cli/_compare.py",
+    "cli/_fitting.py",
+    "cli/_output.py",
+    "report/_summarize.py",
+    "selection/_kernel_lists.py",
+    "selection/_trials.py",
+)
 
 # What a part may import besides itself and exceptions. Parts that are not listed (the public modules, report) may
 # import all but cli.
@@ -116,16 +127,26 @@ def names_sparse(node):
     return isinstance(node, ast.Attribute) and (node.attr == "issparse" or ast.unparse(node) == "scipy.sparse")
 
 
+def is_synonym(node):
+    """Whether an expression asks for an ndarray, or for an attribute that only one kind of table has."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) >= 2:
+        if node.func.id == "isinstance":
+            return "ndarray" in ast.unparse(node.args[1])
+        if node.func.id in ("hasattr", "getattr"):
+            return isinstance(node.args[1], ast.Constant) and node.args[1].value in SPARSE_ATTRIBUTES
+    return isinstance(node, ast.Attribute) and node.attr in SPARSE_ATTRIBUTES
+
+
 def sparse_uses(source):
-    """Uses of issparse and scipy.sparse outside their homes."""
-    if source.part in SPARSE_HOMES or str(source.path) in SPARSE_EXCEPTIONS:
+    """Uses of issparse, scipy.sparse and their synonyms outside their homes."""
+    if source.part in SPARSE_HOMES or str(source.path) in (*SPARSE_EXCEPTIONS, *ASKED_ELSEWHERE):
         return
     uses = [
         (line, name)
         for line, name in imported_names(source)
         if f"{name}.".startswith("scipy.sparse.") or name.endswith(".issparse")
     ]
-    uses += [(node.lineno, ast.unparse(node)) for node in source.nodes if names_sparse(node)]
+    uses += [(node.lineno, ast.unparse(node)) for node in source.nodes if names_sparse(node) or is_synonym(node)]
     for line, name in uses:
         yield source.locate(
             line, f"{name} is used outside {', '.join(SPARSE_HOMES)}. Let the class in data/ decide the representation."
@@ -249,6 +270,13 @@ SPARSE_TEXTS = [
     "from sklearn.utils import issparse",
     "import scipy\nX = scipy.sparse.eye(3)",
     "def f(X, sp):\n    return sp.issparse(X)",
+    "isinstance(X, np.ndarray)",
+    "isinstance(X, numpy.ndarray | list)",
+    "isinstance(X, (list, ndarray))",
+    "hasattr(X, '__array_interface__')",
+    "getattr(X, 'indptr', None)",
+    "X[rows].toarray()",
+    "X.indptr",
 ]
 
 

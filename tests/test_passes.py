@@ -283,4 +283,4 @@ def test_fast_math_still_sees_nan():
     assert not {"nnan", "ninf", "fast"} & set(_jit._FAST_MATH)
     X = np.ones((5, 3))
     X[2, 1] = np.nan
-    assert np.isnan(_passes.moments_dense(X)[1])
+    assert np.isnan(_passes.moments_dense(X)[1]).any()

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.mixture import GaussianMixture
 
 from widegap import CPM3C, universum
-from widegap.data import _tables
+from widegap.data import _principal
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 FORMS = [np.asarray, sp.csr_array, sp.csr_matrix, sp.csc_array]
@@ -167,9 +167,11 @@ def test_select_prefers_digits_to_noise_beyond_the_limit_of_full_covariances(mon
     X, y = load_digits(return_X_y=True)
     X, U = X[y < 3], np.vstack([X[y > 6][:100], np.random.default_rng(0).uniform(0, 16, (100, 64))])
     sizes = []
-    axes = _tables.PrincipalAxes.__init__
+    axes = _principal.PrincipalAxes.__init__
     monkeypatch.setattr(
-        _tables.PrincipalAxes, "__init__", lambda self, X, size, seed: sizes.append(size) or axes(self, X, size, seed)
+        _principal.PrincipalAxes,
+        "__init__",
+        lambda self, X, size, seed: sizes.append(size) or axes(self, X, size, seed),
     )
     chosen = universum.select(U, X, 3, 0.25, random_state=0)
     assert sizes == [len(X) // 15] and sizes[0] < 50

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from widegap.data._tables import PrincipalAxes
+from widegap.data._principal import PrincipalAxes
+from widegap.data._tables import sample_rows
 from widegap.exceptions import InvalidDataError
 
 __all__ = ["contrasts", "last_step", "layout", "leads", "margin_bins", "margin_profile", "scores", "spread_sample"]
@@ -237,16 +238,12 @@ def layout(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
 
 def _principal(X: Any, rows: Any, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
-    n = X.shape[0]
-    drawn = X[np.sort(rng.choice(n, min(n, PLANE_ROWS), replace=False))]
-    size = min(2, X.shape[1] - (not isinstance(X, np.ndarray)), drawn.shape[0])
     found = np.zeros((len(rows), 2))
-    if size < 1:
-        return found
     try:
-        found[:, :size] = PrincipalAxes(drawn, size, seed).coordinates(X[rows])
+        coordinates = PrincipalAxes(sample_rows(X, PLANE_ROWS, rng), 2, seed).coordinates(X[rows])
     except InvalidDataError:  # all rows are equal: they share one place
-        pass
+        return found
+    found[:, : coordinates.shape[1]] = coordinates
     return found
 
 

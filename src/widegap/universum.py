@@ -16,9 +16,10 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_array, check_consistent_length
 
 from widegap._validation import check_cluster_number, check_generator
-from widegap.data._tables import PrincipalAxes, column_ranges
+from widegap.data._principal import PrincipalAxes
+from widegap.data._tables import column_ranges, storage
 from widegap.data._threads import one_blas_thread
-from widegap.exceptions import InvalidDataError
+from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = ["boundary", "means", "random", "rest", "select"]
 
@@ -93,6 +94,11 @@ def random(X, n, random_state=None):
     """
     X = _check_table(X, "X")
     _check_count("n", n, 1)
+    if storage(X) == "sparse":
+        raise NotSupportedError(
+            f"X is a sparse matrix of {X.shape[1]} columns; rows drawn between their least and largest values would be "
+            "dense and far from all rows of X. Reduce first, for example with TruncatedSVD, and draw from the result."
+        )
     low, high = column_ranges(X)
     draws = check_generator(random_state).random((n, X.shape[1]))
     return (low + draws * (high - low)).astype(X.dtype)

@@ -8,7 +8,7 @@ def column_factors(values: Any, is_flag: Any, scale: str) -> tuple[list[float] |
     import numpy as np
     from sklearn.preprocessing import RobustScaler
 
-    from widegap.data._kernel_maps import column_weights
+    from widegap.data._tables import column_weights
 
     if scale == "none":
         return None, []
@@ -40,6 +40,6 @@ def scaled(values: Any, factors: list[float] | None) -> Any:
     """The columns of a table times their factors."""
     import numpy as np
 
-    from widegap.data._kernel_maps import scale_columns
+    from widegap.data._tables import scale_columns
 
     return scale_columns(values, None if factors is None else np.asarray(factors))

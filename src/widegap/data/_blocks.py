@@ -107,8 +107,8 @@ class Block(Protocol):
         Row j of ``moves`` weighs ``counts[c, j]`` in sum c. Touches no other row of the block.
         """
 
-    def moments(self) -> tuple[int, Floats, float]:
-        """Number of rows, column means and summed squared distance to them; NaN or inf show in the last."""
+    def moments(self) -> tuple[int, Floats, Floats]:
+        """Number of rows, column means and summed squared distances to them; NaN or inf show in the last."""
 
     def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         """Those rows as an in-memory array or CSR array."""
@@ -152,7 +152,7 @@ class DenseBlock:
         X = self.X[moves.rows] - mean
         return _transfer(lambda part, chosen: part @ X[chosen], counts, moves, k, X.shape[1])
 
-    def moments(self) -> tuple[int, Floats, float]:
+    def moments(self) -> tuple[int, Floats, Floats]:
         from widegap.data import _passes
 
         return len(self.X), *_passes.moments_dense(self.X)
@@ -194,16 +194,16 @@ class CsrBlock:
 
         return _transfer(centred_sum, counts, moves, k, self.X.shape[1])
 
-    def moments(self) -> tuple[int, Floats, float]:
+    def moments(self) -> tuple[int, Floats, Floats]:
         n, d = self.X.shape
         data, indices = self.X.data, self.X.indices
         absent = n - np.bincount(indices, minlength=d)
         with np.errstate(over="ignore", invalid="ignore"):  # NaN and inf are reported by the caller
             mean = np.bincount(indices, data, d) / n
             steps = data - mean[indices]
-            scatter = np.square(steps).sum() + absent @ np.square(mean)
+            scatter = np.bincount(indices, np.square(steps), d) + absent * np.square(mean)
             error = (np.bincount(indices, steps, d) - absent * mean) / n  # what long sums lost in the mean
-            return n, mean + error, float(scatter - n * (error @ error))
+            return n, mean + error, scatter - n * np.square(error)
 
     def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         taken = self.X[rows]

@@ -18,18 +18,28 @@ from widegap.exceptions import InvalidDataError
 
 @dataclass(frozen=True)
 class Moments:
-    """Row count, mean and summed squared distance to the mean of some rows; adds up exactly (Chan et al.)."""
+    """Row count, means and summed squared distances to them by column; adds up exactly (Chan et al.)."""
 
     n_rows: int
     mean: Floats
-    scatter: float
+    scatter: Floats
 
     def __add__(self, other: "Moments") -> "Moments":
         n = self.n_rows + other.n_rows
         with np.errstate(over="ignore", invalid="ignore"):  # NaN and inf are reported once all rows are read
             step = other.mean - self.mean
-            scatter = self.scatter + other.scatter + float(step @ step) * self.n_rows * other.n_rows / n
+            scatter = self.scatter + other.scatter + step * step * (self.n_rows * other.n_rows / n)
             return Moments(n, self.mean + step * (other.n_rows / n), scatter)
+
+    @property
+    def variance(self) -> float:
+        """Total variance."""
+        return float(self.scatter.sum()) / self.n_rows
+
+    @property
+    def varies(self) -> Any:
+        """Which columns vary by more than rounding, which alone gives equal entries a variance of (eps mean)^2."""
+        return self.scatter > 4 * self.n_rows * np.square(np.finfo(np.float64).eps * self.mean)
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class GroupSums:
 def finite_moments(blocks: RowBlocks, name: str = "data") -> Moments:
     """Moments of all rows, in one read; refuses NaN and infinity."""
     moments = blocks.reduce(lambda block: Moments(*block.moments()))
-    if not np.isfinite(moments.scatter):
+    if not np.isfinite(moments.scatter).all():
         raise InvalidDataError(
             f"The {name} contain NaN, infinity, or values too large to square; impute, drop or rescale them."
         )
@@ -75,10 +85,7 @@ class CentredRows:
         self.n_passes = 1
         moments = finite_moments(blocks)
         self.mean = moments.mean
-        # Rounding alone gives equal rows a scatter of about eps^2 |mean|^2; that is no variance.
-        rounding = (np.finfo(np.float64).eps * np.abs(self.mean).max(initial=0.0)) ** 2 * self.mean.size
-        variance = moments.scatter / moments.n_rows
-        self.scale = float(np.sqrt(variance)) if variance > 4 * rounding else 0.0
+        self.scale = float(np.sqrt(moments.variance)) if moments.varies.any() else 0.0
 
     @classmethod
     def in_frame_of(cls, other: "CentredRows", blocks: RowBlocks) -> "CentredRows":

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import randomized_svd
 
 from widegap.data._blocks import Floats, RowBlocks
@@ -29,14 +27,13 @@ from widegap.data._kernels import (
     needs_width,
     resolve_gamma,
 )
+from widegap.data._tables import check_finite, row_chunks, scale_columns
 from widegap.exceptions import InvalidDataError
 
 RANK_TOL = 1e-10
 INDEFINITE = 1e-5  # negative eigenvalues up to this share of the largest are rounding
 SYMMETRY_TOL = 1e-5
 SVD_SAMPLE = 5000  # rows whose singular vectors serve the linear and the cosine kernel
-CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
-UNITS_DIFFER = 10
 
 
 @dataclass(frozen=True)
@@ -179,45 +176,7 @@ def _rank_tol(dtype: Any) -> float:
     return max(RANK_TOL, 10 * float(np.finfo(dtype).eps))
 
 
-def row_chunks(n: int, width: int) -> list[slice]:
-    """Rows cut so that a chunk of ``width`` numbers a row stays in the cache."""
-    step = max(1, CHUNK // width)
-    return [slice(start, start + step) for start in range(0, n, step)]
-
-
-def scale_columns(X: Any, weights: Floats | None) -> Any:
-    """X with its columns multiplied by weights, in its own dtype; X itself without weights."""
-    if weights is None:
-        return X
-    weights = weights.astype(X.dtype)
-    return X * weights if isinstance(X, np.ndarray) else sp.csr_array(X.multiply(weights))
-
-
-def column_weights(X: Any, standardize: bool | str) -> Floats | None:
-    """1 / standard deviation of every column (1 where it is constant), or None if columns are to stay as they are.
-
-    "auto" standardises dense tables whose largest deviation exceeds ten times the median one.
-    """
-    if standardize is False or (standardize == "auto" and sp.issparse(X)):
-        return None
-    deviations = np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
-    varying = deviations[deviations > 0]
-    if standardize == "auto" and (not len(varying) or varying.max() <= UNITS_DIFFER * np.median(varying)):
-        return None
-    return 1 / np.where(deviations > 0, deviations, 1.0)
-
-
 def draw_rows(blocks: RowBlocks, size: int, rng: np.random.Generator) -> Any:
     """Up to ``size`` rows at random, in their order; refuses NaN and infinity."""
     n = blocks.shape[0]
     return check_finite(blocks.take(np.sort(rng.choice(n, min(n, size), replace=False))))
-
-
-def check_finite(X: Any) -> Any:
-    """X itself; refuses NaN and infinity, for rows or features that nobody has looked at yet."""
-    values: Any = X if isinstance(X, np.ndarray) else X.data
-    if not np.isfinite(values).all():
-        raise InvalidDataError(
-            "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
-        )
-    return X

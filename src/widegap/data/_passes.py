@@ -260,7 +260,7 @@ def scores_csr(data, indices, indptr, Wt, b, out):  # type: ignore[no-untyped-de
 
 @jit
 def moments_dense(X):  # type: ignore[no-untyped-def]
-    """Column means and the summed squared distance of the rows to them, in float64, while the chunk is in cache.
+    """Column means and the summed squared distances of the rows to them, in float64, while the chunk is in cache.
 
     A second sweep removes what long sums lost in the mean, so that equal rows have no scatter.
     """
@@ -271,13 +271,13 @@ def moments_dense(X):  # type: ignore[no-untyped-def]
             mean[j] += X[i, j]
     mean /= n
     error = np.zeros(d, np.float64)
-    scatter = 0.0
+    scatter = np.zeros(d, np.float64)
     for i in range(n):
         for j in range(d):
             step = X[i, j] - mean[j]
             error[j] += step
-            scatter += step * step
+            scatter[j] += step * step
     for j in range(d):
-        scatter -= error[j] * error[j] / n
+        scatter[j] -= error[j] * error[j] / n
         mean[j] += error[j] / n
     return mean, scatter

@@ -1,4 +1,4 @@
-"""Principal coordinates of kernel features, and their whitened form for a ridge.
+"""Principal axes: of kernel features, with their whitened form for a ridge, and of tables to draw or to reduce.
 
 For centred features Phi of some rows, ``Phi'Phi = U diag(lam) U'``: P = Phi U are kernel PCA coordinates, and
 ``Q = P (lam + rho)^(-1/2)`` those of the regularised least-squares fit (see ``solvers/_single_moves.py``). Directions
@@ -9,10 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
 
 from widegap.data._blocks import Floats
-from widegap.data._kernel_maps import row_chunks
+from widegap.data._centred import CentredRows
+from widegap.data._sources import row_blocks
+from widegap.data._tables import row_chunks, storage
+from widegap.exceptions import InvalidDataError
 
+EXPLICIT_COLUMNS = 400  # up to this many columns of a sparse table their covariance is formed and solved whole
 RANK_TOL = 1e-10
 NEGLIGIBLE = 1e-3
 
@@ -67,3 +72,28 @@ def whiten(P: Any, lam: Floats, rho: float) -> Floats:
 def _ridge_axes(lam: Floats, rho: float) -> tuple[Any, Floats]:
     """Which axes the ridge leaves a say, and the factor that whitens each."""
     return lam / (lam + rho) > NEGLIGIBLE, 1 / np.sqrt(lam + rho)
+
+
+class PrincipalAxes:
+    """The leading principal axes of a table, up to ``size``, in units of its total standard deviation."""
+
+    def __init__(self, X: Any, size: int, seed: int):
+        rows = CentredRows(row_blocks(X))
+        if rows.scale == 0:
+            raise InvalidDataError(f"All {X.shape[0]} rows are equal, so none is nearer than another; check the data.")
+        self.mean = rows.mean
+        size = min(size, *X.shape)
+        if storage(X) == "dense":
+            # Centred first: far from the origin a Gram matrix of uncentred rows has no digits left.
+            pca = PCA(size, random_state=seed).fit(X - self.mean)
+        else:
+            solver = "covariance_eigh" if X.shape[1] <= EXPLICIT_COLUMNS else "arpack"
+            size = size if solver == "covariance_eigh" else min(size, X.shape[0] - 1)  # all that Lanczos can find
+            pca = PCA(size, svd_solver=solver, random_state=seed).fit(X.astype(np.float64))
+        self.axes = pca.components_.T / rows.scale
+
+    def coordinates(self, X: Any) -> Floats:
+        """Coordinates of any rows, shape (rows, size)."""
+        if storage(X) == "dense":
+            return (X - self.mean) @ self.axes
+        return np.asarray(X @ self.axes - self.mean @ self.axes)

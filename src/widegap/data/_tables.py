@@ -1,46 +1,174 @@
-"""Whole tables in memory, dense or sparse: ranges of columns and leading principal coordinates."""
+"""Whole tables in memory, an array or a CSR matrix: what the package asks of them, whichever of the two they are.
 
-from typing import Any
+``X.shape``, ``X.dtype``, ``X[rows]``, ``X[:, columns]`` and products with arrays are the same for both and need nothing
+from here. What differs has a function; only a choice of method may ask for ``storage``. Nothing is densified but the
+rows that ``dense_rows`` is told to.
+
+Sums are taken about the mean and in float64. A column whose deviation is no more than the rounding of its own entries
+counts as constant: a time stamp or an account number of many digits must not decide what the other columns mean.
+"""
+
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.decomposition import PCA
+import scipy.sparse as sp
 
 from widegap.data._blocks import Floats
-from widegap.data._centred import CentredRows
+from widegap.data._centred import finite_moments
 from widegap.data._sources import row_blocks
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import InvalidDataError
 
-EXPLICIT_COLUMNS = 400  # up to this many columns of a sparse table their covariance is formed and solved whole
+CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
+UNITS_DIFFER = 10
+
+
+def storage(X: Any) -> Literal["dense", "sparse"]:
+    """How a table is stored, for those who choose a method by it."""
+    return "sparse" if _is_sparse(X) else "dense"
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(sp.issparse(X))
+
+
+def row_chunks(n: int, width: int) -> list[slice]:
+    """Rows cut so that a chunk of ``width`` numbers a row stays in the cache."""
+    step = max(1, CHUNK // width)
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+def sample_rows(X: Any, size: int, rng: np.random.Generator) -> Any:
+    """Up to ``size`` rows at random, in their order."""
+    n = X.shape[0]
+    return X[np.sort(rng.choice(n, min(n, size), replace=False))]
+
+
+def dense_rows(X: Any, rows: Any) -> Floats:
+    """Some rows as an ordinary array."""
+    part = X[rows]
+    return np.asarray(part.toarray() if _is_sparse(part) else part)
+
+
+def check_finite(X: Any) -> Any:
+    """X itself; refuses NaN and infinity, for rows or features that nobody has looked at yet."""
+    if not np.isfinite(X.data if _is_sparse(X) else X).all():
+        raise InvalidDataError(
+            "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
+        )
+    return X
+
+
+def count_distinct_rows(X: Any, enough: int) -> int:
+    """How many different rows there are, counted up to ``enough``."""
+    found: set[Any] = set()
+    X = _canonical(X) if _is_sparse(X) else X
+    for i in range(X.shape[0]):
+        if _is_sparse(X):
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            cells = zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)
+            found.add(frozenset(cell for cell in cells if cell[1]))
+        else:
+            found.add((X[i] + 0.0).tobytes())  # minus zero is zero
+        if len(found) >= enough:
+            break
+    return len(found)
+
+
+def shuffle_columns(X: Any, rng: np.random.Generator) -> Any:
+    """Every column with its entries in an order of its own: what is left of a table without its structure."""
+    if not _is_sparse(X):
+        return rng.permuted(X, axis=0)
+    n = X.shape[0]
+    columns = sp.csc_array(_canonical(X))
+    counts = np.diff(columns.indptr)
+    places = [rng.permutation(n)[:count] for count in counts]
+    owners = np.repeat(np.arange(len(counts)), counts)
+    rows = np.concatenate(places) if places else np.zeros(0, np.int64)
+    return sp.csr_array((columns.data, (rows, owners)), shape=X.shape)
+
+
+def column_moments(X: Any) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of every column; a deviation within the rounding of the column is 0."""
+    moments = finite_moments(row_blocks(X))
+    variance = np.where(moments.varies, moments.scatter / moments.n_rows, 0.0)
+    return moments.mean, np.sqrt(np.maximum(variance, 0.0))
 
 
 def column_ranges(X: Any) -> tuple[Floats, Floats]:
-    """Least and largest value of every column of a dense table; sparse ones are refused, as their range says little."""
-    if not isinstance(X, np.ndarray):
-        raise NotSupportedError(
-            f"X is a sparse matrix of {X.shape[1]} columns; rows drawn between their least and largest values would be "
-            "dense and far from all rows of X. Reduce first, for example with TruncatedSVD, and draw from the result."
-        )
-    return X.min(axis=0), X.max(axis=0)
+    """Least and largest value of every column."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if _is_sparse(low):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return low, high
 
 
-class PrincipalAxes:
-    """The ``size`` leading principal axes of a table, in units of its total standard deviation."""
+def column_weights(X: Any, standardize: bool | str) -> Floats | None:
+    """1 / standard deviation of every column, or None if columns are to stay as they are.
 
-    def __init__(self, X: Any, size: int, seed: int):
-        rows = CentredRows(row_blocks(X))
-        if rows.scale == 0:
-            raise InvalidDataError(f"All {X.shape[0]} rows are equal, so none is nearer than another; check the data.")
-        self.mean = rows.mean
-        if isinstance(X, np.ndarray):
-            # Centred first: far from the origin a Gram matrix of uncentred rows has no digits left.
-            pca = PCA(size, random_state=seed).fit(X - self.mean)
-        else:
-            solver = "covariance_eigh" if X.shape[1] <= EXPLICIT_COLUMNS else "arpack"
-            pca = PCA(size, svd_solver=solver, random_state=seed).fit(X.astype(np.float64))
-        self.axes = pca.components_.T / rows.scale
+    "auto" standardises dense tables whose largest deviation exceeds ten times the median one. Columns that are
+    constant within rounding get the weight 0, as their last digits say nothing.
+    """
+    if standardize is False or (standardize == "auto" and storage(X) == "sparse"):
+        return None
+    deviations = column_moments(X)[1]
+    varies = deviations > 0
+    varying = deviations[varies]
+    if standardize == "auto" and (not len(varying) or varying.max() <= UNITS_DIFFER * np.median(varying)):
+        return None if _constant_columns_are_equal(X, varies) else varies.astype(np.float64)
+    return np.divide(1.0, deviations, out=np.zeros_like(deviations), where=varies)
 
-    def coordinates(self, X: Any) -> Floats:
-        """Coordinates of any rows, shape (rows, size)."""
-        if isinstance(X, np.ndarray):
-            return (X - self.mean) @ self.axes
-        return np.asarray(X @ self.axes - self.mean @ self.axes)
+
+def _constant_columns_are_equal(X: Any, varies: Any) -> bool:
+    """Whether the columns that do not vary hold one value each, to the last digit."""
+    still = X[:, np.flatnonzero(~varies)]
+    return bool((still == still[:1]).all())
+
+
+def scale_columns(X: Any, weights: Floats | None) -> Any:
+    """X with its columns multiplied by weights, in its own dtype; X itself without weights."""
+    if weights is None:
+        return X
+    weights = weights.astype(X.dtype)
+    return sp.csr_array(X.multiply(weights)) if _is_sparse(X) else X * weights
+
+
+def column_medians(X: Any) -> Floats:
+    """Median of every column, zeros that are not stored included: 0 for columns with entries in few rows."""
+    if not _is_sparse(X):
+        return np.median(X, axis=0).astype(np.float64)
+    X = _canonical(X)
+    n, d = X.shape
+    medians = np.zeros(d)
+    often = np.flatnonzero(np.bincount(X.indices, minlength=d) > n / 2)
+    columns = sp.csc_array(X[:, often]).astype(np.float64)
+    for i, j in enumerate(often):
+        entries = columns.data[columns.indptr[i] : columns.indptr[i + 1]]
+        medians[j] = np.median(np.concatenate([entries, np.zeros(n - len(entries))]))
+    return medians
+
+
+def shift_columns(X: Any, centre: Floats) -> Any:
+    """``X - centre`` in float64. Columns whose centre is not 0 are stored in full: with medians at most twice as much.
+
+    Distances and inner products of the answer keep the digits that a common offset, or a column of large and equal
+    entries, would cost. Rows that are equal stay so.
+    """
+    if not _is_sparse(X):
+        return X - centre
+    moved = np.flatnonzero(centre)
+    if not len(moved):
+        return X.astype(np.float64)
+    filled = X[:, moved].astype(np.float64).toarray() - centre[moved]
+    kept = sp.diags_array((centre == 0).astype(np.float64))
+    n = X.shape[0]
+    rows, columns = np.repeat(np.arange(n), len(moved)), np.tile(moved, n)
+    return sp.csr_array(X.astype(np.float64) @ kept) + sp.csr_array((filled.ravel(), (rows, columns)), shape=X.shape)
+
+
+def _canonical(X: Any) -> Any:
+    """CSR with every entry stored once; X itself if it is so."""
+    if X.has_canonical_format:
+        return X
+    X = sp.csr_array(X, copy=True)
+    X.sum_duplicates()
+    return X

@@ -25,9 +25,10 @@ from widegap._validation import (
     one_point_error,
 )
 from widegap.data._blocks import RowBlocks, Scorer
-from widegap.data._kernel_maps import KernelMap, check_finite, fit_kernel_map
+from widegap.data._kernel_maps import KernelMap, fit_kernel_map
 from widegap.data._kernels import check_kernel_params
 from widegap.data._sources import row_blocks
+from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Clusterer, Objective
 from widegap.estimators._bisection import Tree, merged_labels, start_labels

@@ -22,11 +22,12 @@ from widegap._validation import (
 )
 from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._centred import CentredRows
-from widegap.data._kernel_maps import KernelMap, column_weights, fit_kernel_map, fit_precomputed_map, scale_columns
+from widegap.data._kernel_maps import KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.data._kernels import holds_values
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
 from widegap.data._sources import row_blocks
+from widegap.data._tables import column_weights, scale_columns
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, WeightVectorClusterer
 from widegap.estimators._progress import logger, progress_logging

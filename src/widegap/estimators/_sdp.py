@@ -19,8 +19,8 @@ from widegap._validation import (
     check_unlabelled,
     kernel_constraints,
 )
-from widegap.data._kernel_maps import check_finite
 from widegap.data._kernels import check_kernel_params, kernel_matrix, needs_width, resolve_gamma
+from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Clusterer, Objective
 from widegap.exceptions import InvalidDataError, NotSupportedError

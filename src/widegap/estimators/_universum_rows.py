@@ -56,7 +56,7 @@ def check_nearness(blocks: RowBlocks, frame: CentredRows) -> None:
     """Refuse universum rows that are not finite, or so far from the target rows that no QP could weigh both."""
     moments = finite_moments(blocks, "universum rows")
     offset = moments.mean - frame.mean
-    distance = float(np.sqrt(moments.scatter / moments.n_rows + offset @ offset))
+    distance = float(np.sqrt(moments.variance + offset @ offset))
     if distance > FARTHEST * frame.scale > 0:
         raise InvalidDataError(
             f"The universum lies {distance / frame.scale:.1e} times as far from the mean of X as the rows of X do; at "

@@ -1,0 +1,194 @@
+"""Whole tables: every function gives the same answer on every form of a table, and the one that plain NumPy gives."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from _representations import table
+from widegap.data import _tables as tables
+from widegap.data._principal import PrincipalAxes
+from widegap.exceptions import InvalidDataError
+
+
+def read_only(X, folder):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def memmap(X, folder):
+    np.save(folder / "table.npy", X)
+    return np.load(folder / "table.npy", mmap_mode="r")
+
+
+def long_indices(X, folder):
+    held = sp.csr_array(X)
+    held.indices, held.indptr = held.indices.astype(np.int64), held.indptr.astype(np.int64)
+    return held
+
+
+def untidy(X, folder):
+    """Entries in two parts, some of which cancel, and stored zeros."""
+    n, d = X.shape
+    data = np.concatenate([X + 1, -np.ones((n, d))], axis=1).ravel()
+    indices = np.tile(np.arange(d), 2 * n)
+    return sp.csr_array((data, indices, np.arange(0, 2 * n * d + 1, 2 * d)), shape=(n, d))
+
+
+FORMS = {
+    "c_order": lambda X, folder: np.ascontiguousarray(X),
+    "f_order": lambda X, folder: np.asfortranarray(X),
+    "float32": lambda X, folder: X.astype(np.float32),
+    "read_only": read_only,
+    "memmap": memmap,
+    "csr_array": lambda X, folder: sp.csr_array(X),
+    "csr_matrix": lambda X, folder: sp.csr_matrix(X),
+    "csr_float32": lambda X, folder: sp.csr_array(X.astype(np.float32)),
+    "csr_long_indices": long_indices,
+    "csr_untidy": untidy,
+}
+every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+
+
+def dense(X):
+    return (X.toarray() if sp.issparse(X) else np.asarray(X)).astype(np.float64)
+
+
+@every_form
+def test_storage_and_rows(form, tmp_path):
+    X = table(30, 5)
+    made = form(X, tmp_path)
+    assert tables.storage(made) == ("sparse" if sp.issparse(made) else "dense")
+    for rows in (np.array([3, 17]), slice(4, 9), [29]):
+        found = tables.dense_rows(made, rows)
+        assert type(found) is np.ndarray and found.dtype == made.dtype
+        assert_array_equal(found, X[rows])
+    drawn = tables.sample_rows(made, 12, np.random.default_rng(0))
+    expected = np.sort(np.random.default_rng(0).choice(30, 12, replace=False))
+    assert_array_equal(dense(drawn), X[expected])
+    assert_array_equal(dense(tables.sample_rows(made, 99, np.random.default_rng(0))), X)
+
+
+@every_form
+def test_moments_and_ranges(form, tmp_path):
+    X = table(301, 6)
+    X[:, 4] = 2.5
+    made = form(X, tmp_path)
+    mean, deviation = tables.column_moments(made)
+    assert mean.dtype == deviation.dtype == np.float64
+    assert_allclose(mean, X.mean(axis=0), rtol=1e-12, atol=1e-14)
+    assert_allclose(deviation, X.std(axis=0), rtol=1e-12)
+    assert deviation[4] == 0
+    low, high = tables.column_ranges(made)
+    assert_array_equal(low, X.min(axis=0))
+    assert_array_equal(high, X.max(axis=0))
+
+
+@every_form
+def test_medians_and_shifted_columns(form, tmp_path):
+    X = table(40, 6, density=0.4)
+    X[:, [1, 2]] = table(40, 2, seed=3, density=0.9) + 3
+    made = form(X, tmp_path)
+    centre = tables.column_medians(made)
+    assert_array_equal(centre, np.median(X, axis=0))
+    assert centre[0] == 0 and (centre[[1, 2]] > 1).all()
+    found = tables.shift_columns(made, centre)
+    assert sp.issparse(found) == sp.issparse(made) and found.dtype == np.float64
+    assert_array_equal(dense(found), X - np.median(X, axis=0))
+    assert_array_equal(dense(made), X)  # which is left alone
+
+
+def test_shifted_columns_of_sparse_tables_take_at_most_twice_the_memory():
+    X = sp.csr_array(table(200, 300, density=0.03))
+    assert tables.shift_columns(X, tables.column_medians(X)).nnz == X.nnz
+    full = sp.csr_array(sp.hstack([X, sp.csr_array(table(200, 5, density=0.6) + 1)]))
+    assert tables.shift_columns(full, tables.column_medians(full)).nnz <= 2 * full.nnz
+
+
+@every_form
+def test_weights(form, tmp_path):
+    X = table(100, 4) * [1, 1, 1, 50]
+    X[:, 2] = 7
+    made = form(X, tmp_path)
+    expected = np.divide(1, X.std(axis=0), where=[True, True, False, True], out=np.zeros(4))
+    assert_allclose(tables.column_weights(made, True), expected, rtol=1e-6)
+    assert tables.column_weights(made, False) is None
+    auto = tables.column_weights(made, "auto")
+    assert auto is None if sp.issparse(made) else auto == pytest.approx(expected, rel=1e-6)
+    assert tables.column_weights(made[:, [0, 1, 2]], "auto") is None
+    scaled = tables.scale_columns(made, expected)
+    assert scaled.dtype == made.dtype and sp.issparse(scaled) == sp.issparse(made)
+    assert_allclose(dense(scaled), X * expected, rtol=1e-6)
+    assert tables.scale_columns(made, None) is made
+
+
+def test_columns_that_vary_in_the_last_digit_only_get_no_weight():
+    X = table(50, 3, density=1.0)
+    X[:, 1] = 1.2345678901234567e19
+    X[::2, 1] = np.nextafter(X[0, 1], np.inf)
+    assert tables.column_moments(X)[1][1] == 0
+    assert_array_equal(tables.column_weights(X, "auto"), [1, 0, 1])
+    assert tables.column_weights(X, True)[1] == 0
+
+
+@every_form
+def test_distinct_rows(form, tmp_path):
+    X = np.repeat(table(7, 4, density=0.6), 3, axis=0)
+    X[0] *= -1.0  # minus zero is zero
+    X[0] *= -1.0
+    made = form(X, tmp_path)
+    assert tables.count_distinct_rows(made, 100) == len(np.unique(X, axis=0))
+    assert tables.count_distinct_rows(made, 4) == 4
+
+
+@every_form
+def test_shuffled_columns_keep_their_entries_and_lose_their_order(form, tmp_path):
+    X = table(200, 5, density=0.5)
+    made = form(X, tmp_path)
+    found = tables.shuffle_columns(made, np.random.default_rng(0))
+    assert sp.issparse(found) == sp.issparse(made) and found.dtype == made.dtype
+    assert_array_equal(np.sort(dense(found), axis=0), np.sort(X, axis=0))
+    same = [np.corrcoef(dense(found)[:, j], X[:, j])[0, 1] for j in range(5)]
+    assert np.abs(same).max() < 0.3
+    together = np.corrcoef(dense(found).T) - np.eye(5)
+    assert np.abs(together).max() < 0.3
+    again = tables.shuffle_columns(made, np.random.default_rng(0))
+    assert_array_equal(dense(again), dense(found))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@every_form
+def test_what_is_not_finite_is_refused(form, bad, tmp_path):
+    X = table(10, 3)
+    made = form(X, tmp_path)
+    assert tables.check_finite(made) is made
+    X[4, 1] = bad
+    with pytest.raises(InvalidDataError, match="X contains NaN, infinity, or values too large for its dtype; impute"):
+        tables.check_finite(form(X, tmp_path))
+    with pytest.raises(InvalidDataError, match="The data contain NaN, infinity"):
+        tables.column_moments(form(X, tmp_path))
+
+
+@every_form
+def test_principal_axes(form, tmp_path):
+    X = table(90, 5) * [4, 2, 1, 1, 1]
+    found = PrincipalAxes(form(X, tmp_path), 2, 0).coordinates(form(X, tmp_path))
+    centred = X - X.mean(axis=0)
+    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    expected = centred @ axes.T / np.sqrt(centred.var(axis=0).sum())
+    assert_allclose(np.abs(found), np.abs(expected), atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 600), (3, 1), (5, 2)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_principal_axes_are_as_many_as_there_are(shape, form):
+    X = table(*shape, density=1.0)
+    if shape[0] == 1:
+        with pytest.raises(InvalidDataError, match="All 1 rows are equal"):
+            PrincipalAxes(form(X), 2, 0)
+        return
+    X[1] += 1
+    found = PrincipalAxes(form(X), 2, 0).coordinates(form(X))
+    assert found.shape[0] == shape[0] and 1 <= found.shape[1] <= 2
+    assert_allclose(found[:, 0].std(), np.linalg.svd(X - X.mean(axis=0))[1][0] / np.linalg.norm(X - X.mean(axis=0)))
