@@ -14,7 +14,7 @@ from widegap.problems._base import Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.problems._universum_loss import UniversumLoss
 from widegap.solvers._cccp import Search
-from widegap.solvers._result import Point, Recorder
+from widegap.solvers._result import Point, SearchRecorder
 from widegap.solvers._transport import assign
 
 
@@ -45,8 +45,8 @@ def make_problem(X: np.ndarray, k: int, beta: float, *, loss: str = "max", balan
     return Problem(term, n, k, d, beta, assign, balance=balance, min_count=min_count)
 
 
-def make_recorder(problem: Problem, callback=None) -> Recorder:
-    return Recorder(lambda: problem.target.rows.n_passes, callback)
+def make_recorder(problem: Problem, callback=None) -> SearchRecorder:
+    return SearchRecorder(lambda: problem.target.rows.n_passes, callback)
 
 
 def make_search(problem: Problem, labels: np.ndarray, *, tol: float = 1e-6, max_iter: int = 500, callback=None):

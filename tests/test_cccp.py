@@ -20,7 +20,7 @@ from _problems import (
 )
 from widegap.solvers._cccp import ORDERS, Search, annealing_schedule, linearize_first, search_from
 from widegap.solvers._cutting_plane import envelope
-from widegap.solvers._result import Recorder, StopFit
+from widegap.solvers._result import Recorder, SearchRecorder, StopFit
 
 ORDER_NAMES = sorted(ORDERS)
 LOSSES = ["max", "sum"]
@@ -268,7 +268,7 @@ def test_only_true_stops(answer):
 
 
 def test_numpys_true_stops_too():
-    recorder = Recorder(lambda: 0, callback=lambda record: np.True_)
+    recorder = SearchRecorder(lambda: 0, callback=lambda record: np.True_)
     with pytest.raises(StopFit):
         recorder.add(objective=1.0, gap=1.0, cuts=1, flips=0, beta=1.0)
     assert recorder.stopped
@@ -313,10 +313,31 @@ def test_an_iteration_reads_the_data_once_while_the_bound_is_inactive(order):
 
 def test_the_log_hears_every_record():
     heard = []
-    recorder = Recorder(lambda: 7, log=heard.append)
+    recorder = SearchRecorder(lambda: 7, log=heard.append)
     recorder.add(objective=1.0, gap=0.5, cuts=2, flips=3, beta=0.1)
-    assert heard == recorder.records
-    assert (heard[0].passes, heard[0].cuts, heard[0].flips, heard[0].beta) == (7, 2, 3, 0.1)
+    (record,) = recorder.records
+    assert heard == [record.line()]
+    assert (record.passes, record.cuts, record.flips, record.beta) == (7, 2, 3, 0.1)
+
+
+@dataclass(frozen=True)
+class Toy:
+    objective: float
+    seconds: float
+
+    def line(self) -> str:
+        return f"objective {self.objective}"
+
+
+def test_a_recorder_takes_any_record():
+    heard = []
+    recorder = Recorder(Toy, lambda record: record.objective < 1, heard.append)
+    assert not recorder.add(objective=2.0)
+    assert recorder.add(objective=0.5)
+    assert recorder.stopped
+    assert heard == ["objective 2.0", "objective 0.5"]
+    assert [record.objective for record in recorder.records] == [2.0, 0.5]
+    assert 0 <= recorder.records[0].seconds <= recorder.records[1].seconds
 
 
 # Degenerate data -------------------------------------------------------------------------------------------------

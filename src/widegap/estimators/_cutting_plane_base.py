@@ -27,12 +27,12 @@ from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.estimators._base import WeightVectorClusterer
-from widegap.estimators._progress import log_record
+from widegap.estimators._progress import logger
 from widegap.estimators._starts import Sample, kmeans_starts, random_start, rounded, spectral_labels
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.solvers._cccp import Search, search_from
-from widegap.solvers._result import IterationRecord, Point, Recorder, Result
+from widegap.solvers._result import IterationRecord, Point, Result, SearchRecorder
 from widegap.solvers._transport import assign
 
 AUTO_COMPONENTS = 300
@@ -95,7 +95,7 @@ class Fit:
     rows: CentredRows
     problem: Problem
     best: Result
-    recorder: Recorder
+    recorder: SearchRecorder
 
 
 class CuttingPlaneClusterer(WeightVectorClusterer):
@@ -156,7 +156,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         if rows.scale == 0:
             some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
-        recorder = Recorder(lambda: rows.n_passes, self.callback, log_record if self.verbose else None)
+        recorder = SearchRecorder(lambda: rows.n_passes, self.callback, logger.info if self.verbose else None)
         plan = self._plan()
         sample = Sample(rows, rng)
         beta = self._beta(rows, sample, plan)
@@ -195,7 +195,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         return Problem(term, n, k, d, beta, assign, balance=self.balance, min_count=min_count, others=others)
 
     def _best_start(
-        self, sample: Sample, problem: Problem, plan: Plan, rng: np.random.Generator, recorder: Recorder
+        self, sample: Sample, problem: Problem, plan: Plan, rng: np.random.Generator, recorder: SearchRecorder
     ) -> Result:
         """Search from every start; the lowest objective among the runs that did not starve."""
         results: list[Result] = []
@@ -206,11 +206,11 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
                 break
         return min(results, key=lambda result: (self._degenerate(result, problem), rounded(result.point.objective)))
 
-    def _search_from_labels(self, problem: Problem, labels: Any, plan: Plan, recorder: Recorder) -> Result:
+    def _search_from_labels(self, problem: Problem, labels: Any, plan: Plan, recorder: SearchRecorder) -> Result:
         search = Search.from_labels(problem, labels, recorder, self.tol, self.max_iter)
         return search_from(search, plan.order if self.order == "auto" else self.order, anneal=self.annealing)
 
-    def _carry_over(self, problem: Problem, found: Result, recorder: Recorder) -> Result:
+    def _carry_over(self, problem: Problem, found: Result, recorder: SearchRecorder) -> Result:
         """Go on with all rows where the search on the sample ended; from there the objective only falls."""
         recorder.begin(recorder.start + 1)
         search = Search.from_weights(problem, found.point.W, found.point.b, recorder, self.tol, self.max_iter)

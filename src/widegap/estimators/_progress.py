@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from widegap.solvers._result import IterationRecord
-
 logger = logging.getLogger("widegap")
 
 
@@ -55,18 +53,3 @@ def progress_logging(verbose: int) -> Iterator[None]:
         yield
     finally:
         _switch.close()
-
-
-def log_record(record: IterationRecord) -> None:
-    """One line an iteration."""
-    logger.info(
-        "start %d, iteration %d: objective %.6g, gap %.2g, %d cuts, %d flips, %d passes, %.2f s",
-        record.start,
-        record.iteration,
-        record.objective,
-        record.gap,
-        record.cuts,
-        record.flips,
-        record.passes,
-        record.seconds,
-    )

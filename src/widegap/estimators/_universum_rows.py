@@ -17,7 +17,7 @@ from widegap.problems._base import Loss, Problem
 from widegap.problems._universum_loss import UniversumLoss, universum_margins
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import minimize_convex
-from widegap.solvers._result import Point, Recorder
+from widegap.solvers._result import Point, SearchRecorder
 
 AUTO_SHARE = 0.3  # weight of the universum relative to the target: 0.3 did no harm on news and web pages, 3 did
 FARTHEST = 1e3  # root mean square distance, in that of the target rows; at six times this QPs began to fail
@@ -148,4 +148,4 @@ def _without_others(problem: Problem, point: Point, tol: float, max_iter: int) -
     cuts = CutSet(plain.n_clusters, plain.n_features)
     add_all(cuts, planes)
     incumbent = replace(point, objective=plain.objective(point.W, planes))
-    return minimize_convex(plain, cuts, incumbent, tol, max_iter, Recorder(lambda: 0))[0]
+    return minimize_convex(plain, cuts, incumbent, tol, max_iter, SearchRecorder(lambda: 0))[0]

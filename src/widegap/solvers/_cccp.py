@@ -24,7 +24,7 @@ import numpy as np
 
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import ProblemLike, empty_cuts, envelope, minimize_convex, solve_master
-from widegap.solvers._result import FloatArray, LabelArray, Point, Recorder, Result, StopFit
+from widegap.solvers._result import FloatArray, LabelArray, Point, Result, SearchRecorder, StopFit
 
 CCCP_TOL = 0.01  # as published: the inner alternation of cuts_first ends when it gains less than 1 %
 PATIENCE = 8  # iterations without progress after which labels that still flicker count as settled
@@ -38,13 +38,13 @@ class Search:
     cuts: CutSet
     labels: LabelArray
     best: Point
-    recorder: Recorder
+    recorder: SearchRecorder
     tol: float
     budget: int
 
     @classmethod
     def from_labels(
-        cls, problem: ProblemLike, labels: LabelArray, recorder: Recorder, tol: float, max_iter: int
+        cls, problem: ProblemLike, labels: LabelArray, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> "Search":
         """Begin at the weights that labels suggest, with the plane there as the first cut.
 
@@ -62,7 +62,7 @@ class Search:
 
     @classmethod
     def from_weights(
-        cls, problem: ProblemLike, W: FloatArray, b: FloatArray, recorder: Recorder, tol: float, max_iter: int
+        cls, problem: ProblemLike, W: FloatArray, b: FloatArray, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> "Search":
         """Begin at given weights and the labels that are best there."""
         step = problem.relabel(W, b)

@@ -20,7 +20,7 @@ import numpy as np
 from widegap.solvers._cuts import CutSet, PlaneLike, add_all
 from widegap.solvers._kernel_weights import solve_kernel_master
 from widegap.solvers._qp import solve_qp
-from widegap.solvers._result import FloatArray, LabelArray, Point, Recorder, StopFit
+from widegap.solvers._result import FloatArray, LabelArray, Point, SearchRecorder, StopFit
 
 
 class NormLike(Protocol):
@@ -128,7 +128,7 @@ def envelope(cuts: CutSet, W: FloatArray, b: FloatArray, problem: ProblemLike) -
 
 
 def minimize_convex(
-    problem: ProblemLike, cuts: CutSet, incumbent: Point, tol: float, max_iter: int, recorder: Recorder
+    problem: ProblemLike, cuts: CutSet, incumbent: Point, tol: float, max_iter: int, recorder: SearchRecorder
 ) -> tuple[Point, float]:
     """Minimise F for the incumbent's labels until its gap is below ``tol`` times F; never worse than the incumbent.
 

@@ -1,9 +1,9 @@
 """What a solver hands back: a point, how it got there, and how it ended."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,13 @@ class IterationRecord:
     beta: float
     seconds: float
 
+    def line(self) -> str:
+        """The iteration as one line of the log."""
+        return (
+            f"start {self.start}, iteration {self.iteration}: objective {self.objective:.6g}, gap {self.gap:.2g}, "
+            f"{self.cuts} cuts, {self.flips} flips, {self.passes} passes, {self.seconds:.2f} s"
+        )
+
 
 class StopFit(Exception):  # noqa: N818 - control flow of the callback, not an error
     """Raised inside a search when the callback asked to stop; the best point so far is kept.
@@ -68,23 +75,68 @@ def asks_to_stop(answer: Any) -> bool:
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
-@dataclass
-class Recorder:
-    """Collects records, tells the callback, and stops the search when it says so.
+class Record(Protocol):
+    """An entry of a fit's history: a dataclass with a field ``seconds``, which the recorder fills in."""
 
-    ``callback(record)`` returning True stops. ``count_passes`` reports the reads of the data so far. ``residual`` is
-    the worst that any master was left with.
+    def line(self) -> str:
+        """The entry as one line of the log."""
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+class Recorder(Generic[AnyRecord]):
+    """Collects the records of a fit, logs them and asks the callback whether to stop.
+
+    Parameters
+    ----------
+    kind : type
+        Dataclass of the records.
+    callback : callable, optional
+        Gets every record; returning True stops the fit.
+    log : callable, optional
+        Gets the line of every record.
     """
 
-    count_passes: Callable[[], int]
-    callback: Callable[[IterationRecord], Any] | None = None
-    log: Callable[[IterationRecord], None] | None = None
-    start: int = 0
-    stopped: bool = False
-    residual: float = 0.0
-    records: list[IterationRecord] = field(default_factory=list)
-    _began: float = field(default_factory=perf_counter)
-    _iteration: int = 0
+    def __init__(
+        self,
+        kind: Callable[..., AnyRecord],
+        callback: Callable[[AnyRecord], Any] | None = None,
+        log: Callable[[str], None] | None = None,
+    ):
+        self.records: list[AnyRecord] = []
+        self.stopped = False
+        self._kind, self._callback, self._log = kind, callback, log
+        self._began = perf_counter()
+
+    def add(self, **values: Any) -> bool:
+        """Record one step by the fields of its record; returns whether the callback has asked to stop."""
+        record = self._kind(**values, seconds=perf_counter() - self._began)
+        self.records.append(record)
+        if self._log is not None:
+            self._log(record.line())
+        if self._callback is not None and asks_to_stop(self._callback(record)):
+            self.stopped = True
+        return self.stopped
+
+
+class SearchRecorder(Recorder[IterationRecord]):
+    """Recorder of a cutting-plane search: it counts the iterations of every start, and stops by StopFit.
+
+    ``count_passes`` reports the reads of the data so far. ``residual`` is the worst that any master was left with.
+    """
+
+    def __init__(
+        self,
+        count_passes: Callable[[], int],
+        callback: Callable[[IterationRecord], Any] | None = None,
+        log: Callable[[str], None] | None = None,
+    ):
+        super().__init__(IterationRecord, callback, log)
+        self.start = 0
+        self.residual = 0.0
+        self._count_passes = count_passes
+        self._iteration = 0
 
     def begin(self, start: int) -> None:
         """Announce the next start."""
@@ -94,26 +146,12 @@ class Recorder:
         """Remember how far a master's answer is from its optimality conditions."""
         self.residual = max(self.residual, residual)
 
-    def add(self, *, objective: float, gap: float, cuts: int, flips: int, beta: float) -> None:
+    def add(self, **values: Any) -> bool:
         """Record one iteration; raises StopFit if the callback returns True."""
-        record = IterationRecord(
-            start=self.start,
-            iteration=self._iteration,
-            objective=objective,
-            gap=gap,
-            cuts=cuts,
-            passes=self.count_passes(),
-            flips=flips,
-            beta=beta,
-            seconds=perf_counter() - self._began,
-        )
-        self._iteration += 1
-        self.records.append(record)
-        if self.log is not None:
-            self.log(record)
-        if self.callback is not None and asks_to_stop(self.callback(record)):
-            self.stopped = True
+        iteration, self._iteration = self._iteration, self._iteration + 1
+        if super().add(start=self.start, iteration=iteration, passes=self._count_passes(), **values):
             raise StopFit
+        return False
 
 
 @dataclass(frozen=True)
