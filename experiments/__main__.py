@@ -37,7 +37,7 @@ def _run(options: argparse.Namespace) -> None:
     rows = options.rows.split(",") if options.rows else None
     if options.quick:
         QUICK.parent.mkdir(exist_ok=True)
-        store, cells = Store(QUICK), [cell for experiment in chosen for cell in experiment.quick_cells()]
+        store, cells = Store(QUICK), [cell for experiment in chosen for cell in experiment.quick_cells(rows)]
     else:
         store, cells = Store(), [cell for experiment in chosen for cell in experiment.cells(rows)]
     waiting = runner.pending(cells, store, retry=options.retry)

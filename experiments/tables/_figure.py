@@ -25,10 +25,16 @@ class Figure:
     quick: tuple[Cell, ...] = ()
 
     def cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
+        self._refuse(rows)
         return list(self.all_cells)
 
-    def quick_cells(self) -> list[Cell]:
+    def quick_cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
+        self._refuse(rows)
         return [replace(cell, seeds=1) for cell in self.quick]
+
+    def _refuse(self, rows: Iterable[str] | None) -> None:
+        if rows is not None:
+            raise SystemExit(f"{self.name} is a figure and has no rows: leave out --rows, or name tables only")
 
     def section(self, store: Store, folder: Path) -> str:
         """Markdown with the picture, which is written to the folder."""

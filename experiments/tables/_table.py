@@ -150,15 +150,16 @@ class Table:
     after: Callable[["Table", Store], str] | None = None
 
     def cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
-        wanted = None if rows is None else set(rows)
-        chosen = [row for row in self.rows if wanted is None or row.label in wanted]
-        if wanted is not None and not chosen:
-            names = ", ".join(row.label for row in self.rows)
-            raise SystemExit(f"{self.name} has no row {', '.join(sorted(wanted))}: choose from {names}")
+        names = [row.label for row in self.rows]
+        wanted = names if rows is None else list(rows)
+        if unknown := [name for name in wanted if name not in names]:
+            raise SystemExit(f"{self.name} has no row {', '.join(unknown)}: choose from {', '.join(names)}")
+        chosen = [row for row in self.rows if row.label in wanted]
         return [cell for row in chosen for column in self.columns for cell in column.cells(row)]
 
-    def quick_cells(self) -> list[Cell]:
-        return [replace(cell, seeds=1) for cell in self.cells(self.quick)] if self.quick else []
+    def quick_cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
+        """One seed of the rows that are asked for, or of those of the short run."""
+        return [replace(cell, seeds=1) for cell in self.cells(self.quick if rows is None else rows)]
 
     def section(self, store: Store) -> str:
         """Markdown: title, what is shown, the table with the kinds of its columns in a second line, and notes."""
