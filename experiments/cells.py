@@ -1,23 +1,21 @@
 """What is measured: a method on a data set with given settings and seeds, and the version of the code behind it."""
 
-import ast
 import hashlib
-import inspect
-import re
-import textwrap
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import cache
+from importlib.metadata import packages_distributions, version
 from typing import Any
 
-import sklearn
-
-import widegap
+from experiments.sources import Sources, Symbol
 
 SEEDS = 5
-ROOT = Path(widegap.__file__).parent
-NUMERIC_PACKAGES = ("data", "problems", "solvers", "estimators", "selection")
+SOURCES = Sources.read()
+JUDGE = Symbol("experiments.judge", "judge")
+DRAW = Symbol("experiments.runner", "drawn_rows")
+FRAME = ("experiments.cells", "experiments.runner")  # hand data and labels on as they are
+ARRAYS = {"numpy", "scipy"}  # arithmetic, whose versions are not told apart
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,6 @@ class Method:
     """``run(task, seed, **settings)`` gives labels or an Outcome."""
 
     run: Callable[..., Any]
-    ours: bool
     seeded: bool
 
 
@@ -74,85 +71,65 @@ TASKS: dict[str, Callable[[str], Task]] = {}
 METHODS: dict[str, Method] = {}
 
 
-@cache
-def _source(function: Callable[..., Any]) -> str:
-    """Read at once, when a function is registered: its file may change while the process goes on with what it has."""
-    return inspect.getsource(function)
-
-
 def task(name: str) -> Callable[[Callable[[str], Task]], Callable[[str], Task]]:
     """Register a loader: it gets what stands behind the slash of a data set's name, "3-8" of "digits/3-8"."""
 
     def register(load: Callable[[str], Task]) -> Callable[[str], Task]:
-        _source(load)
         TASKS[name] = load
         return load
 
     return register
 
 
-def method(name: str, *, ours: bool = False, seeded: bool = True) -> Callable[[Any], Any]:
+def method(name: str, *, seeded: bool = True) -> Callable[[Any], Any]:
     """Register a method; one that is not seeded runs once."""
 
     def register(run: Callable[..., Any]) -> Callable[..., Any]:
-        _source(run)
-        METHODS[name] = Method(run, ours, seeded)
+        METHODS[name] = Method(run, seeded)
         return run
 
     return register
 
 
-def code_version(cell: Cell) -> str:
+def code_version(cell: Cell, sources: Sources = SOURCES) -> str:
     """Digest of the code that a cell's figures depend on, comments and docstrings aside.
 
-    These are the functions that load the data and run the method, and the modules of widegap that the estimators named
-    in the method import, followed to the end; for methods of others it is the version of scikit-learn. Other helpers
-    of these functions are not followed.
+    This is the code behind the functions that load the data, run the method and judge its labels, followed through
+    widegap and the experiments, and the versions of the packages that the method itself names, as for methods of
+    others.
     """
-    chosen = METHODS[cell.method]
-    parts = [_normal_form(_source(f)) for f in (TASKS[cell.data.split("/")[0].split("@")[0]], chosen.run)]
-    parts.append(_modules_digest(_modules_behind(chosen.run)) if chosen.ours else sklearn.__version__)
-    return _digest(*parts)
+    family, subset = cell.data.split("/")[0].split("@")[0], "@" in cell.data
+    return _version(_symbol(TASKS[family]), _symbol(METHODS[cell.method].run), subset, sources)
 
 
-def _modules_behind(run: Callable[..., Any]) -> tuple[str, ...]:
-    """Modules of widegap that define what a function names; all estimators if it names none itself."""
-    named = [getattr(run.__globals__.get(name), "__module__", None) for name in run.__code__.co_names]  # type: ignore[attr-defined]
-    found = sorted({name for name in named if name and name.startswith("widegap.")})
-    return tuple(found) or tuple(
-        f"widegap.estimators.{path.stem}" for path in sorted((ROOT / "estimators").glob("_*.py"))
-    )
+@cache
+def _version(load: Symbol, run: Symbol, subset: bool, sources: Sources) -> str:
+    start = [load, run, JUDGE, *([DRAW] if subset else [])]
+    versions = [f"{package} {found}" for package, found in _versions(run, sources).items()]
+    return hashlib.sha256("\0".join([*sources.closure(start, FRAME).code, *versions]).encode()).hexdigest()[:12]
 
 
-@lru_cache
-def _modules_digest(modules: tuple[str, ...]) -> str:
-    """Digest of modules and of all modules of widegap's numeric packages that they import, directly or not."""
-    queue, sources = list(modules), {}
-    while queue:
-        name = queue.pop()
-        path = ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py")
-        numeric = path.parent.name in NUMERIC_PACKAGES
-        if name in sources or not path.exists() or not numeric:
-            continue
-        sources[name] = _normal_form(path.read_text())
-        queue += re.findall(r"^\s*from (widegap\.[\w.]+) import", path.read_text(), re.MULTILINE)
-    return _digest(*(f"{name} {sources[name]}" for name in sorted(sources)))
+def missing_packages(cell: Cell, sources: Sources = SOURCES) -> list[str]:
+    """Packages that a cell's method names and that are not installed here."""
+    return [name for name, found in _versions(_symbol(METHODS[cell.method].run), sources).items() if found is None]
 
 
-def _normal_form(source: str) -> str:
-    """The syntax tree without docstrings: equal for sources that differ in comments and layout only."""
-    tree = ast.parse(textwrap.dedent(source))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if (
-            isinstance(body, list)
-            and body
-            and isinstance(body[0], ast.Expr)
-            and isinstance(body[0].value, ast.Constant)
-        ):
-            body[0].value = ast.Constant(None)
-    return ast.dump(tree)
+@cache
+def _versions(run: Symbol, sources: Sources) -> dict[str, str | None]:
+    """The packages that a method itself names, and their versions."""
+    named = sources.closure([run], (*FRAME, "widegap")).packages - set(sys.stdlib_module_names) - ARRAYS
+    return {package: _installed(package) for package in sorted(named)}
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+def _symbol(function: Callable[..., Any]) -> Symbol:
+    return Symbol(function.__module__, function.__name__)
+
+
+@cache
+def _installed(package: str) -> str | None:
+    """The version of a package by the name it is imported under."""
+    names = _distributions().get(package)
+    return version(names[0]) if names else None
+
+
+_distributions = cache(packages_distributions)

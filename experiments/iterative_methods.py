@@ -47,17 +47,17 @@ def _fitted(estimator: Any, task: Task, seed: int, width: float | None, settings
     return Outcome(model.labels_, noted)
 
 
-@method("IterSVM by width", ours=True)
+@method("IterSVM by width")
 def iter_svm(task: Task, seed: int, width: float, **settings: Any) -> Outcome:
     return _fitted(IterSVM, task, seed, width, settings)
 
 
-@method("IterSVR by width", ours=True)
+@method("IterSVR by width")
 def iter_svr(task: Task, seed: int, width: float, **settings: Any) -> Outcome:
     return _fitted(IterSVR, task, seed, width, settings)
 
 
-@method("IterLSSVM by width", ours=True)
+@method("IterLSSVM by width")
 def iter_lssvm(task: Task, seed: int, width: float, **settings: Any) -> Outcome:
     return _fitted(IterLSSVM, task, seed, width, settings)
 
@@ -67,14 +67,14 @@ def refuse_above(task: Task, most_rows: int) -> None:
         raise RefusedError(f"more than {most_rows} rows")
 
 
-@method("MMC by width", ours=True, seeded=False)
+@method("MMC by width", seeded=False)
 def mmc(task: Task, seed: int, most_rows: int, width: float | None = None, **settings: Any) -> Any:
     """Without chance: the program is convex and its eigenvector gives the labels."""
     refuse_above(task, most_rows)
     return MMC(random_state=seed, **_gamma(task.X, width), **settings).fit_predict(task.X)
 
 
-@method("GMMC by width", ours=True, seeded=False)
+@method("GMMC by width", seeded=False)
 def gmmc(task: Task, seed: int, most_rows: int, width: float | None = None, **settings: Any) -> Any:
     refuse_above(task, most_rows)
     return GMMC(random_state=seed, **_gamma(task.X, width), **settings).fit_predict(task.X)
@@ -103,7 +103,7 @@ def start_of(task: Task, start: str, seed: int) -> Any:
     return normalised_cut(task, seed, width=CUT_WIDTH)
 
 
-@method("start, then IterSVR", ours=True)
+@method("start, then IterSVR")
 def started(task: Task, seed: int, start: str, iterate: bool = True) -> Outcome:
     """A start alone, or what IterSVR makes of it; the error of the start is noted for comparison."""
     labels = start_of(task, start, seed)
@@ -113,7 +113,7 @@ def started(task: Task, seed: int, start: str, iterate: bool = True) -> Outcome:
     return Outcome(labels, noted)
 
 
-@method("turn by turn", ours=True, seeded=False)
+@method("turn by turn", seeded=False)
 def turn_by_turn(task: Task, seed: int, C: float, epsilon: float | None = None, start: str = "cut by sign") -> Outcome:
     """IterSVM, or IterSVR if there is an ``epsilon``, with the linear kernel.
 

@@ -15,14 +15,14 @@ SAMPLE = 5000  # rows above which the estimators compare their starts on a sampl
 CCCP_TOL = 0.01  # gain below which the published inner loop ends
 
 
-@method("CPM3C at C", ours=True)
+@method("CPM3C at C")
 def cpm3c_at(task: Task, seed: int, factor: float, **settings: Any) -> Any:
     """C as a multiple of the label-free one, which follows the scale of the data as no fixed list of values could."""
     usual = CPM3C(task.n_clusters, n_init=1, max_iter=1, random_state=seed).fit(task.X).C_
     return CPM3C(task.n_clusters, C=factor * usual, random_state=seed, **settings).fit_predict(task.X)
 
 
-@method("CPM3C from classes", ours=True)
+@method("CPM3C from classes")
 def cpm3c_from_classes(task: Task, seed: int) -> Outcome:
     """Started from the classes: whether the labels that are wanted have the lower objective at all."""
     found = CPM3C(task.n_clusters, random_state=seed).fit(task.X)
@@ -30,7 +30,7 @@ def cpm3c_from_classes(task: Task, seed: int) -> Outcome:
     return Outcome(ideal.labels_, {"found": found.objective_, "from_classes": ideal.objective_})
 
 
-@method("MKC from classes", ours=True)
+@method("MKC from classes")
 def mkc_from_classes(task: Task, seed: int) -> Outcome:
     """As for CPM3C."""
     found = MKC(task.n_clusters, random_state=seed).fit(task.X)
@@ -42,14 +42,14 @@ def _codes(y: Any) -> Any:
     return np.unique(y, return_inverse=True)[1]
 
 
-@method("IterSVR width", ours=True)
+@method("IterSVR width")
 def iter_svr_width(task: Task, seed: int, width: float) -> Any:
     """The width of the kernel as a fraction of the largest distance of two rows."""
     gamma = 1 / (width**2 * float(squared_distances(task.X).max()))
     return IterSVR(task.n_clusters, gamma=gamma, random_state=seed).fit_predict(task.X)
 
 
-@method("MKC kernels", ours=True)
+@method("MKC kernels")
 def mkc_kernels(
     task: Task,
     seed: int,
@@ -67,14 +67,14 @@ def mkc_kernels(
     return Outcome(model.labels_, {"cccp": round(float(np.mean(rounds)), 3)})
 
 
-@method("MKC Gaussians", ours=True)
+@method("MKC Gaussians")
 def mkc_gaussians(task: Task, seed: int, number: int, **settings: Any) -> Any:
     """So many Gaussian kernels, of widths from a quarter to four medians of the distances."""
     kernels = [("rbf", {"width": float(width)}) for width in np.geomspace(0.25, 4.0, number)]
     return MKC(task.n_clusters, kernels=kernels, random_state=seed, **settings).fit_predict(task.X)
 
 
-@method("MKC subset", ours=True)
+@method("MKC subset")
 def mkc_subset(task: Task, seed: int, size: int) -> Any:
     """Fitted to some rows, drawn anew for every seed; the labels of all rows come from ``predict``."""
     rows = np.random.default_rng(seed).choice(len(task.y), size, replace=False)
@@ -112,7 +112,7 @@ def one_cluster(task: Task, seed: int) -> Any:
     return np.zeros(len(task.y), dtype=int)
 
 
-@method("MKC chosen", ours=True)
+@method("MKC chosen")
 def mkc_chosen(task: Task, seed: int) -> Outcome:
     """Kernels chosen by gain; with the accuracy of every candidate, and of the choice of every criterion."""
     records = choose_kernels(

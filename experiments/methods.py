@@ -9,17 +9,17 @@ from widegap.estimators import _max_margin
 from widegap.solvers import _single_moves
 
 
-@method("MaxMarginClustering", ours=True)
+@method("MaxMarginClustering")
 def max_margin(task: Task, seed: int, **settings: Any) -> Any:
     return MaxMarginClustering(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
 
 
-@method("CPM3C", ours=True)
+@method("CPM3C")
 def cpm3c(task: Task, seed: int, **settings: Any) -> Any:
     return CPM3C(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
 
 
-@method("MKC", ours=True)
+@method("MKC")
 def mkc(task: Task, seed: int, **settings: Any) -> Any:
     return MKC(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
 
@@ -29,32 +29,32 @@ def _iterative(estimator: Any, task: Task, seed: int, settings: dict[str, Any]) 
     return Outcome(model.labels_, {"iterations": int(model.n_iter_)})
 
 
-@method("IterSVM", ours=True)
+@method("IterSVM")
 def iter_svm(task: Task, seed: int, **settings: Any) -> Outcome:
     return _iterative(IterSVM, task, seed, settings)
 
 
-@method("IterSVR", ours=True)
+@method("IterSVR")
 def iter_svr(task: Task, seed: int, **settings: Any) -> Outcome:
     return _iterative(IterSVR, task, seed, settings)
 
 
-@method("IterLSSVM", ours=True)
+@method("IterLSSVM")
 def iter_lssvm(task: Task, seed: int, **settings: Any) -> Outcome:
     return _iterative(IterLSSVM, task, seed, settings)
 
 
-@method("MMC", ours=True)
+@method("MMC")
 def mmc(task: Task, seed: int, **settings: Any) -> Any:
     return MMC(random_state=seed, **settings).fit_predict(task.X)
 
 
-@method("GMMC", ours=True)
+@method("GMMC")
 def gmmc(task: Task, seed: int, **settings: Any) -> Any:
     return GMMC(random_state=seed, **settings).fit_predict(task.X)
 
 
-@method("MaxMarginClustering with", ours=True)
+@method("MaxMarginClustering with")
 def max_margin_with(task: Task, seed: int, width: float | None = None, **settings: Any) -> Any:
     """With other settings, or another kernel width in medians of the distances (1.5 by default)."""
     if width is not None:
@@ -63,7 +63,7 @@ def max_margin_with(task: Task, seed: int, width: float | None = None, **setting
     return MaxMarginClustering(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
 
 
-@method("MaxMarginClustering before", ours=True)
+@method("MaxMarginClustering before")
 def max_margin_before(task: Task, seed: int) -> Any:
     """As it was before starts were improved with a tenth of C first and ties went to even sizes."""
     plain = patch.object(_max_margin, "CONTINUATION", (1.0,)), patch.object(_single_moves, "TIE", 1.0)

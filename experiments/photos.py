@@ -46,7 +46,7 @@ def sample_photo(name: str) -> Task:
     return Task(X, np.zeros(len(X), int), n_clusters=2)
 
 
-@method("segments", ours=True)
+@method("segments")
 def segments(task: Task, seed: int, by: str, number: int, keep: bool = False) -> Outcome:
     """Recursive bisection of the pixels by colour; ``keep`` notes all stages for a picture.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cells import METHODS, TASKS, Cell, Outcome, Task, code_version
+from experiments.cells import METHODS, TASKS, Cell, Outcome, Task, code_version, missing_packages
 from experiments.store import Record, Store
 
 TIME_LIMIT = 600.0
@@ -34,12 +34,12 @@ def load(name: str) -> Task:
     found = TASKS[family](rest)
     if not size:
         return found
-    rows = _drawn(found.y, size)
+    rows = drawn_rows(found.y, size)
     counts = None if found.counts is None else found.counts[rows]
     return Task(found.X[rows], found.y[rows], counts, found.rest, None, found.n_clusters)
 
 
-def _drawn(y: Any, size: str) -> Any:
+def drawn_rows(y: Any, size: str) -> Any:
     """Rows of a subset; all methods and seeds get the same."""
     rng = np.random.default_rng(DRAWN_WITH)
     if not size.endswith("each"):
@@ -137,11 +137,14 @@ class Worker:
 
 
 def pending(cells: Iterable[Cell], store: Store, *, retry: bool = False) -> list[Cell]:
-    """Cells that the store has not, or has from other code; ``retry`` adds those that failed or ran out of time."""
+    """Cells that the store has not, or has from other code; ``retry`` adds those that failed or ran out of time.
+
+    What needs a package that is not installed here keeps the result it has.
+    """
     found = []
     for cell in dict.fromkeys(cells):
         record = store.records.get(cell)
-        done = record is not None and record.code == code_version(cell)
+        done = record is not None and (record.code == code_version(cell) or bool(missing_packages(cell)))
         if not done or (retry and record is not None and record.status in ("failed", "timeout")):
             found.append(cell)
     return sorted(found, key=lambda cell: (cell.data, cell.method, str(cell.settings)))

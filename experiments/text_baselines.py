@@ -57,7 +57,7 @@ def lda(task: Task, seed: int) -> Any:
     return model.fit_transform(counts).argmax(axis=1)
 
 
-@method("spherical k-means", ours=True)
+@method("spherical k-means")
 def spherical(task: Task, seed: int) -> Any:
     """Renormalised centres, best of several starts: how DocumentClustering begins, here on the weights of terms."""
     return spherical_labels(_term_rows(task), task.n_clusters, np.random.default_rng(seed))

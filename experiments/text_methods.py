@@ -38,7 +38,7 @@ def _universum(task: Task, seed: int, rows: str, anew: bool) -> Any:
     return _Drawn.found[name, seed]
 
 
-@method("M2DCU", ours=True)
+@method("M2DCU")
 def m2dcu(task: Task, seed: int, rows: str = "select", share: float | None = None, **settings: Any) -> Outcome:
     """``rows`` says how the universum is chosen from all candidates, ``share`` is C_universum / C_target.
 
@@ -56,13 +56,13 @@ def m2dcu(task: Task, seed: int, rows: str = "select", share: float | None = Non
     return Outcome(model.labels_, {"active": bool(report and report.active), "universum": len(U)})
 
 
-@method("M2DCU-0", ours=True)
+@method("M2DCU-0")
 def m2dcu_without(task: Task, seed: int, **settings: Any) -> Any:
     """Without a universum."""
     return M2DCU(task.n_clusters, C_universum=0, random_state=seed, **settings).fit_predict(task.X)
 
 
-@method("DocumentClustering", ours=True)
+@method("DocumentClustering")
 def documents(task: Task, seed: int) -> Any:
     """From the texts where there are any, else from the weights of terms."""
     found = task.counts if task.documents is None else task.documents

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from experiments import catalogue, cells, page, runner
-from experiments.__main__ import MACHINE, main
+from experiments.__main__ import MACHINE, QUICK, main
 from experiments.cells import Cell, Outcome, Task
 from experiments.judge import judge
 from experiments.store import PATH, Record, Store
@@ -70,33 +70,6 @@ def test_judge_scores_what_it_says():
     assert split["accuracy"] == pytest.approx(100 * 5 / 6, abs=1e-3)
 
 
-def test_code_version_sees_code_and_not_comments():
-    plain = "def f(x):\n    return x + 1\n"
-    assert cells._normal_form(plain) == cells._normal_form(
-        'def f(x):\n    """Say why."""\n    return x + 1  # one\n'
-    ).replace("Expr(value=Constant(value=None)), ", "")
-    assert cells._normal_form(plain) != cells._normal_form(plain.replace("1", "2"))
-
-
-def test_code_version_follows_imports_of_the_estimator_alone(tmp_path, monkeypatch):
-    before = {
-        name: cells.code_version(Cell.of("digits/3-8", name)) for name in ("CPM3C", "MaxMarginClustering", "Ward")
-    }
-    original = Path.read_text
-
-    def changed(path, *args, **kwargs):
-        text = original(path, *args, **kwargs)
-        return text + "\nADDED = 1\n" if path.name == "_single_moves.py" else text
-
-    monkeypatch.setattr(Path, "read_text", changed)
-    cells._modules_digest.cache_clear()
-    after = {name: cells.code_version(Cell.of("digits/3-8", name)) for name in before}
-    cells._modules_digest.cache_clear()
-    assert after["MaxMarginClustering"] != before["MaxMarginClustering"]
-    assert after["CPM3C"] == before["CPM3C"]
-    assert after["Ward"] == before["Ward"]
-
-
 def test_measured_again_only_if_missing_or_from_other_code(tmp_path):
     done, old, failed, new = (Cell.of("digits/3-8", name) for name in ("KMeans(1)", "KMeans(10)", "Ward", "HDBSCAN"))
     store = Store(tmp_path / "r.jsonl")
@@ -107,9 +80,20 @@ def test_measured_again_only_if_missing_or_from_other_code(tmp_path):
     assert set(runner.pending([done, old, failed, new], store, retry=True)) == {old, failed, new}
 
 
+def test_what_needs_a_package_that_is_not_here_keeps_its_result(tmp_path, monkeypatch):
+    old, new = Cell.of("digits/3-8", "gemclus"), Cell.of("digits/all", "gemclus")
+    store = Store(tmp_path / "r.jsonl")
+    store.add(record(old, code="older"))
+    monkeypatch.setattr(runner, "missing_packages", lambda cell: ["gemclus"])
+    assert runner.pending([old, new], store) == [new]
+    monkeypatch.setattr(runner, "missing_packages", lambda cell: [])
+    assert set(runner.pending([old, new], store)) == {old, new}
+
+
 def test_measure_gives_scores_times_and_reasons(monkeypatch):
     y = np.arange(20) % 2
     monkeypatch.setitem(cells.TASKS, "toy", lambda _: Task(np.c_[10.0 * y, np.arange(20)], y))
+    monkeypatch.setattr(runner, "code_version", lambda cell: "c")
 
     def refuse(task, seed):
         raise runner.RefusedError("20 rows: too many")
@@ -121,7 +105,7 @@ def test_measure_gives_scores_times_and_reasons(monkeypatch):
         return Outcome((task.y + shift) % 2, {"seed": seed})
 
     for name, run in (("refuse", refuse), ("fail", fail), ("echo", echo)):
-        monkeypatch.setitem(cells.METHODS, name, cells.Method(run, False, True))
+        monkeypatch.setitem(cells.METHODS, name, cells.Method(run, True))
     found = runner.measure(Cell.of("toy", "echo", seeds=3, shift=1))
     assert (found.status, found.scores["accuracy"], found.extra) == ("ok", [100.0] * 3, [{"seed": s} for s in range(3)])
     assert len(found.seconds) == 3
@@ -216,8 +200,20 @@ def test_names_rows_and_the_folder_are_checked(monkeypatch):
     monkeypatch.setenv("WIDEGAP_DATA", ".")
     with pytest.raises(SystemExit, match="no experiment nonsense: choose from .*panel"):
         main(["run", "nonsense"])
-    with pytest.raises(SystemExit, match="panel has no row nonsense: choose from .*wine"):
-        main(["run", "panel", "--rows", "nonsense"])
+    for quick in ([], ["--quick"]):
+        with pytest.raises(SystemExit, match="panel has no row nonsense: choose from .*wine"):
+            main(["run", "panel", "--rows", "sklearn wine,nonsense", *quick])
+        with pytest.raises(SystemExit, match="cpm3c-figure1 is a figure and has no rows: leave out --rows"):
+            main(["run", "cpm3c-figure1", "--rows", "wine", *quick])
+
+
+def test_a_quick_run_measures_the_rows_that_are_asked_for(monkeypatch, tmp_path):
+    monkeypatch.setenv("WIDEGAP_DATA", ".")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "run", lambda cells, store, **_: [store.add(record(cell)) for cell in cells])
+    main(["run", "panel", "--rows", "sklearn breast_cancer", "--quick"])
+    found = Store(tmp_path / QUICK).records
+    assert {(cell.data, cell.seeds) for cell in found} == {("sklearn/breast_cancer", 1)}
 
 
 def test_every_cell_names_a_data_set_and_a_method():
