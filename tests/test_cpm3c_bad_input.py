@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap import CPM3C
 from widegap.data import shards
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import InvalidDataError
 from widegap.metrics import clustering_accuracy
 
 
@@ -294,13 +294,6 @@ def test_a_single_landmark_is_enough():
 
 
 # Labels and weights
-
-
-@pytest.mark.parametrize("y", [[-1] * 10 + [0] * 50, np.where(np.arange(60) < 10, -1.0, 2.0)], ids=["int", "float"])
-@pytest.mark.parametrize("method", ["fit", "fit_predict"])
-def test_partly_known_labels_are_refused(y, method):
-    with pytest.raises(NotSupportedError, match="y holds -1 beside other labels, .* not supported yet; leave y out"):
-        getattr(CPM3C(), method)(blobs()[0], y)
 
 
 @pytest.mark.parametrize(

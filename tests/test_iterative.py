@@ -17,7 +17,7 @@ from widegap.data import shards
 from widegap.data._kernel_maps import KernelMap
 from widegap.estimators import _bisection, _iterative, _iterative_base
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
-from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError
+from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.metrics import clustering_accuracy
 
 METHODS = [IterSVM, IterSVR, IterLSSVM]
@@ -587,19 +587,6 @@ def test_start_labels_are_checked():
         refuses(
             IterSVR(k, init=np.zeros(60, int)), X, InvalidDataError, "init gives all 60 rows the label 0; .* needs two"
         )
-
-
-def test_partly_known_labels_are_refused():
-    X, groups = blobs()
-    for y in (groups - 1, np.arange(60) % 3 - 1, np.where(groups, 2.0, -1.0)):
-        refuses(IterSVR(), X, NotSupportedError, "reserved for partly known labels", y=y)
-
-
-@pytest.mark.parametrize("convert", [np.asarray, np.float64])
-def test_two_classes_called_minus_one_and_one_are_ignored_as_any_y(convert):
-    X, groups = blobs()
-    model = IterSVR(random_state=0).fit(X, convert(2 * groups - 1))
-    np.testing.assert_array_equal(model.labels_, IterSVR(random_state=0).fit(X).labels_)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from widegap import CPM3C, M2DCU, universum
 from widegap.data import _sources, shards
 from widegap.estimators import _m2dcu, _starts, _universum_rows
-from widegap.exceptions import InactiveUniversumWarning, InvalidDataError, NotSupportedError
+from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 from widegap.metrics import clustering_accuracy
 
 FORMS = {
@@ -494,12 +494,6 @@ def test_nan_in_shards_of_the_universum_is_refused(pair, tmp_path):
 def test_parameters_out_of_range_are_refused(pair, parameters):
     (name,) = parameters
     refuses(pair[0], pair[2], ValueError, f"'{name}' parameter of M2DCU must be", **parameters)
-
-
-def test_partly_known_labels_are_refused(pair):
-    X, y, U = pair
-    with pytest.raises(NotSupportedError, match="reserved for partly known labels"):
-        M2DCU().fit(X, np.where(np.arange(len(y)) % 2, y, -1), universum=U)
 
 
 @pytest.mark.parametrize("C_universum", [1e-8, 1e-3, 1e3, 1e8])

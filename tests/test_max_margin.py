@@ -17,7 +17,7 @@ from widegap.data import shards
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
 from widegap.estimators import _max_margin
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import InvalidDataError
 from widegap.metrics import clustering_accuracy
 from widegap.solvers._single_moves import TIE, r_squared
 
@@ -283,11 +283,6 @@ def test_an_outlier_is_no_cluster_of_its_own(triple):
 def test_bad_input_is_refused(X, parameters, error, match):
     with pytest.raises(error, match=match):
         MaxMarginClustering(**parameters).fit(X)
-
-
-def test_partly_known_labels_are_refused(pair):
-    with pytest.raises(NotSupportedError, match="reserved for partly known labels"):
-        MaxMarginClustering().fit(pair[0], np.where(pair[1] == 3, 0, -1))
 
 
 @pytest.mark.parametrize("n", [300, 1200])

@@ -407,8 +407,6 @@ def test_rows_that_cannot_be_clustered(Estimator):
         Estimator(kernel=lambda A, B: -(A @ B.T) + np.abs(A - B.T)).fit(SIX)
     with pytest.raises(InvalidDataError, match="NaN or infinity"):
         Estimator(kernel=lambda A, B: A @ B.T * np.nan).fit(SIX)
-    with pytest.raises(NotSupportedError, match="-1 beside other labels"):
-        Estimator().fit(SIX, [-1, 0, 0, 1, 1, 1])
 
 
 def test_parameters_out_of_range():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from widegap import CPM3C, GMMC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
+from widegap import CPM3C, GMMC, MKC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
 from widegap.metrics import clustering_accuracy
@@ -56,3 +56,12 @@ def test_unknown_kernel_parameters_are_named(method):
     match = "kernel_params holds 'width', but kernel 'poly' takes 'coef0' and 'degree'"
     with pytest.raises(InvalidDataError, match=match):
         method(kernel="poly", kernel_params={"width": 1}).fit(groups_and_rows()[1])
+
+
+@pytest.mark.parametrize("model", [*(method() for method in ITERATIVE), CPM3C(), GMMC(), MaxMarginClustering(), MKC()])
+@pytest.mark.parametrize("unknown", [-1, -1.0, np.nan])
+def test_y_is_ignored(model, unknown):
+    groups, X = groups_and_rows()
+    y = np.where(np.arange(len(X)) < 10, unknown, 2 + groups)
+    model.set_params(random_state=0)
+    np.testing.assert_array_equal(model.fit_predict(X, y), model.fit_predict(X))

@@ -15,7 +15,7 @@ from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import InvalidDataError
 
 __all__ = [
     "HasMethods",
@@ -27,7 +27,6 @@ __all__ = [
     "check_start_labels",
     "check_table",
     "check_threads",
-    "check_unlabelled",
     "check_views",
     "kernel_constraints",
     "one_point_error",
@@ -114,20 +113,6 @@ def one_point_error(kernel: Any, rows: Any, n_rows: int, n_clusters: int) -> Inv
     else:
         cause, remedy = f"Kernel {kernel!r} maps all {n_rows} rows to one point", "change the kernel or its parameters"
     return InvalidDataError(f"{cause}, so they cannot be separated into {n_clusters} clusters; {remedy}.")
-
-
-def check_unlabelled(y: Any) -> None:
-    """Refuse labels with -1 for unknown: they ask for semi-supervised clustering, which is not offered yet."""
-    if y is None:
-        return
-    y = np.asarray(y)
-    if y.dtype.kind not in "if" or not (y == -1).any() or not (y >= 0).any():
-        return
-    if not np.isin(y, [-1, 1]).all():  # -1 and 1 alone are two classes, all known
-        raise NotSupportedError(
-            "y holds -1 beside other labels, which is reserved for partly known labels and not supported yet; "
-            "leave y out to cluster without labels."
-        )
 
 
 def check_start_labels(init: Any, n_rows: int, n_clusters: int) -> np.ndarray[Any, np.dtype[np.int32]]:

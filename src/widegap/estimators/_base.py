@@ -7,20 +7,24 @@ A new estimator is one file: a subclass of ``Clusterer`` (or of one of the bases
     _stored       fitted attributes that it adds, with their types     read by persistence
     _command      its name for ``widegap cluster --method``, if any    read by cli
 
-Nothing else keeps a list of estimators, except ``widegap/_catalogue.py``, which says where a public name lives.
+and fills in the steps of ``Clusterer._fit``. Nothing else keeps a list of estimators, except ``widegap/_catalogue.py``,
+which says where a public name lives.
 """
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, Literal, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._validation import check_rows, check_threads
+from widegap._validation import check_cluster_number, check_generator, check_rows, check_threads
 from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
 from widegap.data._kernel_maps import KernelMap
+from widegap.estimators._progress import progress_logging
 from widegap.exceptions import InvalidDataError
 
 
@@ -70,6 +74,12 @@ class Clusterer(ClusterMixin, BaseEstimator):
     _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "_metadata_request"})
     _command: ClassVar[str | None] = None
 
+    n_clusters: int
+    random_state: Any
+    # What estimators without these parameters do.
+    verbose: int = 0
+    n_jobs: int | None = None
+
     labels_: np.ndarray[Any, Any]
     n_clusters_: int
 
@@ -87,7 +97,58 @@ class Clusterer(ClusterMixin, BaseEstimator):
         """Rows of ``coef_``."""
         return self.n_clusters_
 
-    def fit_predict(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters of the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to cluster; float32 and float64 are used as they are. ``widegap.data.shards`` reads rows from files.
+        y : ignored
+            Present by convention.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X)
+
+    def _fit(self, X: Any, **given: Any) -> Self:
+        """The steps of every fit; ``given`` is what ``fit`` of a subclass takes besides the rows."""
+        self._validate_params()
+        with progress_logging(self.verbose):
+            rng = check_generator(self.random_state)
+            rows = self._prepare(self._read(X), rng, **given)
+            if self.n_clusters == 1:
+                self._store_single_cluster(rows)
+            else:
+                self._search(rows, rng)
+        return self
+
+    def _read(self, X: Any) -> Any:
+        """The rows, checked: finite where that can be seen, and at least one for every cluster."""
+        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
+        check_cluster_number(blocks.shape[0], self.n_clusters)
+        return blocks
+
+    def _prepare(self, blocks: Any, rng: np.random.Generator) -> Any:
+        """The rows as the search sees them: anything with a ``shape``."""
+        return blocks
+
+    def _search(self, rows: Any, rng: np.random.Generator) -> None:
+        """Find two clusters or more and store what was found."""
+        raise NotImplementedError
+
+    def _store_single_cluster(self, rows: Any) -> None:
+        """Store what one cluster of all rows is, for which no search is needed."""
+        self.labels_ = np.zeros(rows.shape[0], np.int32)
+        self.n_clusters_, self.n_iter_ = 1, 0
+        self.objective_ = 0.0
+        self.history_: list[Any] = []
+        self.converged_, self.starved_ = True, False
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, Any]:
         """Find the clusters of the rows of X and return ``labels_``.
 
         Parameters
@@ -118,6 +179,14 @@ def stored_attributes(cls: type) -> dict[str, Any]:
     return found
 
 
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn of the line that called the package, however deep inside it the cause was found."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("widegap."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level - 1)
+
+
 class WeightVectorClusterer(Clusterer):
     """Base of clusterers that score a row by ``coef_ @ x + intercept_``, after a feature map if there is a kernel."""
 
@@ -132,6 +201,12 @@ class WeightVectorClusterer(Clusterer):
     coef_: np.ndarray[Any, Any]
     intercept_: np.ndarray[Any, Any]
     kernel_map_: KernelMap | None
+
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
+        shape = self._n_score_vectors, rows.shape[1]
+        self.coef_, self.intercept_ = np.zeros(shape), np.zeros(shape[0])
+        self._mean, self._mean_scores = np.zeros(shape[1]), np.zeros(shape[0])
 
     def _block_scores(self, blocks: RowBlocks) -> np.ndarray[Any, Any]:
         """Scores of all rows; of a kernel's features no more than a block is ever held."""
@@ -151,7 +226,7 @@ class WeightVectorClusterer(Clusterer):
             )
         return scores
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray[Any, Any]:
         """Score of every row for every cluster.
 
         Parameters
@@ -167,7 +242,7 @@ class WeightVectorClusterer(Clusterer):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """Cluster with the largest score, for each row.
 
         Parameters

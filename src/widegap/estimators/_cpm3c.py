@@ -5,7 +5,6 @@ from numbers import Real
 from widegap._validation import Interval, StrOptions
 from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer
-from widegap.estimators._progress import progress_logging
 
 
 class CPM3C(CuttingPlaneClusterer):
@@ -216,27 +215,3 @@ class CPM3C(CuttingPlaneClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
-
-    def fit(self, X, y=None):
-        """Find the clusters of the rows of X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to cluster; float32 and float64 are used as they are. ``widegap.data.shards`` reads rows from files.
-        y : ignored
-            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
-
-        Returns
-        -------
-        CPM3C
-            The fitted estimator.
-        """
-        self._validate_params()
-        rows, rng = self._prepare(X, y)
-        with progress_logging(self.verbose):
-            if self.n_clusters == 1:
-                self._store_single_cluster(rows)
-            else:
-                self._search(rows, rng)
-        return self

@@ -1,6 +1,5 @@
 """What CPM3C, M2DCU and MKC share: the plan of a fit, its starts, and the search by cutting planes."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -12,12 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from widegap._validation import (
     Interval,
     StrOptions,
-    check_cluster_number,
-    check_generator,
-    check_rows,
     check_start_labels,
-    check_threads,
-    check_unlabelled,
     kernel_constraints,
     one_point_error,
 )
@@ -26,7 +20,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
-from widegap.estimators._base import WeightVectorClusterer
+from widegap.estimators._base import WeightVectorClusterer, warn_caller
 from widegap.estimators._progress import logger
 from widegap.estimators._starts import Sample, kmeans_starts, random_start, rounded, spectral_labels
 from widegap.problems._base import Loss, Problem
@@ -89,10 +83,23 @@ NO_OTHERS = NoOthers()
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """The rows to be clustered as the problem sees them, and losses of others."""
+
+    rows: CentredRows
+    others: Others = NO_OTHERS
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape
+
+
+@dataclass(frozen=True)
 class Fit:
     """What a search ends with: the rows and the problem over all of them, the best result, and how it was found."""
 
     rows: CentredRows
+    others: Others
     problem: Problem
     best: Result
     recorder: SearchRecorder
@@ -101,8 +108,7 @@ class Fit:
 class CuttingPlaneClusterer(WeightVectorClusterer):
     """Base of clusterers that minimise a hinge over weight vectors and labels by cutting planes.
 
-    A subclass names the parameter that weighs the loss (``_C_name``) and what else makes a slow search converge, and
-    calls ``_prepare``, then ``_search`` or ``_store_single_cluster``.
+    A subclass names the parameter that weighs the loss (``_C_name``) and what else makes a slow search converge.
     """
 
     _C_name: ClassVar[str]
@@ -128,14 +134,10 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         "callback": [callable, None],
     }
 
-    def _prepare(self, X: Any, y: Any) -> tuple[CentredRows, np.random.Generator]:
-        """The checked rows as the problem sees them, after the kernel's map if there is one."""
-        check_unlabelled(y)
-        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
-        check_cluster_number(blocks.shape[0], self.n_clusters)
-        rng = check_generator(self.random_state)
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> Prepared:
+        """The rows after the kernel's map if there is one."""
         self.kernel_map_ = self._fit_kernel_map(blocks, rng)
-        return CentredRows(self._features(blocks)), rng
+        return Prepared(CentredRows(self._features(blocks)))
 
     def _fit_kernel_map(self, blocks: RowBlocks, rng: np.random.Generator):
         if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
@@ -151,8 +153,9 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
             return blocks
         return row_blocks(self.kernel_map_.transform_blocks(blocks), n_threads=blocks.n_threads)
 
-    def _search(self, rows: CentredRows, rng: np.random.Generator, others: Others = NO_OTHERS) -> Fit:
+    def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         """Search from several starts on a sample, then from the best on all rows; store what was found."""
+        rows, others = prepared.rows, prepared.others
         if rows.scale == 0:
             some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
@@ -171,9 +174,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
             best = self._carry_over(problem, best, recorder)
         if not best.converged:
             best = _relabelled(best, problem)
-        found = Fit(rows, problem, best, recorder)
-        self._store(found)
-        return found
+        self._store(Fit(rows, others, problem, best, recorder))
 
     def _plan(self) -> Plan:
         return plan_for(self.n_clusters)
@@ -254,24 +255,16 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         self.converged_ = best.converged
         self.starved_ = self._starved(best, problem)
         if not best.converged and not found.recorder.stopped:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations at an objective of "
                 f"{point.objective:.2g} whose gap is not yet below tol={self.tol}; raise max_iter or tol, "
                 f"{self._slow_remedy}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
-    def _store_single_cluster(self, rows: CentredRows) -> None:
-        n, d = rows.shape
-        self.coef_, self.intercept_ = np.zeros((1, d)), np.zeros(1)
-        self._mean, self._mean_scores = rows.mean, np.zeros(1)
-        self.labels_ = np.zeros(n, np.int32)
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
         setattr(self, f"{self._C_name}_", np.nan)
-        self.objective_ = 0.0
-        self.history_: list[Any] = []
-        self.n_iter_, self.n_clusters_ = 0, 1
-        self.converged_, self.starved_ = True, False
 
 
 def _relabelled(result: Result, problem: Problem) -> Result:

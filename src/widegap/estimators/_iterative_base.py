@@ -1,6 +1,5 @@
 """What IterSVM, IterSVR and IterLSSVM share: features, bisection by turns, the tree for ``predict``, the records."""
 
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,24 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 from widegap._validation import (
     Interval,
     StrOptions,
-    check_cluster_number,
-    check_generator,
     check_rows,
     check_start_labels,
-    check_threads,
-    check_unlabelled,
     kernel_constraints,
     one_point_error,
 )
 from widegap.data._blocks import RowBlocks, Scorer
-from widegap.data._kernel_maps import KernelMap, fit_kernel_map
+from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._kernels import check_kernel_params
-from widegap.data._sources import row_blocks
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import Clusterer, Objective
+from widegap.estimators._base import Objective, WeightVectorClusterer, warn_caller
 from widegap.estimators._bisection import Tree, merged_labels, start_labels
-from widegap.estimators._progress import logger, progress_logging
+from widegap.estimators._progress import logger
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.solvers._alternation import TAIL_TOL, Alternation, Axes, Step, alternate, principal_axes
 from widegap.solvers._svm import Machine, Near
@@ -123,7 +117,7 @@ class _Bisection:
         return self.found.step.split.y > 0
 
 
-class IterativeClusterer(Clusterer):
+class IterativeClusterer(WeightVectorClusterer):
     """Base of the three methods: a subclass has its loss in ``_machine`` and ``_cut_losses``."""
 
     _cut_losses: CutLosses  # a static method
@@ -131,15 +125,7 @@ class IterativeClusterer(Clusterer):
         "objective", "lower", "regularised loss of the last regression; compare runs on the same data only"
     )
     _record = TurnRecord
-    _stored = {
-        "coef_": np.ndarray,
-        "intercept_": np.ndarray,
-        "bisected_": np.ndarray,
-        "cycled_": bool,
-        "kernel_map_": KernelMap | None,
-        "_mean": np.ndarray,
-        "_mean_scores": np.ndarray,
-    }
+    _stored = {"bisected_": np.ndarray, "cycled_": bool}
 
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -164,36 +150,23 @@ class IterativeClusterer(Clusterer):
     def _machine(self, axes: Axes, y: np.ndarray[Any, Any], near: Near | None) -> Machine:
         raise NotImplementedError
 
-    def fit(self, X, y=None):
-        """Find the clusters of the rows of X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to cluster.
-        y : ignored
-            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
-        check_unlabelled(y)
-        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
-        n = blocks.shape[0]
-        check_cluster_number(n, self.n_clusters)
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> RowBlocks:
+        check_kernel_params(self.kernel, self.kernel_params)
         if not isinstance(self.init, str):
-            self._check_start_labels(n)
-        rng = check_generator(self.random_state)
+            self._check_start_labels(blocks.shape[0])
+        return blocks
+
+    def _search(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
+        n = blocks.shape[0]
         rank = self._rank(n)
         small = n * min(n, rank) ** 2 < SMALL_WORK
-        with progress_logging(self.verbose), one_blas_thread(openmp=True) if small else nullcontext():
+        with one_blas_thread(openmp=True) if small else nullcontext():
             self.kernel_map_ = self._fit_kernel_map(blocks, rank, rng)
-            Phi = self._features(blocks)
-            self._cluster(blocks, Phi, rng)
-        return self
+            self._cluster(blocks, self._features(blocks), rng)
+
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
+        self.kernel_map_, self.bisected_, self.cycled_ = None, np.zeros(0, np.int32), False
 
     def _check_start_labels(self, n: int) -> None:
         labels = check_start_labels(self.init, n, self.n_clusters)
@@ -209,9 +182,7 @@ class IterativeClusterer(Clusterer):
         return n if n <= EXACT_ROWS else LOW_RANK
 
     def _fit_kernel_map(self, blocks: RowBlocks, rank: int, rng: np.random.Generator):
-        check_kernel_params(self.kernel, self.kernel_params)
-        d = blocks.shape[1]
-        if self.n_clusters == 1 or (self.kernel == "linear" and d <= max(rank, LOW_RANK)):
+        if self.kernel == "linear" and blocks.shape[1] <= max(rank, LOW_RANK):
             return None
         return fit_kernel_map(
             blocks, self.kernel, gamma=self.gamma, params=self.kernel_params, n_components=rank, rng=rng
@@ -307,11 +278,10 @@ class IterativeClusterer(Clusterer):
         self.cycled_ = any(found.cycled for found in splits)
         self.starved_ = any(found.step.split.bound_active for found in splits)
         if not self.converged_ and not diary.stopped:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} turns with labels still changing; "
                 "raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def decision_function(self, X):
@@ -352,15 +322,9 @@ class IterativeClusterer(Clusterer):
     def _node_scores(self, X) -> np.ndarray[Any, Any]:
         """Decision value of every row at every bisection."""
         check_is_fitted(self)
-        blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
-        if not len(self.bisected_):
-            return np.zeros((blocks.shape[0], 0))
-        # Scores about the fitted mean: exact where the rows lie far from the origin.
-        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        if self.kernel_map_ is not None:
-            blocks = row_blocks(self.kernel_map_.transform_blocks(blocks), n_threads=blocks.n_threads)
-        scores = blocks.map(lambda block: block.scores(scorer))
-        return check_finite(scores)
+        if len(self.bisected_):
+            return self._scores(X)
+        return np.zeros((check_rows(self, X, reset=False, n_threads=1).shape[0], 0))
 
     def _leaf_scores(self, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         leaves = np.full((len(scores), self.n_clusters_), np.inf, scores.dtype)

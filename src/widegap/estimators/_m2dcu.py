@@ -1,15 +1,15 @@
 """M2DCU: maximum margin clustering with non-examples."""
 
-import warnings
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 
 from widegap._validation import Interval, StrOptions, check_threads
+from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
-from widegap.estimators._base import Objective
-from widegap.estimators._cutting_plane_base import NO_OTHERS, CuttingPlaneClusterer
-from widegap.estimators._progress import progress_logging
+from widegap.estimators._base import Objective, warn_caller
+from widegap.estimators._cutting_plane_base import NO_OTHERS, CuttingPlaneClusterer, Fit, Prepared
 from widegap.estimators._universum_rows import (
     AUTO_SHARE,
     UniversumReport,
@@ -277,7 +277,7 @@ class M2DCU(CuttingPlaneClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X, y=None, universum=None):
+    def fit(self, X: Any, y: Any = None, universum: Any = None) -> Self:
         """Find the clusters of the rows of X, whose boundaries run through the universum.
 
         Parameters
@@ -285,7 +285,7 @@ class M2DCU(CuttingPlaneClusterer):
         X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
             Rows to cluster; float32 and float64 are used as they are. ``widegap.data.shards`` reads rows from files.
         y : ignored
-            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
+            Present by convention.
         universum : {array-like, sparse matrix, RowBlocks} of shape (n_universum, n_features), default=None
             Rows that belong to no cluster; dense or sparse whatever X is. May be left out only if ``C_universum=0``.
 
@@ -294,27 +294,9 @@ class M2DCU(CuttingPlaneClusterer):
         M2DCU
             The fitted estimator.
         """
-        self._validate_params()
-        if universum is None and self.C_universum != 0:
-            raise InvalidDataError(
-                f"fit got no universum, but C_universum={self.C_universum!r}; pass fit(X, universum=U) with rows that "
-                "belong to no cluster (widegap.universum makes some), or set C_universum=0 to cluster without. In a "
-                "pipeline, enable metadata routing and call set_fit_request(universum=True)."
-            )
-        rows, rng = self._prepare(X, y)
-        others = None if universum is None else self._universum_rows(universum, rows, rng)
-        report = None
-        with progress_logging(self.verbose):
-            if self.n_clusters == 1:
-                self._store_single_cluster(rows)
-            else:
-                found = self._search(rows, rng, others or NO_OTHERS)
-                if others is not None and not found.recorder.stopped:
-                    report = report_on(others, found, self.tol, self.max_iter)
-        self._store_report(report)
-        return self
+        return self._fit(X, universum=universum)
 
-    def fit_predict(self, X, y=None, universum=None):
+    def fit_predict(self, X: Any, y: Any = None, universum: Any = None) -> np.ndarray[Any, Any]:
         """Find the clusters of the rows of X and return ``labels_``.
 
         Parameters
@@ -328,22 +310,42 @@ class M2DCU(CuttingPlaneClusterer):
         """
         return self.fit(X, y, universum=universum).labels_
 
-    def _universum_rows(self, universum, rows: CentredRows, rng: np.random.Generator) -> UniversumRows:
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, universum: Any = None) -> Prepared:
+        if universum is None and self.C_universum != 0:
+            raise InvalidDataError(
+                f"fit got no universum, but C_universum={self.C_universum!r}; pass fit(X, universum=U) with rows that "
+                "belong to no cluster (widegap.universum makes some), or set C_universum=0 to cluster without. In a "
+                "pipeline, enable metadata routing and call set_fit_request(universum=True)."
+            )
+        rows = super()._prepare(blocks, rng).rows
+        return Prepared(rows, NO_OTHERS if universum is None else self._universum_rows(universum, rows, rng))
+
+    def _universum_rows(self, universum: Any, rows: CentredRows, rng: np.random.Generator) -> UniversumRows:
         names = getattr(self, "feature_names_in_", None)
         blocks = check_universum(universum, self.n_features_in_, names, check_threads(self.n_jobs))
         blocks = self._features(blocks)
         check_nearness(blocks, rows)
         return UniversumRows(blocks, self.n_clusters, self.C_universum, self.margin_tolerance, rng)
 
+    def _store(self, found: Fit) -> None:
+        super()._store(found)
+        report = None
+        if isinstance(found.others, UniversumRows) and not found.recorder.stopped:
+            report = report_on(found.others, found, self.tol, self.max_iter)
+        self._store_report(report)
+
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
+        self._store_report(None)
+
     def _store_report(self, report: UniversumReport | None) -> None:
         self.C_universum_ = AUTO_SHARE * self.C_target_ if self.C_universum == "auto" else float(self.C_universum)
         self.universum_report_ = report
         if report is not None and self.C_universum != 0 and not report.active:
-            warnings.warn(
+            warn_caller(
                 f"The universum had no effect: without it all its {report.n_rows} rows have margins within "
                 f"margin_tolerance={self.margin_tolerance}, on average {report.mean_margin_before:.2g}; lower "
                 f"M2DCU's margin_tolerance, or raise its C_target above {self.C_target_:.3g}. In a DocumentClustering "
                 "both are set by method=M2DCU(...).",
                 InactiveUniversumWarning,
-                stacklevel=3,
             )

@@ -11,12 +11,7 @@ import numpy as np
 from widegap._validation import (
     Interval,
     StrOptions,
-    check_cluster_number,
-    check_generator,
-    check_rows,
     check_start_labels,
-    check_threads,
-    check_unlabelled,
     kernel_constraints,
     one_point_error,
 )
@@ -30,7 +25,7 @@ from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, scale_columns
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, WeightVectorClusterer
-from widegap.estimators._progress import logger, progress_logging
+from widegap.estimators._progress import logger
 from widegap.estimators._starts import kmeans_labels, spectral_labels
 from widegap.exceptions import InvalidDataError
 from widegap.solvers._result import asks_to_stop
@@ -272,41 +267,20 @@ class MaxMarginClustering(WeightVectorClusterer):
         tags.input_tags.pairwise = self._precomputed
         return tags
 
-    def fit(self, X, y=None):
-        """Find the clusters of the rows of X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to cluster; float32 and float64 are used as they are.
-        y : ignored
-            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
-
-        Returns
-        -------
-        MaxMarginClustering
-            The fitted estimator.
-        """
-        self._validate_params()
-        check_unlabelled(y)
-        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
-        n = blocks.shape[0]
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> RowBlocks:
         if self._precomputed:
             self._check_precomputed(blocks.shape)
-        check_cluster_number(n, self.n_clusters)
         if CentredRows(blocks).scale == 0 and self.n_clusters > 1:
-            raise one_point_error(self.kernel, blocks, n, self.n_clusters)
-        rng = check_generator(self.random_state)
-        # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
-        small = n * max(blocks.shape[1], AUTO_COMPONENTS) < SMALL
-        with progress_logging(self.verbose), one_blas_thread(openmp=True) if small else nullcontext():
-            if self.n_clusters == 1:
-                self._store_single_cluster(blocks)
-            else:
-                self._search(blocks, rng)
-        return self
+            raise one_point_error(self.kernel, blocks, blocks.shape[0], self.n_clusters)
+        return blocks
 
     def _search(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
+        # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
+        small = blocks.shape[0] * max(blocks.shape[1], AUTO_COMPONENTS) < SMALL
+        with one_blas_thread(openmp=True) if small else nullcontext():
+            self._search_rows(blocks, rng)
+
+    def _search_rows(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
         """Search a sample (or all rows), then label all."""
         n = blocks.shape[0]
         whole = n <= SEARCH_ROWS
@@ -469,12 +443,6 @@ class MaxMarginClustering(WeightVectorClusterer):
         self._mean_scores = -0.5 * np.square(means).sum(axis=1)
         self.intercept_ = self._mean_scores - self.coef_ @ self._mean
 
-    def _store_single_cluster(self, blocks: RowBlocks) -> None:
-        n, d = blocks.shape
-        self.kernel_map_ = None
-        self.coef_, self.intercept_ = np.zeros((1, d)), np.zeros(1)
-        self._mean, self._mean_scores = np.zeros(d), np.zeros(1)
-        self.labels_ = np.zeros(n, np.int32)
-        self.objective_, self.starts_, self.history_ = 0.0, np.zeros(0), []
-        self.n_iter_, self.n_clusters_, self.smoothing_ = 0, 1, 0
-        self.converged_, self.starved_ = True, False
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
+        self.kernel_map_, self.starts_, self.smoothing_ = None, np.zeros(0), 0

@@ -1,10 +1,9 @@
 """MKC: multiple kernel clustering."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,11 +12,9 @@ from widegap._validation import (
     Interval,
     StrOptions,
     check_cluster_number,
-    check_generator,
     check_rows,
     check_table,
     check_threads,
-    check_unlabelled,
     check_views,
     kernel_constraints,
 )
@@ -27,9 +24,8 @@ from widegap.data._kernel_specs import TableColumns, raw_views, read_specs
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, n_rows
 from widegap.data._sources import row_blocks
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import Objective
-from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan
-from widegap.estimators._progress import progress_logging
+from widegap.estimators._base import Objective, warn_caller
+from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan, Prepared
 from widegap.estimators._starts import different_starts
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.problems._base import Problem
@@ -310,7 +306,7 @@ class MKC(CuttingPlaneClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of the rows of X.
 
         Parameters
@@ -320,30 +316,17 @@ class MKC(CuttingPlaneClusterer):
             read that a kernel looks at. The view of a transformer may be anything that it takes, such as a list of
             documents. Of a precomputed kernel, the matrix of shape (n_samples, n_samples).
         y : ignored
-            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
+            Present by convention.
 
         Returns
         -------
-        MKC
+        self
             The fitted estimator.
         """
-        self._validate_params()
-        rows, rng = self._prepare(X, y)
-        self._warn_of_kernels()
-        with progress_logging(self.verbose):
-            if self.n_clusters == 1:
-                self._store_single_cluster(rows)
-            else:
-                # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
-                with one_blas_thread():
-                    self._store_kernel_weights(self._search(rows, rng))
-                self._warn_of_result()
-        return self
+        return self._fit(X)
 
-    def _prepare(self, X: Any, y: Any) -> tuple[CentredRows, np.random.Generator]:
-        """The features of all kernels, after checks of the rows and the kernels."""
-        check_unlabelled(y)
-        n_threads = check_threads(self.n_jobs)
+    def _read(self, X: Any) -> Any:
+        """The checked table or views, and what each kernel reads of them."""
         self._has_views = isinstance(X, Mapping)
         if self._has_views:
             specs = read_specs(self.kernels, list(X))
@@ -353,12 +336,16 @@ class MKC(CuttingPlaneClusterer):
                 vars(self).pop(name, None)  # of an earlier fit on a table
         else:
             if isinstance(X, RowBlocks):
-                X = check_rows(self, X, reset=True, n_threads=n_threads).take(np.arange(X.shape[0]))
+                X = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs)).take(np.arange(X.shape[0]))
             else:
                 X = check_table(self, X, reset=True)
             specs = read_specs(self.kernels, TableColumns(X.shape[1], getattr(self, "feature_names_in_", None)))
         check_cluster_number(n_rows(X), self.n_clusters)
-        rng = check_generator(self.random_state)
+        return X, specs
+
+    def _prepare(self, read: Any, rng: np.random.Generator) -> Prepared:
+        """The features of all kernels."""
+        X, specs = read
         n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
         self.kernel_map_, features = fit_kernel_stack(
             X, specs, n_components=n_components, normalize=self.normalize is not None, rng=rng
@@ -368,7 +355,14 @@ class MKC(CuttingPlaneClusterer):
                 f"All {len(specs)} kernels are constant on the {n_rows(X)} rows, so they cannot be separated into "
                 f"{self.n_clusters} clusters; use fewer clusters or check the data."
             )
-        return CentredRows(row_blocks(features, n_threads=n_threads)), rng
+        self._warn_of_kernels()
+        return Prepared(CentredRows(row_blocks(features, n_threads=check_threads(self.n_jobs))))
+
+    def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
+        # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
+        with one_blas_thread():
+            super()._search(prepared, rng)
+        self._warn_of_result()
 
     def _warn_of_kernels(self) -> None:
         for kernel in self.kernel_map_.kernels:
@@ -404,7 +398,8 @@ class MKC(CuttingPlaneClusterer):
             trivial *= (self.n_clusters - 1) / self.n_clusters
         return bool(result.point.objective >= (1 - self.tol) * trivial)
 
-    def _store_kernel_weights(self, found: Fit) -> None:
+    def _store(self, found: Fit) -> None:
+        super()._store(found)
         point = found.best.point
         norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
         self.kkt_residual_ = found.recorder.residual
@@ -435,7 +430,7 @@ class MKC(CuttingPlaneClusterer):
         self.kernel_weights_, self.kernel_margins_ = np.zeros((2, len(kernels)))
         self.kernel_weights_[active], self.kernel_margins_[active] = weights, margins
 
-    def _store_single_cluster(self, rows: CentredRows) -> None:
+    def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
         norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
         self.kkt_residual_, self.collapsed_ = 0.0, False
@@ -459,7 +454,7 @@ class MKC(CuttingPlaneClusterer):
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, KernelWarning, stacklevel=4)
+    warn_caller(message, KernelWarning)
 
 
 def _kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:

@@ -1,6 +1,5 @@
 """MMC and GMMC: maximum margin clustering by semidefinite programming, for small tables and two clusters."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,16 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import (
     Interval,
-    check_cluster_number,
     check_generator,
     check_rows,
-    check_unlabelled,
     kernel_constraints,
 )
+from widegap.data._blocks import RowBlocks
 from widegap.data._kernels import check_kernel_params, kernel_matrix, needs_width, resolve_gamma
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import Clusterer, Objective
+from widegap.estimators._base import Clusterer, Objective, warn_caller
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.solvers._semidefinite import (
     SDPRecord,
@@ -43,6 +41,7 @@ class _SDPClusterer(Clusterer):
     """What both share: the centred kernel, the guards, labels from the relaxation and an SVM for new rows."""
 
     _record = SDPRecord
+    n_jobs = 1
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -57,35 +56,16 @@ class _SDPClusterer(Clusterer):
     def _refusal_to_store(self) -> str | None:
         return f"{type(self).__name__} has no model file; fit CPM3C or IterSVR to keep a model."
 
-    def fit(self, X, y=None):
-        """Find the two clusters of the rows of X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to cluster, at most ``max_samples``.
-        y : ignored
-            Present by convention. Labels with -1 for unknown are refused: they are reserved for later use.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._validate_params()
+    def _read(self, X: Any) -> RowBlocks:
         self._check_two_clusters()
-        check_unlabelled(y)
-        blocks = check_rows(self, X, reset=True, n_threads=1)
-        n = blocks.shape[0]
-        check_cluster_number(n, self.n_clusters)
-        self._check_size(n)
+        blocks = super()._read(X)
+        self._check_size(blocks.shape[0])
+        return blocks
+
+    def _search(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
         self.n_clusters_ = self.n_clusters
-        if self.n_clusters == 1:
-            self._store_single_cluster(n)
-            return self
         with one_blas_thread():  # as the solvers ask for, with the reason
-            self._fit_rows(check_finite(blocks.take(np.arange(n))).astype(np.float64))
-        return self
+            self._fit_rows(check_finite(blocks.take(np.arange(blocks.shape[0]))).astype(np.float64))
 
     def _fit_rows(self, rows: Any) -> None:
         self._rows = rows
@@ -112,12 +92,10 @@ class _SDPClusterer(Clusterer):
                 "max_samples."
             )
 
-    def _store_single_cluster(self, n: int) -> None:
-        self.labels_ = np.zeros(n, np.int32)
-        self.objective_ = self.lower_bound_ = self.gap_ = 0.0
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
+        self.lower_bound_ = self.gap_ = 0.0
         self.tightness_ = 1.0
-        self.history_: list[SDPRecord] = []
-        self.n_iter_, self.converged_, self.starved_ = 0, True, False
 
     def _resolve_kernel(self, rows: Any) -> dict[str, Any]:
         """The kernel's arguments, with the width set; refuses rows that are all equal."""
@@ -169,12 +147,11 @@ class _SDPClusterer(Clusterer):
         self.converged_ = solution.converged
         self.starved_ = moved
         if not solution.converged:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} stopped after {solution.n_iter} iterations with a relative gap of "
                 f"{solution.gap:.2g}, before it met tol={self.tol}; raise tol"
                 + (", or max_iter." if solution.n_iter >= self.max_iter else ": no further progress was possible."),
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def decision_function(self, X):
