@@ -14,15 +14,6 @@ SPARSE_HOMES = ("data", "_validation", "persistence")  # a file format names wha
 # Other ways to ask, or to know, whether a table is sparse; data/_tables.py answers what depends on it.
 SPARSE_ATTRIBUTES = ("__array_interface__", "indptr", "nnz", "toarray", "tocsr", "todense")
 SPARSE_EXCEPTIONS = ("solvers/_semidefinite.py",)  # SCS takes its constraint matrix as CSC; the rows stay dense
-ASKED_ELSEWHERE = (  # files that still ask by synonyms, to be emptied
-    "cli/_scaling.py",
-    "cli/_compare.py",
-    "cli/_fitting.py",
-    "cli/_output.py",
-    "report/_summarize.py",
-    "selection/_kernel_lists.py",
-    "selection/_trials.py",
-)
 
 # What a part may import besides itself and exceptions. Parts that are not listed (the public modules, report) may
 # import all but cli.
@@ -139,7 +130,7 @@ def is_synonym(node):
 
 def sparse_uses(source):
     """Uses of issparse, scipy.sparse and their synonyms outside their homes."""
-    if source.part in SPARSE_HOMES or str(source.path) in (*SPARSE_EXCEPTIONS, *ASKED_ELSEWHERE):
+    if source.part in SPARSE_HOMES or str(source.path) in SPARSE_EXCEPTIONS:
         return
     uses = [
         (line, name)

@@ -5,12 +5,32 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_wine, make_blobs
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_digits, load_wine, make_blobs
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from widegap import CPM3C, GMMC, M2DCU, MKC, MMC, DocumentClustering, IterSVR, MaxMarginClustering, describe, universum
-from widegap.exceptions import InvalidDataError
+from widegap import (
+    CPM3C,
+    GMMC,
+    M2DCU,
+    MKC,
+    MMC,
+    DocumentClustering,
+    IterSVR,
+    MaxMarginClustering,
+    describe,
+    persistence,
+    universum,
+)
+from widegap.data._sources import row_blocks
+from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.report import SCHEMA, render, summarize
 from widegap.report._wording import clip, number, plain
 
@@ -204,6 +224,128 @@ def test_other_rows_than_the_fitted_ones_are_predicted(wine, fitted):
     assert [cluster["size"] for cluster in summary["clusters"]] == sizes
     render(summary)  # with empty clusters, too
     assert 0 in sizes
+
+
+def sizes_of(summary):
+    return [cluster["size"] for cluster in summary["clusters"]]
+
+
+def test_as_many_other_rows_do_not_get_the_labels_of_the_fit(wine):
+    order = np.random.default_rng(0).permutation(178)
+    first, second = wine.data[order[:89]], wine.data[order[89:]]
+    model = MaxMarginClustering(3, random_state=0).fit(first)
+    summary = summarize(model, second)
+    assert not summary["fitted"]
+    assert sizes_of(summary) == np.bincount(model.predict(second), minlength=3).tolist()
+    assert sizes_of(summary) != np.bincount(model.labels_).tolist()
+    turned = summarize(model, first[::-1])  # the same rows in another order are others, too
+    labels = [point["cluster"] for point in turned["map"]["points"]]
+    assert labels == model.predict(first[::-1]).tolist() != model.labels_.tolist()
+
+
+def test_rows_of_the_fit_keep_its_labels_however_they_are_stored(tmp_path):
+    X, _ = load_digits(return_X_y=True)
+    model = MaxMarginClustering(10, random_state=0).fit(X)
+    assert (model.predict(X) != model.labels_).any()  # smoothing had a say
+    persistence.save(model, tmp_path / "m.widegap")
+    for known in (model, persistence.load(tmp_path / "m.widegap")[0]):
+        for rows in (X, X.astype(np.float32), X.tolist(), sparse.csr_array(X), pd.DataFrame(X)):
+            assert describe.is_fitted_on(known, rows)
+    assert summarize(model, X)["fitted"]
+    assert sizes_of(summarize(model, X)) == np.bincount(model.labels_).tolist()
+    np.testing.assert_array_equal(describe.labels(model, X), model.labels_)
+    changed = X.copy()
+    changed[0, 5] += 1
+    assert not describe.is_fitted_on(model, changed)
+    np.testing.assert_array_equal(describe.labels(model, changed), model.predict(changed))
+    blocks = MaxMarginClustering(10, random_state=0).fit(X).fit(row_blocks(X))  # which are not remembered
+    np.testing.assert_array_equal(describe.labels(blocks, X), blocks.predict(X))
+
+
+def test_as_many_other_documents_do_not_get_the_labels_of_the_fit():
+    model = DocumentClustering(2, random_state=0).fit(TEXTS)
+    others = TEXTS[::-1]
+    assert summarize(model, TEXTS)["fitted"]
+    summary = summarize(model, others)
+    assert not summary["fitted"]
+    found = {point["row"]: point["cluster"] for point in summary["map"]["points"]}
+    assert [found[row] for row in range(6)] == model.predict(others).tolist() != model.labels_.tolist()
+
+
+@pytest.mark.parametrize(
+    "clusterer",
+    [KMeans(3, random_state=0), AgglomerativeClustering(3), DBSCAN(2.2), GaussianMixture(3, random_state=0)],
+    ids=lambda clusterer: type(clusterer).__name__,
+)
+def test_clusterers_of_scikit_learn_have_a_page(clusterer, wine):
+    X = wine.data / wine.data.std(axis=0)
+    labels = clusterer.fit_predict(X)
+    summary = summarize(clusterer, X, feature_names=wine.feature_names)
+    k = labels.max() + 1
+    assert (summary["method"], summary["n_clusters"]) == (type(clusterer).__name__, k)
+    assert sizes_of(summary) == np.bincount(labels[labels >= 0]).tolist()
+    assert summary["unassigned"] == np.count_nonzero(labels < 0)
+    assert summary["objective"] is None
+    assert summary["clusters"][0]["separates"][0]["feature"] in wine.feature_names
+    assert Page(render(summary)).count("article", **{"class": "card"}) == k
+    if isinstance(clusterer, DBSCAN):
+        assert summary["unassigned"] > 0
+        assert any("belong to no cluster (the method left them out)" in text for text in summary["warnings"])
+    if hasattr(clusterer, "predict"):
+        assert sizes_of(summarize(clusterer, X[:100])) == np.bincount(labels[:100], minlength=k).tolist()
+    else:
+        with pytest.raises(
+            NotSupportedError, match=r"X has 100 rows, but \w+ has no predict and knows only the 178 rows"
+        ):
+            summarize(clusterer, X[:100])
+
+
+def test_a_clusterer_that_finds_nothing_but_noise_has_a_page(wine):
+    summary = summarize(DBSCAN(1e-9).fit(wine.data), wine.data)
+    assert (summary["n_clusters"], summary["unassigned"]) == (0, 178)
+    assert "178 rows belong to no cluster" in Page(render(summary)).text
+
+
+def test_what_is_not_fitted_is_refused(wine):
+    with pytest.raises(InvalidDataError, match="DBSCAN has neither labels_ nor predict: fit it first"):
+        summarize(DBSCAN(), wine.data)
+
+
+@pytest.mark.parametrize("clusterer", [MaxMarginClustering(3, random_state=0), KMeans(3, random_state=0)])
+def test_a_pipeline_is_shown_in_the_units_it_was_given(clusterer):
+    frame = load_wine(as_frame=True).data
+    model = make_pipeline(StandardScaler(), clusterer).fit(frame)
+    summary = summarize(model, frame)
+    assert summary["method"] == type(clusterer).__name__
+    assert summary["fitted"]
+    assert sizes_of(summary) == np.bincount(model[-1].labels_).tolist()
+    proline = [item for c in summary["clusters"] for item in c["separates"] if item["feature"] == "proline"]
+    assert proline[0]["mean"] == pytest.approx(frame["proline"][model[-1].labels_ == 0].mean())
+    assert summary["settings"]["pipeline"] == f"standardscaler → {type(clusterer).__name__.lower()}"
+    half = summarize(model, frame[:89])
+    assert not half["fitted"]
+    assert sizes_of(half) == np.bincount(model.predict(frame[:89]), minlength=3).tolist()
+    render(half)
+
+
+def test_a_pipeline_of_categories_shows_the_columns_it_made():
+    frame = pd.DataFrame({"x": np.arange(30) % 2 * 9.0, "kind": np.where(np.arange(30) % 2, "red", "blue")})
+    encoder = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
+    summary = summarize(make_pipeline(encoder, CPM3C(2, random_state=0)).fit(frame), frame)
+    features = {item["feature"] for item in summary["clusters"][0]["separates"]}
+    assert {"onehotencoder__kind_red", "remainder__x"} <= features
+    assert summary["map"]["points"][1]["text"] == "x 9.0, kind red"
+    render(summary)
+
+
+def test_a_pipeline_of_texts_shows_them():
+    model = make_pipeline(TfidfVectorizer(), CPM3C(2, random_state=0)).fit(TEXTS)
+    summary = summarize(model, TEXTS)
+    assert summary["fitted"]
+    assert summary["map"]["points"][0]["text"] == TEXTS[0]
+    assert {item["feature"] for item in summary["clusters"][0]["separates"]} & {"bread", "flour", "goal", "late"}
+    np.testing.assert_array_equal(describe.labels(model, TEXTS), model[-1].labels_)
+    assert describe.scores(model, TEXTS).shape == (6, 2)
 
 
 def test_frames_give_the_names_of_columns(wine):

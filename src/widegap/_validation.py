@@ -13,8 +13,11 @@ from sklearn.utils.validation import check_array, check_random_state, validate_d
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
+from widegap.data._fingerprints import fingerprint, text_fingerprint
 from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
+from widegap.data.text._corpus import input_kind
+from widegap.data.text._words import check_documents
 from widegap.exceptions import InvalidDataError
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "check_table",
     "check_threads",
     "check_views",
+    "digest_of",
     "kernel_constraints",
     "one_point_error",
     "take_rows",
@@ -59,7 +63,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
             raise InvalidDataError("X has 0 rows; at least one is needed: check the files.")
         if reset:
             estimator.n_features_in_ = X.shape[1]
-            vars(estimator).pop("feature_names_in_", None)  # of an earlier fit on a frame
+            for name in ("feature_names_in_", "_rows_digest"):
+                vars(estimator).pop(name, None)  # of an earlier fit on a table
         elif X.shape[1] != estimator.n_features_in_:
             raise InvalidDataError(
                 f"X has {X.shape[1]} features, but {type(estimator).__name__} was fitted with "
@@ -70,10 +75,20 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """A validated array or CSR matrix in memory."""
-    return validate_data(
+    """A validated array or CSR matrix in memory; one to be fitted is remembered by a digest."""
+    table = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
     )
+    if reset:
+        estimator._rows_digest = fingerprint(table)
+    return table
+
+
+def digest_of(X: Any) -> str:
+    """Digest of a table or of documents, to compare with that of a fit."""
+    if input_kind(X) == "documents":
+        return text_fingerprint(check_documents(X))
+    return fingerprint(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
 
 
 def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any]:

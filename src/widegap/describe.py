@@ -1,18 +1,31 @@
 """Numbers that describe a fitted clustering: scores, margins, what sets clusters apart, a plane to draw rows in.
 
-Everything here works on any estimator of the package, dense or sparse rows, and leaves the estimator alone.
+Everything here works on estimators of this package, clusterers of scikit-learn and pipelines that end in one, on dense
+and sparse rows, and leaves the estimator alone.
 """
 
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
+from widegap._validation import digest_of
 from widegap.data._principal import PrincipalAxes
-from widegap.data._tables import sample_rows
-from widegap.exceptions import InvalidDataError
+from widegap.data._tables import column_moments, sample_rows
+from widegap.exceptions import InvalidDataError, NotSupportedError
 
-__all__ = ["contrasts", "last_step", "layout", "leads", "margin_bins", "margin_profile", "scores", "spread_sample"]
+__all__ = [
+    "contrasts",
+    "is_fitted_on",
+    "labels",
+    "last_step",
+    "layout",
+    "leads",
+    "margin_bins",
+    "margin_profile",
+    "scores",
+    "spread_sample",
+    "unwrap",
+]
 
 HISTOGRAM_BINS = 30
 PLANE_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
@@ -36,12 +49,95 @@ def last_step(estimator: Any) -> Any:
     return estimator
 
 
+def unwrap(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """The clusterer of a model, and rows as it sees them: transformed by the steps before it, if it ends a pipeline.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        Fitted.
+    X : rows or documents
+        As the model takes them.
+
+    Returns
+    -------
+    clusterer, rows
+    """
+    while hasattr(estimator, "steps"):
+        if len(estimator.steps) > 1:
+            X = estimator[:-1].transform(X)
+        estimator = estimator.steps[-1][1]
+    return estimator, X
+
+
+def is_fitted_on(estimator: Any, X: Any) -> bool:
+    """Whether these are the rows that an estimator was fitted on.
+
+    Estimators of this package that were fitted on tables in memory or on documents remember a digest of them: of their
+    number and of up to 1000, evenly spread. Of others only the number of rows is known.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        Fitted.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or list of str
+        Rows, or documents.
+
+    Returns
+    -------
+    bool
+    """
+    estimator, X = unwrap(estimator, X)
+    digest = getattr(estimator, "_rows_digest", None)
+    if digest is not None:
+        return digest == digest_of(X)
+    return hasattr(estimator, "labels_") and len(estimator.labels_) == _count(X)
+
+
+def labels(estimator: Any, X: Any) -> Any:
+    """Clusters of rows: those found by the fit if these are its rows, and else those that ``predict`` gives.
+
+    The two can differ on the rows of the fit, where limits on sizes or neighbours had a say.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        Fitted; a clusterer without ``predict``, such as DBSCAN, knows the rows of its fit only.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or list of str
+        Rows, or documents.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), dtype int
+        -1 for rows without a cluster.
+    """
+    estimator, X = unwrap(estimator, X)
+    name = type(estimator).__name__
+    if hasattr(estimator, "predict"):
+        # Of rows that a model does not remember, prediction is the safe answer.
+        known = hasattr(estimator, "_rows_digest") and is_fitted_on(estimator, X)
+        return np.asarray(estimator.labels_ if known else estimator.predict(X))
+    if not hasattr(estimator, "labels_"):
+        raise InvalidDataError(f"{name} has neither labels_ nor predict: fit it first, or pass a clusterer.")
+    n = len(estimator.labels_)
+    if n != _count(X):
+        raise NotSupportedError(
+            f"X has {_count(X)} rows, but {name} has no predict and knows only the {n} rows of its fit; pass these, or "
+            "labels of your own."
+        )
+    return np.asarray(estimator.labels_)
+
+
+def _count(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
 def scores(estimator: Any, X: Any) -> Floats | None:
     """Score of every row for every cluster.
 
     Parameters
     ----------
-    estimator : estimator
+    estimator : estimator or pipeline
         Fitted.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows.
@@ -52,6 +148,7 @@ def scores(estimator: Any, X: Any) -> Floats | None:
         For two clusters minus and plus half the decision value, so that the two differ by it. None for estimators
         without ``decision_function``.
     """
+    estimator, X = unwrap(estimator, X)
     if not hasattr(estimator, "decision_function"):
         return None
     values = np.asarray(estimator.decision_function(X), dtype=np.float64)
@@ -116,9 +213,8 @@ def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Flo
     total = np.asarray(X.sum(axis=0), dtype=np.float64).reshape(1, -1)
     means = sums / np.maximum(sizes, 1)
     rest = (total - sums) / np.maximum(len(labels) - sizes, 1)
-    deviations = np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
-    varying = deviations > 1e-12 * np.abs(means).max(axis=0)
-    varying = varying & (sizes > 0) & (sizes < len(labels))  # otherwise there is nothing to compare
+    deviations = column_moments(X)[1]
+    varying = (deviations > 0) & (sizes > 0) & (sizes < len(labels))  # otherwise there is nothing to compare
     differences = np.where(varying, (means - rest) / np.where(varying, deviations, 1.0), 0.0)
     return differences, means, rest
 

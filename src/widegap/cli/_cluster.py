@@ -135,7 +135,6 @@ def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: 
 
 def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     from widegap import describe
-    from widegap.cli._columns import row_texts
     from widegap.report import summarize
 
     summary = summarize(
@@ -144,7 +143,7 @@ def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
         labels=estimator.labels_,
         values=job.rows.values,
         feature_names=job.plan.names,
-        items=row_texts(job.table, job.rows.kept),
+        items=job.table.row_texts(job.rows.kept),
         title=job.title,
         notes=[*job.rows.notes, *_agreement(job, estimator.labels_)],
     )

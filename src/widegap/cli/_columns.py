@@ -17,7 +17,6 @@ COUNTING_WORDS = {"#", "id", "ids", "idx", "index", "key", "no", "nr", "num", "n
 TIME_WORDS = {"age", "date", "day", "hour", "minute", "month", "second", "t", "time", "week", "year", "yr"}
 MIN_COUNTED = 3  # rows; fewer numbers in a row say nothing
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))
-SHOWN_CELLS = 8
 
 
 @dataclass
@@ -159,25 +158,6 @@ def read_rows(table: Table, plan: ColumnPlan, *, saved: bool = True) -> Rows:
             remedy = "fill some in: the model leaves them out" if saved else "pass --missing median, or fewer --columns"
             raise CommandError(f"Every row has a missing value, so none is left; {remedy}.")
     return Rows(scaled(values, plan.weights), values, kept, notes)
-
-
-def row_texts(table: Table, kept: Any) -> "RowTexts | None":
-    """What to show of every row; None for matrices."""
-    return None if table.frame is None else RowTexts(table.frame, kept)
-
-
-class RowTexts:
-    """The first cells of every row as text, made when asked for."""
-
-    def __init__(self, frame: Any, kept: Any):
-        self._frame, self._kept = frame, kept
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def __getitem__(self, row: int) -> str:
-        cells = self._frame.iloc[int(self._kept[row]), :SHOWN_CELLS]
-        return ", ".join(f"{name} {value}" for name, value in cells.items())
 
 
 def _choose_columns(table: Table, choices: Choices) -> tuple[list[Column], list[str]]:

@@ -77,7 +77,9 @@ def _show(method: str, numbers: list[int], records: list[Any], notes: list[str],
 
 def _fits(k: int, X: Any) -> int:
     """Fits that one number takes: all rows, the subsamples, and shuffled columns of a dense table."""
-    return 1 + SUBSAMPLES + (k > 1 and hasattr(X, "__array_interface__"))
+    from widegap.data._tables import storage
+
+    return 1 + SUBSAMPLES + (k > 1 and storage(X) == "dense")
 
 
 def _listed(numbers: list[int]) -> str:

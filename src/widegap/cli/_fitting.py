@@ -22,8 +22,9 @@ def choose_method(method: str, X: Any) -> str:
     """The method by name; "auto" looks at the rows."""
     if method != "auto":
         return method
-    sparse = not hasattr(X, "__array_interface__")
-    return "cpm3c" if sparse and X.shape[1] > WIDE else "max-margin"
+    from widegap.data._tables import storage
+
+    return "cpm3c" if storage(X) == "sparse" and X.shape[1] > WIDE else "max-margin"
 
 
 def make_estimator(method: str, k: int, seed: int | None, callback: Callable[[Any], Any] | None = None) -> Any:
@@ -42,29 +43,14 @@ def check_count(k: int, n_rows: int) -> None:
 
 def check_variety(k: int, X: Any, notes: list[str]) -> None:
     """Note more clusters than there are different rows."""
-    n = different_rows(X, k)
+    from widegap.data._tables import count_distinct_rows
+
+    n = count_distinct_rows(X, k)
     if n < k:
         notes.append(
             f"-k {k} asks for more clusters than there are different rows ({n}), so that equal rows are in different "
             f"clusters; ask for {n} or fewer."
         )
-
-
-def different_rows(X: Any, enough: int) -> int:
-    """How many rows differ from all others, counted up to ``enough``."""
-    import numpy as np
-
-    found = set()
-    for i in range(X.shape[0]):
-        if isinstance(X, np.ndarray):
-            found.add((X[i] + 0.0).tobytes())  # minus zero is zero
-        else:
-            part = slice(X.indptr[i], X.indptr[i + 1])
-            cells = zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)
-            found.add(frozenset(cell for cell in cells if cell[1]))
-        if len(found) >= enough:
-            break
-    return len(found)
 
 
 class Watch:

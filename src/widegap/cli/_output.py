@@ -41,14 +41,15 @@ def check_output(path: Path | None) -> None:
 
 def clustered_frame(table: Table, kept: Any, labels: Any, margins: Any) -> Any:
     """The input rows with cluster and margin; of a matrix their numbers too, and if it is wide or sparse only these."""
-    import numpy as np
     import pandas as pd
+
+    from widegap.data._tables import storage
 
     if table.frame is not None:
         frame = table.frame.iloc[kept].reset_index(drop=True).copy()
     else:
         frame = pd.DataFrame({"row": kept})
-        if isinstance(table.matrix, np.ndarray) and table.matrix.shape[1] <= WRITTEN_COLUMNS:
+        if storage(table.matrix) == "dense" and table.matrix.shape[1] <= WRITTEN_COLUMNS:
             names = [f"column {j}" for j in range(table.matrix.shape[1])]
             frame = pd.concat([frame, pd.DataFrame(table.matrix[kept], columns=names)], axis=1)
     return with_results(frame, {"cluster": labels, "margin": margins})
@@ -137,7 +138,7 @@ def _cells(series: Any) -> list[Any]:
     if short in (np.float16, np.float32):
         kind = np.dtype(short).type
         return [None if cell is None else float(str(kind(cell))) for cell in cells]
-    return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
+    return [cell.tolist() if hasattr(cell, "tolist") else cell for cell in cells]
 
 
 def _finite(cell: Any) -> Any:

@@ -93,7 +93,7 @@ def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title
 
 def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: str) -> Any:
     from widegap import describe
-    from widegap.cli._columns import ColumnPlan, read_rows, row_texts
+    from widegap.cli._columns import ColumnPlan, read_rows
     from widegap.cli._output import clustered_frame, write_frame
     from widegap.cli._reading import read_table
     from widegap.report import summarize
@@ -108,7 +108,7 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
         labels=labels,
         values=rows.values,
         feature_names=plan.names,
-        items=row_texts(table, rows.kept),
+        items=table.row_texts(rows.kept),
         title=title,
         notes=rows.notes,
     )

@@ -29,6 +29,12 @@ class Table:
     def n_rows(self) -> int:
         return len(self.frame) if self.frame is not None else self.matrix.shape[0]
 
+    def row_texts(self, kept: Any) -> Any:
+        """What to show of some rows; None for matrices."""
+        from widegap.report._wording import RowTexts
+
+        return None if self.frame is None else RowTexts(self.frame, kept)
+
 
 @dataclass(frozen=True)
 class Dialect:

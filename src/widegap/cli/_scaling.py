@@ -28,12 +28,14 @@ def column_factors(values: Any, is_flag: Any, scale: str) -> tuple[list[float] |
 
 
 def _range_factors(values: Any) -> Any:
+    """1 / range of every column; 1 for constant ones."""
     import numpy as np
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 
-    if isinstance(values, np.ndarray):
-        return MinMaxScaler().fit(values).scale_
-    return 1 / MaxAbsScaler().fit(values).scale_
+    from widegap.data._tables import column_ranges
+
+    low, high = column_ranges(values)
+    ranges = np.asarray(high - low, dtype=np.float64)
+    return 1 / np.where(ranges > 0, ranges, 1.0)
 
 
 def scaled(values: Any, factors: list[float] | None) -> Any:

@@ -69,6 +69,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
         "starved_": bool,
         "n_features_in_": int,
         "feature_names_in_": np.ndarray,
+        "_rows_digest": str,
     }
     # A function, a choice for one machine, and scikit-learn's routing of arguments.
     _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "_metadata_request"})

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator
+from widegap._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator, digest_of
 from widegap.data.text._corpus import Corpus, cosines_to_means, has_terms, input_kind
 from widegap.data.text._vocabulary import DocumentTerms, TermChoice, TermMatrix
 from widegap.data.text._words import check_documents
@@ -212,6 +212,7 @@ class DocumentClustering(TopicViews, Clusterer):
         """
         self._validate_params()
         self._corpus = self._read_first(X, feature_names)
+        self._rows_digest = digest_of(X)
         self._universum = [] if universum is None else [self._read(universum, "universum")]
         self._marked = np.zeros(len(self._corpus.known), dtype=bool)
         found, active = self._cluster(self.n_clusters, None, self._marked, self._universum)

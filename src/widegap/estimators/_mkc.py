@@ -332,7 +332,7 @@ class MKC(CuttingPlaneClusterer):
             specs = read_specs(self.kernels, list(X))
             used = {spec.source: X[spec.source] for spec in specs}
             X = check_views(used, raw_views((spec.source, spec.is_transformer) for spec in specs))
-            for name in ("n_features_in_", "feature_names_in_"):
+            for name in ("n_features_in_", "feature_names_in_", "_rows_digest"):
                 vars(self).pop(name, None)  # of an earlier fit on a table
         else:
             if isinstance(X, RowBlocks):

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 MAX_TEXT = 300
+SHOWN_CELLS = 8
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -43,3 +44,25 @@ def number(value: float | None, digits: int = 3) -> str:
         return "–"
     text = f"{value:,.{digits}g}" if abs(value) < 1000 else f"{value:,.0f}"
     return text.replace("-", "−")
+
+
+class RowTexts:
+    """What to show of every row, made when asked for: documents as they are, the first cells of a frame by name.
+
+    ``kept`` are the numbers of the rows, None for all.
+    """
+
+    def __init__(self, rows: Any, kept: Any = None):
+        self._rows, self._kept = rows, kept
+
+    def __len__(self) -> int:
+        return len(self._rows) if self._kept is None else len(self._kept)
+
+    def __getitem__(self, row: int) -> str:
+        row = int(row if self._kept is None else self._kept[row])
+        if not hasattr(self._rows, "iloc"):
+            return clip(self._rows[row])
+        cells = self._rows.iloc[row]
+        if isinstance(cells, str):  # of a column of documents
+            return clip(cells)
+        return clip(", ".join(f"{name} {value}" for name, value in cells[:SHOWN_CELLS].items()))

@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array
 
 from widegap._validation import check_generator
+from widegap.data._tables import storage
 from widegap.estimators._mkc import KERNELS, MKC
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.selection._trials import Trials, check_plan, gain_over_chance
@@ -143,7 +144,7 @@ def choose_kernels(
     lists = _check_candidates(CANDIDATES if candidates is None else candidates)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if criterion is None:
-        criterion = "gain" if isinstance(X, np.ndarray) else "agreement"
+        criterion = "gain" if storage(X) == "dense" else "agreement"
     _check_criterion(X, criterion)
     check_plan(n_subsamples, fraction)
     rng = check_generator(random_state)
@@ -215,5 +216,5 @@ def _check_candidates(candidates: Sequence[Sequence[Any]]) -> list[tuple[Any, ..
 def _check_criterion(X: Any, criterion: str) -> None:
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown; use one of {', '.join(map(repr, CRITERIA))}.")
-    if criterion in OF_SHUFFLED and not isinstance(X, np.ndarray):
+    if criterion in OF_SHUFFLED and storage(X) == "sparse":
         raise InvalidDataError(f"criterion={criterion!r} shuffles columns, which needs dense rows; use 'agreement'.")

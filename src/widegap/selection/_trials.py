@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array
 
 from widegap._validation import take_rows
+from widegap.data._tables import shuffle_columns, storage
 from widegap.exceptions import InvalidDataError
 
 COMPARED_ROWS = 2000  # of more rows, a sample of so many is compared
@@ -19,9 +20,14 @@ def read_rows(X: Any) -> Any:
     """Rows to compare on: pandas frames and texts are left to the estimator, all else becomes an array or CSR."""
     if isinstance(X, str):
         raise InvalidDataError(f"X is a single text of {len(X)} characters; pass a list of documents.")
-    if hasattr(X, "iloc") or (isinstance(X, list | tuple) and X and isinstance(X[0], str)):
+    if hasattr(X, "iloc") or _are_documents(X):
         return X
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def _are_documents(X: Any) -> bool:
+    """Whether X is a list or a column of texts."""
+    return len(np.shape(X[:1])) == 1 if isinstance(X, list | tuple) else getattr(X, "ndim", 2) == 1
 
 
 def check_plan(n_subsamples: int, fraction: float) -> None:
@@ -82,10 +88,11 @@ class Trials:
 
 
 def _shuffled(X: Any, rng: np.random.Generator) -> Any:
-    if isinstance(X, np.ndarray):
-        return rng.permuted(X, axis=0)
-    if not hasattr(X, "iloc"):
+    """The table with every column shuffled; None for documents and for sparse rows, whose zeros are their structure."""
+    if _are_documents(X):
         return None
+    if not hasattr(X, "columns"):
+        return shuffle_columns(X, rng) if storage(X) == "dense" else None
     frame = X.copy()
     for name in X.columns:
         frame[name] = X[name].array[rng.permutation(len(X))]

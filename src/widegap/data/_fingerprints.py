@@ -1,0 +1,35 @@
+"""Telling the rows of a fit from others: a digest of their number and of up to a thousand of them, evenly spread."""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from widegap.data._tables import dense_rows, row_chunks
+
+ROWS = 1000
+
+
+def fingerprint(X: Any) -> str:
+    """Digest of a table; the same for equal values, however they are stored."""
+    n, width = X.shape
+    chosen = np.linspace(0, n - 1, min(n, ROWS)).astype(np.intp)
+    digest = _digest(f"{n} rows, {width} columns")
+    for part in row_chunks(len(chosen), width):
+        rows = dense_rows(X, chosen[part]).astype(np.float64)
+        digest.update(np.ascontiguousarray(rows + 0.0))  # minus zero is zero
+    return digest.hexdigest()
+
+
+def text_fingerprint(texts: Iterable[str]) -> str:
+    """Digest of documents."""
+    digest = _digest("documents")
+    for text in texts:
+        content = text.encode("utf-8", "surrogatepass")
+        digest.update(f"{len(content)} ".encode() + content)
+    return digest.hexdigest()
+
+
+def _digest(start: str) -> Any:
+    return blake2b(start.encode(), digest_size=16)
