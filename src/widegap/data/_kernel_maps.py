@@ -9,11 +9,13 @@ takes n * r numbers in the dtype of the data, the landmarks r rows.
 For kernels that are inner products (linear, cosine) the r leading right singular vectors of some rows take the
 landmarks' place, with the identity for U s^(-1/2): the best features of that rank, and dense only in r columns however
 wide X is. With a precomputed kernel the landmarks are the numbers of the columns that are used.
+
+All kernels of the package are fitted here: ``fit_map`` is the way, whatever the rows come from.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
@@ -21,13 +23,14 @@ from sklearn.utils.extmath import randomized_svd
 from widegap.data._blocks import Floats, RowBlocks
 from widegap.data._kernels import (
     Kernel,
-    check_kernel_params,
-    kernel_entry,
+    holds_values,
+    ignores_shifts,
+    inner_product_form,
     kernel_matrix,
-    needs_width,
-    resolve_gamma,
+    kernel_options,
+    settle_width,
 )
-from widegap.data._tables import check_finite, row_chunks, scale_columns
+from widegap.data._tables import check_finite, column_offsets, row_chunks, scale_columns, shift_columns
 from widegap.exceptions import InvalidDataError
 
 RANK_TOL = 1e-10
@@ -36,24 +39,12 @@ SYMMETRY_TOL = 1e-5
 SVD_SAMPLE = 5000  # rows whose singular vectors serve the linear and the cosine kernel
 
 
-@dataclass(frozen=True)
-class KernelMap:
-    """A fitted map; ``transform`` takes rows as the landmarks are: dense or CSR."""
-
-    kernel: Kernel
-    params: Mapping[str, Any]
-    landmarks: Any
-    projection: Floats
-    weights: Floats | None = None
+class FeatureMap:
+    """What maps share: features of rows that come in blocks."""
 
     def transform(self, X: Any) -> Floats:
-        """Features of the rows of X, shape (rows, r)."""
-        n, r = X.shape[0], self.projection.shape[1]
-        features = np.empty((n, r), X.dtype)
-        for rows in row_chunks(n, self.landmarks.shape[0]):
-            chunk = scale_columns(X[rows], self.weights)
-            features[rows] = kernel_matrix(chunk, self.landmarks, self.kernel, self.params) @ self.projection
-        return features
+        """Features of the rows of X."""
+        raise NotImplementedError
 
     def transform_blocks(self, blocks: RowBlocks) -> Floats:
         """Features of all rows, block by block."""
@@ -63,6 +54,150 @@ class KernelMap:
         """``function`` of every block's features, laid end to end; block after block, as BLAS has its own threads."""
         blocks = RowBlocks(blocks.sources, n_threads=1)
         return blocks.map(lambda block: function(self.transform(block.take(slice(None)))))
+
+
+@dataclass(frozen=True)
+class KernelMap(FeatureMap):
+    """A fitted map; ``transform`` takes rows as they came, dense or CSR.
+
+    Their columns are multiplied by ``weights``, then ``offsets`` are taken off; None leaves them alone.
+    """
+
+    kernel: Kernel
+    params: Mapping[str, Any]
+    landmarks: Any
+    projection: Floats
+    weights: Floats | None = None
+    offsets: Floats | None = None
+
+    def transform(self, X: Any) -> Floats:
+        """Features of the rows of X, shape (rows, r)."""
+        n, r = X.shape[0], self.projection.shape[1]
+        features = np.empty((n, r), X.dtype)
+        for rows in row_chunks(n, self.landmarks.shape[0]):
+            chunk = shift_columns(scale_columns(X[rows], self.weights), self.offsets)
+            features[rows] = kernel_matrix(chunk, self.landmarks, self.kernel, self.params) @ self.projection
+        return features
+
+    def is_exact(self, n_rows: int) -> bool:
+        """Whether the features have the very kernel of the rows fitted, ``n_rows`` of them."""
+        of_directions = inner_product_form(self.kernel) is not None
+        n, *width = self.landmarks.shape
+        return n >= n_rows or (of_directions and [n] == width)
+
+
+class MapRows(Protocol):
+    """The rows that a map is fitted on, as the kernel is to see them but for offsets."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+
+    @property
+    def weights(self) -> Floats | None:
+        """Factors by which their columns were multiplied."""
+
+    def some(self, size: int) -> Any:
+        """Up to ``size`` of them."""
+
+    def landmarks(self) -> tuple[Any, Any]:
+        """Those that serve as landmarks, and what stands for them: these rows again, or numbers of columns."""
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """``U s^(-1/2)`` of a kernel matrix without negligible directions, its extreme eigenvalues, and what is negative.
+
+    ``negative_share`` is the share of the negative eigenvalues in the spectrum, 0 where it is rounding.
+    """
+
+    projection: Floats
+    lowest: float
+    highest: float
+    negative_share: float
+
+    def check_margin(self, kernel: Kernel, n_rows: int) -> None:
+        """Refuse a kernel for which no margin is defined."""
+        if self.negative_share > 0:
+            raise InvalidDataError(
+                f"Kernel {kernel!r} is not positive semidefinite: its eigenvalues on {n_rows} rows go from "
+                f"{self.lowest:.3g} to {self.highest:.3g}, so it has no margin. Use another kernel, or K @ K.T of a "
+                "similarity matrix K."
+            )
+
+
+def fit_map(
+    rows: MapRows,
+    kernel: Kernel,
+    options: Mapping[str, Any],
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    name: str,
+    centred: bool,
+) -> tuple[KernelMap, Spectrum | None]:
+    """The map of a kernel, and the spectrum that it comes from; None where it is made of directions.
+
+    ``options`` may hold a rule for the width. The landmarks' kernel is centred on demand, ``name`` is for messages.
+    """
+    arguments = settle_width(kernel, options, rows.some, rng)
+    form = inner_product_form(kernel)
+    if form is not None and min(n_components, rows.shape[1]) < rows.shape[0]:
+        some, offsets = without_offsets(kernel, rows.some(SVD_SAMPLE))
+        directions = leading_directions(form(some), n_components, rng)
+        return KernelMap(kernel, arguments, directions, np.eye(len(directions)), rows.weights, offsets), None
+    marks, places = rows.landmarks()
+    dtype, offsets = marks.dtype, None
+    if not holds_values(kernel):
+        marks, offsets = without_offsets(kernel, marks)
+        places = marks
+    K = check_values(kernel_matrix(marks, places, kernel, arguments), name)
+    spectrum = decompose(check_symmetric(K, f"Kernel {name}"), dtype, centred=centred)
+    return KernelMap(kernel, arguments, places, spectrum.projection, rows.weights, offsets), spectrum
+
+
+@dataclass(frozen=True)
+class _DrawnRows:
+    """Rows drawn from blocks, their columns multiplied by ``weights``."""
+
+    blocks: RowBlocks
+    n_landmarks: int
+    rng: np.random.Generator
+    weights: Floats | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.blocks.shape
+
+    def some(self, size: int) -> Any:
+        n = self.shape[0]
+        drawn = self.blocks.take(np.sort(self.rng.choice(n, min(n, size), replace=False)))
+        return scale_columns(check_finite(drawn), self.weights)
+
+    def landmarks(self) -> tuple[Any, Any]:
+        # Not the rows that told the width: these may be more, and the landmarks too few to tell one.
+        rows = self.some(self.n_landmarks)
+        return rows, rows
+
+
+@dataclass(frozen=True)
+class _ValueRows:
+    """Rows numbered ``members`` of a square matrix of kernel values, some of which are the landmarks."""
+
+    rows: Any
+    members: Any
+    chosen: Any
+    weights: Floats | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape
+
+    def some(self, size: int) -> Any:
+        return self.rows[:size]
+
+    def landmarks(self) -> tuple[Any, Any]:
+        return self.rows[self.chosen], self.members[self.chosen]
 
 
 def fit_kernel_map(
@@ -76,34 +211,43 @@ def fit_kernel_map(
     weights: Floats | None = None,
 ) -> KernelMap:
     """Draw landmarks from the rows, their columns multiplied by ``weights``, and decompose their kernel."""
-    options = check_kernel_params(kernel, params)
-
-    def draw(size: int) -> Any:
-        return scale_columns(draw_rows(blocks, size, rng), weights)
-
-    if needs_width(kernel):
-        # A sample of its own: the landmarks may be too few to tell a width.
-        options["gamma"] = resolve_gamma(gamma, draw, rng)
-    if is_inner_product(kernel) and n_components < blocks.shape[0]:
-        directions = leading_directions(draw(SVD_SAMPLE), kernel, n_components, rng)
-        return KernelMap(kernel, options, directions, np.eye(len(directions)), weights)
-    landmarks = draw(n_components)
-    K = kernel_matrix(landmarks, landmarks, kernel, options)
-    if not np.isfinite(K).all():
-        raise InvalidDataError(
-            f"Kernel {kernel!r} gives NaN or infinity on these rows; rescale the data or choose other parameters."
-        )
-    return KernelMap(kernel, options, landmarks, _projection(K, kernel, landmarks.dtype), weights)
+    options = kernel_options(kernel, gamma, params)
+    rows = _DrawnRows(blocks, n_components, rng, weights)
+    return _with_margin(*fit_map(rows, kernel, options, n_components, rng, name=repr(kernel), centred=False))
 
 
 def fit_precomputed_map(rows: Any, members: Any, n_components: int, rng: np.random.Generator) -> KernelMap:
     """Map from ``rows``, the rows numbered ``members`` of a square kernel matrix, by some of their own columns."""
     size = min(len(members), max(2, n_components))  # one landmark alone has no scatter
     chosen = np.sort(rng.choice(len(members), size, replace=False))
-    K = rows[chosen][:, members[chosen]]
-    K = K.astype(np.float64) if isinstance(K, np.ndarray) else K.toarray().astype(np.float64)
-    K = centre_kernel(check_symmetric(K, "The precomputed kernel"))
-    return KernelMap("precomputed", {}, members[chosen], _projection(K, "precomputed", rows.dtype))
+    found = fit_map(_ValueRows(rows, members, chosen), "precomputed", {}, size, rng, name="'precomputed'", centred=True)
+    return _with_margin(*found)
+
+
+def _with_margin(kernel_map: KernelMap, spectrum: Spectrum | None) -> KernelMap:
+    """The map; refuses a kernel that is indefinite or zero."""
+    if spectrum is not None:
+        spectrum.check_margin(kernel_map.kernel, kernel_map.landmarks.shape[0])
+        if not spectrum.projection.shape[1]:
+            raise InvalidDataError(
+                f"Kernel {kernel_map.kernel!r} is zero on these rows; nothing can be separated: change it."
+            )
+    return kernel_map
+
+
+def without_offsets(kernel: Kernel, X: Any) -> tuple[Any, Floats | None]:
+    """X without the offsets of its columns, and these; X itself for kernels that depend on where the origin is."""
+    offsets = column_offsets(X) if ignores_shifts(kernel) else None
+    return shift_columns(X, offsets), offsets
+
+
+def check_values(values: Floats, name: str) -> Floats:
+    """The values or features of a kernel; refuses NaN and infinity."""
+    if not np.isfinite(values).all():
+        raise InvalidDataError(
+            f"Kernel {name} gives NaN or infinity on these rows; rescale the data or choose other parameters."
+        )
+    return values
 
 
 def check_symmetric(K: Floats, name: str) -> Floats:
@@ -117,7 +261,7 @@ def check_symmetric(K: Floats, name: str) -> Floats:
 
 
 def centre_kernel(K: Floats) -> Floats:
-    """The landmarks' kernel centred about them: a constant that was added to a kernel plays no part in any margin.
+    """A kernel centred about its rows: a constant that was added to a kernel plays no part in any margin.
 
     The features come out shifted by a constant, which every user of them takes off with their mean.
     """
@@ -125,58 +269,21 @@ def centre_kernel(K: Floats) -> Floats:
     return K - K.mean(axis=1, keepdims=True)
 
 
-def is_inner_product(kernel: Kernel) -> bool:
-    """Whether a kernel's features are coordinates along some directions, and need no landmarks."""
-    entry = kernel_entry(kernel)
-    return entry is not None and entry.inner_product_of is not None
-
-
-def leading_directions(X: Any, kernel: Kernel, r: int, rng: np.random.Generator) -> Floats:
-    """Up to r leading right singular vectors of the rows in the kernel's form of them, as rows.
-
-    The axes themselves where there are no more.
-    """
+def leading_directions(X: Any, r: int, rng: np.random.Generator) -> Floats:
+    """Up to r leading right singular vectors of the rows, as rows; the axes themselves where there are no more."""
     if X.shape[1] <= r:
         return np.eye(X.shape[1])
-    entry = kernel_entry(kernel)
-    assert entry is not None and entry.inner_product_of is not None
-    X = entry.inner_product_of(X)
     return randomized_svd(X, min(r, *X.shape), random_state=int(rng.integers(2**31)))[2]
 
 
-def _projection(K: Floats, kernel: Kernel, dtype: Any) -> Floats:
-    """``U s^(-1/2)`` of the landmarks' kernel matrix, negligible directions left out."""
-    values, vectors = np.linalg.eigh((K + K.T) / 2)
-    if values[0] < -INDEFINITE * np.abs(values).max():
-        raise InvalidDataError(
-            f"Kernel {kernel!r} is not positive semidefinite: its eigenvalues on {len(K)} rows go from {values[0]:.3g} "
-            f"to {values[-1]:.3g}, so it has no margin. Use another kernel, or K @ K.T of a similarity matrix K."
-        )
-    keep = values > _rank_tol(dtype) * values[-1]
-    if not keep.any():
-        raise InvalidDataError(f"Kernel {kernel!r} is zero on these rows; nothing can be separated: change it.")
-    return (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1]
-
-
-def clipped_projection(K: Floats, dtype: Any) -> tuple[Floats, float]:
-    """The same for the centred kernel, which may be indefinite or constant: negative directions are left out.
-
-    The second answer is their share of the spectrum, 0 where it is rounding; a constant kernel has no columns.
-    """
-    values, vectors = np.linalg.eigh(centre_kernel((K + K.T) / 2))
-    rounding = _rank_tol(dtype) * float(np.abs(K).max())
-    keep = values > max(_rank_tol(dtype) * values[-1], rounding)
+def decompose(K: Floats, dtype: Any, *, centred: bool) -> Spectrum:
+    """Eigenvalues of a kernel matrix, centred on demand; those within the rounding of K or of the rows are 0."""
+    tol = max(RANK_TOL, 10 * float(np.finfo(dtype).eps))
+    rounding = tol * float(np.abs(K).max())
+    K = (K + K.T) / 2
+    values, vectors = np.linalg.eigh(centre_kernel(K) if centred else K)
+    keep = values > max(tol * values[-1], rounding)
     indefinite = values[0] < -max(INDEFINITE * np.abs(values).max(), rounding)
     share = -float(values[values < 0].sum() / np.abs(values).sum()) if indefinite else 0.0
-    return (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1], share
-
-
-def _rank_tol(dtype: Any) -> float:
-    """Eigenvalues below this share of the largest are rounding."""
-    return max(RANK_TOL, 10 * float(np.finfo(dtype).eps))
-
-
-def draw_rows(blocks: RowBlocks, size: int, rng: np.random.Generator) -> Any:
-    """Up to ``size`` rows at random, in their order; refuses NaN and infinity."""
-    n = blocks.shape[0]
-    return check_finite(blocks.take(np.sort(rng.choice(n, min(n, size), replace=False))))
+    projection = (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1]
+    return Spectrum(projection, float(values[0]), float(values[-1]), share)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap.data._kernels import KERNELS, WIDTH_RULES, check_values, is_positive
+from widegap.data._kernels import KERNELS, WIDTH_RULES, check_arguments, is_positive
 from widegap.exceptions import InvalidDataError
 
 
@@ -95,7 +95,7 @@ def _kernel_and_params(entry: Any) -> tuple[Any, dict[str, Any]]:
                 f"kernels holds {entry!r}, but kernel {kernel!r} takes "
                 f"{' and '.join(map(repr, sorted(valid))) or 'no parameters'}; leave out {', '.join(unknown)}."
             )
-        check_values(f"kernels holds {entry!r}, but", known, params)
+        check_arguments(f"kernels holds {entry!r}, but", known, params)
         _check_widths(entry, params)
     return kernel, dict(params)
 

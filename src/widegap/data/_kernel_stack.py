@@ -12,7 +12,7 @@ has no variance and gets no columns.
     effective rank   (sum_j lam_j)^2 / sum_j lam_j^2,   lam the spectrum of the centred kernel
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,18 +20,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from widegap.data._blocks import Floats, RowBlocks
+from widegap.data._blocks import Floats
 from widegap.data._centred import CentredRows
-from widegap.data._kernel_maps import (
-    SVD_SAMPLE,
-    KernelMap,
-    check_symmetric,
-    clipped_projection,
-    is_inner_product,
-    leading_directions,
-)
+from widegap.data._kernel_maps import SVD_SAMPLE, FeatureMap, KernelMap, check_values, fit_map
 from widegap.data._kernel_specs import KernelSpec
-from widegap.data._kernels import MEDIAN_FACTOR, holds_values, kernel_matrix, needs_width, resolve_gamma
+from widegap.data._kernels import holds_values, needs_width
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
 
@@ -76,7 +69,7 @@ class FittedKernel:
 
 
 @dataclass(frozen=True)
-class KernelStack:
+class KernelStack(FeatureMap):
     """All kernels; ``transform`` takes rows of the table or a dict of views and gives the blocks side by side."""
 
     kernels: Sequence[FittedKernel]
@@ -94,11 +87,6 @@ class KernelStack:
     def transform(self, X: Any) -> Floats:
         """Features of the rows of X, shape (rows, sum of sizes)."""
         return np.hstack([kernel.transform(select(X, kernel.source)) for kernel in self.active])
-
-    def map_blocks(self, blocks: RowBlocks, function: Callable[[Floats], Floats]) -> Floats:
-        """``function`` of every block's features, laid end to end; block after block, as BLAS has its own threads."""
-        blocks = RowBlocks(blocks.sources, n_threads=1)
-        return blocks.map(lambda block: function(self.transform(block.take(slice(None)))))
 
     def check_views(self, views: Mapping[str, Any]) -> None:
         """Refuse views without a table that some kernel needs, or with other columns than those fitted."""
@@ -177,7 +165,7 @@ def _fit_kernel(
     constant = FittedKernel(spec.name, spec.source, width, transformer, None, negative, 0.0)
     if kernel_map is None:
         return constant, np.zeros((table.shape[0], 0))
-    features = _check_values(kernel_map.transform(table), spec)
+    features = check_values(kernel_map.transform(table), repr(spec.name))
     scale = CentredRows(row_blocks(features)).scale
     if scale == 0:
         return constant, np.zeros((table.shape[0], 0))
@@ -192,20 +180,38 @@ def _fit_map(
     table: Any, spec: KernelSpec, landmarks: Any, sample: Any, n_components: int, rng: np.random.Generator
 ) -> tuple[KernelMap | None, float]:
     """The map of one kernel and the negative share of its spectrum; no map if it is constant on the landmarks."""
-    kernel, options = ("linear", {}) if spec.is_transformer else (spec.kernel, dict(spec.params))
-    if is_inner_product(kernel) and min(n_components, table.shape[1]) < table.shape[0]:
-        directions = leading_directions(table[sample], kernel, n_components, rng)
-        return KernelMap(kernel, {}, directions, np.eye(len(directions))), 0.0
-    if needs_width(kernel):
-        gamma = options.pop("gamma", "median")
-        if isinstance(gamma, str) and CentredRows(row_blocks(table[sample])).scale == 0:
-            return None, 0.0
-        gamma = resolve_gamma(gamma, lambda size: table[rng.choice(sample, min(len(sample), size), replace=False)], rng)
-        options["gamma"] = gamma * (MEDIAN_FACTOR / options.pop("width", MEDIAN_FACTOR)) ** 2
-    places = landmarks if holds_values(kernel) else table[landmarks]
-    K = _check_values(kernel_matrix(table[landmarks], places, kernel, options), spec)
-    projection, negative = clipped_projection(check_symmetric(K, f"Kernel {spec.name!r}"), table.dtype)
-    return (KernelMap(kernel, options, places, projection) if projection.shape[1] else None), negative
+    kernel, options = ("linear", {}) if spec.is_transformer else (spec.kernel, spec.params)
+    if needs_width(kernel) and CentredRows(row_blocks(table[sample])).scale == 0:
+        return None, 0.0
+    rows = _SharedRows(table, landmarks if holds_values(kernel) else None, landmarks, sample, rng)
+    kernel_map, spectrum = fit_map(rows, kernel, options, n_components, rng, name=repr(spec.name), centred=True)
+    if spectrum is None:
+        return kernel_map, 0.0
+    return (kernel_map if spectrum.projection.shape[1] else None), spectrum.negative_share
+
+
+@dataclass(frozen=True)
+class _SharedRows:
+    """Rows of a table whose landmarks and samples are those of all kernels; ``columns`` stand for them, if given."""
+
+    table: Any
+    columns: Any
+    chosen: Any
+    sample: Any
+    rng: np.random.Generator
+    weights: Floats | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.table.shape
+
+    def some(self, size: int) -> Any:
+        whole = size >= len(self.sample)
+        return self.table[self.sample if whole else self.rng.choice(self.sample, size, replace=False)]
+
+    def landmarks(self) -> tuple[Any, Any]:
+        rows = self.table[self.chosen]
+        return rows, rows if self.columns is None else self.columns
 
 
 def apply(transformer: Any, table: Any, name: str) -> Any:
@@ -213,14 +219,6 @@ def apply(transformer: Any, table: Any, name: str) -> Any:
     return check_array(
         transformer.transform(table), accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"kernel {name!r}"
     )
-
-
-def _check_values(values: Floats, spec: KernelSpec) -> Floats:
-    if not np.isfinite(values).all():
-        raise InvalidDataError(
-            f"Kernel {spec.name!r} gives NaN or infinity on these rows; rescale the data or change the kernel."
-        )
-    return values
 
 
 def _effective_rank(features: Floats) -> float:

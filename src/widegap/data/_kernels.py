@@ -20,6 +20,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from widegap.data._blocks import Floats
+from widegap.data._tables import near_origin
 from widegap.exceptions import InvalidDataError
 
 MEDIAN_SAMPLE = 500  # rows whose pairwise distances set the width
@@ -58,6 +59,8 @@ class KernelEntry:
     inner_product_of : callable or None
         For a kernel that is the inner product of rows brought to some form, that form. Its best features of a given
         rank are then coordinates along singular vectors; those of other kernels come from landmarks.
+    ignores_shifts : bool
+        Whether no margin changes if the same vector is added to all rows, so that offsets may be taken off first.
     holds_values : bool
         Whether X holds the kernel's values in place of rows, so that landmarks are numbers of its columns.
     """
@@ -67,6 +70,7 @@ class KernelEntry:
     params: Mapping[str, KernelParam] = field(default_factory=dict)
     widths: tuple[str, ...] = ()
     inner_product_of: Callable[[Any], Any] | None = None
+    ignores_shifts: bool = False
     holds_values: bool = False
 
     @property
@@ -76,9 +80,10 @@ class KernelEntry:
 
 
 def _named(name: str) -> Callable[..., Any]:
-    """The kernel that scikit-learn calls so."""
+    """The kernel that scikit-learn calls so, in float64: powers of what is large overflow in float32."""
 
     def values(X: Any, Y: Any, **arguments: Any) -> Any:
+        X, Y = X.astype(np.float64, copy=False), Y.astype(np.float64, copy=False)
         with config_context(assume_finite=True):  # what is not finite is reported once, with the features
             return pairwise_kernels(X, Y, metric=name, **arguments)
 
@@ -115,8 +120,8 @@ def is_positive(value: Any) -> bool:
 
 
 KERNELS: dict[str, KernelEntry] = {
-    "linear": KernelEntry(_named("linear"), storable=True, inner_product_of=lambda X: X),
-    "rbf": KernelEntry(_gaussian, storable=True, widths=("gamma", "width")),
+    "linear": KernelEntry(_named("linear"), storable=True, inner_product_of=lambda X: X, ignores_shifts=True),
+    "rbf": KernelEntry(_gaussian, storable=True, widths=("gamma", "width"), ignores_shifts=True),
     "poly": KernelEntry(
         _named("poly"),
         storable=True,
@@ -162,6 +167,18 @@ def needs_width(kernel: Kernel) -> bool:
     return entry is not None and bool(entry.widths)
 
 
+def inner_product_form(kernel: Kernel) -> Callable[[Any], Any] | None:
+    """The form of rows whose inner product a kernel is, if it is one."""
+    entry = kernel_entry(kernel)
+    return None if entry is None else entry.inner_product_of
+
+
+def ignores_shifts(kernel: Kernel) -> bool:
+    """Whether no margin changes if the same vector is added to all rows."""
+    entry = kernel_entry(kernel)
+    return entry is not None and entry.ignores_shifts
+
+
 def holds_values(kernel: Any) -> bool:
     """Whether X holds the kernel's values in place of rows."""
     return isinstance(kernel, str) and KERNELS[kernel].holds_values
@@ -186,11 +203,17 @@ def check_kernel_params(kernel: Kernel, params: Mapping[str, Any] | None) -> dic
             f"kernel_params holds {', '.join(map(repr, unknown))}, but kernel {kernel!r} takes "
             f"{' and '.join(map(repr, sorted(entry.params))) or 'none'}{hint}."
         )
-    check_values(f"kernel {kernel!r}", entry, options)
+    check_arguments(f"kernel {kernel!r}", entry, options)
     return options
 
 
-def check_values(who: str, entry: KernelEntry, options: Mapping[str, Any]) -> None:
+def kernel_options(kernel: Kernel, gamma: float | str, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The checked arguments of a kernel from an estimator's parameters; the width may still be a rule."""
+    options = check_kernel_params(kernel, params)
+    return {**options, "gamma": gamma} if needs_width(kernel) else options
+
+
+def check_arguments(who: str, entry: KernelEntry, options: Mapping[str, Any]) -> None:
     """Refuse arguments of a kernel whose values break their rule."""
     for name, value in options.items():
         if name in entry.params and not entry.params[name].holds(value):
@@ -222,17 +245,17 @@ class WidthRule:
 
 def median_gamma(X: Any) -> float:
     """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
-    distances = euclidean_distances(X)
-    # Rows that are equal come out some roundings apart, relative to their length.
-    rounding = 4 * np.sqrt(np.finfo(np.float64).eps) * row_norms(X).max()
-    positive = distances[distances > rounding]
+    X = near_origin(X)
+    squared, norms = euclidean_distances(X, squared=True), row_norms(X, squared=True)
+    positive = squared[squared > ZERO_SQUARED * (norms[:, None] + norms)]
     if not len(positive):
         raise _equal_rows()
-    return float(1 / (MEDIAN_FACTOR * np.median(positive)) ** 2)
+    return float(1 / (MEDIAN_FACTOR * np.median(np.sqrt(positive))) ** 2)
 
 
 def diameter_gamma(X: Any, rng: np.random.Generator) -> float:
     """1 / (4 D)^2 with D the largest distance among the rows."""
+    X = near_origin(X)
     squared = far_pair(X, True, rng)[0].max()
     if not squared > ZERO_SQUARED * row_norms(X, squared=True).max():
         raise _equal_rows()
@@ -273,9 +296,18 @@ WIDTH_RULES: dict[str, WidthRule] = {
 }
 
 
-def resolve_gamma(gamma: float | str, draw: Callable[[int], Any], rng: np.random.Generator) -> float:
-    """gamma as a number; ``draw(size)`` gives up to so many rows for a rule to look at."""
-    if isinstance(gamma, str):
-        rule = WIDTH_RULES[gamma]
-        return rule.gamma(draw(rule.sample), rng)
-    return float(gamma)
+def settle_width(
+    kernel: Kernel, options: Mapping[str, Any], some: Callable[[int], Any], rng: np.random.Generator
+) -> dict[str, Any]:
+    """The kernel's arguments with ``gamma`` as a number, where it or a ``width`` in medians was asked for.
+
+    ``some(size)`` gives up to so many rows for a rule to look at.
+    """
+    arguments = dict(options)
+    if needs_width(kernel):
+        gamma = arguments.pop("gamma", "median")
+        if isinstance(gamma, str):
+            rule = WIDTH_RULES[gamma]
+            gamma = rule.gamma(some(rule.sample), rng)
+        arguments["gamma"] = float(gamma) * (MEDIAN_FACTOR / arguments.pop("width", MEDIAN_FACTOR)) ** 2
+    return arguments

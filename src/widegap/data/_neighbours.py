@@ -16,6 +16,7 @@ from sklearn import config_context
 from sklearn.neighbors import kneighbors_graph
 
 from widegap.data._blocks import Floats
+from widegap.data._tables import near_origin
 from widegap.data._threads import one_blas_thread
 
 WORKING_MEMORY = 64  # MiB of distances at a time
@@ -40,7 +41,7 @@ def mutual_neighbours(X: Any, n_neighbors: int) -> NeighbourGraph:
     """The graph of the rows of X by Euclidean distance; the distances are computed block by block."""
     n = X.shape[0]
     with config_context(working_memory=WORKING_MEMORY), one_blas_thread():
-        nearest = sp.csr_array(kneighbors_graph(X, min(n_neighbors, n - 1), mode="connectivity"))
+        nearest = sp.csr_array(kneighbors_graph(near_origin(X), min(n_neighbors, n - 1), mode="connectivity"))
     mutual = nearest.minimum(nearest.T)
     degrees = np.asarray(mutual.sum(axis=1)).ravel()
     average = sp.diags_array(1 / (degrees + 1)) @ (mutual + sp.eye_array(n))

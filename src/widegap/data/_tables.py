@@ -20,6 +20,7 @@ from widegap.exceptions import InvalidDataError
 
 CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
 UNITS_DIFFER = 10
+FAR = 1e3
 
 
 def storage(X: Any) -> Literal["dense", "sparse"]:
@@ -132,37 +133,49 @@ def scale_columns(X: Any, weights: Floats | None) -> Any:
     return sp.csr_array(X.multiply(weights)) if _is_sparse(X) else X * weights
 
 
-def column_medians(X: Any) -> Floats:
-    """Median of every column, zeros that are not stored included: 0 for columns with entries in few rows."""
-    if not _is_sparse(X):
-        return np.median(X, axis=0).astype(np.float64)
-    X = _canonical(X)
-    n, d = X.shape
-    medians = np.zeros(d)
-    often = np.flatnonzero(np.bincount(X.indices, minlength=d) > n / 2)
-    columns = sp.csc_array(X[:, often]).astype(np.float64)
-    for i, j in enumerate(often):
-        entries = columns.data[columns.indptr[i] : columns.indptr[i + 1]]
-        medians[j] = np.median(np.concatenate([entries, np.zeros(n - len(entries))]))
-    return medians
+def column_offsets(X: Any) -> Floats | None:
+    """Means of the columns that lie far from 0 for their spread, 0 for the others; None if there are no such columns.
 
-
-def shift_columns(X: Any, centre: Floats) -> Any:
-    """``X - centre`` in float64. Columns whose centre is not 0 are stored in full: with medians at most twice as much.
-
-    Distances and inner products of the answer keep the digits that a common offset, or a column of large and equal
-    entries, would cost. Rows that are equal stay so.
+    Far is ``FAR`` standard deviations: there squares of entries lose so many digits that little is left of distances.
     """
+    mean, deviation = column_moments(X)
+    far = np.abs(mean) > FAR * deviation
+    return np.where(far, mean, 0.0) if far.any() else None
+
+
+def shift_columns(X: Any, offsets: Floats | None) -> Any:
+    """``X - offsets`` in float64; X itself without offsets. Rows that are equal stay so.
+
+    Columns that are moved are stored in full, as those that lie far from 0 are anyway.
+    """
+    if offsets is None:
+        return X
     if not _is_sparse(X):
-        return X - centre
-    moved = np.flatnonzero(centre)
-    if not len(moved):
-        return X.astype(np.float64)
-    filled = X[:, moved].astype(np.float64).toarray() - centre[moved]
-    kept = sp.diags_array((centre == 0).astype(np.float64))
-    n = X.shape[0]
-    rows, columns = np.repeat(np.arange(n), len(moved)), np.tile(moved, n)
-    return sp.csr_array(X.astype(np.float64) @ kept) + sp.csr_array((filled.ravel(), (rows, columns)), shape=X.shape)
+        return X - offsets
+    X = _canonical(X)
+    shifted = sp.csr_array((X.data - offsets[X.indices], X.indices, X.indptr), shape=X.shape)
+    absent = _absent(X, np.flatnonzero(offsets))
+    if not len(absent[0]):
+        return shifted
+    filled = shifted + sp.csr_array((-offsets[absent[1]], absent), shape=X.shape)
+    filled.indices, filled.indptr = filled.indices.astype(X.indices.dtype), filled.indptr.astype(X.indptr.dtype)
+    return filled
+
+
+def _absent(X: Any, columns: Any) -> tuple[Any, Any]:
+    """Rows and columns of the entries that a CSR matrix does not store in the given columns."""
+    place = np.full(X.shape[1], -1)
+    place[columns] = np.arange(len(columns))
+    places, rows = place[X.indices], np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    stored = np.zeros((X.shape[0], len(columns)), bool)
+    stored[rows[places >= 0], places[places >= 0]] = True
+    rows, places = np.nonzero(~stored)
+    return rows, columns[places]
+
+
+def near_origin(X: Any) -> Any:
+    """X without the offsets of its columns, for methods that look at distances only."""
+    return shift_columns(X, column_offsets(X))
 
 
 def _canonical(X: Any) -> Any:

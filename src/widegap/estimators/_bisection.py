@@ -9,6 +9,7 @@ from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._kernels import far_pair
 from widegap.data._sources import row_blocks
+from widegap.data._tables import near_origin
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._starts import SAMPLE, Sample, spectral_labels
 
@@ -54,7 +55,7 @@ def start_labels(
         return np.where(f > np.median(f), 1.0, -1.0)
     n = len(rows)
     chosen = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
-    X = blocks.take(rows[chosen])
+    X = near_origin(blocks.take(rows[chosen]))
     if init == "spectral":
         found = spectral_labels(Sample(CentredRows(row_blocks(X)), rng).X, 2, rng)
     else:

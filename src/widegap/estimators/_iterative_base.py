@@ -236,7 +236,7 @@ class IterativeClusterer(WeightVectorClusterer):
 
     def _bisect(self, blocks: RowBlocks, Phi, rows, n_leaves, rng: np.random.Generator, diary: _Diary) -> _Bisection:
         """The best of ``n_init`` searches for two clusters of the given rows, ``n_leaves`` in the end."""
-        exact = self.kernel_map_ is None or self.kernel_map_.landmarks.shape[0] == blocks.shape[0]
+        exact = self.kernel_map_ is None or self.kernel_map_.is_exact(blocks.shape[0])
         axes = principal_axes(Phi, self.C, TAIL_TOL if exact else LOW_RANK_TAIL)
         if not axes.P.shape[1]:
             raise one_point_error(self.kernel, blocks.take(rows), len(rows), self.n_clusters)

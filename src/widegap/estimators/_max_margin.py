@@ -22,7 +22,7 @@ from widegap.data._kernels import holds_values
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
 from widegap.data._sources import row_blocks
-from widegap.data._tables import column_weights, scale_columns
+from widegap.data._tables import column_weights, near_origin, scale_columns
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, WeightVectorClusterer
 from widegap.estimators._progress import logger
@@ -292,7 +292,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         if principal.lam.sum() <= POINT * np.square(features, dtype=np.float64).sum():
             raise one_point_error(self.kernel, sample, len(features), self.n_clusters)
         P = principal.transform(features)
-        rows = P if self._precomputed else scale_columns(sample, self.kernel_map_.weights)
+        rows = P if self._precomputed else near_origin(scale_columns(sample, self.kernel_map_.weights))
         best = self._best_partition(*self._smoothed(P, principal.lam, rows), rows, self._given_labels(n, chosen), rng)
         labels = self._label_all(blocks, features, principal, best, whole, rng)
         self.labels_ = labels

@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.svm import SVC
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import (
@@ -17,8 +15,11 @@ from widegap._validation import (
     kernel_constraints,
 )
 from widegap.data._blocks import RowBlocks
-from widegap.data._kernels import check_kernel_params, kernel_matrix, needs_width, resolve_gamma
-from widegap.data._tables import check_finite
+from widegap.data._centred import CentredRows
+from widegap.data._kernel_maps import centre_kernel, check_values, decompose, without_offsets
+from widegap.data._kernels import kernel_matrix, kernel_options, settle_width
+from widegap.data._sources import row_blocks
+from widegap.data._tables import check_finite, shift_columns
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Clusterer, Objective, warn_caller
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -32,9 +33,6 @@ from widegap.solvers._semidefinite import (
     solve_gmmc,
     solve_mmc,
 )
-
-NEGATIVE_SHARE = 1e-6  # of the largest eigenvalue: what a negative one may be by rounding
-ZERO_KERNEL = 1e-12  # of the largest kernel value: a centred kernel below it is rounding
 
 
 class _SDPClusterer(Clusterer):
@@ -68,9 +66,10 @@ class _SDPClusterer(Clusterer):
             self._fit_rows(check_finite(blocks.take(np.arange(blocks.shape[0]))).astype(np.float64))
 
     def _fit_rows(self, rows: Any) -> None:
+        rows, self._offsets = without_offsets(self.kernel, rows)
         self._rows = rows
         self._kernel_params = self._resolve_kernel(rows)
-        gram = kernel_matrix(rows, rows, self.kernel, self._kernel_params)
+        gram = check_values(kernel_matrix(rows, rows, self.kernel, self._kernel_params), repr(self.kernel))
         kernel = self._centre(gram)
         self._scale = kernel.trace() / len(kernel)
         self._fit_labels(kernel / self._scale)
@@ -99,39 +98,23 @@ class _SDPClusterer(Clusterer):
 
     def _resolve_kernel(self, rows: Any) -> dict[str, Any]:
         """The kernel's arguments, with the width set; refuses rows that are all equal."""
-        rounding = 4 * np.sqrt(np.finfo(np.float64).eps) * row_norms(rows).max()
-        if euclidean_distances(rows, rows[:1]).max() <= rounding:
+        if CentredRows(row_blocks(rows)).scale == 0:
             raise InvalidDataError(
                 f"All {rows.shape[0]} rows are equal, so they cannot be separated into 2 clusters; check the data."
             )
-        params = check_kernel_params(self.kernel, self.kernel_params)
-        if needs_width(self.kernel):
-            params["gamma"] = resolve_gamma(self.gamma, lambda size: rows, np.random.default_rng(0))
-        return params
+        options = kernel_options(self.kernel, self.gamma, self.kernel_params)
+        return settle_width(self.kernel, options, lambda size: rows, np.random.default_rng(0))
 
     def _centre(self, gram: np.ndarray) -> np.ndarray:
         """The kernel about the mean of the rows in its space; refuses what no hyperplane could separate."""
-        if not np.isfinite(gram).all():
-            raise InvalidDataError(
-                f"Kernel {self.kernel!r} gives NaN or infinity on these rows; rescale the data or choose other "
-                "parameters."
-            )
-        gram = (gram + gram.T) / 2
-        means = gram.mean(axis=0)
-        kernel = gram - means - means[:, None] + means.mean()
-        values = np.linalg.eigvalsh(kernel)
-        rounding = ZERO_KERNEL * len(gram) * np.abs(gram).max()
-        if values[0] < -max(NEGATIVE_SHARE * np.abs(values).max(), rounding):
-            raise InvalidDataError(
-                f"Kernel {self.kernel!r} is not positive semidefinite on these rows: its eigenvalues go from "
-                f"{values[0]:.2g} to {values[-1]:.2g}; choose another kernel."
-            )
-        if kernel.trace() <= rounding:
+        spectrum = decompose(gram, np.float64, centred=True)
+        spectrum.check_margin(self.kernel, len(gram))
+        if not spectrum.projection.shape[1]:
             raise InvalidDataError(
                 f"Kernel {self.kernel!r} maps all {len(gram)} rows to the same point; choose other parameters, such "
                 "as a larger gamma."
             )
-        return kernel
+        return centre_kernel((gram + gram.T) / 2)
 
     def _store(self, solution: SDPSolution, limit: float, value: Any) -> None:
         """Labels from the relaxation, and what is known about it; values in units of the kernel as it came."""
@@ -173,7 +156,7 @@ class _SDPClusterer(Clusterer):
         return blocks.map(lambda block: self._score(block.take(slice(None)).astype(np.float64)))
 
     def _score(self, rows: Any) -> np.ndarray:
-        gram = kernel_matrix(rows, self._rows, self.kernel, self._kernel_params)
+        gram = kernel_matrix(shift_columns(rows, self._offsets), self._rows, self.kernel, self._kernel_params)
         return self._svm.decision_function(gram / self._scale)
 
     def predict(self, X):
