@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap.data import shards
 from widegap.data._kernel_maps import KernelMap
+from widegap.data._kernels import far_pair
 from widegap.estimators import _bisection, _iterative, _iterative_base
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
@@ -73,7 +74,7 @@ def test_defaults_are_those_of_the_paper(method, C):
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 def test_first_start_has_the_two_rows_that_are_farthest_apart(convert, offset):
     X = np.random.default_rng(1).normal(size=(300, 3)) + offset
-    first, second = _bisection._far_pair(convert(X), True, np.random.default_rng(0))
+    first, second = far_pair(convert(X), True, np.random.default_rng(0))
     distances = squareform(pdist(X))
     ends = {int(second.argmin()), int(second.argmax())}
     assert ends == set(np.unravel_index(distances.argmax(), distances.shape))
