@@ -54,8 +54,8 @@ def segments(task: Task, seed: int, by: str, number: int, keep: bool = False) ->
     """
     estimator = {
         "k-means": KMeans(n_init=10),
-        "IterSVM": IterSVM(balance=0.25),
-        "IterSVR": IterSVR(C=500.0, gamma=SIGMA**-2, balance=0.25),
+        "IterSVM": IterSVM(min_cluster_fraction=0.5),
+        "IterSVR": IterSVR(C=500.0, gamma=SIGMA**-2, min_cluster_fraction=0.5),
         "MaxMarginClustering": MaxMarginClustering(),
     }[by]
     stages = [

@@ -195,3 +195,11 @@ def test_a_horse_is_told_from_its_meadow(photo, estimator):
         pure = sum(np.bincount(labels[regions == region]).max() for region in np.unique(regions))
         assert pure >= 0.95 * labels.size
     assert np.bincount(labels.ravel()).min() >= 0.1 * labels.size
+
+
+def test_a_colour_that_fills_more_than_a_segment_may_hold_stays_whole():
+    image = np.full((30, 30), 255, np.uint8)
+    image[3:8, 3:9] = 40
+    labels = segment(image, 2, random_state=0)
+    assert len(np.unique(labels[image == 255])) == len(np.unique(labels[image == 40])) == 1
+    assert len(np.unique(labels)) == 2

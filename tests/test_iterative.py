@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap.data import shards
 from widegap.data._kernel_maps import KernelMap
 from widegap.data._kernels import far_pair
-from widegap.estimators import _bisection, _iterative, _iterative_base
+from widegap.estimators import _bisection_starts, _iterative, _iterative_base
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.metrics import clustering_accuracy
@@ -51,7 +51,7 @@ def same_partition(a, b):
         IterSVR(),
         IterLSSVM(),
         IterLSSVM(3),
-        IterSVR(kernel="linear", C=1.0, balance=0.5),
+        IterSVR(kernel="linear", C=1.0, min_cluster_fraction=0.0),
         IterLSSVM(init="random", gamma="median", n_components=5, n_init=2),
     ]
 )
@@ -63,11 +63,12 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.parametrize(("method", "C"), [(IterSVM, 10.0), (IterSVR, 500.0), (IterLSSVM, 100.0)])
-def test_defaults_are_those_of_the_paper(method, C):
+def test_defaults_are_those_of_the_paper_but_for_the_start(method, C):
     parameters = method().get_params()
-    expected = {"n_clusters": 2, "C": C, "kernel": "rbf", "balance": 0.03, "init": "k-means", "n_init": 1}
+    expected = {"n_clusters": 2, "C": C, "kernel": "rbf", "min_cluster_fraction": 0.94, "n_init": 1}
     assert expected.items() <= parameters.items()
     assert parameters.get("epsilon", 0.05) == 0.05
+    assert parameters["init"] == "auto"
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, np.float32])
@@ -105,12 +106,12 @@ def test_features_are_computed_and_factored_once(method, monkeypatch):
 
 
 def test_regressions_start_from_the_one_before(monkeypatch):
-    calls = count_calls(monkeypatch, _iterative, "solve_hinges")
+    calls = count_calls(monkeypatch, _iterative, "solve_svm")
     model = IterSVR(init="random", random_state=0).fit(overlapping()[0])
     assert len(calls) == model.n_iter_ > 2
-    for (*_, near), before in zip(calls[1:], model.history_, strict=False):
-        assert near.machine.objective == before.objective
-        assert near.moved == before.flips / 200
+    for (*_, warm), before in zip(calls[1:], model.history_, strict=False):
+        assert warm.machine.objective == before.objective
+        assert warm.moved == before.flips / 200
 
 
 # Clusters
@@ -127,7 +128,7 @@ def test_distant_groups_are_found(method, kernel):
 
 
 @every_method
-@pytest.mark.parametrize("init", ["k-means", "random", "spectral"])
+@pytest.mark.parametrize("init", ["auto", "k-means", "random", "spectral"])
 def test_starts(method, init):
     X, groups = blobs()
     model = method(init=init, n_init=3, gamma="diameter", random_state=0).fit(X)
@@ -161,22 +162,21 @@ def test_labels_are_predictions_where_groups_overlap(method):
 
 
 @every_method
-@pytest.mark.parametrize("balance", [0.0, 0.03, 0.1])
-def test_balance_holds(method, balance):
+@pytest.mark.parametrize("fraction", [1.0, 0.94, 0.8])
+def test_bound_on_sizes_holds(method, fraction):
     X, _ = overlapping(201)
     X[:60] += 3
-    model = method(balance=balance, random_state=0).fit(X)
-    n_positive = model.labels_.sum()
-    assert abs(n_positive - 201 / 2) <= max(0.5, balance * 201)
+    model = method(min_cluster_fraction=fraction, random_state=0).fit(X)
+    assert np.bincount(model.labels_).min() >= min(100, fraction * 201 / 2)
 
 
 def test_starved_says_that_the_bound_decided():
     X, groups = blobs(100)
     X, groups = np.vstack([X[groups == 0], X[groups == 1][:10]]), np.repeat([0, 1], [50, 10])
-    model = IterLSSVM(kernel="linear", random_state=0).fit(X)
+    model = IterLSSVM(kernel="linear", init="k-means", random_state=0).fit(X)
     assert model.starved_
     assert min(np.bincount(model.labels_)) == 29
-    free = IterLSSVM(kernel="linear", balance=0.4, random_state=0).fit(X)
+    free = IterLSSVM(kernel="linear", min_cluster_fraction=0.2, random_state=0).fit(X)
     assert not free.starved_
     assert same_partition(groups, free.labels_)
 
@@ -195,7 +195,7 @@ def test_best_of_several_starts_has_the_lowest_objective(method):
 @every_method
 def test_bisection_finds_four_groups(method):
     X, groups = blobs(120, k=4, seed=3)
-    model = method(4, balance=0.25, random_state=0).fit(X)
+    model = method(4, min_cluster_fraction=0.5, random_state=0).fit(X)
     assert same_partition(groups, model.labels_)
     assert model.coef_.shape[0] == len(model.intercept_) == 3
     np.testing.assert_array_equal(model.predict(X), model.labels_)
@@ -208,14 +208,14 @@ def test_bisection_finds_four_groups(method):
 
 def test_bisection_splits_the_largest_cluster():
     X, _ = blobs(90, k=3)
-    model = IterLSSVM(3, balance=0.25, random_state=0).fit(X)
+    model = IterLSSVM(3, min_cluster_fraction=0.5, random_state=0).fit(X)
     first = np.where(model.labels_ == 2, model.bisected_[1], model.labels_)
     assert np.bincount(first)[model.bisected_[1]] == np.bincount(first).max()
 
 
 @every_method
 @pytest.mark.parametrize("k", [3, 5])
-def test_odd_numbers_of_equal_groups_are_found_with_the_default_balance(method, k):
+def test_odd_numbers_of_equal_groups_are_found_with_the_default_bound(method, k):
     angles = 2 * np.pi * np.arange(k) / k
     groups = np.arange(60 * k) % k
     X = (
@@ -228,9 +228,9 @@ def test_odd_numbers_of_equal_groups_are_found_with_the_default_balance(method, 
 
 @every_method
 @pytest.mark.parametrize(("k", "sizes"), [(3, [100, 100, 100]), (4, [75] * 4), (6, [50] * 6), (7, [42] + [43] * 6)])
-def test_balance_of_bisections_follows_the_number_of_clusters(method, k, sizes):
+def test_bound_of_bisections_follows_the_number_of_clusters(method, k, sizes):
     X = np.random.default_rng(0).normal(size=(300, 3))
-    model = method(k, balance=0.0, random_state=0).fit(X)
+    model = method(k, min_cluster_fraction=1.0, random_state=0).fit(X)
     found = np.sort(np.bincount(model.labels_))
     assert np.abs(found - sizes).max() <= 2  # whole numbers at every bisection
 
@@ -238,20 +238,20 @@ def test_balance_of_bisections_follows_the_number_of_clusters(method, k, sizes):
 @every_method
 def test_more_given_labels_than_two_start_the_bisections(method):
     X, groups = blobs(120, k=4, seed=3)
-    model = method(4, balance=0.25, init=groups, random_state=0).fit(X)
+    model = method(4, min_cluster_fraction=0.5, init=groups, random_state=0).fit(X)
     assert same_partition(groups, model.labels_)
     assert model.n_iter_ == len(model.history_) == 3  # every bisection begins where it ends
 
 
 def test_a_cluster_within_one_given_label_starts_with_k_means():
     X, groups = blobs(120, k=3, seed=3)
-    model = IterLSSVM(3, balance=0.5, init=np.minimum(groups, 1), random_state=0).fit(X)
+    model = IterLSSVM(3, min_cluster_fraction=0.0, init=np.minimum(groups, 1), random_state=0).fit(X)
     assert same_partition(groups, model.labels_)
 
 
 def test_given_groups_with_equal_means_are_no_start():
     P = np.array([[1.0], [-1.0]] * 3)
-    assert _bisection.merged_labels(np.repeat([0, 1, 2], 2), P, np.random.default_rng(0)) is None
+    assert _bisection_starts.merged_labels(np.repeat([0, 1, 2], 2), P, np.random.default_rng(0)) is None
 
 
 def test_bisection_passes_over_clusters_of_equal_rows():
@@ -320,7 +320,7 @@ def test_low_rank_above_the_documented_size(method, monkeypatch):
 
 
 @every_method
-@pytest.mark.parametrize("init", ["k-means", "random", "spectral"])
+@pytest.mark.parametrize("init", ["auto", "k-means", "random", "spectral"])
 @pytest.mark.parametrize("gamma", ["diameter", "median"])
 def test_no_square_matrix_above_the_documented_size(method, init, gamma):
     n = 2 * _iterative_base.EXACT_ROWS
@@ -340,9 +340,9 @@ def test_square_matrix_size_is_the_documented_one():
     assert f"{_iterative_base.LOW_RANK} landmarks above" in IterSVR.__doc__
 
 
-@pytest.mark.parametrize("init", ["k-means", "spectral"])
+@pytest.mark.parametrize("init", ["auto", "k-means", "spectral"])
 def test_start_on_a_sample(monkeypatch, init):
-    monkeypatch.setattr(_bisection, "SAMPLE", 50)
+    monkeypatch.setattr(_bisection_starts, "SAMPLE", 50)
     X, groups = blobs(400)
     model = IterSVM(init=init, random_state=0).fit(X)
     assert same_partition(groups, model.labels_)
@@ -396,7 +396,7 @@ def test_history_shows_why_the_hinge_stays_at_its_start():
 
 
 def test_history_shows_that_the_hinge_stops_early_with_the_linear_kernel():
-    """Of the linear kernel only: with the default, wide Gaussian the hinge flips as many labels as the tube."""
+    """Of the linear kernel only: with the default, wide Gaussian the hinge flips as many labels as the regression."""
     flips = {method: [] for method in METHODS}
     for seed in range(10):
         X, _ = overlapping(400, seed)
@@ -529,22 +529,23 @@ def test_equal_rows_have_no_width(gamma):
     refuses(IterSVR(gamma=gamma), np.ones((50, 3)), InvalidDataError, "equal; give gamma a number")
 
 
-@pytest.mark.parametrize("balance", [-0.1, 0.51, np.nan, "auto"])
-def test_balance_out_of_range_is_refused(balance):
-    refuses(IterSVR(balance=balance), blobs()[0], ValueError, r"The 'balance' parameter .* range \[0.0, 0.5\]")
+@pytest.mark.parametrize("fraction", [-0.1, 1.01, np.nan, "auto"])
+def test_fraction_out_of_range_is_refused(fraction):
+    match = r"The 'min_cluster_fraction' parameter .* range \[0.0, 1.0\]"
+    refuses(IterSVR(min_cluster_fraction=fraction), blobs()[0], ValueError, match)
 
 
 @every_method
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_rows_that_repeat_too_often_for_the_balance_are_refused(method, kernel):
+def test_rows_that_repeat_often_are_divided_if_the_bound_asks_for_it(method, kernel):
     X = np.vstack([np.ones((90, 3)), np.random.default_rng(0).normal(size=(10, 3))])
-    match = (
-        "balance asks for 47 to 53 of 100 rows in each cluster, but 90 rows have equal decision values and would "
-        r"have to be divided; set balance to at least 0\.4\d* or remove repeated rows"
-    )
-    refuses(method(kernel=kernel, gamma=0.1, random_state=0), X, InfeasibleBalanceError, match)
-    model = method(kernel=kernel, gamma=0.1, balance=0.5, random_state=0).fit(X)
-    assert len(np.unique(model.labels_[:90])) == 1
+    model = method(kernel=kernel, gamma=0.1, random_state=0).fit(X)
+    assert np.bincount(model.labels_).min() == 47
+    assert model.starved_
+    again = method(kernel=kernel, gamma=0.1, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, again.labels_)
+    free = method(kernel=kernel, gamma=0.1, min_cluster_fraction=0.0, random_state=0).fit(X)
+    assert len(np.unique(free.labels_[:90])) == 1
 
 
 @every_method
@@ -569,7 +570,7 @@ def test_width_comes_from_rows_that_differ_where_nine_in_ten_are_copies(method, 
 def test_a_few_equal_rows_may_be_divided(method):
     X = np.random.default_rng(0).normal(size=(100, 3))
     X[:20] = 0.0  # in the middle
-    model = method(kernel="linear", balance=0.0, random_state=0).fit(X)
+    model = method(kernel="linear", min_cluster_fraction=1.0, random_state=0).fit(X)
     assert model.labels_.sum() == 50
     assert model.starved_
 
@@ -600,7 +601,6 @@ def test_start_labels_are_checked():
         ({"kernel": "precomputed"}, "kernel"),  # not offered: predict would need the kernel of new rows with old ones
         ({"gamma": "auto"}, "gamma"),
         ({"n_components": 0}, "n_components"),
-        ({"multiclass": "ovr"}, "multiclass"),
         ({"n_init": 0}, "n_init"),
         ({"max_iter": 0}, "max_iter"),
         ({"n_clusters": 0}, "n_clusters"),

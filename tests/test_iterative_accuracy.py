@@ -5,6 +5,7 @@ distance. Sets and methods that do not reach the paper's figures are left out he
 """
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,10 +15,10 @@ from sklearn.svm import SVR
 from _data import requires_data
 from experiments.loaders import load_letter, load_ringnorm, load_satimage
 from widegap.datasets import load_digits
-from widegap.estimators._bisection import far_kmeans
+from widegap.estimators._bisection_starts import far_kmeans
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.metrics import clustering_accuracy, clustering_error
-from widegap.solvers._threshold import absolute_losses, balance_bounds, best_split
+from widegap.solvers._threshold import absolute_losses, best_split, size_bounds
 
 # In largest distances. The authors' slides say 2 to 5; IterSVR on 2-7 needs 8 or more: 0.0 % there, 2.5 % up to 5.
 WIDTHS = (2, 3, 4, 5, 8, 16)
@@ -33,7 +34,7 @@ def of_classes(data, classes):
 
 @cache
 def data_set(name):
-    """Rows, classes, the paper's balance, and the largest distance."""
+    """Rows, classes, the least share of half the rows (the paper's l), and the largest distance."""
     if "-" in name:
         X, y = of_classes(load_digits(return_X_y=True), [int(digit) for digit in name.split("-")])
     elif name == "letter":
@@ -42,16 +43,17 @@ def data_set(name):
         X, y = of_classes(load_satimage(return_X_y=True), [1, 2])
     else:
         X, y = (part[400:] for part in load_ringnorm(return_X_y=True))  # the 7000 test rows, as in the paper
-    return X, y, 0.15 if name == "satellite" else 0.03, float(euclidean_distances(X[:2000]).max())
+    return X, y, 0.7 if name == "satellite" else 0.94, float(euclidean_distances(X[:2000]).max())
 
 
 @cache
 def results(name, method):
-    """Error in percent and turns at every width."""
-    X, y, balance, diameter = data_set(name)
+    """Error in percent and turns at every width, from the paper's start."""
+    X, y, fraction, diameter = data_set(name)
     found = []
     for width in WIDTHS:
-        model = METHODS[method](gamma=1 / (width * diameter) ** 2, balance=balance, random_state=0).fit(X)
+        gamma = 1 / (width * diameter) ** 2
+        model = METHODS[method](gamma=gamma, min_cluster_fraction=fraction, init="k-means", random_state=0).fit(X)
         found.append((100 * clustering_error(y, model.labels_), model.n_iter_))
     return found
 
@@ -143,12 +145,12 @@ def test_label_tuned_turns_on_ringnorm(name, method, error, turns):
 # LIBSVM on the whole kernel matrix is the referee of our regression on features.
 
 
-def libsvm_loop(K, y, balance, max_iter=30):
+def libsvm_loop(K, y, fraction, max_iter=30):
     """IterSVR as published, from the labels y."""
-    low, high = balance_bounds(len(K), balance)
+    bounds = size_bounds(len(K), fraction)
     for _ in range(max_iter):
         machine = SVR(kernel="precomputed", C=500.0, epsilon=0.05).fit(K, y)
-        following = best_split(machine.predict(K), absolute_losses, low, high).y
+        following = best_split(machine.predict(K), absolute_losses, bounds).y
         if (following == y).all():
             break
         y = following
@@ -158,21 +160,27 @@ def libsvm_loop(K, y, balance, max_iter=30):
 @requires_data
 @pytest.mark.parametrize("name", ["letter", "satellite"])
 def test_labels_agree_with_the_libsvm_loop(name):
-    X, _, balance, diameter = data_set(name)
+    X, _, fraction, diameter = data_set(name)
     gamma = 1 / (4 * diameter) ** 2
     start = far_kmeans(X, True, np.random.default_rng(0))
-    model = IterSVR(gamma=gamma, balance=balance, init=start, random_state=0).fit(X)
-    expected = libsvm_loop(rbf_kernel(X, gamma=gamma), np.where(start, 1.0, -1.0), balance)
+    model = IterSVR(gamma=gamma, min_cluster_fraction=fraction, init=start, random_state=0).fit(X)
+    expected = libsvm_loop(rbf_kernel(X, gamma=gamma), np.where(start, 1.0, -1.0), fraction)
     assert clustering_accuracy(expected, model.labels_) >= 0.98
 
 
 @requires_data
 @pytest.mark.parametrize("name", ["letter", pytest.param("satellite", marks=pytest.mark.slow)])
 def test_first_objective_with_the_exact_map_agrees_with_libsvm(name):
-    X, _, balance, diameter = data_set(name)
+    X, _, fraction, diameter = data_set(name)
     gamma = 1 / (4 * diameter) ** 2
     start = far_kmeans(X, True, np.random.default_rng(0))
-    model = IterSVR(gamma=gamma, balance=balance, init=start, n_components=len(X), callback=lambda record: True).fit(X)
+    model = IterSVR(
+        gamma=gamma,
+        min_cluster_fraction=fraction,
+        init=start,
+        n_components=len(X),
+        callback=lambda record: True,
+    ).fit(X)
     K, y = rbf_kernel(X, gamma=gamma), np.where(start, 1.0, -1.0)
     referee = SVR(kernel="precomputed", C=500.0, epsilon=0.05).fit(K, y)
     alpha = referee.dual_coef_[0]
@@ -181,14 +189,15 @@ def test_first_objective_with_the_exact_map_agrees_with_libsvm(name):
     assert model.history_[0].objective == pytest.approx(expected, rel=1e-3)
 
 
-# Without labels: the default width, measured with a margin.
+# Without labels: default settings, measured with a margin. From the paper's start 1-4 and 3-9 err by 39 to 47 %, 2-7 by
+# 2.5 %.
 
 
 @pytest.mark.parametrize(
     ("name", "method", "most"),
     [
         (name, method, most)
-        for name, most in (("3-8", 4.7), ("1-7", 0.6), ("2-7", 3.1), ("8-9", 5.2))
+        for name, most in (("3-8", 4.7), ("1-7", 0.6), ("2-7", 0.3), ("8-9", 5.2), ("3-9", 1.2), ("1-4", 1.7))
         for method in METHODS
     ],
 )
@@ -198,12 +207,23 @@ def test_label_free_errors_on_digits(name, method, most):
     assert np.mean(errors) <= most, errors
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_label_free_errors_on_all_pairs_of_digits(method):
+    """Measured means 1.4 to 1.5 and, on 1-9, a worst of 16.9; from the paper's start 4.5 to 4.7 and 46.8."""
+    errors = []
+    for pair in combinations(range(10), 2):
+        X, y, _, _ = data_set("-".join(map(str, pair)))
+        errors.append(100 * clustering_error(y, METHODS[method](random_state=0).fit_predict(X)))
+    assert np.mean(errors) <= 1.7 and max(errors) <= 18, errors
+
+
 @requires_data
 @pytest.mark.parametrize(
     ("name", "method", "most"),
-    [("letter", "lssvm", 7.8), ("letter", "svr", 7.8), ("satellite", "lssvm", 4.2), ("satellite", "svr", 4.2)],
+    [(name, method, most) for name, most in (("letter", 7.8), ("satellite", 4.2)) for method in METHODS],
 )
 def test_label_free_errors_on_letter_and_satellite(name, method, most):
-    X, y, balance, _ = data_set(name)
-    error = 100 * clustering_error(y, METHODS[method](balance=balance, random_state=0).fit_predict(X))
+    X, y, fraction, _ = data_set(name)
+    error = 100 * clustering_error(y, METHODS[method](min_cluster_fraction=fraction, random_state=0).fit_predict(X))
     assert error <= most

@@ -319,12 +319,12 @@ def test_refitting_and_cloning_repeat_the_result(Estimator):
     assert model.objective_ <= Estimator().fit(X).objective_
 
 
-def test_balance_of_mmc_bounds_the_sizes():
+def test_fraction_of_mmc_bounds_the_sizes():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.standard_normal((32, 2)), rng.standard_normal((8, 2)) + 8])
-    held = MMC(balance=0.1).fit(X)
+    held = MMC(min_cluster_fraction=0.8).fit(X)
     assert abs(np.bincount(held.labels_)[0] - 20) <= 4
-    free = MMC(balance=0.4, n_roundings=50, random_state=0).fit(X)
+    free = MMC(min_cluster_fraction=0.2, n_roundings=50, random_state=0).fit(X)
     assert 8 <= np.bincount(free.labels_).min() <= 10
     assert free.objective_ < held.objective_
     assert GMMC(C_e=1e-3).fit(X).labels_[-1] == 1
@@ -410,7 +410,13 @@ def test_rows_that_cannot_be_clustered(Estimator):
 
 
 def test_parameters_out_of_range():
-    for parameters in ({"C": 0}, {"balance": 0.5}, {"max_samples": 1}, {"n_roundings": -1}, {"kernel": "cubic"}):
+    for parameters in (
+        {"C": 0},
+        {"min_cluster_fraction": 0},
+        {"max_samples": 1},
+        {"n_roundings": -1},
+        {"kernel": "cubic"},
+    ):
         with pytest.raises(ValueError, match=f"The '{next(iter(parameters))}' parameter"):
             MMC(**parameters).fit(SIX)
     for parameters in ({"C_e": 0}, {"ridge": 0}):

@@ -137,7 +137,7 @@ SIZES = dict(
 )
 SOME_OF_A1A = {"adult/a1a@250": 250, "adult/a1a@500": 500, "adult/a1a@1000": 1000}
 UP_TO_8000 = {name: size for name, size in SIZES.items() if size <= 8000}
-SAME_RANK = (("balance", UNBALANCED), ("n_components", 300))
+SAME_RANK = (("min_cluster_fraction", UNBALANCED), ("n_components", 300))
 
 
 @dataclass(frozen=True)

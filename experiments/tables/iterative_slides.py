@@ -30,8 +30,8 @@ ITER_SVM, ITER_SVR = LABEL_FREE["iterSVM"][0], LABEL_FREE["iterSVR"][0]
 HARD = 10  # % of error
 
 
-def _row(label: str, data: str, balance: float | None = None, note: str = "") -> Row:
-    return Row(label, (data,), note, own=() if balance is None else balanced_by(balance))
+def _row(label: str, data: str, fraction: float | None = None, note: str = "") -> Row:
+    return Row(label, (data,), note, own=() if fraction is None else balanced_by(fraction))
 
 
 ERROR_ROWS = (

@@ -21,19 +21,20 @@ from sklearn.base import clone
 from widegap._validation import check_generator
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._iterative import IterSVR
+from widegap.estimators._iterative_base import IterativeClusterer
 from widegap.estimators._max_margin import MaxMarginClustering
-from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
+from widegap.exceptions import InvalidDataError
 
 __all__ = ["bisections", "overlay", "paint", "pixel_features", "segment"]
 
 SAMPLE = 5000  # pixels to which a clusterer is fitted
 BLOCK = 1 << 17  # pixels that are worked on at a time
-NO_BOUND = 0.5  # of ``balance``: sizes from 0 to n
+DIVIDED = 0.01  # share of the sampled pixels that may be labelled unlike others of their colour
 TEXTURE_WINDOW = 7
 LUMINANCE = (0.299, 0.587, 0.114)
 ESTIMATORS = {
     # Objects rarely fill half of a picture: each side of a split may take from 25 to 75 %.
-    "iter-svr": lambda: IterSVR(balance=0.25),
+    "iter-svr": lambda: IterSVR(min_cluster_fraction=0.5),
     "max-margin": MaxMarginClustering,
     "cpm3c": lambda: CPM3C(balance=0.5),
 }
@@ -323,10 +324,10 @@ def _divide(pixels: _Pixels, labels: Any, part: int, names: Any, estimator: Any,
         return
     sample = pixels.sample(labels, part, rng)
     model = _clusterer(estimator, len(names), rng)
-    try:
-        model.fit(sample)
-    except InfeasibleBalanceError:  # one flat colour fills more than a segment may hold, as in drawings
-        model.set_params(balance=NO_BOUND).fit(sample)
+    model.fit(sample)
+    if isinstance(model, IterativeClusterer) and np.mean(model.predict(sample) != model.labels_) > DIVIDED:
+        # One flat colour fills more than a segment may hold, as in drawings: it was divided to meet the bound.
+        model.set_params(min_cluster_fraction=0.0).fit(sample)
     names = np.asarray(names, np.int32)
     for block in _blocks(len(labels)):
         inside = np.flatnonzero(labels[block] == part) + block.start

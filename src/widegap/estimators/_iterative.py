@@ -5,7 +5,7 @@ from numbers import Real
 from widegap._validation import Interval
 from widegap.estimators._iterative_base import IterativeClusterer, TurnRecord
 from widegap.solvers._alternation import solve_least_squares
-from widegap.solvers._svm import Near, margin, solve_hinges, tube
+from widegap.solvers._svm import WarmStart, classification_hinges, regression_hinges, solve_svm
 from widegap.solvers._threshold import absolute_losses, hinge_losses, square_losses
 
 __all__ = ["IterLSSVM", "IterSVM", "IterSVR", "TurnRecord"]
@@ -28,13 +28,14 @@ class IterSVR(IterativeClusterer):
     Parameters
     ----------
     n_clusters : int, default=2
-        Number of clusters.
+        Number of clusters. More than two come from bisecting the largest cluster again and again, within the same
+        features.
 
     C : float, default=500.0
         Weight of the loss against the regulariser, as in a support vector regression.
 
     epsilon : float, default=0.05
-        Half-width of the tube within which values cost nothing. Must be small: with a wide tube labels stay.
+        Errors up to this size cost nothing, as in a support vector regression. Must be small, or labels stay.
 
     kernel : {"rbf", "linear", "poly", "cosine"} or callable, default="rbf"
         The Gaussian is :math:`\exp(-\gamma \|x - x'\|^2)`. A callable takes two tables of rows and returns the
@@ -53,22 +54,21 @@ class IterSVR(IterativeClusterer):
         Landmarks of the kernel's feature map; the map is exact if there are as many as rows. "auto" is exact up to
         2000 rows, which takes an n x n matrix for a while, and 300 landmarks above. Memory: n * n_components numbers.
 
-    balance : float, default=0.03
-        Bound on the sizes of the two clusters, :math:`|n_+ - n/2| \le` ``balance`` n, widened where n is odd to the
-        nearest whole numbers. The paper takes 0.03 for balanced data and 0.15 for unbalanced; 0.5 is no bound.
+    min_cluster_fraction : float, default=0.94
+        Every bisection gives a side that will be s of m clusters at least this share of the s/m of its rows that equal
+        clusters would have, to the nearest whole number: of two clusters each has at least
+        ``min_cluster_fraction`` n / 2 rows. Equal rows are divided, in their order, if that cannot be met otherwise.
+        The paper takes 0.94 for balanced data and 0.7 for unbalanced; 0 is no bound.
 
-    init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
-        Starting labels. k-means begins with the two rows that are farthest apart, its further starts with a random
-        row and the row farthest from it; "random" is a random hyperplane through the median. Of more than two given
-        labels, 0 to n_clusters - 1, every bisection merges those it meets into two by 2-means of their means.
+    init : {"auto", "k-means", "random", "spectral"} or array-like of shape (n_samples,), default="auto"
+        Starting labels. "k-means" is the paper's: it begins with the two rows that are farthest apart, its further
+        starts with a random row and the row farthest from it. "auto" compares it with other k-means runs and with
+        halves along the leading axes, by the objective of a least-squares search from each. "random" is a random
+        hyperplane through the median. All see the rows in the kernel's features. Of more than two given labels, 0 to
+        n_clusters - 1, every bisection merges those it meets into two by 2-means of their means.
 
     n_init : int, default=1
         Number of starts; the lowest objective wins.
-
-    multiclass : {"recursive"}, default="recursive"
-        More than two clusters come from bisecting the largest cluster again and again, within the same features.
-        ``balance`` bounds every bisection; where its rows will make an odd number m of clusters in the end, about
-        :math:`(m \pm 1) / 2m` and not one half of them.
 
     max_iter : int, default=100
         Most turns of one start.
@@ -119,7 +119,7 @@ class IterSVR(IterativeClusterer):
         Whether one ended in a cycle; then its member of least objective was kept.
 
     starved_ : bool
-        Whether ``balance`` and not the loss decided a threshold.
+        Whether ``min_cluster_fraction`` and not the loss decided a threshold.
 
     kernel_map_ : KernelMap or None
         The feature map of the kernel.
@@ -167,10 +167,9 @@ class IterSVR(IterativeClusterer):
         gamma="diameter",
         kernel_params=None,
         n_components="auto",
-        balance=0.03,
-        init="k-means",
+        min_cluster_fraction=0.94,
+        init="auto",
         n_init=1,
-        multiclass="recursive",
         max_iter=100,
         random_state=None,
         n_jobs=None,
@@ -184,19 +183,18 @@ class IterSVR(IterativeClusterer):
         self.gamma = gamma
         self.kernel_params = kernel_params
         self.n_components = n_components
-        self.balance = balance
+        self.min_cluster_fraction = min_cluster_fraction
         self.init = init
         self.n_init = n_init
-        self.multiclass = multiclass
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
 
-    def _machine(self, axes, y, near):
-        near = near or Near(solve_least_squares(axes, y, self.C), RIDGE_MOVED)
-        return solve_hinges(axes.P, tube(y, self.epsilon), self.C, near)
+    def _fit_machine(self, axes, y, warm):
+        warm = warm or WarmStart(solve_least_squares(axes, y, self.C), RIDGE_MOVED)
+        return solve_svm(axes.P, regression_hinges(y, self.epsilon), self.C, warm)
 
 
 class IterLSSVM(IterativeClusterer):
@@ -218,10 +216,10 @@ class IterLSSVM(IterativeClusterer):
     C : float, default=100.0
         Weight of the loss against the regulariser, as in a least squares support vector machine.
 
-    kernel, gamma, kernel_params, n_components, balance, init, n_init
+    kernel, gamma, kernel_params, n_components, min_cluster_fraction, init, n_init
         As for :class:`IterSVR`.
 
-    multiclass, max_iter, random_state, n_jobs, verbose, callback
+    max_iter, random_state, n_jobs, verbose, callback
         As for :class:`IterSVR`.
 
     Attributes
@@ -259,10 +257,9 @@ class IterLSSVM(IterativeClusterer):
         gamma="diameter",
         kernel_params=None,
         n_components="auto",
-        balance=0.03,
-        init="k-means",
+        min_cluster_fraction=0.94,
+        init="auto",
         n_init=1,
-        multiclass="recursive",
         max_iter=100,
         random_state=None,
         n_jobs=None,
@@ -275,17 +272,16 @@ class IterLSSVM(IterativeClusterer):
         self.gamma = gamma
         self.kernel_params = kernel_params
         self.n_components = n_components
-        self.balance = balance
+        self.min_cluster_fraction = min_cluster_fraction
         self.init = init
         self.n_init = n_init
-        self.multiclass = multiclass
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
 
-    def _machine(self, axes, y, near):
+    def _fit_machine(self, axes, y, warm):
         return solve_least_squares(axes, y, self.C)
 
 
@@ -313,10 +309,10 @@ class IterSVM(IterativeClusterer):
     C : float, default=10.0
         Weight of the loss against the regulariser, as in a support vector machine.
 
-    kernel, gamma, kernel_params, n_components, balance, init, n_init
+    kernel, gamma, kernel_params, n_components, min_cluster_fraction, init, n_init
         As for :class:`IterSVR`.
 
-    multiclass, max_iter, random_state, n_jobs, verbose, callback
+    max_iter, random_state, n_jobs, verbose, callback
         As for :class:`IterSVR`.
 
     Attributes
@@ -354,10 +350,9 @@ class IterSVM(IterativeClusterer):
         gamma="diameter",
         kernel_params=None,
         n_components="auto",
-        balance=0.03,
-        init="k-means",
+        min_cluster_fraction=0.94,
+        init="auto",
         n_init=1,
-        multiclass="recursive",
         max_iter=100,
         random_state=None,
         n_jobs=None,
@@ -370,15 +365,14 @@ class IterSVM(IterativeClusterer):
         self.gamma = gamma
         self.kernel_params = kernel_params
         self.n_components = n_components
-        self.balance = balance
+        self.min_cluster_fraction = min_cluster_fraction
         self.init = init
         self.n_init = n_init
-        self.multiclass = multiclass
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
 
-    def _machine(self, axes, y, near):
-        return solve_hinges(axes.P, margin(y), self.C, near)
+    def _fit_machine(self, axes, y, warm):
+        return solve_svm(axes.P, classification_hinges(y), self.C, warm)

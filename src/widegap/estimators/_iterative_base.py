@@ -1,10 +1,9 @@
 """What IterSVM, IterSVR and IterLSSVM share: features, bisection by turns, the tree for ``predict``, the records."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,15 @@ from widegap.data._kernels import check_kernel_params
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, WeightVectorClusterer, warn_caller
-from widegap.estimators._bisection import Tree, merged_labels, start_labels
+from widegap.estimators._bisection import Tree
+from widegap.estimators._bisection_starts import bisection_starts, merged_labels
 from widegap.estimators._progress import logger
+from widegap.estimators._starts import rounded
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.solvers._alternation import TAIL_TOL, Alternation, Axes, Step, alternate, principal_axes
-from widegap.solvers._svm import Machine, Near
-from widegap.solvers._threshold import TIE_TOL, CutLosses, best_bounded_split, bisection_bounds
+from widegap.solvers._result import Recorder
+from widegap.solvers._svm import Machine, WarmStart
+from widegap.solvers._threshold import TIE_TOL, CutLosses, best_split, size_bounds
 
 EXACT_ROWS = 2000  # up to here "auto" decomposes the whole kernel matrix
 LOW_RANK = 300
@@ -51,7 +53,7 @@ class TurnRecord:
     flips, n_positive : int
         Rows whose label the turn changed, and rows labelled +1 after it.
     bound_active : bool
-        Whether ``balance`` and not the loss decided the threshold.
+        Whether ``min_cluster_fraction`` and not the loss decided the threshold.
     seconds : float
         Since the start of the fit.
     margin_counts, margin_edges : tuple
@@ -69,40 +71,33 @@ class TurnRecord:
     margin_counts: tuple[int, ...]
     margin_edges: tuple[float, ...]
 
+    def line(self) -> str:
+        """The record as one line of the log."""
+        return (
+            f"split {self.split}, start {self.start}, turn {self.iteration}: objective {self.objective:.6g}, "
+            f"{self.flips} flips, {self.n_positive} positive, {self.seconds:.2f} s"
+        )
 
-class _Diary:
-    """Collects records, logs them and asks the callback whether to stop."""
 
-    def __init__(self, callback: Callable[[TurnRecord], Any] | None, verbose: int):
-        self.records: list[TurnRecord] = []
-        self.split = self.start = 0
-        self.stopped = False
-        self._callback, self._verbose, self._began = callback, verbose, perf_counter()
+@dataclass(frozen=True)
+class _Turns:
+    """Records the turns of one bisection."""
 
-    def add(self, step: Step) -> bool:
-        record = TurnRecord(
+    recorder: Recorder[TurnRecord]
+    split: int
+
+    def add(self, start: int, step: Step) -> bool:
+        return self.recorder.add(
             split=self.split,
-            start=self.start,
+            start=start,
             iteration=step.iteration,
             objective=step.machine.objective,
             flips=step.flips,
             n_positive=step.split.n_positive,
             bound_active=step.split.bound_active,
-            seconds=perf_counter() - self._began,
             margin_counts=step.margin_counts,
             margin_edges=step.margin_edges,
         )
-        self.records.append(record)
-        if self._verbose:
-            logger.info(
-                "split %d, start %d, turn %d: objective %.6g, %d flips, %d positive, %.2f s",
-                *(record.split, record.start, record.iteration, record.objective),
-                *(record.flips, record.n_positive, record.seconds),
-            )
-        answer = None if self._callback is None else self._callback(record)
-        if isinstance(answer, bool | np.bool_) and answer:  # NumPy's True too, nothing that is merely truthy
-            self.stopped = True
-        return self.stopped
 
 
 @dataclass(frozen=True)
@@ -118,7 +113,7 @@ class _Bisection:
 
 
 class IterativeClusterer(WeightVectorClusterer):
-    """Base of the three methods: a subclass has its loss in ``_machine`` and ``_cut_losses``."""
+    """Base of the three methods: a subclass has its loss in ``_fit_machine`` and ``_cut_losses``."""
 
     _cut_losses: CutLosses  # a static method
     _objective = Objective(
@@ -132,10 +127,9 @@ class IterativeClusterer(WeightVectorClusterer):
         "C": [Interval(Real, 0, None, closed="neither")],
         **kernel_constraints(),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "balance": [Interval(Real, 0, 0.5, closed="both")],
-        "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
+        "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
+        "init": [StrOptions({"auto", "k-means", "random", "spectral"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "multiclass": [StrOptions({"recursive"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -147,7 +141,7 @@ class IterativeClusterer(WeightVectorClusterer):
     def _n_score_vectors(self) -> int:
         return self.n_clusters_ - 1  # one a bisection
 
-    def _machine(self, axes: Axes, y: np.ndarray[Any, Any], near: Near | None) -> Machine:
+    def _fit_machine(self, axes: Axes, y: np.ndarray[Any, Any], warm: WarmStart | None) -> Machine:
         raise NotImplementedError
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> RowBlocks:
@@ -200,20 +194,19 @@ class IterativeClusterer(WeightVectorClusterer):
         """Bisect the largest cluster until there are enough."""
         n = len(Phi)
         check_finite(Phi)
-        diary = _Diary(self.callback, self.verbose)
+        recorder = Recorder(TurnRecord, self.callback, logger.info if self.verbose else None)
         tree = Tree(Phi.shape[1], Phi.mean(axis=0, dtype=np.float64))
         labels = np.zeros(n, np.int32)
         splits: list[Alternation] = []
-        while tree.n_leaves < self.n_clusters and not (diary.stopped and splits):
-            diary.split = tree.n_leaves - 1
-            cluster, rows, bisection = self._bisect_largest(blocks, Phi, labels, rng, diary)
+        while tree.n_leaves < self.n_clusters and not (recorder.stopped and splits):
+            cluster, rows, bisection = self._bisect_largest(blocks, Phi, labels, rng, recorder)
             step = bisection.found.step
             tree.add(cluster, bisection.axes.coef(step.machine.w), step.split.bias, bisection.axes.mean)
             labels[rows[bisection.positive]] = tree.n_leaves - 1
             splits.append(bisection.found)
-        self._store(tree, labels, splits, diary)
+        self._store(tree, labels, splits, recorder)
 
-    def _bisect_largest(self, blocks, Phi, labels, rng, diary) -> tuple[int, np.ndarray[Any, Any], _Bisection]:
+    def _bisect_largest(self, blocks, Phi, labels, rng, recorder) -> tuple[int, np.ndarray[Any, Any], _Bisection]:
         """Bisect the largest cluster that has two sides; the error of the largest if none has."""
         sizes = np.bincount(labels)
         error: Exception | None = None
@@ -224,7 +217,8 @@ class IterativeClusterer(WeightVectorClusterer):
             try:
                 inside = Phi if len(sizes) == 1 else Phi[rows]
                 n_leaves = self._leaves(len(rows) / len(Phi), len(sizes))
-                return int(cluster), rows, self._bisect(blocks, inside, rows, n_leaves, rng, diary)
+                bisection = self._bisect(blocks, inside, rows, n_leaves, rng, _Turns(recorder, len(sizes) - 1))
+                return int(cluster), rows, bisection
             except (InfeasibleBalanceError, InvalidDataError) as caught:
                 error = error or caught
         assert error is not None  # there are more rows than clusters, so some cluster had two
@@ -234,50 +228,49 @@ class IterativeClusterer(WeightVectorClusterer):
         """Clusters that a share of the rows will make in the end, when there are ``n_clusters`` so far."""
         return min(max(2, round(share * self.n_clusters)), self.n_clusters - n_clusters + 1)
 
-    def _bisect(self, blocks: RowBlocks, Phi, rows, n_leaves, rng: np.random.Generator, diary: _Diary) -> _Bisection:
+    def _bisect(self, blocks: RowBlocks, Phi, rows, n_leaves, rng: np.random.Generator, turns: _Turns) -> _Bisection:
         """The best of ``n_init`` searches for two clusters of the given rows, ``n_leaves`` in the end."""
         exact = self.kernel_map_ is None or self.kernel_map_.is_exact(blocks.shape[0])
         axes = principal_axes(Phi, self.C, TAIL_TOL if exact else LOW_RANK_TAIL)
         if not axes.P.shape[1]:
             raise one_point_error(self.kernel, blocks.take(rows), len(rows), self.n_clusters)
-        bounds = bisection_bounds(len(rows), self.balance, n_leaves)
+        bounds = partial(size_bounds, min_fraction=self.min_cluster_fraction, n_leaves=n_leaves)
         tie_tol = max(TIE_TOL, 8 * float(np.finfo(Phi.dtype).eps))
         results = []
-        for diary.start in range(self.n_init if isinstance(self.init, str) else 1):
-            y = self._start(blocks, axes, rows, rng, first=diary.start == 0)
+        for start, y in enumerate(self._starts(axes, rows, bounds, rng)):
             results.append(
                 alternate(
-                    lambda y, near: self._machine(axes, y, near),
-                    lambda f: best_bounded_split(f, self._cut_losses, bounds, tie_tol),
+                    lambda y, warm: self._fit_machine(axes, y, warm),
+                    lambda f: best_split(f, self._cut_losses, bounds(len(rows)), tie_tol),
                     y,
                     max_iter=self.max_iter,
-                    record=diary.add,
+                    record=partial(turns.add, start),
                 )
             )
-            if diary.stopped:
+            if turns.recorder.stopped:
                 break
-        return _Bisection(min(results, key=lambda found: float(f"{found.step.machine.objective:.5e}")), axes)
+        return _Bisection(min(results, key=lambda found: rounded(found.step.machine.objective)), axes)
 
-    def _start(self, blocks: RowBlocks, axes: Axes, rows, rng: np.random.Generator, *, first: bool):
-        """Starting labels of some rows; k-means where given ones do not divide them."""
+    def _starts(self, axes: Axes, rows, bounds, rng: np.random.Generator) -> list[np.ndarray[Any, Any]]:
+        """Starting labels of some rows; those given by the user where they divide them."""
         if isinstance(self.init, str):
-            return start_labels(self.init, blocks, rows, axes.P, rng, first=first)
+            return bisection_starts(self.init, axes, bounds, self.n_init, rng)
         given = merged_labels(np.asarray(self.init)[rows], axes.P, rng)
-        return start_labels("k-means", blocks, rows, axes.P, rng, first=first) if given is None else given
+        return bisection_starts("auto", axes, bounds, 1, rng) if given is None else [given]
 
-    def _store(self, tree: Tree, labels, splits: list[Alternation], diary: _Diary) -> None:
+    def _store(self, tree: Tree, labels, splits: list[Alternation], recorder: Recorder) -> None:
         self.coef_, self.intercept_ = tree.coef, tree.intercept
         self.bisected_ = np.array(tree.bisected, np.int32)
         self._mean, self._mean_scores = tree.mean, tree.mean_scores
         self.labels_ = labels
-        self.history_ = diary.records
+        self.history_ = recorder.records
         self.n_clusters_ = tree.n_leaves
         self.n_iter_ = sum(found.n_iter for found in splits)
         self.objective_ = sum(found.step.machine.objective for found in splits)
         self.converged_ = all(found.converged or found.cycled for found in splits)
         self.cycled_ = any(found.cycled for found in splits)
         self.starved_ = any(found.step.split.bound_active for found in splits)
-        if not self.converged_ and not diary.stopped:
+        if not self.converged_ and not recorder.stopped:
             warn_caller(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} turns with labels still changing; "
                 "raise max_iter.",

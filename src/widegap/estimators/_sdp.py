@@ -182,7 +182,7 @@ class MMC(_SDPClusterer):
     Seeks the labels for which a support vector machine through the mean of the rows has the lowest objective [1]_,
 
     .. math::  \min_{y \in \{-1, 1\}^n} \min_w \; \|w\|^2 + 2 C \sum_i \max(0,\; 1 - y_i \langle w, \phi(x_i) \rangle),
-               \qquad |e'y| \le 2 \cdot \mathrm{balance} \cdot n,
+               \qquad |e'y| \le (1 - \mathrm{min\_cluster\_fraction}) n,
 
     by replacing :math:`yy'` in its dual by a positive semidefinite matrix M, which makes the problem convex. No start
     is needed, and the answer bounds every labeling from below. The price is n^2 / 2 unknowns: see Notes. Needs the
@@ -205,8 +205,8 @@ class MMC(_SDPClusterer):
     kernel_params : dict, default=None
         Further arguments of the kernel, such as ``degree``.
 
-    balance : float, default=0.03
-        The clusters' sizes lie within ``balance * n`` of n / 2; one row more or less is always allowed if n is odd.
+    min_cluster_fraction : float, default=0.94
+        Each of the clusters has at least this share of n / 2 rows; half a row less is always allowed if n is odd.
 
     n_roundings : int, default=0
         Random projections of M that are tried as labels beside its leading eigenvector (the paper's); the lowest
@@ -227,13 +227,13 @@ class MMC(_SDPClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), dtype int32
-        Cluster of each row; the first row is in cluster 0, unless the balance moved it.
+        Cluster of each row; the first row is in cluster 0, unless ``min_cluster_fraction`` moved it.
 
     objective_ : float
         Objective of ``labels_``, in the formula above with the kernel in its own units.
 
     lower_bound_ : float
-        Proven: no labeling within the balance has a lower objective. Where both agree the labels are optimal.
+        Proven: no labeling within the bound on sizes has a lower objective. Where both agree the labels are optimal.
 
     gap_ : float
         Proven relative distance of the semidefinite program's solution from its optimum.
@@ -251,7 +251,7 @@ class MMC(_SDPClusterer):
         Whether SCS met ``tol``.
 
     starved_ : bool
-        Whether the balance, and not the sign of the eigenvector, decided the cluster of some rows.
+        Whether ``min_cluster_fraction``, and not the sign of the eigenvector, decided the cluster of some rows.
 
     n_clusters_ : int
         Number of clusters.
@@ -285,7 +285,7 @@ class MMC(_SDPClusterer):
     )
     _parameter_constraints: dict = {
         **_SDPClusterer._parameter_constraints,
-        "balance": [Interval(Real, 0, 0.5, closed="left")],
+        "min_cluster_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
     def __init__(
@@ -296,7 +296,7 @@ class MMC(_SDPClusterer):
         kernel="rbf",
         gamma="median",
         kernel_params=None,
-        balance=0.03,
+        min_cluster_fraction=0.94,
         n_roundings=0,
         max_samples=200,
         tol=1e-4,
@@ -308,7 +308,7 @@ class MMC(_SDPClusterer):
         self.kernel = kernel
         self.gamma = gamma
         self.kernel_params = kernel_params
-        self.balance = balance
+        self.min_cluster_fraction = min_cluster_fraction
         self.n_roundings = n_roundings
         self.max_samples = max_samples
         self.tol = tol
@@ -317,7 +317,9 @@ class MMC(_SDPClusterer):
 
     def _fit_labels(self, kernel: np.ndarray) -> None:
         n = len(kernel)
-        limit = min(max(2 * self.balance * n, n % 2), n - 2)  # an odd n has no halves, and no cluster may be empty
+        limit = min(
+            max((1 - self.min_cluster_fraction) * n, n % 2), n - 2
+        )  # an odd n has no halves, and no cluster may be empty
         solution = solve_mmc(kernel, self.C, limit, tol=self.tol, max_iter=self.max_iter)
         self._store(solution, limit, lambda signs: margin_value(kernel, np.outer(signs, signs).astype(float), self.C))
 

@@ -21,10 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from widegap.solvers._result import FloatArray
-from widegap.solvers._svm import Machine, Near
-from widegap.solvers._threshold import Split
+from widegap.solvers._svm import Machine, WarmStart
+from widegap.solvers._threshold import Bounds, Split, best_split, square_losses
 
 TAIL_TOL = 1e-5
+FREEDOM = (10, 18, 28, 40, 63)  # degrees of freedom of the least-squares machines in a relaxed search
+MOST_FREEDOM = 1 / 6  # of the rows: with more the machine follows any labels
+LEAST_RIDGE = 2.5e-4  # of the total scatter: with less it listens to axes that rounding can change
+RELAXED_TURNS = 50
 HISTOGRAM_BINS = 40
 
 
@@ -42,7 +46,7 @@ class Axes:
         return self.rotation @ w
 
 
-def principal_axes(Phi: FloatArray, C: float, tail_tol: float = TAIL_TOL) -> Axes:
+def principal_axes(Phi: FloatArray, C: float = 1.0, tail_tol: float = TAIL_TOL) -> Axes:
     """Centre and rotate features; no axis is left if all rows are equal."""
     n = len(Phi)
     mean = Phi.mean(axis=0, dtype=np.float64)
@@ -87,7 +91,7 @@ class Alternation:
 
 
 def alternate(
-    fit: Callable[[FloatArray, Near | None], Machine],
+    fit: Callable[[FloatArray, WarmStart | None], Machine],
     relabel: Callable[[FloatArray], Split],
     y: FloatArray,
     *,
@@ -99,12 +103,12 @@ def alternate(
     ``fit`` may start from the machine of the turn before. Labelings seen so far are kept as n bits each. Of a cycle the
     labeling with the least objective is fitted again.
     """
-    near: Near | None = None
+    warm: WarmStart | None = None
     seen: dict[bytes, int] = {}
     objectives: list[float] = []
     for iteration in range(max_iter):
         seen[_packed(y)] = iteration
-        machine = fit(y, near)
+        machine = fit(y, warm)
         objectives.append(machine.objective)
         split = relabel(machine.f)
         step = _step(iteration, machine, split, y)
@@ -118,7 +122,7 @@ def alternate(
                 machine = fit(y, None)
                 step = _step(best, machine, relabel(machine.f), y)
             return Alternation(step, iteration + 1, converged=False, cycled=True)
-        y, near = split.y, Near(machine, step.flips / len(y))
+        y, warm = split.y, WarmStart(machine, step.flips / len(y))
     return Alternation(step, max_iter, converged=False, cycled=False)
 
 
@@ -137,3 +141,43 @@ def _packed(y: FloatArray) -> bytes:
 
 def _unpacked(key: bytes, n: int) -> FloatArray:
     return np.where(np.unpackbits(np.frombuffer(key, np.uint8), count=n), 1.0, -1.0)
+
+
+def relaxed_search(axes: Axes, y: FloatArray, bounds: Bounds) -> Alternation:
+    """Turns of least squares from the labels y, at more and more degrees of freedom; the last turns.
+
+    The degrees of freedom of a machine are sum lam / (lam + 1/C). Few of them see only the broad shape of the data, so
+    that labels move far; many tell which labels a margin separates. As numbers of them, rather than of C, they mean
+    the same for every kernel and scale.
+    """
+    most = min(MOST_FREEDOM * len(y), _freedom(axes.lam, LEAST_RIDGE * axes.lam.sum()))
+    for freedom in sorted({min(freedom, most) for freedom in FREEDOM}):
+        found = _least_squares_turns(axes, y, _cost_of(freedom, axes.lam), bounds)
+        y = found.step.split.y
+    return found
+
+
+def _least_squares_turns(axes: Axes, y: FloatArray, C: float, bounds: Bounds) -> Alternation:
+    return alternate(
+        lambda y, warm: solve_least_squares(axes, y, C),
+        lambda f: best_split(f, square_losses, bounds),
+        y,
+        max_iter=RELAXED_TURNS,
+        record=lambda step: False,
+    )
+
+
+def _freedom(lam: FloatArray, ridge: float) -> float:
+    return float((lam / (lam + ridge)).sum())
+
+
+def _cost_of(freedom: float, lam: FloatArray) -> float:
+    """The C at which a least-squares machine has so many degrees of freedom, fewer than there are axes."""
+    lowest, highest = 1e-16 / lam[0], 1e16 / lam[-1]
+    for _ in range(100):
+        C = float(np.sqrt(lowest * highest))
+        if _freedom(lam, 1 / C) < freedom:
+            lowest = C
+        else:
+            highest = C
+    return C

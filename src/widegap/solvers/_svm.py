@@ -2,9 +2,9 @@
 
     minimise  J(w, b) = |w|^2 / 2 + C sum_t max(0, e_t),    e_t = sigma_t (s_t - knot_t),  s = P w + b
 
-Every term t is a one-sided hinge on the score of one row. With ``sides`` +1 and -1 and knots y + epsilon and
-y - epsilon the sum is the epsilon-insensitive loss (two terms a row); with side -y and knot y it is the hinge of a
-support vector machine (one term a row).
+Every t is a hinge on the score of one row. With sides sigma of +1 and -1 and knots y + epsilon and y - epsilon the sum
+is the epsilon-insensitive loss of support vector regression (two hinges a row); with side -y and knot y it is the loss
+of a support vector machine (one a row).
 
 Symbols: xi_t >= max(0, e_t) slack, p_t = xi_t - e_t, a_t in (0, C) its multiplier, v_t = C - a_t; complementarity
 a p = mu, v xi = mu; stationarity w + P' (sigma a) = 0, sum sigma a = 0. The slacks and the box hold throughout; each
@@ -13,7 +13,7 @@ About 10 steps reach a relative duality gap of 1e-4 whatever C and the spectrum 
 as bounded kernels have them, is summed in single precision, which halves its time: it only sets the direction, the gap
 is computed in double precision. Where that does not suffice the machine is solved again in double precision.
 
-A warm start takes the scores of a machine for similar targets and puts every term on the central path: with mu given,
+A warm start takes the scores of a machine for similar targets and puts every hinge on the central path: with mu given,
 a (xi - e) = mu and (C - a) xi = mu are solved by xi = (C e + 2 mu + sqrt(C^2 e^2 + 4 mu^2)) / 2C. Only stationarity is
 then violated, by the rows whose targets moved, so mu follows their share. It saves a third of the steps.
 """
@@ -36,19 +36,19 @@ WARM_FACTOR, WARM_LEAST = 8.0, 0.01  # mu / C of a warm start: factor times the 
 
 @dataclass(frozen=True)
 class Hinges:
-    """The terms: ``side[j]`` and ``knot[j]`` of shape (groups, n), one row of both for each term a data row has."""
+    """``side`` and ``knot`` of shape (hinges a row, n)."""
 
     side: FloatArray
     knot: FloatArray
 
 
-def tube(y: FloatArray, epsilon: float) -> Hinges:
-    """Epsilon-insensitive loss around the targets y."""
+def regression_hinges(y: FloatArray, epsilon: float) -> Hinges:
+    """Epsilon-insensitive loss max(0, |s - y| - epsilon)."""
     return Hinges(np.stack([np.ones_like(y), -np.ones_like(y)]), np.stack([y + epsilon, y - epsilon]))
 
 
-def margin(y: FloatArray) -> Hinges:
-    """Hinge max(0, 1 - y s)."""
+def classification_hinges(y: FloatArray) -> Hinges:
+    """Hinge loss max(0, 1 - y s)."""
     return Hinges(-y[None], y[None].copy())
 
 
@@ -74,21 +74,21 @@ class _State:
 
 
 @dataclass(frozen=True)
-class Near:
+class WarmStart:
     """A machine of similar targets to start from, and the share of rows whose target has changed since."""
 
     machine: Machine
     moved: float
 
 
-def solve_hinges(
-    P: FloatArray, hinges: Hinges, C: float, near: Near | None = None, *, tol: float = 1e-4, max_iter: int = 100
+def solve_svm(
+    P: FloatArray, hinges: Hinges, C: float, warm: WarmStart | None = None, *, tol: float = 1e-4, max_iter: int = 100
 ) -> Machine:
     """Minimise J for centred features P of shape (n, r).
 
     Ensures a duality gap of at most ``tol`` times J, or raises SolverError.
     """
-    state = _cold_state(P, hinges, C) if near is None else _warm_state(near, hinges, C)
+    state = _cold_state(P, hinges, C) if warm is None else _warm_state(warm, hinges, C)
     rows = P.astype(np.float32) if np.abs(P).max(initial=0.0) <= SINGLE_LARGEST else P
     machine = _iterate(P, rows, state, hinges, C, tol, max_iter)
     if machine.gap <= tol:
@@ -108,10 +108,10 @@ def _cold_state(P: FloatArray, hinges: Hinges, C: float) -> _State:
     return _State(np.zeros(r), 0.0, np.zeros(n), np.maximum(excess, 0) + 1.0, np.full(excess.shape, C / 2))
 
 
-def _warm_state(near: Near, hinges: Hinges, C: float) -> _State:
-    """The point of the central path that has the scores of the near machine."""
-    w, b, f = near.machine.w, near.machine.b, near.machine.f
-    mu = C * min(max(WARM_FACTOR * near.moved, WARM_LEAST), 1.0)
+def _warm_state(warm: WarmStart, hinges: Hinges, C: float) -> _State:
+    """The point of the central path that has the scores of the machine to start from."""
+    w, b, f = warm.machine.w, warm.machine.b, warm.machine.f
+    mu = C * min(max(WARM_FACTOR * warm.moved, WARM_LEAST), 1.0)
     e = hinges.side * (f + b - hinges.knot)
     root = np.hypot(C * e, 2 * mu)
     xi, p = (2 * mu + (root + C * e)) / (2 * C), (2 * mu + (root - C * e)) / (2 * C)

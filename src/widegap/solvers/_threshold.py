@@ -22,10 +22,10 @@ from widegap.exceptions import InfeasibleBalanceError
 from widegap.solvers._result import FloatArray
 
 TIE_TOL = 1e-12  # values nearer than this, relative to their largest difference, differ by rounding only
-TIE_SHARE = 0.25  # the largest group of equal values, as a share of the rows, that a bound may divide
 NO_SPREAD = 1e-13  # absolute: values are regressions on -1 and 1
 
 CutLosses = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+Bounds = list[tuple[int, int]]  # fewest and most positives, or several such intervals
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,20 @@ class Split:
     bound_active: bool
 
 
-def balance_bounds(n: int, balance: float, share: float = 0.5) -> tuple[int, int]:
-    """Fewest and most positives with |n_plus - share n| <= balance * n, widened to the nearest whole numbers."""
-    slack, target = balance * n * (1 + 1e-12), share * n  # 0.03 * 100 is a little below 3
-    low, high = min(np.ceil(target - slack), np.floor(target)), max(np.floor(target + slack), np.ceil(target))
+def size_bounds(n: int, min_fraction: float, n_leaves: int = 2) -> Bounds:
+    """Fewest and most positives of a bisection whose two sides will be ``n_leaves`` clusters in the end.
+
+    A side that will be s of them has at least ``min_fraction`` of the n s / n_leaves rows of equal clusters, widened to
+    the nearest whole numbers. Where n_leaves is odd either side may be the larger one: then there are two intervals.
+    """
+    return [_side_bounds(n, min_fraction, s / n_leaves) for s in sorted({n_leaves // 2, (n_leaves + 1) // 2})]
+
+
+def _side_bounds(n: int, min_fraction: float, share: float) -> tuple[int, int]:
+    even, rounding = share * n, 1e-12 * n  # 0.94 * 100 / 2 is a little below 47
+    low = min(np.ceil(min_fraction * even - rounding), np.floor(even))
+    high = max(np.floor(n - min_fraction * (n - even) + rounding), np.ceil(even))
     return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high)))
-
-
-def bisection_bounds(n: int, balance: float, n_leaves: int) -> list[tuple[int, int]]:
-    """The bounds of a bisection whose two sides will be ``n_leaves`` clusters in the end: either may be the larger."""
-    return [balance_bounds(n, balance, side / n_leaves) for side in sorted({n_leaves // 2, (n_leaves + 1) // 2})]
 
 
 def square_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -140,23 +144,24 @@ def _part_sums(
     return top, rest
 
 
-def best_split(f: FloatArray, losses: CutLosses, low: int, high: int, tie_tol: float = TIE_TOL) -> Split:
-    """The labels and bias of least loss among the cuts with ``low`` to ``high`` positives.
+def best_split(f: FloatArray, losses: CutLosses, bounds: Bounds, tie_tol: float = TIE_TOL) -> Split:
+    """The labels and bias of least loss among the cuts whose number of positives is within one of the bounds.
 
-    Equal values are separated only where no other cut is within the bounds, and then in the order of the rows;
-    InfeasibleBalanceError if they are more than ``TIE_SHARE`` of all.
+    Equal values are divided only where no other cut is within the bounds, and then in the order of the rows, so that
+    every bound can be met. InfeasibleBalanceError if all values are equal: nothing is known about the rows.
     """
     n = len(f)
     order = np.argsort(-f, kind="stable")
     values = f[order]
-    spread = float(values[0] - values[-1])
-    distinct = values[:-1] - values[1:] > max(tie_tol * spread, NO_SPREAD)
+    distinct = values[:-1] - values[1:] > max(tie_tol * float(values[0] - values[-1]), NO_SPREAD)
+    if not distinct.any():
+        raise InfeasibleBalanceError(
+            f"All {n} decision values are equal, so no threshold separates them; raise C, change the kernel's width, "
+            "or check the data for equal rows."
+        )
     m = np.arange(1, n)
-    within = (m >= low) & (m <= high)
-    feasible = within & distinct
-    if not feasible.any():
-        feasible = within
-        _check_tie(m[distinct], n, low, high)
+    within = np.any([(m >= low) & (m <= high) for low, high in bounds], axis=0)
+    feasible = within & distinct if (within & distinct).any() else within
     # A common shift of the values shifts b alone; without it long sums would lose digits.
     centre = float(values.mean())
     loss, bias = losses(values - centre)
@@ -169,36 +174,3 @@ def best_split(f: FloatArray, losses: CutLosses, low: int, high: int, tie_tol: f
         b = -float(values[best] + values[best + 1]) / 2
     active = loss[best] > overall + 1e-12 * max(1.0, abs(overall)) or not distinct[best]
     return Split(y, b, float(loss[best]), best + 1, bool(active))
-
-
-def best_bounded_split(
-    f: FloatArray, losses: CutLosses, bounds: list[tuple[int, int]], tie_tol: float = TIE_TOL
-) -> Split:
-    """The best split within any of several bounds; the error of the first if none can be met."""
-    found: list[Split] = []
-    errors: list[InfeasibleBalanceError] = []
-    for low, high in bounds:
-        try:
-            found.append(best_split(f, losses, low, high, tie_tol))
-        except InfeasibleBalanceError as error:
-            errors.append(error)
-    if not found:
-        raise errors[0]
-    return min(found, key=lambda split: split.loss)
-
-
-def _check_tie(cuts: np.ndarray, n: int, low: int, high: int) -> None:
-    """Refuse to divide a large group of equal values; ``cuts`` are those between distinct ones, all out of bounds."""
-    if not len(cuts):
-        raise InfeasibleBalanceError(
-            f"All {n} decision values are equal, so no threshold separates them; raise C, change the kernel's width, "
-            "or check the data for equal rows."
-        )
-    group = int(cuts[cuts > high].min(initial=n) - cuts[cuts < low].max(initial=0))
-    if group > TIE_SHARE * n:
-        nearest = float(np.abs(cuts - n / 2).min() / n)
-        raise InfeasibleBalanceError(
-            f"balance asks for {low} to {high} of {n} rows in each cluster, but {group} rows have equal decision "
-            f"values and would have to be divided; set balance to at least {np.ceil(1e4 * nearest) / 1e4:.4g} or "
-            "remove repeated rows."
-        )
