@@ -27,3 +27,7 @@ class InactiveUniversumWarning(UserWarning):
 
 class KernelWarning(UserWarning):
     """A kernel was mended, left out, or weighs much for a reason that is not the data's: see its message."""
+
+
+class StarvedClusterWarning(UserWarning):
+    """A cluster is as small as it may get, so that the bound on its size decided some of its members."""

@@ -1,38 +1,26 @@
 """DocumentClustering: raw documents in, topics out."""
 
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator, digest_of
-from widegap.data.text._corpus import Corpus, cosines_to_means, has_terms, input_kind
-from widegap.data.text._vocabulary import DocumentTerms, TermChoice, TermMatrix
-from widegap.data.text._words import check_documents
-from widegap.estimators._base import Clusterer
-from widegap.estimators._starts import SAMPLE
+from widegap.data.text._corpus import Corpus, cosines_to_means
+from widegap.data.text._reader import DocumentReader
+from widegap.data.text._vocabulary import TermChoice
+from widegap.estimators._base import Clusterer, Objective, warn_caller
+from widegap.estimators._linear_scores import explaining_weights
+from widegap.estimators._progress import logger
+from widegap.estimators._topic_refits import TopicRefits
+from widegap.estimators._topic_search import FoundTopics, Reduction, TopicSearch
 from widegap.estimators._topic_views import TopicViews
-from widegap.estimators._topics import (
-    Readout,
-    fit_lsa,
-    fit_method,
-    fit_readout,
-    matched_topics,
-    mean_readout,
-    relabelled,
-    self_train,
-    sphere_margins,
-    spherical_labels,
-)
-from widegap.exceptions import InvalidDataError, NotSupportedError
-
-LSA_RANK = 100
+from widegap.estimators._topics import TopicRecord
+from widegap.exceptions import InvalidDataError, StarvedClusterWarning
+from widegap.solvers._result import Recorder
 
 
-class DocumentClustering(TopicViews, Clusterer):
+class DocumentClustering(TopicViews, TopicRefits, Clusterer):
     """Topics of documents by maximum margin clustering.
 
     Documents become rows of term weights, (1 + ln tf) ln(n / df) of length one; these are reduced by latent semantic
@@ -71,11 +59,17 @@ class DocumentClustering(TopicViews, Clusterer):
     max_features : int or None, default=10000
         Most terms that stay, those in most documents first. None for all.
 
-    n_components : int or None, default=None
-        Dimension of LSA; None is 100.
+    n_components : "auto" or int, default="auto"
+        Dimension of LSA. "auto" is 100, or one for eight documents in collections of fewer than 800.
 
     random_state : int, RandomState instance or None, default=None
-        Determines the starts.
+        Determines the starts; also those of a ``method`` that leaves its own ``random_state`` open.
+
+    verbose : int, default=0
+        Whether to log each step (logger "widegap").
+
+    callback : callable, default=None
+        Called with each entry of ``history_``; if it returns True the search ends with what it has by then.
 
     Attributes
     ----------
@@ -91,6 +85,25 @@ class DocumentClustering(TopicViews, Clusterer):
 
     n_clusters_ : int
         Number of topics.
+
+    objective_ : float or None
+        Regularised squared hinge loss of ``coef_`` and ``intercept_`` as one-vs-rest classifiers of ``labels_``, a
+        mean over documents and topics: 1 where nothing is separated, 0 for a single topic. On embeddings and the
+        features of a transformer it is that of the method; None where another estimator's labels are scored by means.
+
+    history_ : list of TopicRecord
+        step, iteration, objective, flips and seconds: runs of the start, iterations of the margins, and rounds of
+        self-training, which are the ones that lower ``objective_``.
+
+    n_iter_ : int
+        Rounds of self-training, or iterations of the method where there are none.
+
+    converged_ : bool
+        Whether the labels had settled by then; the rounds are few on purpose, so False is no reason to worry.
+
+    starved_ : bool
+        Whether a topic is as small as it may get, a tenth of n / k documents, so that this bound and not its terms
+        decides its members. A warning then names it.
 
     coef_, intercept_ : ndarray of shape (n_clusters_, n_terms or n_features) and (n_clusters_,)
         Weights that score documents.
@@ -153,18 +166,26 @@ class DocumentClustering(TopicViews, Clusterer):
         "min_df": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "max_df": [Interval(Real, 0, 1, closed="right")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
     }
+    _objective = Objective(
+        "squared hinge loss",
+        "lower",
+        "How badly weights of terms tell each topic from the rest, plus their size: 0 would be topics that nothing "
+        "connects, 1 is where nothing is separated.",
+    )
+    _record = TopicRecord
     _stored = {
         **dict.fromkeys(("topics_", "coef_", "intercept_", "margins_", "centrality_"), np.ndarray),
-        **dict.fromkeys(("terms_", "term_weights_"), np.ndarray | None),
-        "_kind": str,
-        "_reader": DocumentTerms | TermMatrix | None,
-        "_n_columns": int,
+        "term_weights_": np.ndarray | None,
+        "objective_": float | None,
+        "_reader": DocumentReader,
     }
     # The fitted documents and the reduction by LSA, which only ``refit`` needs.
-    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_encoder"}
+    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_reduction"}
 
     def __init__(
         self,
@@ -177,8 +198,10 @@ class DocumentClustering(TopicViews, Clusterer):
         min_df="auto",
         max_df=0.5,
         max_features=10_000,
-        n_components=None,
+        n_components="auto",
         random_state=None,
+        verbose=0,
+        callback=None,
     ):
         self.n_clusters = n_clusters
         self.method = method
@@ -190,6 +213,8 @@ class DocumentClustering(TopicViews, Clusterer):
         self.max_features = max_features
         self.n_components = n_components
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     def fit(self, X, y=None, *, universum=None, feature_names=None):
         """Find the topics of documents.
@@ -210,14 +235,7 @@ class DocumentClustering(TopicViews, Clusterer):
         DocumentClustering
             The fitted estimator.
         """
-        self._validate_params()
-        self._corpus = self._read_first(X, feature_names)
-        self._rows_digest = digest_of(X)
-        self._universum = [] if universum is None else [self._read(universum, "universum")]
-        self._marked = np.zeros(len(self._corpus.known), dtype=bool)
-        found, active = self._cluster(self.n_clusters, None, self._marked, self._universum)
-        self._store(found, active, np.arange(len(found.coef), dtype=np.int32))
-        return self
+        return self._fit(X, universum=universum, feature_names=feature_names)
 
     def fit_predict(self, X, y=None, *, universum=None, feature_names=None):
         """Find the topics of documents and return ``labels_``.
@@ -232,43 +250,6 @@ class DocumentClustering(TopicViews, Clusterer):
         ndarray of shape (n_documents,), dtype int32
         """
         return self.fit(X, y, universum=universum, feature_names=feature_names).labels_
-
-    def refit(self, *, universum_labels=(), universum_documents=()):
-        """Move topics or documents into the universum and fit again from the present labels.
-
-        The topics that stay keep their numbers as far as their documents stay together, so that the two results can
-        be compared. What was moved by earlier calls stays in the universum.
-
-        Parameters
-        ----------
-        universum_labels : sequence of int, default=()
-            Topics whose documents belong to no topic; their number is subtracted from the number of topics.
-        universum_documents : sequence of int or of str, default=()
-            Positions of fitted documents, or further documents.
-
-        Returns
-        -------
-        DocumentClustering
-            The estimator, fitted anew.
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "_corpus"):
-            raise NotSupportedError("refit needs the fitted documents, which a model file does not hold; fit again.")
-        gone = self._check_topics(universum_labels)
-        further, universum = list(universum_documents), self._universum
-        marked = self._marked | np.isin(self.labels_, gone)
-        if further and isinstance(further[0], str):
-            universum = [*universum, self._read(further, "universum_documents")]
-        elif further:
-            marked[self._check_positions(further)] = True
-        topics = np.setdiff1d(self.topics_, gone)
-        start = np.where(np.isin(self.labels_, topics), np.searchsorted(topics, self.labels_), -1).astype(np.int32)
-        found, active = self._cluster(len(topics), start, marked, universum)
-        topics = matched_topics(topics, start[active], found.labels, len(found.coef))
-        order = np.argsort(topics)
-        self._marked, self._universum = marked, universum
-        self._store(found.reordered(order), active, topics[order])
-        return self
 
     def decision_function(self, X):
         """Score of every document for every topic.
@@ -303,9 +284,14 @@ class DocumentClustering(TopicViews, Clusterer):
         return np.where(corpus.known, self.topics_[self._scores(corpus).argmax(axis=1)], np.int32(-1))
 
     def _refusal_to_store(self):
-        if isinstance(self.features, str) and self._kind != "embeddings":
+        if self._scores_terms:
             return None
         return "Embeddings, and transformers of yours, have no model file; save an estimator fitted on them instead."
+
+    @property
+    def terms_(self):
+        """ndarray of str of shape (n_terms,), or None: the terms."""
+        return self._reader.terms
 
     @property
     def _scores_terms(self):
@@ -318,102 +304,51 @@ class DocumentClustering(TopicViews, Clusterer):
     def _scores(self, corpus):
         return np.asarray(self._scored_rows(corpus) @ self.coef_.T) + self.intercept_
 
-    def _read_first(self, X, feature_names):
-        """The documents to cluster; settles the terms and the features."""
-        self._kind = input_kind(X)
-        self._reader = self._encoder = self.terms_ = None
-        if self._kind == "embeddings":
-            corpus = _embeddings(X, "X")
-            self._n_columns = corpus.features.shape[1]
-            return corpus
-        X = X if self._kind == "matrix" else check_documents(X)
-        self._reader = self._new_reader(X, feature_names)
-        terms = self._reader.fit_transform(X)
-        self.terms_ = self._reader.terms
-        if isinstance(self.features, str):
-            return Corpus(terms, terms, has_terms(terms))
-        self._encoder = clone(self.features)
-        features = self._encoder.fit_transform(terms if self._kind == "matrix" else X)
-        return Corpus(terms, features, has_terms(terms))
-
-    def _new_reader(self, X, feature_names):
-        n = X.shape[0] if self._kind == "matrix" else len(X)
-        min_df = min(3, 1 + n // 100) if self.min_df == "auto" else self.min_df
-        choice = TermChoice(min_df, self.max_df, self.max_features)
-        if self._kind == "matrix":
-            return TermMatrix(choice, feature_names)
-        return DocumentTerms(choice, self.stop_words, self.stemmer)
-
     def _read_fitted(self, X):
         check_is_fitted(self)
-        return self._read(X, "X")
+        return self._reader.read(X)
 
-    def _read(self, X, name):
-        """Further documents as the fit sees them."""
-        kind = input_kind(X)
-        if kind != self._kind:
-            raise InvalidDataError(f"{name} is of the kind {kind!r}, but fit got {self._kind!r}; pass the same kind.")
-        if kind == "embeddings":
-            return _embeddings(X, name, self._n_columns)
-        X = X if kind == "matrix" else check_documents(X, name)
-        terms = self._reader.transform(X)
-        features = terms
-        if not isinstance(self.features, str):
-            features = self._encoder.transform(terms if kind == "matrix" else X)
-        return Corpus(terms, features, has_terms(terms))
+    def _read(self, X):
+        return X  # by ``_prepare``, which knows the names of columns
 
-    def _cluster(self, k, start, marked, universum) -> tuple[Readout, Any]:
-        """Labels and weights for the documents that take part, and which these are."""
+    def _prepare(self, X, rng, universum, feature_names):
+        """The documents to cluster, all that is known of them at the start of a fit."""
+        self._reader = DocumentReader(None if isinstance(self.features, str) else self.features)
+        choice = TermChoice(self.min_df, self.max_df, self.max_features)
+        words = {"stop_words": self.stop_words, "stemmer": self.stemmer}
+        self._corpus = self._reader.read_first(X, choice, words, feature_names)
+        self._rows_digest = digest_of(X)
+        self._universum = [] if universum is None else [self._reader.read(universum, "universum")]
+        self._marked = np.zeros(len(self._corpus.known), dtype=bool)
+        self._reduction = Reduction(self.n_components) if self.features == "lsa" else None
+        return self._corpus
+
+    def _search(self, corpus, rng):
+        found, active = self._cluster(self.n_clusters, None, self._marked, self._universum, rng)
+        self._store(found, active, np.arange(len(found.scores.coef), dtype=np.int32))
+
+    def _store_single_cluster(self, corpus):
+        self._search(corpus, check_generator(self.random_state))  # one topic has scores and terms, too
+
+    def _cluster(self, k, start, marked, universum, rng):
+        """Labels and scores of the documents that take part, and which these are."""
         active = self._corpus.known & ~marked
         check_cluster_number(np.count_nonzero(active), k)
-        corpus, others = self._corpus.take(active), self._universum_features(marked, universum)
-        start = None if start is None else start[active]
-        rows, rng = self._scored_rows(corpus), check_generator(self.random_state)
-        seed = int(rng.integers(2**31))
+        corpus, outside = self._corpus.take(active), self._universum_features(marked, universum)
+        recorder = Recorder(TopicRecord, self.callback, logger.info if self.verbose else None)
+        search = TopicSearch(k, rng, recorder)
+        return self._found(search, corpus, None if start is None else start[active], outside), active
+
+    def _found(self, search, corpus, start, universum) -> FoundTopics:
+        reduction = self._reduction if self._scores_terms else None
         if not isinstance(self.method, str):
-            found = self._cluster_otherwise(corpus, k, others, seed)
-        elif k == 1:
-            found = mean_readout(rows, np.zeros(rows.shape[0], np.int32), 1)
-        elif self._scores_terms:
-            found = self._cluster_terms(rows, k, start, others, rng)
-        else:
-            model = fit_method(rows, k, "k-means" if start is None else start, others, seed)
-            found = Readout(model.labels_, model.coef_, model.intercept_)
-        return found, active
-
-    def _cluster_otherwise(self, corpus, k, universum, seed) -> Readout:
-        """What the estimator given as the method finds."""
-        rows, features = self._scored_rows(corpus), corpus.features
+            return search.by_estimator(self.method, corpus, universum, reduction)
+        rows = self._scored_rows(corpus)
+        if search.k == 1:
+            return search.single(rows)
         if self._scores_terms:
-            self._settle_lsa(rows, seed)
-            features, universum = self._reduced(features), self._reduced(universum)
-        labels = _foreign_labels(self.method, features, k, universum)
-        n_found = int(labels.max()) + 1
-        return fit_readout(rows, labels, n_found, seed) if self._scores_terms else mean_readout(rows, labels, n_found)
-
-    def _settle_lsa(self, terms, seed):
-        """Fit the reduction, if there is one and this is the first time."""
-        if self.features == "lsa" and self._encoder is None:
-            self._encoder = fit_lsa(terms, self.n_components or LSA_RANK, seed)
-
-    def _cluster_terms(self, rows, k, start, universum, rng) -> Readout:
-        """Topics of a sample of the documents in few dimensions, then of all documents in all terms."""
-        n, seed = rows.shape[0], int(rng.integers(2**31))
-        sample = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
-        terms = rows[sample]
-        self._settle_lsa(terms, seed)
-        Z, U = self._reduced(terms), self._reduced(universum)
-        start = spherical_labels(Z, k, rng) if start is None else start[sample]
-        found = self_train(terms, sphere_margins(Z, terms, k, start, U, seed), k, seed)
-        if n > SAMPLE:
-            found = relabelled(fit_readout(rows, relabelled(found, rows).labels, k, seed), rows)
-        return found
-
-    def _reduced(self, terms):
-        """Rows of terms as they are clustered; float32 halves the reading."""
-        if terms is None or self._encoder is None:
-            return terms
-        return self._encoder.transform(terms).astype(np.float32)
+            return search.in_terms(rows, start, universum, reduction)
+        return search.in_features(rows, start, universum)
 
     def _universum_features(self, marked, universum):
         parts = [*universum, self._corpus.take(marked)] if marked.any() else universum
@@ -425,75 +360,33 @@ class DocumentClustering(TopicViews, Clusterer):
         return joined.features[joined.known] if joined.known.any() else None
 
     def _store(self, found, active, topics):
-        corpus = self._corpus.take(active)
+        scores, rows = found.scores, self._scored_rows(self._corpus.take(active))
         self.topics_, self.n_clusters_ = topics, len(topics)
-        self.coef_, self.intercept_ = found.coef, found.intercept
+        self.coef_, self.intercept_ = scores.coef, scores.intercept
         self.labels_ = np.full(len(active), -1, dtype=np.int32)
-        self.labels_[active] = np.append(topics, np.int32(-1))[found.labels]
-        self.term_weights_ = found.coef
-        if not self._scores_terms:
-            self.term_weights_ = self._explain(corpus, found.labels)
+        self.labels_[active] = np.append(topics, np.int32(-1))[scores.labels]
+        self.term_weights_ = scores.coef if self._scores_terms else self._explain(active, scores.labels)
         self.margins_, self.centrality_ = (np.full(len(active), np.nan) for _ in range(2))
-        clustered = self.labels_ >= 0
-        labels = found.labels[found.labels >= 0]
-        corpus = self._corpus.take(clustered)
-        self.margins_[clustered] = _leads(self._scores(corpus), labels)
-        self.centrality_[clustered] = cosines_to_means(self._scored_rows(corpus), labels, len(topics))
+        self.margins_[active] = scores.leads(rows)
+        known = scores.labels >= 0
+        self.centrality_[self.labels_ >= 0] = cosines_to_means(rows[known], scores.labels[known], len(topics))
+        self.objective_, self.starved_ = scores.objective, scores.starved
+        self.history_, self.n_iter_, self.converged_ = found.records, found.n_iter, found.converged
+        if self.starved_:
+            self._warn_starved()
 
-    def _explain(self, corpus, labels):
+    def _warn_starved(self):
+        sizes = {int(topic): int(np.count_nonzero(self.labels_ == topic)) for topic in self.topics_}
+        least = min(sizes.values())
+        smallest = ", ".join(str(topic) for topic, size in sizes.items() if size == least)
+        warn_caller(
+            f"Topic {smallest} has {least} of {sum(sizes.values())} documents, the least that one of {len(sizes)} may "
+            "have, so that this bound and not the terms decided some of them; lower n_clusters, or read these "
+            "documents before you rely on the topic.",
+            StarvedClusterWarning,
+        )
+
+    def _explain(self, active, labels):
         """Weights of terms for labels that were found in other features."""
-        if corpus.terms is None:
-            return None
-        return fit_readout(corpus.terms, labels, self.n_clusters_, 0).coef
-
-    def _check_topics(self, labels):
-        labels = np.atleast_1d(np.asarray(labels, dtype=np.int64))
-        unknown = np.setdiff1d(labels, self.topics_)
-        if len(unknown):
-            raise InvalidDataError(
-                f"universum_labels holds {unknown.tolist()}, but the topics are {self.topics_.tolist()}; choose among "
-                "these."
-            )
-        if len(np.unique(labels)) == len(self.topics_):
-            raise InvalidDataError(
-                f"universum_labels={labels.tolist()} would leave no topic; leave at least one out of it."
-            )
-        return labels
-
-    def _check_positions(self, positions):
-        n, found = len(self.labels_), np.asarray(positions)
-        if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
-            raise InvalidDataError(
-                f"universum_documents={positions!r:.80} must be positions from 0 to {n - 1} of fitted documents, or "
-                "further documents as str."
-            )
-        return found
-
-
-def _embeddings(X, name, n_columns=None):
-    X = check_array(X, dtype=[np.float64, np.float32], input_name=name)
-    if n_columns not in (None, X.shape[1]):
-        raise InvalidDataError(f"{name} has {X.shape[1]} columns, but the fit had {n_columns}: pass the same ones.")
-    return Corpus(None, X, np.ones(len(X), dtype=bool))
-
-
-def _foreign_labels(method, X, k, universum):
-    """Labels 0, 1, ... of any clusterer, -1 where it has none."""
-    model = clone(method)
-    if "n_clusters" in model.get_params():
-        model.set_params(n_clusters=k)
-    model.fit(X) if universum is None else model.fit(X, universum=universum)
-    found = np.asarray(model.labels_)
-    if found.max() < 0:
-        raise InvalidDataError(f"{model} found no cluster among {len(found)} documents; change its parameters.")
-    kinds, labels = np.unique(found, return_inverse=True)
-    return (labels - np.count_nonzero(kinds < 0)).astype(np.int32).clip(-1)
-
-
-def _leads(scores, labels):
-    """Lead of the own score over the largest other one; infinite for a single topic."""
-    rows = np.arange(len(labels))
-    own = scores[rows, labels]
-    others = scores.copy()
-    others[rows, labels] = -np.inf
-    return own - others.max(axis=1)
+        terms = self._corpus.take(active).terms
+        return None if terms is None else explaining_weights(terms, labels, self.n_clusters_)

@@ -24,16 +24,21 @@ class Corpus:
     features: Any
     known: Mask
 
+    @property
+    def in_terms(self) -> bool:
+        """Whether the terms are what is clustered."""
+        return self.features is self.terms
+
     def take(self, chosen: Mask) -> "Corpus":
         """Some of the documents."""
         terms = None if self.terms is None else self.terms[chosen]
-        return Corpus(terms, self.features[chosen], self.known[chosen])
+        return Corpus(terms, terms if self.in_terms else self.features[chosen], self.known[chosen])
 
     @staticmethod
     def joined(parts: Sequence["Corpus"]) -> "Corpus":
         """All documents of several corpora."""
         terms = None if parts[0].terms is None else _stack([part.terms for part in parts])
-        features = _stack([part.features for part in parts])
+        features = terms if parts[0].in_terms else _stack([part.features for part in parts])
         return Corpus(terms, features, np.concatenate([part.known for part in parts]))
 
 
@@ -58,11 +63,6 @@ def _holds_no_text(values: Iterable[Any]) -> bool:
 def has_terms(rows: sp.csr_array) -> Mask:
     """Which rows are not zero."""
     return np.asarray(np.diff(rows.indptr) > 0)
-
-
-def as_dense(rows: Any) -> Floats:
-    """A few rows as an array."""
-    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
 def cosines_to_means(rows: Any, labels: np.ndarray[Any, Any], k: int) -> Floats:

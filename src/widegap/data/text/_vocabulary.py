@@ -26,10 +26,11 @@ STEMMERS: dict[str | None, Callable[[str], str]] = {None: str, "porter": porter_
 class TermChoice:
     """Which terms stay: those in at least ``min_df`` documents and at most the fraction ``max_df`` of them.
 
-    Of these the ``max_features`` in most documents.
+    Of these the ``max_features`` in most documents. A ``min_df`` of "auto" is 3 from 200 documents on, 2 from 100,
+    else 1.
     """
 
-    min_df: int
+    min_df: int | str
     max_df: float
     max_features: int | None
 
@@ -37,21 +38,22 @@ class TermChoice:
         """The kept columns of a matrix without stored zeros, and ln(n / df) of each."""
         n, n_terms = counts.shape
         frequencies = np.bincount(counts.indices, minlength=n_terms)
-        kept = np.flatnonzero((frequencies >= self.min_df) & (frequencies <= self.max_df * n))
+        least = min(3, 1 + n // 100) if isinstance(self.min_df, str) else self.min_df
+        kept = np.flatnonzero((frequencies >= least) & (frequencies <= self.max_df * n))
         if not len(kept):
-            raise self._no_terms_error(n, int(np.count_nonzero(frequencies)))
+            raise self._no_terms_error(n, int(np.count_nonzero(frequencies)), least)
         if self.max_features is not None and len(kept) > self.max_features:
             most = np.argsort(-frequencies[kept], kind="stable")[: self.max_features]
             kept = np.sort(kept[most])
         return kept, np.log(n / frequencies[kept])
 
-    def _no_terms_error(self, n: int, n_terms: int) -> InvalidDataError:
+    def _no_terms_error(self, n: int, n_terms: int, least: int) -> InvalidDataError:
         if not n_terms:
             return InvalidDataError(
                 f"The {n} documents hold no words besides stop words, so nothing tells them apart; check the documents."
             )
         return InvalidDataError(
-            f"None of the {n_terms} terms occurs in at least min_df={self.min_df} and in at most the fraction "
+            f"None of the {n_terms} terms occurs in at least min_df={least} and in at most the fraction "
             f"max_df={self.max_df:g} of the {n} documents; lower min_df, raise max_df, or check the documents."
         )
 

@@ -1,0 +1,89 @@
+"""Fitting a document clustering again without what the user has recognised as junk."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils.validation import check_is_fitted
+
+from widegap._validation import check_generator
+from widegap.estimators._linear_scores import Labels
+from widegap.estimators._progress import progress_logging
+from widegap.exceptions import InvalidDataError, NotSupportedError
+
+
+class TopicRefits:
+    """``refit`` of a document clustering, which remembers its documents and its universum."""
+
+    def refit(self, *, universum_labels=(), universum_documents=()):
+        """Move topics or documents into the universum and fit again from the present labels.
+
+        The topics that stay keep their numbers as far as their documents stay together, so that the two results can
+        be compared. What was moved by earlier calls stays in the universum.
+
+        Parameters
+        ----------
+        universum_labels : sequence of int, default=()
+            Topics whose documents belong to no topic; their number is subtracted from the number of topics.
+        universum_documents : sequence of int or of str, default=()
+            Positions of fitted documents, or further documents.
+
+        Returns
+        -------
+        DocumentClustering
+            The estimator, fitted anew.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_corpus"):
+            raise NotSupportedError("refit needs the fitted documents, which a model file does not hold; fit again.")
+        gone = self._check_topics(universum_labels)
+        further, universum = list(universum_documents), self._universum
+        marked = self._marked | np.isin(self.labels_, gone)
+        if further and isinstance(further[0], str):
+            universum = [*universum, self._reader.read(further, "universum_documents")]
+        elif further:
+            marked[self._check_positions(further)] = True
+        topics = np.setdiff1d(self.topics_, gone)
+        start = np.where(np.isin(self.labels_, topics), np.searchsorted(topics, self.labels_), -1).astype(np.int32)
+        with progress_logging(self.verbose):
+            rng = check_generator(self.random_state)
+            found, active = self._cluster(len(topics), start, marked, universum, rng)
+        topics = matched_topics(topics, start[active], found.scores.labels, len(found.scores.coef))
+        order = np.argsort(topics)
+        self._marked, self._universum = marked, universum
+        self._store(replace(found, scores=found.scores.reordered(order)), active, topics[order])
+        return self
+
+    def _check_topics(self, labels):
+        labels = np.atleast_1d(np.asarray(labels, dtype=np.int64))
+        unknown = np.setdiff1d(labels, self.topics_)
+        if len(unknown):
+            raise InvalidDataError(
+                f"universum_labels holds {unknown.tolist()}, but the topics are {self.topics_.tolist()}; choose among "
+                "these."
+            )
+        if len(np.unique(labels)) == len(self.topics_):
+            raise InvalidDataError(
+                f"universum_labels={labels.tolist()} would leave no topic; leave at least one out of it."
+            )
+        return labels
+
+    def _check_positions(self, positions):
+        n, found = len(self.labels_), np.asarray(positions)
+        if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
+            raise InvalidDataError(
+                f"universum_documents={positions!r:.80} must be positions from 0 to {n - 1} of fitted documents, or "
+                "further documents as str."
+            )
+        return found
+
+
+def matched_topics(topics: Labels, old: Labels, new: Labels, k: int) -> Labels:
+    """A topic for each of k new clusters: that of the old cluster it overlaps most with, one-to-one, or a new one."""
+    overlap = np.zeros((len(topics), k))
+    both = (old >= 0) & (new >= 0)
+    np.add.at(overlap, (old[both], new[both]), 1)
+    found = topics.max() + 1 + np.arange(k, dtype=np.int32)
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    found[columns] = topics[rows]
+    return found
