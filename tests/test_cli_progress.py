@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 from sklearn.datasets import make_blobs
 
-from widegap.cli import _documents, _fitting, _interrupts
+from widegap.cli import _fitting, _interrupts
 from widegap.cli._fitting import Watch, time_left
 from widegap.cli._main import main
 from widegap.selection import compare_cluster_numbers
@@ -142,23 +142,19 @@ def test_ctrl_c_before_any_number_is_compared(table, capsys, monkeypatch):
     assert said.err.endswith("none was compared, 2 to 3 are missing; nothing was written.\n")
 
 
-def test_ctrl_c_among_documents_keeps_nothing_and_says_so(tmp_path, capsys, monkeypatch):
+def test_ctrl_c_among_documents_keeps_the_best_so_far(tmp_path, capsys, monkeypatch):
     path = tmp_path / "d.txt"
     path.write_text("\n".join(TEXTS), encoding="utf-8")
-    fit, ended = _documents._fit, []
-
-    def pressed(*arguments):
-        os.kill(os.getpid(), signal.SIGINT)
-        ended.append(fit(*arguments))
-
-    monkeypatch.setattr(_documents, "_fit", pressed)
+    press_at(monkeypatch, 1)
     places = {"-o": "out.csv", "--report": "r.html", "--model": "m.widegap"}
     options = [part for option, name in places.items() for part in (option, str(tmp_path / name))]
     assert main(["documents", str(path), "-k", "2", *options]) == 130
-    line = "Interrupted: 'documents' keeps no partial result, so nothing was written; run it again to its end.\n"
-    assert capsys.readouterr().err == line
-    assert os.listdir(tmp_path) == ["d.txt"]
-    assert not ended
+    said = capsys.readouterr()
+    assert f"Interrupted: this is the best result so far (documents: {tmp_path / 'out.partial.csv'}" in said.err
+    assert "The search was stopped before it had finished" in " ".join(said.out.split())
+    assert sorted(os.listdir(tmp_path)) == ["d.txt", "m.partial.widegap", "out.partial.csv", "r.partial.html"]
+    with (tmp_path / "out.partial.csv").open(encoding="utf-8", newline="") as file:
+        assert len({row["topic"] for row in csv.DictReader(file)}) == 2
 
 
 class Terminal:

@@ -128,9 +128,14 @@ def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: 
     written = _write(job, estimator, summary, margins, targets)
     show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
     if watch.interrupted:
-        where = "; ".join(written) if written else "nothing was asked to be written"
-        tell(f"Interrupted: this is the best result so far ({where}).")
-        raise typer.Exit(INTERRUPTED)
+        end_interrupted(written)
+
+
+def end_interrupted(written: list[str]) -> None:
+    """End the command after a fit that was cut short, saying where its result went."""
+    where = "; ".join(written) if written else "nothing was asked to be written"
+    tell(f"Interrupted: this is the best result so far ({where}).")
+    raise typer.Exit(INTERRUPTED)
 
 
 def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:

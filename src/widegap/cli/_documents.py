@@ -1,5 +1,6 @@
 """``widegap documents``: the topics of texts."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from widegap.cli import _options as options
-from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
+from widegap.cli._errors import CommandError, guarded
 
 SHOWN_TEXT = 280
 
@@ -42,7 +43,7 @@ def documents(
     debug: options.Debug = False,
 ) -> None:
     """Find the topics of documents, with the terms that define each."""
-    from widegap.cli._cluster import Targets
+    from widegap.cli._cluster import Targets, end_interrupted
     from widegap.cli._fitting import gathering_warnings, watching
     from widegap.cli._output import show
     from widegap.cli._texts import read_documents
@@ -59,21 +60,29 @@ def documents(
         found.notes += outside.notes
         others = outside.texts
     _check_variety(k, found)
-    with (
-        watching(f"Clustering {counted(len(found.texts), 'document')}", None, quiet, at_once=True) as watch,
-        gathering_warnings(found.notes),
-    ):
-        estimator = _fit(found.texts, others, k, language, stemmer, seed)
+    label = f"Clustering {counted(len(found.texts), 'document')}"
+    with watching(label, None, quiet) as watch, gathering_warnings(found.notes):
+        estimator = _fit(found.texts, others, k, language, stemmer, seed, watch)
+    estimator.set_params(callback=None)
     if watch.interrupted:
-        tell("Interrupted: 'documents' keeps no partial result, so nothing was written; run it again to its end.")
-        raise typer.Exit(INTERRUPTED)
+        targets = targets.partial()
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
     summary, write_rows = summarize_documents(estimator, found, None, name)
     written = _write(estimator, summary, write_rows, targets, name)
     show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
+    if watch.interrupted:
+        end_interrupted(written)
 
 
-def _fit(texts: list[str], universum: list[str] | None, k: int, language: Language, stemmer: bool, seed: int) -> Any:
+def _fit(
+    texts: list[str],
+    universum: list[str] | None,
+    k: int,
+    language: Language,
+    stemmer: bool,
+    seed: int,
+    callback: Callable[[Any], bool],
+) -> Any:
     from widegap import DocumentClustering
 
     estimator = DocumentClustering(
@@ -81,6 +90,7 @@ def _fit(texts: list[str], universum: list[str] | None, k: int, language: Langua
         stop_words="english" if language is Language.english else None,
         stemmer="porter" if stemmer else None,
         random_state=seed,
+        callback=callback,
     )
     return estimator.fit(texts, universum=universum)
 
