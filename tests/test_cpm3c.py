@@ -561,7 +561,7 @@ def test_a_sample_that_misses_the_few_rows_that_differ_is_the_whole(monkeypatch)
     X = np.zeros((500, 2))
     X[17], X[400] = 1.0, -1.0
     rows = CentredRows(row_blocks(X))
-    sample = _starts.Sample(rows, np.random.default_rng(0))
+    sample = _starts.Sample(rows, 2, np.random.default_rng(0))
     assert sample.whole and sample.rows is rows and sample.X.shape == X.shape
     assert np.bincount(fit(X, 2).labels_).min() >= 75
 

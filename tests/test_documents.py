@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.pipeline import make_pipeline
 
 from widegap import CPM3C, DocumentClustering, datasets
-from widegap.estimators import _document_clustering, _topic_search
+from widegap.estimators import _document_clustering, _starts
 from widegap.estimators._linear_scores import LinearScores, fit_linear_scores
 from widegap.estimators._topic_refits import matched_topics
 from widegap.estimators._topics import held_out_recovery, spherical_labels
@@ -66,7 +66,7 @@ def test_chapters_of_the_library(library):
 
 def test_a_sample_leads_to_the_same_topics(library, monkeypatch):
     documents, chapters = library
-    monkeypatch.setattr(_topic_search, "SAMPLE", 500)
+    monkeypatch.setattr(_starts, "SAMPLE", 500)
     models = [DocumentClustering(4, random_state=s).fit(documents) for s in range(5)]
     assert np.mean([clustering_accuracy(chapters, model.labels_) for model in models]) >= 0.6
     assert all(model.labels_.min() == 0 for model in models)

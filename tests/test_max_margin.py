@@ -12,12 +12,12 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from widegap import MaxMarginClustering
+from widegap import CPM3C, MaxMarginClustering
 from widegap.data import shards
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
-from widegap.estimators import _max_margin
-from widegap.exceptions import InvalidDataError
+from widegap.estimators import _max_margin, _starts
+from widegap.exceptions import InvalidDataError, StarvedClusterWarning
 from widegap.metrics import clustering_accuracy
 from widegap.solvers._single_moves import TIE, r_squared
 
@@ -85,7 +85,7 @@ def test_objective_is_r2_of_the_labels_without_smoothing(pair):
     assert 0 < model.objective_ < 1
     assert 1 - model.objective_ <= TIE * (1 - model.starts_.max())
     assert [record.objective for record in model.history_] == list(model.starts_)
-    assert model.n_iter_ == len(model.starts_) == 10 + _max_margin.AXES + 10
+    assert model.n_iter_ == len(model.starts_) == 10 + _starts.AXES + 10
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e-3, 1e5, 1e8])
@@ -151,7 +151,7 @@ def test_sparse_rows_are_never_densified():
 @pytest.mark.parametrize("smoothing", [0, 1])
 def test_beyond_the_searched_rows(monkeypatch, smoothing):
     monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 400)
-    monkeypatch.setattr(_max_margin, "SAMPLE", 200)
+    monkeypatch.setattr(_starts, "SAMPLE", 200)
     X, y = make_blobs([900, 700, 400], 4, random_state=3)
     model = fit(X, 3, smoothing=smoothing)
     assert agreement(y, model.labels_) > 0.99
@@ -304,7 +304,7 @@ def test_a_precomputed_kernel_gives_what_its_function_gives(n, smoothing):
 
 def test_a_precomputed_kernel_of_many_rows_is_searched_on_a_sample(monkeypatch):
     monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 400)
-    monkeypatch.setattr(_max_margin, "SAMPLE", 300)
+    monkeypatch.setattr(_starts, "SAMPLE", 300)
     X, y = make_blobs(900, 4, centers=3, random_state=1)
     model = fit(rbf_kernel(X, gamma=0.01), 3, kernel="precomputed", n_components=100)
     assert agreement(y, model.labels_) == 1
@@ -409,3 +409,46 @@ def test_moves_on_all_rows_raise_r2_of_all_rows(monkeypatch):
     assert models[1].smoothing_ == 0
     assert values[1] > values[0]
     assert agreement(y, models[1].labels_) > agreement(y, models[0].labels_)
+
+
+def small_group():
+    """950 rows about 0 and 50 at distance 7, in four dimensions."""
+    X = np.random.default_rng(0).normal(size=(1000, 4))
+    X[950:] += 3.5
+    return X, np.repeat([0, 1], [950, 50])
+
+
+def test_a_group_below_the_bound_is_told_of():
+    X, groups = small_group()
+    match = "min_cluster_fraction=0.2 keeps out .* 5.0% of the rows, .* set min_cluster_fraction below 0.1 to find them"
+    with pytest.warns(StarvedClusterWarning, match=match) as caught:
+        model = MaxMarginClustering(random_state=0).fit(X)
+    assert model.starved_
+    assert caught[0].filename == __file__
+    found = MaxMarginClustering(min_cluster_fraction=0.09, random_state=0).fit(X)
+    assert clustering_accuracy(groups, found.labels_) == 1
+    assert not found.starved_
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0])
+def test_heavy_tails_are_no_groups_below_the_bound(scale):
+    X = scale * np.random.default_rng(0).standard_t(2, size=(500, 5))
+    MaxMarginClustering(random_state=0).fit(X)  # warnings are errors
+
+
+@pytest.mark.parametrize("C", [1e-8, 1e-4])
+def test_under_a_strong_ridge_the_search_goes_on(C):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    X[15:] += 3
+    model = MaxMarginClustering(C=C, random_state=0).fit(X)
+    assert model.objective_ > 0
+    assert clustering_accuracy(np.repeat([0, 1], 15), model.labels_) == 1
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_more_clusters_than_a_sample_has_rows(monkeypatch):
+    monkeypatch.setattr(_starts, "SAMPLE", 20)
+    monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 20)
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    for model in (MaxMarginClustering(30, random_state=0), CPM3C(30, random_state=0, tol=0.1)):
+        assert len(np.unique(model.fit(X).labels_)) == 30

@@ -30,4 +30,4 @@ class KernelWarning(UserWarning):
 
 
 class StarvedClusterWarning(UserWarning):
-    """A cluster is as small as it may get, so that the bound on its size decided some of its members."""
+    """A cluster is as small as it may get, or should be smaller: the bound on sizes decided some of its members."""

@@ -19,6 +19,7 @@ from scipy.ndimage import uniform_filter
 from sklearn.base import clone
 
 from widegap._validation import check_generator
+from widegap.data._sampling import drawn
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._iterative import IterSVR
 from widegap.estimators._iterative_base import IterativeClusterer
@@ -266,14 +267,14 @@ class _Pixels:
     def sample(self, labels: Any, wanted: int, rng: np.random.Generator) -> Any:
         """Features of pixels drawn from those with one label."""
         n = int(self.sizes(labels, wanted + 1)[wanted])
-        ranks = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
-        drawn, seen = [], 0
+        ranks = drawn(n, SAMPLE, rng)
+        found, seen = [], 0
         for block, values in self.of_pixels(labels):
             inside = np.flatnonzero(values == wanted)
             here = ranks[np.searchsorted(ranks, seen) : np.searchsorted(ranks, seen + len(inside))] - seen
-            drawn.append(block.start + inside[here])
+            found.append(block.start + inside[here])
             seen += len(inside)
-        pixels = np.concatenate(drawn)
+        pixels = np.concatenate(found)
         return self.rows[pixels if self.places is None else self.places[pixels]]
 
 

@@ -30,6 +30,7 @@ from widegap.data._kernels import (
     kernel_options,
     settle_width,
 )
+from widegap.data._sampling import drawn
 from widegap.data._tables import check_finite, column_offsets, row_chunks, scale_columns, shift_columns
 from widegap.exceptions import InvalidDataError
 
@@ -170,9 +171,8 @@ class _DrawnRows:
         return self.blocks.shape
 
     def some(self, size: int) -> Any:
-        n = self.shape[0]
-        drawn = self.blocks.take(np.sort(self.rng.choice(n, min(n, size), replace=False)))
-        return scale_columns(check_finite(drawn), self.weights)
+        rows = self.blocks.take(drawn(self.shape[0], size, self.rng))
+        return scale_columns(check_finite(rows), self.weights)
 
     def landmarks(self) -> tuple[Any, Any]:
         # Not the rows that told the width: these may be more, and the landmarks too few to tell one.
@@ -219,7 +219,7 @@ def fit_kernel_map(
 def fit_precomputed_map(rows: Any, members: Any, n_components: int, rng: np.random.Generator) -> KernelMap:
     """Map from ``rows``, the rows numbered ``members`` of a square kernel matrix, by some of their own columns."""
     size = min(len(members), max(2, n_components))  # one landmark alone has no scatter
-    chosen = np.sort(rng.choice(len(members), size, replace=False))
+    chosen = drawn(len(members), size, rng)
     found = fit_map(_ValueRows(rows, members, chosen), "precomputed", {}, size, rng, name="'precomputed'", centred=True)
     return _with_margin(*found)
 

@@ -25,6 +25,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._kernel_maps import SVD_SAMPLE, FeatureMap, KernelMap, check_values, fit_map
 from widegap.data._kernel_specs import KernelSpec
 from widegap.data._kernels import holds_values, needs_width
+from widegap.data._sampling import drawn
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
 
@@ -124,8 +125,8 @@ def fit_kernel_stack(
     The kernels have random numbers of their own, so that those drawn later from ``rng`` do not depend on them.
     """
     n = n_rows(X)
-    landmarks = np.sort(rng.choice(n, min(n, max(2, n_components)), replace=False))  # one alone has no scatter
-    sample = np.sort(rng.choice(n, min(n, SVD_SAMPLE), replace=False))
+    landmarks = drawn(n, max(2, n_components), rng)  # one alone has no scatter
+    sample = drawn(n, SVD_SAMPLE, rng)
     fitted = [
         _fit_kernel(X, spec, landmarks, sample, n_components, normalize, own)
         for spec, own in zip(specs, rng.spawn(len(specs)), strict=True)

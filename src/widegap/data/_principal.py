@@ -70,8 +70,12 @@ def whiten(P: Any, lam: Floats, rho: float) -> Floats:
 
 
 def _ridge_axes(lam: Floats, rho: float) -> tuple[Any, Floats]:
-    """Which axes the ridge leaves a say, and the factor that whitens each."""
-    return lam / (lam + rho) > NEGLIGIBLE, 1 / np.sqrt(lam + rho)
+    """Which axes the ridge leaves a say, and the factor that whitens each.
+
+    Under a ridge so strong that no axis has a tenth of a degree of freedom, the strongest one sets the scale.
+    """
+    freedom = lam / (lam + rho)
+    return freedom > NEGLIGIBLE * min(1.0, 10 * freedom.max(initial=0.0)), 1 / np.sqrt(lam + rho)
 
 
 class PrincipalAxes:

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from widegap.data._blocks import Floats
 from widegap.data._centred import finite_moments
+from widegap.data._sampling import drawn
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
 
@@ -40,8 +41,7 @@ def row_chunks(n: int, width: int) -> list[slice]:
 
 def sample_rows(X: Any, size: int, rng: np.random.Generator) -> Any:
     """Up to ``size`` rows at random, in their order."""
-    n = X.shape[0]
-    return X[np.sort(rng.choice(n, min(n, size), replace=False))]
+    return X[drawn(X.shape[0], size, rng)]
 
 
 def dense_rows(X: Any, rows: Any) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from widegap.data._kernels import far_pair
+from widegap.data._sampling import drawn
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._starts import SAMPLE, kmeans_labels, rounded, spectral_labels
 from widegap.solvers._alternation import Axes, principal_axes, relaxed_search, solve_least_squares
@@ -39,9 +40,9 @@ def bisection_starts(
         return [_halves(axes.P @ rng.standard_normal(axes.P.shape[1])) for _ in range(n_starts)]
     sample = axes
     if n > SAMPLE:
-        drawn = principal_axes(axes.P[np.sort(rng.choice(n, SAMPLE, replace=False))], tail_tol=0.0)
-        if drawn.P.shape[1]:  # else the few rows that differ were not drawn
-            sample = drawn
+        sampled = principal_axes(axes.P[drawn(n, SAMPLE, rng)], tail_tol=0.0)
+        if sampled.P.shape[1]:  # else the few rows that differ were not drawn
+            sample = sampled
     found = _starts_on(init, sample, bounds(len(sample.P)), n_starts, rng)
     return found if sample is axes else [_extended(y, sample, axes, bounds(n)) for y in found]
 

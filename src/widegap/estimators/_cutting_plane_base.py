@@ -22,7 +22,7 @@ from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.estimators._base import WeightVectorClusterer, warn_caller
 from widegap.estimators._progress import logger
-from widegap.estimators._starts import Sample, kmeans_starts, random_start, rounded, spectral_labels
+from widegap.estimators._starts import Sample, rounded, sample_starts
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.solvers._cccp import Search, search_from
@@ -162,7 +162,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
         recorder = SearchRecorder(lambda: rows.n_passes, self.callback, logger.info if self.verbose else None)
         plan = self._plan()
-        sample = Sample(rows, rng)
+        sample = Sample(rows, self.n_clusters, rng)
         beta = self._beta(rows, sample, plan)
         if isinstance(self.init, str):
             problem = self._problem(sample.rows, beta, others.on_sample(sample.rows, beta))
@@ -223,16 +223,10 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
 
     def _starts(self, sample: Sample, plan: Plan, rng: np.random.Generator):
         """Starting labels of the sample, the most promising first."""
-        k = self.n_clusters
-        if self.init == "spectral":
-            return [spectral_labels(sample.X, k, rng)]
-        if self.init == "random":
-            n_init = plan.kmeans_starts + plan.random_starts if self.n_init == "auto" else self.n_init
-            return [random_start(sample, k, rng) for _ in range(n_init)]
+        n_runs, keep, n_random = plan.kmeans_runs, plan.kmeans_starts, plan.random_starts
         if self.n_init != "auto":
-            return kmeans_starts(sample, k, self.n_init, self.n_init, rng)
-        starts = kmeans_starts(sample, k, plan.kmeans_runs, plan.kmeans_starts, rng)
-        return starts + [random_start(sample, k, rng) for _ in range(plan.random_starts)]
+            n_runs, keep, n_random = self.n_init, self.n_init, 0
+        return sample_starts(self.init, sample, self.n_clusters, n_runs, keep, n_random, rng)
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
         """Whether a result is chosen only if all are so."""

@@ -3,7 +3,6 @@
 from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,19 +20,19 @@ from widegap.data._kernel_maps import KernelMap, fit_kernel_map, fit_precomputed
 from widegap.data._kernels import holds_values
 from widegap.data._neighbours import mutual_neighbours
 from widegap.data._principal import PrincipalMap, whiten
+from widegap.data._sampling import drawn
 from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, near_origin, scale_columns
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import Objective, WeightVectorClusterer
+from widegap.estimators._base import Objective, WeightVectorClusterer, warn_caller
 from widegap.estimators._progress import logger
-from widegap.estimators._starts import kmeans_labels, spectral_labels
-from widegap.exceptions import InvalidDataError
-from widegap.solvers._result import asks_to_stop
-from widegap.solvers._single_moves import Partition, best_threshold, cluster_sums, improve, kick, most_even
+from widegap.estimators._starts import feature_starts, sample_size
+from widegap.exceptions import InvalidDataError, StarvedClusterWarning
+from widegap.solvers._result import Recorder
+from widegap.solvers._single_moves import Partition, cluster_sums, improve, kick, most_even
 from widegap.solvers._transport import assign
 
-SEARCH_ROWS = 10_000  # up to so many rows all are searched, above a sample of SAMPLE rows
-SAMPLE = 5_000
+SEARCH_ROWS = 10_000  # up to so many rows all are searched, above a sample
 AUTO_COMPONENTS = 300
 EXACT_ROWS = 1_000  # up to so many rows the kernel is not approximated
 SMOOTHING_STEPS = 2
@@ -42,7 +41,8 @@ REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing
 POINT = 1e-12  # scatter of the features relative to their size that is rounding
 CONTINUATION = (0.1, 1.0)  # every start is improved with a tenth of C first: fewer directions, fewer poor optima
 KICKS = 5
-AXES = 8  # principal axes tried as directions of a threshold, for two clusters
+LOOSER = 0.1  # of the least size: what is tried to see whether the bound keeps a better answer out
+MISSED = 0.5  # share of the unexplained part that such an answer must leave to be worth a word
 POLISH_SWEEPS = 3
 SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
 
@@ -55,6 +55,10 @@ class StartRecord:
     kind: str
     objective: float
     seconds: float
+
+    def line(self) -> str:
+        """The record as one line of the log."""
+        return f"start {self.start} ({self.kind}): R2 {self.objective:.6g}, {self.seconds:.2f} s"
 
 
 class MaxMarginClustering(WeightVectorClusterer):
@@ -158,7 +162,8 @@ class MaxMarginClustering(WeightVectorClusterer):
         False if the callback ended the search.
 
     starved_ : bool
-        Whether a cluster has no more rows than ``min_cluster_fraction`` demands.
+        Whether a cluster has no more rows than ``min_cluster_fraction`` demands, or would have fewer in a much better
+        answer, of which a ``StarvedClusterWarning`` tells.
 
     n_clusters_ : int
         Number of clusters.
@@ -284,7 +289,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         """Search a sample (or all rows), then label all."""
         n = blocks.shape[0]
         whole = n <= SEARCH_ROWS
-        chosen = np.arange(n) if whole else np.sort(rng.choice(n, SAMPLE, replace=False))
+        chosen = np.arange(n) if whole else drawn(n, sample_size(self.n_clusters), rng)
         sample = blocks.take(chosen)
         self.kernel_map_ = self._fit_map(sample, chosen, n, rng)
         features = self.kernel_map_.transform(sample)
@@ -293,12 +298,16 @@ class MaxMarginClustering(WeightVectorClusterer):
             raise one_point_error(self.kernel, sample, len(features), self.n_clusters)
         P = principal.transform(features)
         rows = P if self._precomputed else near_origin(scale_columns(sample, self.kernel_map_.weights))
-        best = self._best_partition(*self._smoothed(P, principal.lam, rows), rows, self._given_labels(n, chosen), rng)
+        P, lam = self._smoothed(P, principal.lam, rows)
+        best, missed = self._best_partition(P, lam, rows, self._given_labels(n, chosen), rng)
         labels = self._label_all(blocks, features, principal, best, whole, rng)
         self.labels_ = labels
         self.objective_ = best.objective
         self.n_clusters_ = self.n_clusters
-        self.starved_ = bool(np.bincount(labels, minlength=self.n_clusters).min() <= self._min_count(n))
+        at_bound = np.bincount(labels, minlength=self.n_clusters).min() <= self._min_count(n)
+        self.starved_ = bool(at_bound or missed is not None)
+        if missed is not None:
+            self._warn_of_size(missed, best)
 
     @property
     def _precomputed(self) -> bool:
@@ -350,61 +359,59 @@ class MaxMarginClustering(WeightVectorClusterer):
         turned = PrincipalMap.fit(P)
         return turned.transform(P), turned.lam
 
-    def _best_partition(self, P: Any, lam: Any, X: Any, given: Any, rng: np.random.Generator) -> Partition:
-        """The best R2 over all starts, shaken a few times; ties go to even sizes."""
+    def _best_partition(
+        self, P: Any, lam: Any, X: Any, given: Any, rng: np.random.Generator
+    ) -> tuple[Partition, Partition | None]:
+        """The best R2 over all starts, shaken a few times; ties go to even sizes. And a better one out of bounds."""
         k, min_count = self.n_clusters, self._min_count(len(P))
         # Labels that the user gave are refined, not led elsewhere first.
         factors = CONTINUATION if given is None else CONTINUATION[-1:]
         stages = [whiten(P, lam, 1 / (factor * self.C)) for factor in factors]
-        began = perf_counter()
+        recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
         found: list[Partition] = []
-        self.history_: list[StartRecord] = []
-        self.converged_ = True
+        uneven: list[Any] = []
         for i, (kind, labels) in enumerate(self._starts(P, X, min_count, given, rng)):
+            if np.bincount(labels, minlength=k).min() < min_count:
+                uneven.append(labels)
             for Q in stages:
                 partition = improve(Q, labels, k, min_count, rng)
                 labels = partition.labels
             found.append(partition)
-            record = StartRecord(i, kind, partition.objective, perf_counter() - began)
-            self.history_.append(record)
-            if self.verbose:
-                logger.info("start %d (%s): R2 %.6g, %.2f s", i, kind, record.objective, record.seconds)
-            if self.callback is not None and asks_to_stop(self.callback(record)):
-                self.converged_ = False
+            if recorder.add(start=i, kind=kind, objective=partition.objective):
                 break
         self.starts_ = np.array([partition.objective for partition in found])
-        self.n_iter_ = len(found)
-        if self.converged_:
-            found.append(kick(found[int(self.starts_.argmax())], stages[-1], k, min_count, KICKS, rng))
-        return most_even(found, k)
+        self.history_, self.n_iter_, self.converged_ = recorder.records, len(found), not recorder.stopped
+        if recorder.stopped:
+            return most_even(found, k), None
+        found.append(kick(found[int(self.starts_.argmax())], stages[-1], k, min_count, KICKS, rng))
+        best = most_even(found, k)
+        return best, self._out_of_bounds(best, stages[-1], uneven, rng)
+
+    def _out_of_bounds(self, best: Partition, Q: Any, starts: list[Any], rng: np.random.Generator) -> Partition | None:
+        """What starts with a cluster below the bound lead to if it is loosened, where that is far better."""
+        k, loose = self.n_clusters, max(1, int(LOOSER * self._min_count(len(Q))))
+        found = [improve(Q, labels, k, loose, rng) for labels in starts]
+        better = max(found, key=lambda partition: partition.objective, default=best)
+        return better if k - 1 - better.objective < MISSED * (k - 1 - best.objective) else None
+
+    def _warn_of_size(self, missed: Partition, best: Partition) -> None:
+        share = np.bincount(missed.labels, minlength=self.n_clusters).min() / len(missed.labels)
+        warn_caller(
+            f"min_cluster_fraction={self.min_cluster_fraction} keeps out clusters that fit much better: one of them "
+            f"has {share:.1%} of the rows, and R2 would be {missed.objective:.3g} and not {best.objective:.3g}; set "
+            f"min_cluster_fraction below {share * self.n_clusters:.2g} to find them.",
+            StarvedClusterWarning,
+        )
 
     def _given_labels(self, n: int, chosen: Any) -> Any:
         """Starting labels of the searched rows if the user gave any, else None."""
         return None if isinstance(self.init, str) else check_start_labels(self.init, n, self.n_clusters)[chosen]
 
-    def _starts(self, P: Any, X: Any, min_count: int, given: Any, rng: np.random.Generator):
-        """(kind, labels) of every start, made when it is needed."""
-        k = self.n_clusters
-        n_init = 10 if self.n_init == "auto" else self.n_init
+    def _starts(self, P: Any, X: Any, min_count: int, given: Any, rng: np.random.Generator) -> Any:
         if given is not None:
-            yield "given", given
-            return
-        if self.init == "spectral":
-            yield "spectral", spectral_labels(X, k, rng)
-            return
-        if self.init == "k-means":
-            for i in range(n_init):
-                # The rows themselves now and then: small far groups drown in the kernel's coordinates.
-                kind, space = ("k-means", P) if i % 3 else ("k-means on rows", X)
-                yield kind, kmeans_labels(space, k, rng)
-        if k > 2:
-            for _ in range(n_init if self.init == "random" else 0):
-                yield "random", (P @ rng.standard_normal((P.shape[1], k))).argmax(axis=1).astype(np.int32)
-            return
-        for axis in range(min(AXES, P.shape[1]) if self.init == "k-means" else 0):
-            yield f"axis {axis}", best_threshold(P[:, axis], min_count)
-        for _ in range(n_init):
-            yield "random", best_threshold(P @ rng.standard_normal(P.shape[1]), min_count)
+            return [("given", given)]
+        n_init = 10 if self.n_init == "auto" else self.n_init
+        return feature_starts(self.init, P, X, self.n_clusters, n_init, min_count, rng)
 
     def _label_all(
         self, blocks: RowBlocks, features: Any, principal: PrincipalMap, best: Partition, whole: bool, rng: Any

@@ -1,11 +1,13 @@
 """Where a search begins: a sample of the rows, and starting labels on it.
 
 Above ``SAMPLE`` rows the many starts are tried on a sample only, and the best is carried to all rows by its weights,
-so that choosing a start costs the same whatever n is.
+so that choosing a start costs the same whatever n is. ``init`` means the same wherever it is a parameter: "k-means" is
+k-means on the rows as the method sees them, that is after the kernel's map, "random" are random linear scores of those
+rows, "spectral" is the normalised cut of a graph of nearest neighbours.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,14 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
 from widegap.data._centred import CentredRows
+from widegap.data._sampling import all_or_drawn
 from widegap.data._sources import row_blocks
 from widegap.data._threads import one_blas_thread
+from widegap.solvers._single_moves import best_threshold
 
 SAMPLE = 5000
 ALIKE = 0.9
+AXES = 8  # principal axes tried as directions of a threshold, for two clusters
 SMALL = 1 << 20  # numbers in a sample below which waking BLAS and OpenMP threads costs more than it saves
 
 Labels = np.ndarray[Any, np.dtype[np.int32]]
@@ -28,13 +33,21 @@ def rounded(value: float) -> float:
     return float(f"{value:.5e}")
 
 
-class Sample:
-    """Up to ``SAMPLE`` rows: as a table ``X`` in memory, and centred as ``rows``; ``whole`` if none was left out."""
+def sample_size(n_clusters: int) -> int:
+    """How many rows are enough to choose among starts."""
+    return max(SAMPLE, 2 * n_clusters)
 
-    def __init__(self, rows: CentredRows, rng: np.random.Generator):
+
+class Sample:
+    """Some rows, two for every cluster at least: as a table ``X`` in memory, and centred as ``rows``.
+
+    ``whole`` if none was left out.
+    """
+
+    def __init__(self, rows: CentredRows, n_clusters: int, rng: np.random.Generator):
         n = rows.shape[0]
-        self.whole = n <= SAMPLE
-        chosen = np.arange(n) if self.whole else np.sort(rng.choice(n, SAMPLE, replace=False))
+        chosen = all_or_drawn(n, sample_size(n_clusters), rng)
+        self.whole = len(chosen) == n
         self.X = rows.blocks.take(chosen)
         self.rows = rows if self.whole else CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads))
         if self.rows.scale == 0:  # the few rows that differ were not drawn
@@ -95,3 +108,41 @@ def random_start(sample: Sample, k: int, rng: np.random.Generator) -> Labels:
     """Labels by the largest of k random linear scores."""
     rows = sample.rows
     return rows.largest_scores(rng.standard_normal((k, rows.shape[1])), np.zeros(k))
+
+
+def sample_starts(
+    init: str, sample: Sample, k: int, n_runs: int, keep: int, n_random: int, rng: np.random.Generator
+) -> list[Labels]:
+    """Starting labels of a sample, the most promising first.
+
+    With "k-means" the ``keep`` best of ``n_runs`` and ``n_random`` random ones, with "random" as many of these alone.
+    """
+    if init == "spectral":
+        return [spectral_labels(sample.X, k, rng)]
+    found = kmeans_starts(sample, k, n_runs, keep, rng) if init == "k-means" else []
+    return found + [random_start(sample, k, rng) for _ in range(n_random + (0 if init == "k-means" else keep))]
+
+
+def feature_starts(
+    init: str, P: Any, X: Any, k: int, n_init: int, min_count: int, rng: np.random.Generator
+) -> Iterator[tuple[str, Labels]]:
+    """(kind, labels) of starts on principal coordinates P of a kernel's features, made when they are needed.
+
+    For two clusters there are also the best thresholds along axes and random directions. X are the rows themselves.
+    """
+    if init == "spectral":
+        yield "spectral", spectral_labels(X, k, rng)
+        return
+    if init == "k-means":
+        for i in range(n_init):
+            # The rows themselves now and then: small far groups drown in the kernel's coordinates.
+            kind, space = ("k-means", P) if i % 3 else ("k-means on rows", X)
+            yield kind, kmeans_labels(space, k, rng)
+    if k > 2:
+        for _ in range(n_init if init == "random" else 0):
+            yield "random", (P @ rng.standard_normal((P.shape[1], k))).argmax(axis=1).astype(np.int32)
+        return
+    for axis in range(min(AXES, P.shape[1]) if init == "k-means" else 0):
+        yield f"axis {axis}", best_threshold(P[:, axis], min_count)
+    for _ in range(n_init):
+        yield "random", best_threshold(P @ rng.standard_normal(P.shape[1]), min_count)

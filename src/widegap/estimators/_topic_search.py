@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from widegap.data._sampling import all_or_drawn
 from widegap.data._tables import count_distinct_rows
 from widegap.data.text._corpus import Corpus
 from widegap.estimators._linear_scores import Labels, LinearScores, fit_linear_scores, mean_scores, relabelled
-from widegap.estimators._starts import SAMPLE
+from widegap.estimators._starts import sample_size
 from widegap.estimators._topics import (
     TopicRecord,
     fit_lsa,
@@ -82,7 +83,7 @@ class TopicSearch:
         _check_variety(rows)
         n, k, rng = rows.shape[0], self.k, self.rng
         seed = int(rng.integers(2**31))
-        sample = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
+        sample = all_or_drawn(n, sample_size(k), rng)
         terms = rows[sample]
         Z, U = terms, universum
         if reduction is not None:
@@ -92,7 +93,7 @@ class TopicSearch:
         if not self.recorder.stopped:
             labels = sphere_margins(Z, terms, k, labels, U, seed, self._note_margins)
         found, n_rounds, settled = self_train(terms, labels, k, seed, self._note_round)
-        if n > SAMPLE:
+        if n > len(sample):
             found = relabelled(fit_linear_scores(rows, relabelled(found, rows).labels, k, seed), rows)
         return FoundTopics(found, self.recorder.records, n_rounds, settled)
 

@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows, finite_moments
+from widegap.data._sampling import drawn
 from widegap.data._sources import row_blocks
 from widegap.estimators._cutting_plane_base import Fit
 from widegap.estimators._starts import SAMPLE
@@ -77,8 +78,7 @@ class UniversumRows:
         self.whole = n <= SAMPLE
         self._all = self._sample = blocks
         if not self.whole:
-            chosen = np.sort(rng.choice(n, SAMPLE, replace=False))
-            self._sample = row_blocks(blocks.take(chosen), n_threads=blocks.n_threads)
+            self._sample = row_blocks(blocks.take(drawn(n, SAMPLE, rng)), n_threads=blocks.n_threads)
 
     def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
         return self._terms(self._sample, frame, beta)

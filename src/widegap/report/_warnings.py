@@ -32,8 +32,8 @@ def _about_fit(estimator: Any) -> list[str]:
         found.append("The search ended in a cycle of labelings; the best of them was kept.")
     if getattr(estimator, "starved_", False):
         found.append(
-            "A cluster is as small as the settings allow, so that the limit on cluster sizes and not the margin "
-            "decided some members. Fewer clusters, or a lower limit, may describe the data better."
+            "A cluster is as small as the settings allow, or would be smaller, so that the limit on cluster sizes and "
+            "not the margin decided some members. Fewer clusters, or a lower limit, may describe the data better."
         )
     return found
 

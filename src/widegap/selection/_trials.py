@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array
 
 from widegap._validation import take_rows
+from widegap.data._sampling import drawn
 from widegap.data._tables import shuffle_columns, storage
 from widegap.exceptions import InvalidDataError
 
@@ -66,9 +67,9 @@ class Trials:
         """Draw the sample, the subsamples and the shuffle."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if n > COMPARED_ROWS:
-            X, n = take_rows(X, np.sort(rng.choice(n, COMPARED_ROWS, replace=False))), COMPARED_ROWS
+            X, n = take_rows(X, drawn(n, COMPARED_ROWS, rng)), COMPARED_ROWS
         size = min(n, max(2, int(fraction * n)))
-        subsamples = [np.sort(rng.choice(n, size, replace=False)) for _ in range(n_subsamples)]
+        subsamples = [drawn(n, size, rng) for _ in range(n_subsamples)]
         return cls(X, subsamples, _shuffled(X, rng))
 
     def check_number(self, k: int, name: str) -> None:
