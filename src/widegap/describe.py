@@ -1,4 +1,4 @@
-"""Numbers that describe a fitted clustering: scores, margins, what sets clusters apart, a plane to draw rows in.
+"""Numbers that describe a fitted clustering: scores, margins, what sets clusters apart, where to draw rows.
 
 Everything here works on estimators of this package, clusterers of scikit-learn and pipelines that end in one, on dense
 and sparse rows, and leaves the estimator alone.
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 HISTOGRAM_BINS = 30
-PLANE_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
+AXIS_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
 
 Floats = np.ndarray[Any, Any]
 
@@ -336,7 +336,7 @@ def _principal(X: Any, rows: Any, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     found = np.zeros((len(rows), 2))
     try:
-        coordinates = PrincipalAxes(sample_rows(X, PLANE_ROWS, rng), 2, seed).coordinates(X[rows])
+        coordinates = PrincipalAxes(sample_rows(X, AXIS_ROWS, rng), 2, seed).coordinates(X[rows])
     except InvalidDataError:  # all rows are equal: they share one place
         return found
     found[:, : coordinates.shape[1]] = coordinates
