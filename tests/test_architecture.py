@@ -13,7 +13,7 @@ MAX_FILE_LINES = 500
 SPARSE_HOMES = ("data", "_validation", "persistence")  # a file format names what it stores
 # Other ways to ask, or to know, whether a table is sparse; data/_tables.py answers what depends on it.
 SPARSE_ATTRIBUTES = ("__array_interface__", "indptr", "nnz", "toarray", "tocsr", "todense")
-SPARSE_EXCEPTIONS = ("solvers/_semidefinite.py",)  # SCS takes its constraint matrix as CSC; the rows stay dense
+SPARSE_EXCEPTIONS = ("solvers/_mmc.py",)  # SCS takes its constraint matrix as CSC; the rows stay dense
 
 # What a part may import besides itself and exceptions. Parts that are not listed (the public modules, report) may
 # import all but cli.

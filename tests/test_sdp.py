@@ -12,18 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from widegap.estimators._sdp import GMMC, MMC
+from widegap import persistence
+from widegap.estimators._gmmc import GMMC
+from widegap.estimators._mmc import MMC
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_error
-from widegap.solvers._semidefinite import (
-    margin_value,
-    round_matrix,
-    score_norm,
-    score_value,
-    signs_within,
-    solve_gmmc,
-    solve_mmc,
-)
+from widegap.solvers._gmmc import score_norm, score_value, solve_gmmc
+from widegap.solvers._mmc import margin_value, solve_mmc
+from widegap.solvers._semidefinite import round_matrix, signs_within
 
 pytest.importorskip("scs", reason='MMC needs scs: pip install "widegap[sdp]"')
 
@@ -364,6 +360,42 @@ def test_predict_serves_rows_not_seen():
     for model in (MMC(), GMMC()):
         model.fit(X[train])
         assert clustering_error(y, model.predict(X)) <= 0.08
+
+
+@BOTH
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "cosine"])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_model_files_predict_the_same(Estimator, kernel, convert, tmp_path):
+    X, _ = digits(3, 8, 15)
+    model = Estimator(kernel=kernel, tol=1e-3, random_state=0).fit(convert(X))
+    persistence.save(model, tmp_path / "model.widegap")
+    loaded, _ = persistence.load(tmp_path / "model.widegap")
+    new = convert(digits(3, 8, 40)[0])
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    np.testing.assert_array_equal(loaded.decision_function(new), model.decision_function(new))
+    assert loaded.get_params() == model.get_params()
+    assert loaded.history_ == model.history_
+    for name in ("objective_", "lower_bound_", "gap_", "tightness_", "n_iter_", "converged_", "starved_"):
+        assert getattr(loaded, name) == getattr(model, name)
+
+
+@BOTH
+def test_functions_as_kernels_have_no_model_file(Estimator, tmp_path):
+    model = Estimator(kernel=lambda A, B: A @ B.T).fit(SIX)
+    with pytest.raises(NotSupportedError, match="kernel.* which a safe model file cannot hold; use the kernels"):
+        persistence.save(model, tmp_path / "model.widegap")
+
+
+@BOTH
+def test_decision_values_are_those_of_the_support_vector_machine(Estimator):
+    X, _ = digits(3, 8, 20)
+    model = Estimator(kernel="linear").fit(X)
+    centred_rows = X - X.mean(axis=0)
+    scale = (centred_rows**2).sum() / len(X)
+    cost = model.C if Estimator is MMC else 1 / model.ridge
+    svm = SVC(kernel="linear", C=cost / scale).fit(centred_rows, model.labels_)
+    values = svm.decision_function(centred_rows)
+    np.testing.assert_allclose(model.decision_function(X), values, atol=0.02 * np.abs(values).max())
 
 
 # ----------------------------------------------------------------------------------------------------------- bad input

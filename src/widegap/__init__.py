@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     )
     from widegap.estimators._cpm3c import CPM3C
     from widegap.estimators._document_clustering import DocumentClustering
+    from widegap.estimators._gmmc import GMMC
     from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
     from widegap.estimators._m2dcu import M2DCU
     from widegap.estimators._max_margin import MaxMarginClustering
     from widegap.estimators._mkc import MKC
-    from widegap.estimators._sdp import GMMC, MMC
+    from widegap.estimators._mmc import MMC
 
 __version__ = "0.1.0.dev0"
 __all__ = [

@@ -12,13 +12,13 @@ from typing import Any
 ESTIMATORS: dict[str, tuple[str, str | None]] = {
     "CPM3C": ("_cpm3c", "cpm3c"),
     "DocumentClustering": ("_document_clustering", None),
-    "GMMC": ("_sdp", None),
+    "GMMC": ("_gmmc", None),
     "IterLSSVM": ("_iterative", "iter-lssvm"),
     "IterSVM": ("_iterative", "iter-svm"),
     "IterSVR": ("_iterative", "iter-svr"),
     "M2DCU": ("_m2dcu", None),
     "MKC": ("_mkc", "mkc"),
-    "MMC": ("_sdp", None),
+    "MMC": ("_mmc", None),
     "MaxMarginClustering": ("_max_margin", "max-margin"),
 }
 
