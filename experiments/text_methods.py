@@ -40,7 +40,7 @@ def _universum(task: Task, seed: int, rows: str, anew: bool) -> Any:
 
 @method("M2DCU")
 def m2dcu(task: Task, seed: int, rows: str = "select", share: float | None = None, **settings: Any) -> Outcome:
-    """``rows`` says how the universum is chosen from all candidates, ``share`` is C_universum / C_target.
+    """``rows`` says how the universum is chosen from all candidates, ``share`` is C_universum / C.
 
     The time of the defaults includes the choice of the universum.
     """
@@ -48,7 +48,7 @@ def m2dcu(task: Task, seed: int, rows: str = "select", share: float | None = Non
     settings["random_state"] = seed
     if rows == "boundary" or share is not None:
         base = M2DCU(k, **{**settings, "C_universum": 0}).fit(task.X)
-        settings["C_universum"] = "auto" if share is None else share * base.C_target_
+        settings["C_universum"] = "auto" if share is None else share * base.C_
     if rows == "boundary":
         U = universum.boundary(U, base)
     model = M2DCU(k, **settings).fit(task.X, universum=U)

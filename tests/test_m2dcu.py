@@ -75,8 +75,8 @@ def objective(model, X, U):
     hinges[rows, model.labels_] = 0
     loss = hinges.max(axis=1) if model.loss == "max" else hinges.sum(axis=1) / model.n_clusters_
     excess = np.maximum(0, margins(model, U) - model.margin_tolerance)
-    share = model.C_universum_ / model.C_target_
-    return (model.coef_**2).sum() / (2 * model.C_target_) + loss.mean() + share * excess.mean()
+    share = model.C_universum_ / model.C_
+    return (model.coef_**2).sum() / (2 * model.C_) + loss.mean() + share * excess.mean()
 
 
 # scikit-learn's conventions
@@ -227,16 +227,16 @@ def test_without_weight_it_is_cpm3c(triple, n_clusters, loss, with_universum):
     plain = CPM3C(n_clusters, loss=loss, random_state=0).fit(X)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
-    assert (model.objective_, model.C_target_, model.n_iter_) == (plain.objective_, plain.C_, plain.n_iter_)
+    assert (model.objective_, model.C_, model.n_iter_) == (plain.objective_, plain.C_, plain.n_iter_)
     assert model.C_universum_ == 0
 
 
 def test_auto_weights(pair):
     X, _, U = pair
     model = fit(X, U)
-    assert model.C_target_ == CPM3C(random_state=0).fit(X).C_
-    assert model.C_universum_ == pytest.approx(0.3 * model.C_target_)
-    given_weights = fit(X, U, C_target=model.C_target_, C_universum=model.C_universum_)
+    assert model.C_ == CPM3C(random_state=0).fit(X).C_
+    assert model.C_universum_ == pytest.approx(0.3 * model.C_)
+    given_weights = fit(X, U, C=model.C_, C_universum=model.C_universum_)
     np.testing.assert_allclose(given_weights.coef_, model.coef_, atol=1e-9)
 
 
@@ -245,7 +245,7 @@ def test_units_change_only_the_weights(triple, unit):
     X, _, U = triple
     model, scaled = fit(X, U, 3), fit((X + 1) * unit, (U + 1) * unit, 3)
     np.testing.assert_array_equal(scaled.labels_, model.labels_)
-    assert scaled.C_target_ * unit**2 == pytest.approx(model.C_target_, rel=1e-6)
+    assert scaled.C_ * unit**2 == pytest.approx(model.C_, rel=1e-6)
     assert scaled.C_universum_ * unit**2 == pytest.approx(model.C_universum_, rel=1e-6)
     assert scaled.objective_ == pytest.approx(model.objective_, rel=1e-6)
 
@@ -304,7 +304,7 @@ def test_before_is_the_best_for_the_same_labels_without_the_universum(pair):
 def test_an_inactive_universum_warns_changes_nothing_and_is_reported(pair):
     X, _, U = pair
     with pytest.warns(InactiveUniversumWarning, match=r"had no effect.*1440 rows.*margin_tolerance=50, on average .*; "
-                      r"lower M2DCU's margin_tolerance, or raise its C_target above 0\.0"):  # fmt: skip
+                      r"lower M2DCU's margin_tolerance, or raise its C above 0\.0"):  # fmt: skip
         model = fit(X, U, margin_tolerance=50)
     plain = CPM3C(loss="sum", random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
@@ -348,7 +348,7 @@ def test_without_weight_before_is_after(pair):
 def test_too_few_iterations_warn_with_the_name_of_the_weight(pair):
     X, _, U = pair
     with pytest.warns(
-        ConvergenceWarning, match="M2DCU stopped after max_iter=3 .* tol, lower C_target or C_universum, or set order"
+        ConvergenceWarning, match="M2DCU stopped after max_iter=3 .* tol, lower C or C_universum, or set order"
     ):
         fit(X, U, max_iter=3, tol=1e-4)
 
@@ -489,7 +489,7 @@ def test_nan_in_shards_of_the_universum_is_refused(pair, tmp_path):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"C_target": 0}, {"C_target": "median"}, {"C_universum": -1}, {"margin_tolerance": -0.1}, {"loss": "square"}],
+    [{"C": 0}, {"C": "median"}, {"C_universum": -1}, {"margin_tolerance": -0.1}, {"loss": "square"}],
 )
 def test_parameters_out_of_range_are_refused(pair, parameters):
     (name,) = parameters

@@ -83,7 +83,7 @@ ROWS = tuple(Row(label, (name,), NOTES[label]) for label, name in TASKS.items())
 SAME_ROWS = tuple(replace(row, note="") for row in ROWS)
 SAME = "The documents and clusterings of Table 3"
 
-GRID_0 = [{"C_target": C, "balance": LEAST_BALANCE} for C in C_TARGET]
+GRID_0 = [{"C": C, "balance": LEAST_BALANCE} for C in C_TARGET]
 GRID = [{**settings, "C_universum": C} for settings, C in product(GRID_0, C_UNIVERSUM)]
 GRID_CPM3C = [{"C": C, "balance": LEAST_BALANCE} for C in C_TARGET]
 
@@ -312,7 +312,7 @@ GAIN = Table(
     "Documents of Table 3 and two more collections; same rows, starts and C. The candidates are the paper's three "
     "kinds together. *Select* is the paper's choice, the tenth that a Gaussian mixture of the targets finds "
     "likeliest; *boundary* keeps the 30 % that lie nearest to the boundaries of M2DCU-0; *all* keeps them all. The "
-    "number behind the comma is C_universum / C_target; the first is the default.",
+    "number behind the comma is C_universum / C; the first is the default.",
     after=_overall,
 )
 

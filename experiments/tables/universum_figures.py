@@ -19,11 +19,11 @@ SCORES = {"accuracy": "accuracy in %", "nmi": "NMI in %"}
 Lines = Mapping[str, Sequence[Cell]]
 
 
-def _cell(C_target: float, C_universum: float, balance: float = LEAST_BALANCE) -> Cell:
+def _cell(C: float, C_universum: float, balance: float = LEAST_BALANCE) -> Cell:
     """A cell of the tuned grids, or near them."""
     if C_universum == 0:
-        return Cell.of(DATA, "M2DCU-0", C_target=C_target, balance=balance)
-    return Cell.of(DATA, "M2DCU", C_target=C_target, C_universum=C_universum, balance=balance)
+        return Cell.of(DATA, "M2DCU-0", C=C, balance=balance)
+    return Cell.of(DATA, "M2DCU", C=C, C_universum=C_universum, balance=balance)
 
 
 BY_UNIVERSUM = {f"$C_l$ = {C}": [_cell(C, weight) for weight in (0, *C_UNIVERSUM)] for C in (4, 16, 64)}

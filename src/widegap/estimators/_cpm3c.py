@@ -168,9 +168,7 @@ class CPM3C(CuttingPlaneClusterer):
     _objective = Objective(
         "hinge loss", "lower", "regularised clustering hinge; 1 would mean that nothing is separated"
     )
-    _stored = {"C_": float}
     _command = "cpm3c"
-    _C_name = "C"
     _slow_remedy = "or lower C"
 
     def __init__(

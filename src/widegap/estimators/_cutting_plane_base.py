@@ -108,13 +108,13 @@ class Fit:
 class CuttingPlaneClusterer(WeightVectorClusterer):
     """Base of clusterers that minimise a hinge over weight vectors and labels by cutting planes.
 
-    A subclass names the parameter that weighs the loss (``_C_name``) and what else makes a slow search converge.
+    A subclass says what makes a slow search converge.
     """
 
-    _C_name: ClassVar[str]
     _slow_remedy: ClassVar[str]
     _tells_unconverged: bool = True  # False on a model of which no more than a few iterations are wanted
     _record = IterationRecord
+    _stored = {"C_": float}
 
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -182,9 +182,8 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
 
     def _beta(self, rows: CentredRows, sample: Sample, plan: Plan) -> float:
         """Weight of the regulariser for rescaled rows."""
-        C = getattr(self, self._C_name)
-        if C != "auto":
-            return 1 / (C * rows.scale**2)
+        if self.C != "auto":
+            return 1 / (self.C * rows.scale**2)
         variances = leading_variances(sample.X, sample.rows.mean, self.n_clusters - 1) / sample.rows.scale**2
         # Data of rank below k - 1 have no further variance: take the last direction that has any.
         return plan.rho * float(variances[variances > RANK_TOL * variances[0]][-1])
@@ -242,7 +241,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         self.coef_, self.intercept_ = rows.to_input_space(point.W, point.b)
         self._mean, self._mean_scores = rows.mean, point.b
         self.labels_ = point.labels
-        setattr(self, f"{self._C_name}_", 1 / (problem.beta * rows.scale**2))
+        self.C_ = 1 / (problem.beta * rows.scale**2)
         self.objective_ = point.objective
         self.history_ = found.recorder.records
         self.n_iter_ = best.n_iter
@@ -259,7 +258,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
 
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
-        setattr(self, f"{self._C_name}_", np.nan)
+        self.C_ = np.nan
 
 
 def _relabelled(result: Result, problem: Problem) -> Result:

@@ -29,12 +29,12 @@ class M2DCU(CuttingPlaneClusterer):
     :math:`s_i = W (x_i - \bar x) + b`, also for the N universum rows, which are centred by the mean of X, too, it
     minimises [1]_
 
-    .. math::  F(W, b) = \frac{1}{2 C_t} \|W\|^2
+    .. math::  F(W, b) = \frac{1}{2 C} \|W\|^2
                + \frac{1}{nk} \sum_i \min_z \sum_{r \ne z} \max(0,\; 1 - s_{iz} + s_{ir})
-               + \frac{C_u}{C_t N} \sum_j \max\Bigl(0,\; \frac{k}{k-1}
+               + \frac{C_u}{C N} \sum_j \max\Bigl(0,\; \frac{k}{k-1}
                  \bigl(\max_t s_{jt} - \tfrac1k \textstyle\sum_t s_{jt}\bigr) - \epsilon\Bigr),
 
-    the paper's objective divided by :math:`C_t`. The last sum is convex and is cut at the best cluster of each row, as
+    the paper's objective divided by C. The last sum is convex and is cut at the best cluster of each row, as
     a second slack in the QP of :class:`CPM3C`, so that the objective never rises when labels and planes are renewed;
     under the linearisation of the paper it can. Without the universum (``C_universum=0``) this is the paper's M2DCU-0
     and equal to ``CPM3C(loss="sum")``.
@@ -44,8 +44,8 @@ class M2DCU(CuttingPlaneClusterer):
     n_clusters : int, default=2
         Number of clusters k.
 
-    C_target : "auto" or float, default="auto"
-        Weight :math:`C_t` of the loss of the rows of X against the regulariser (the paper's :math:`C_l`), for features
+    C : "auto" or float, default="auto"
+        Weight of the loss of the rows of X against the regulariser (the paper's :math:`C_l`), for features
         as they come. "auto" is free of labels: :math:`1 / (\rho \lambda_{k-1})` with the (k-1)-th largest eigenvalue
         of the covariance (of at most 5000 rows) and :math:`\rho` = 0.3 up to four clusters, 0.2 above.
 
@@ -81,11 +81,11 @@ class M2DCU(CuttingPlaneClusterer):
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate. "linearize_first" is the paper's order and never raises the objective;
         "cuts_first" is that of CPM3C; "one_step" relabels after every plane. "auto" is "cuts_first" for k = 2,
-        "one_step" for k = 3 or 4 and "linearize_first" above. With ``C_target`` or ``C_universum`` well above
+        "one_step" for k = 3 or 4 and "linearize_first" above. With ``C`` or ``C_universum`` well above
         "auto" only "linearize_first" converges reliably.
 
     annealing : bool, default=False
-        Begin with a strong regulariser and halve it down to 1 / C_target, which frees "linearize_first" from its start.
+        Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
 
     loss : {"sum", "max"}, default="sum"
         "sum" is the formula above; "max" counts the strongest rival only, as CPM3C does.
@@ -132,7 +132,7 @@ class M2DCU(CuttingPlaneClusterer):
     intercept_ : ndarray of shape (n_clusters,)
         Constants of the scores ``coef_ @ x + intercept_``.
 
-    C_target_, C_universum_ : float
+    C_, C_universum_ : float
         The weights used.
 
     universum_report_ : UniversumReport or None
@@ -173,7 +173,7 @@ class M2DCU(CuttingPlaneClusterer):
         If the universum had no effect, because all its rows have margins within the tolerance without it. That happens
         where the regulariser is strong, as margins are small then. Seen at "auto", without the universum: 94 % of its
         rows within 0.5 for two news groups in tf-idf, 39 to 72 % for pairs of digits. Lower ``margin_tolerance`` or
-        raise ``C_target``.
+        raise ``C``.
 
     See Also
     --------
@@ -221,20 +221,19 @@ class M2DCU(CuttingPlaneClusterer):
 
     _parameter_constraints: dict = {
         **CuttingPlaneClusterer._parameter_constraints,
-        "C_target": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "C": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "C_universum": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "margin_tolerance": [Interval(Real, 0, None, closed="left")],
     }
     _objective = Objective("hinge loss", "lower", "regularised clustering hinge of the rows and of the universum")
-    _stored = {"C_target_": float, "C_universum_": float, "universum_report_": UniversumReport | None}
-    _C_name = "C_target"
-    _slow_remedy = "lower C_target or C_universum, or set order='linearize_first'"
+    _stored = {"C_universum_": float, "universum_report_": UniversumReport | None}
+    _slow_remedy = "lower C or C_universum, or set order='linearize_first'"
 
     def __init__(
         self,
         n_clusters=2,
         *,
-        C_target="auto",
+        C="auto",
         C_universum="auto",
         margin_tolerance=0.5,
         kernel="linear",
@@ -256,7 +255,7 @@ class M2DCU(CuttingPlaneClusterer):
         callback=None,
     ):
         self.n_clusters = n_clusters
-        self.C_target = C_target
+        self.C = C
         self.C_universum = C_universum
         self.margin_tolerance = margin_tolerance
         self.kernel = kernel
@@ -339,13 +338,13 @@ class M2DCU(CuttingPlaneClusterer):
         self._store_report(None)
 
     def _store_report(self, report: UniversumReport | None) -> None:
-        self.C_universum_ = AUTO_SHARE * self.C_target_ if self.C_universum == "auto" else float(self.C_universum)
+        self.C_universum_ = AUTO_SHARE * self.C_ if self.C_universum == "auto" else float(self.C_universum)
         self.universum_report_ = report
         if report is not None and self.C_universum != 0 and not report.active:
             warn_caller(
                 f"The universum had no effect: without it all its {report.n_rows} rows have margins within "
                 f"margin_tolerance={self.margin_tolerance}, on average {report.mean_margin_before:.2g}; lower "
-                f"M2DCU's margin_tolerance, or raise its C_target above {self.C_target_:.3g}. In a DocumentClustering "
+                f"M2DCU's margin_tolerance, or raise its C above {self.C_:.3g}. In a DocumentClustering "
                 "both are set by method=M2DCU(...).",
                 InactiveUniversumWarning,
             )

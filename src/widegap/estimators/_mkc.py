@@ -247,7 +247,6 @@ class MKC(CuttingPlaneClusterer):
     }
     _objective = Objective("hinge loss", "lower", "regularised clustering hinge over the weighted kernels")
     _stored = {
-        "C_": float,
         "kernel_map_": KernelStack,
         "kernel_names_": list[str],
         "kernel_weights_": np.ndarray,
@@ -258,7 +257,6 @@ class MKC(CuttingPlaneClusterer):
         "_has_views": bool,
     }
     _command = "mkc"
-    _C_name = "C"
     _slow_remedy = "or lower C"
 
     kernel_map_: KernelStack

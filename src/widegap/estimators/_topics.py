@@ -170,7 +170,7 @@ def fit_method(
         plain = CPM3C(k, C=C, **settings)
         plain._tells_unconverged = tells_unconverged
         return plain.fit(X)
-    model = M2DCU(k, C_target=C, loss="max", **settings)
+    model = M2DCU(k, C=C, loss="max", **settings)
     model._tells_unconverged = tells_unconverged
     return model.fit(X, universum=universum)
 
