@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 from sklearn.datasets import make_blobs
 
+from widegap import CPM3C, MaxMarginClustering
 from widegap.cli import _fitting, _interrupts
 from widegap.cli._fitting import Watch, time_left
 from widegap.cli._main import main
@@ -261,3 +262,11 @@ def test_time_left_is_at_the_pace_so_far(monkeypatch):
     assert time_left(watch, 10) == 40.0
     assert time_left(watch, 5) == 0.0
     assert time_left(watch, None) is None
+
+
+@pytest.mark.parametrize("init", ["k-means", "random", "spectral", np.arange(60) % 2])
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_number_of_steps_is_known_before_the_fit(k, init, blobs):
+    model = MaxMarginClustering(k, init=init, n_init=3, random_state=0)
+    assert model._expected_records() == len(model.fit(blobs).history_)
+    assert CPM3C(k)._expected_records() is None

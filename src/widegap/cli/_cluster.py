@@ -115,12 +115,11 @@ def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: 
     from widegap.cli._output import show
     from widegap.report._wording import counted
 
-    notes = job.rows.notes
-    with fitting.watching(
-        f"Clustering {counted(len(job.rows.kept), 'row')}", fitting.expected_records(method, k), quiet
-    ) as watch:
-        with fitting.gathering_warnings(notes):
-            estimator = fitting.make_estimator(method, k, seed, watch).fit(job.rows.X)
+    estimator = fitting.make_estimator(method, k, seed)
+    label = f"Clustering {counted(len(job.rows.kept), 'row')}"
+    with fitting.watching(label, estimator._expected_records(), quiet) as watch:
+        with fitting.gathering_warnings(job.rows.notes):
+            estimator.set_params(callback=watch).fit(job.rows.X)
     estimator.set_params(callback=None)
     if watch.interrupted:
         targets = targets.partial()

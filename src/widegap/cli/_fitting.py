@@ -15,7 +15,6 @@ WIDE = 1000  # columns of a sparse matrix above which "auto" takes the linear me
 REFRESH = 0.1  # seconds between two pictures of the bar
 LONG_WAIT = 2.0  # seconds; shorter waits are not announced
 PATIENCE = 0.5  # seconds until a wait is explained
-KMEANS_STARTS, TWO_CLUSTER_STARTS = 10, 28  # of MaxMarginClustering by default
 
 
 def choose_method(method: str, X: Any) -> str:
@@ -27,9 +26,9 @@ def choose_method(method: str, X: Any) -> str:
     return "cpm3c" if storage(X) == "sparse" and X.shape[1] > WIDE else "max-margin"
 
 
-def make_estimator(method: str, k: int, seed: int | None, callback: Callable[[Any], Any] | None = None) -> Any:
+def make_estimator(method: str, k: int, seed: int) -> Any:
     """The estimator of a method, for rows that are scaled as asked for: it must not scale them once more."""
-    estimator = command_class(method)(n_clusters=k, random_state=seed, callback=callback)
+    estimator = command_class(method)(n_clusters=k, random_state=seed)
     if "standardize" in estimator.get_params():
         estimator.set_params(standardize=False)
     return estimator
@@ -167,10 +166,3 @@ def gathering_warnings(notes: list[str]) -> Iterator[None]:
                 text = one_line(warning.message)
                 if text not in notes and not issubclass(warning.category, DeprecationWarning | FutureWarning):
                     notes.append(text)
-
-
-def expected_records(method: str, k: int) -> int | None:
-    """How many records a default fit makes, where that is known."""
-    if method != "max-margin":
-        return None
-    return TWO_CLUSTER_STARTS if k == 2 else KMEANS_STARTS

@@ -89,6 +89,10 @@ class Clusterer(ClusterMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def _expected_records(self) -> int | None:
+        """How many records a fit makes unless it is stopped, where that is known: a progress bar can tell the time."""
+        return None
+
     def _refusal_to_store(self) -> str | None:
         """Why this very model has no model file, and what to do instead; None if it has one."""
         return None

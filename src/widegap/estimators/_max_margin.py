@@ -26,7 +26,7 @@ from widegap.data._tables import column_weights, near_origin, scale_columns
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, WeightVectorClusterer, warn_caller
 from widegap.estimators._progress import logger
-from widegap.estimators._starts import feature_starts, sample_size
+from widegap.estimators._starts import count_feature_starts, feature_starts, sample_size
 from widegap.exceptions import InvalidDataError, StarvedClusterWarning
 from widegap.solvers._result import Recorder
 from widegap.solvers._single_moves import Partition, cluster_sums, improve, kick, most_even
@@ -410,8 +410,14 @@ class MaxMarginClustering(WeightVectorClusterer):
     def _starts(self, P: Any, X: Any, min_count: int, given: Any, rng: np.random.Generator) -> Any:
         if given is not None:
             return [("given", given)]
-        n_init = 10 if self.n_init == "auto" else self.n_init
-        return feature_starts(self.init, P, X, self.n_clusters, n_init, min_count, rng)
+        return feature_starts(self.init, P, X, self.n_clusters, self._n_init, min_count, rng)
+
+    @property
+    def _n_init(self) -> int:
+        return 10 if self.n_init == "auto" else self.n_init
+
+    def _expected_records(self) -> int:
+        return count_feature_starts(self.init, self.n_clusters, self._n_init) if isinstance(self.init, str) else 1
 
     def _label_all(
         self, blocks: RowBlocks, features: Any, principal: PrincipalMap, best: Partition, whole: bool, rng: Any

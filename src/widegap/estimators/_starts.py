@@ -146,3 +146,13 @@ def feature_starts(
         yield f"axis {axis}", best_threshold(P[:, axis], min_count)
     for _ in range(n_init):
         yield "random", best_threshold(P @ rng.standard_normal(P.shape[1]), min_count)
+
+
+def count_feature_starts(init: str, k: int, n_init: int) -> int:
+    """How many starts ``feature_starts`` makes, where the coordinates have all the axes it asks for."""
+    if init == "spectral":
+        return 1
+    by_means = n_init if init == "k-means" else 0
+    if k > 2:
+        return by_means or n_init
+    return by_means + (AXES if init == "k-means" else 0) + n_init
