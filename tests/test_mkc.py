@@ -379,3 +379,42 @@ def test_a_collapsed_start_is_not_chosen(pair):
     assert model.collapsed_
     assert model.objective_ == pytest.approx(0.2, rel=0.01)
     assert not fit(X, balance=0.3).collapsed_
+
+
+# Forms and sizes that ended in errors
+
+
+@pytest.mark.parametrize("form", [sp.dok_array, sp.dok_matrix])
+def test_a_dictionary_of_keys_is_a_table(pair, form):
+    X, _ = pair
+    model, expected = fit(form(X)), fit(sp.csr_array(X))
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.predict(form(X)), expected.predict(sp.csr_array(X)))
+
+
+@pytest.mark.parametrize("rows", [np.ones((5, 2)), {"a": np.ones((5, 2))}], ids=["table", "views"])
+def test_one_cluster_of_equal_rows_can_be_predicted(rows):
+    with pytest.warns(KernelWarning, match="is constant on these rows"):
+        model = MKC(1, random_state=0).fit(rows)
+    np.testing.assert_array_equal(model.predict(rows), np.zeros(5))
+    assert model.decision_function(rows).shape == (5, 1)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+def test_kernels_of_very_different_sizes_need_no_normalisation(scale):
+    X, y = digits(0, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KernelWarning)  # weights follow the sizes, whatever a kernel says
+        model = MKC(normalize=None, random_state=0).fit(X * scale)
+    assert clustering_accuracy(y, model.labels_) == 1
+    assert model.converged_
+
+
+@pytest.mark.parametrize("balance", [1e3, 1e6, 1e12])
+def test_a_very_large_balance_is_no_bound_at_all(balance):
+    X, y = digits(0, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KernelWarning)  # that a bias alone would cost nothing
+        large, model = (MKC(balance=value, random_state=0).fit(X) for value in (100.0, balance))
+    assert clustering_accuracy(y, model.labels_) == 1
+    assert model.objective_ == pytest.approx(large.objective_, rel=1e-6)

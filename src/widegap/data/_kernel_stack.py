@@ -27,6 +27,7 @@ from widegap.data._kernel_specs import KernelSpec
 from widegap.data._kernels import holds_values, needs_width
 from widegap.data._sampling import drawn
 from widegap.data._sources import row_blocks
+from widegap.data._tables import storage
 from widegap.exceptions import InvalidDataError
 
 
@@ -87,7 +88,8 @@ class KernelStack(FeatureMap):
 
     def transform(self, X: Any) -> Floats:
         """Features of the rows of X, shape (rows, sum of sizes)."""
-        return np.hstack([kernel.transform(select(X, kernel.source)) for kernel in self.active])
+        blocks = [kernel.transform(select(X, kernel.source)) for kernel in self.active]
+        return np.hstack(blocks) if blocks else np.zeros((n_rows(X), 0))
 
     def check_views(self, views: Mapping[str, Any]) -> None:
         """Refuse views without a table that some kernel needs, or with other columns than those fitted."""
@@ -103,6 +105,11 @@ class KernelStack(FeatureMap):
                     f"The view {kernel.source!r} has {width} columns, but kernel {kernel.name!r} was fitted with "
                     f"{kernel.n_features}; pass the same columns, of a precomputed kernel one for every row of fit."
                 )
+
+
+def is_views(X: Any) -> bool:
+    """Whether X is a dict of tables; one of scipy's sparse matrices is a dict, too, and is a table."""
+    return isinstance(X, Mapping) and storage(X) == "dense"
 
 
 def n_columns(table: Any) -> int:

@@ -1,6 +1,5 @@
 """MKC: multiple kernel clustering."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -21,7 +20,7 @@ from widegap._validation import (
 from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_specs import TableColumns, raw_views, read_specs
-from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, n_rows
+from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, is_views, n_rows
 from widegap.data._sources import row_blocks
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, warn_caller
@@ -325,7 +324,7 @@ class MKC(CuttingPlaneClusterer):
 
     def _read(self, X: Any) -> Any:
         """The checked table or views, and what each kernel reads of them."""
-        self._has_views = isinstance(X, Mapping)
+        self._has_views = is_views(X)
         if self._has_views:
             specs = read_specs(self.kernels, list(X))
             used = {spec.source: X[spec.source] for spec in specs}
@@ -384,7 +383,8 @@ class MKC(CuttingPlaneClusterer):
 
     def _problem(self, rows, beta, others) -> Problem:
         problem = super()._problem(rows, beta, others)
-        return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)))
+        balance = min(self.balance, _largest_lead(rows, beta)) if self.balance > 1 else self.balance
+        return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
         return self._starved(result, problem) or self._collapsed(result)
@@ -436,7 +436,7 @@ class MKC(CuttingPlaneClusterer):
 
     def _scores(self, X: Any) -> Any:
         check_is_fitted(self)
-        if isinstance(X, Mapping) != self._has_views:
+        if is_views(X) != self._has_views:
             raise InvalidDataError(
                 f"{type(self).__name__} was fitted on {'a dict of views' if self._has_views else 'one table'}; "
                 "pass new rows in the same form."
@@ -453,6 +453,16 @@ class MKC(CuttingPlaneClusterer):
 
 def _warn(message: str) -> None:
     warn_caller(message, KernelWarning)
+
+
+def _largest_lead(rows: CentredRows, beta: float) -> float:
+    """A difference of biases that no solution exceeds, as it would give all rows to one cluster, and some to spare.
+
+    At a solution the regulariser is at most 1, the loss of zero weights: |W|^2 <= 2 / beta. A larger bound on the mean
+    scores means the same, and only costs the master its digits.
+    """
+    squared = rows.blocks.map(lambda block: np.square(block.take(slice(None)) - rows.mean).sum(axis=1))
+    return 1 + 2 * float(np.sqrt(squared.max() / beta)) / rows.scale
 
 
 def _kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:

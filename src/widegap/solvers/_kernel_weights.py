@@ -56,6 +56,7 @@ Norm = tuple[float, FloatArray, FloatArray]  # N, the kernel weights w, the prod
 
 TOLERANCE = 1e-8
 ACCEPTED = 1e-6  # rounding may keep nearly singular problems from the tolerance; beyond this they are refused
+ZERO = 1e-7
 MAX_ITERATIONS = 100
 _TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
 _HALVINGS = 6
@@ -144,9 +145,12 @@ class _Dual:
         return dual, N / 2 + float(self.caps @ np.maximum(slacks, 0.0))
 
     def relative_gap(self, x: FloatArray, b: FloatArray, norm: Norm) -> float:
-        """Distance of the two values relative to the primal one; in these units an optimum of 1e-3 is near zero."""
+        """Distance of the two values relative to the primal one, or to a value that is as good as zero.
+
+        That is 1e-3 in these units, or ``ZERO`` times the loss of zero weights, below which losses are rounding.
+        """
         lower, upper = self.values(x, b, norm)
-        return max(0.0, upper - lower) / max(upper, 1e-3)
+        return max(0.0, upper - lower) / max(upper, 1e-3, ZERO * float(self.caps.sum()))
 
 
 def solve_kernel_master(
