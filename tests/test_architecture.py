@@ -20,10 +20,11 @@ SPARSE_EXCEPTIONS = ("solvers/_mmc.py",)  # SCS takes its constraint matrix as C
 LOWER_PARTS = {
     "exceptions": (),
     "_jit": (),
+    "_planes": (),
     "_catalogue": (),
     "data": ("_jit",),
-    "problems": ("data",),
-    "solvers": ("_jit",),
+    "problems": ("data", "_planes"),
+    "solvers": ("_jit", "_planes"),
     "_validation": ("data",),
     "estimators": ("data", "problems", "solvers", "_validation"),
 }
@@ -206,7 +207,7 @@ def test_checker_sees_wrong_imports(path, text):
 def test_message_names_the_rule():
     (violation,) = violations_of(wrong_imports, "problems/_base.py", "from widegap.solvers import solve_qp")
     assert "problems imports widegap.solvers.solve_qp, but may import only itself, exceptions" in violation
-    assert "itself, exceptions, data. Move" in violation
+    assert "itself, exceptions, data, _planes. Move" in violation
     (violation,) = violations_of(wrong_imports, "metrics.py", "from widegap.cli import main")
     assert "metrics imports widegap.cli.main, but may import anything but cli" in violation
 

@@ -15,7 +15,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._sources import ArraySource, row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.exceptions import InvalidDataError
-from widegap.problems._hinge import HingeLoss
+from widegap.problems._hinge import HingeLoss, hinge_pass
 
 
 class CountingSource:
@@ -72,9 +72,9 @@ def test_every_pass_reads_every_row_once(make_blocks, n_threads, small_blocks, t
     assert_array_equal(counted.take_reads(), 1)
     for k in (2, 3):
         W, b = weights(k, 6)
-        labels = rows.margin(W, b, None, all_rivals=False).labels
+        labels = hinge_pass(rows, W, b, None, all_rivals=False).labels
         assert_array_equal(counted.take_reads(), 1)
-        rows.margin(W, b, labels, all_rivals=True)
+        hinge_pass(rows, W, b, labels, all_rivals=True)
         assert_array_equal(counted.take_reads(), 1)
         rows.scores(W, b)
         assert_array_equal(counted.take_reads(), 1)
@@ -84,7 +84,7 @@ def test_every_pass_reads_every_row_once(make_blocks, n_threads, small_blocks, t
 
 
 @every_representation
-def test_transfer_and_take_read_only_the_blocks_they_need(make_blocks, small_blocks, tmp_path):
+def test_sums_and_take_read_only_the_blocks_they_need(make_blocks, small_blocks, tmp_path):
     small_blocks(600)
     X = table(157, 6)
     counted = Counted(make_blocks(X, tmp_path))
@@ -97,8 +97,7 @@ def test_transfer_and_take_read_only_the_blocks_they_need(make_blocks, small_blo
         # First and last row of each wanted block: the ends are where an off-by-one would read a neighbour.
         ends = [np.flatnonzero(block_of_row == block)[[0, -1]] for block in wanted]
         moved = np.unique(np.concatenate(ends))
-        moves = Moves(moved, np.zeros(len(moved), np.int32), np.ones(len(moved), np.int32))
-        rows.transfer(lambda rows: np.ones((1, len(rows))), moves, 3)
+        rows.sum_over(moved, lambda some, place: some.weighted(np.ones((1, place.stop - place.start))))
         assert_array_equal(counted.take_reads(), np.isin(block_of_row, wanted))
 
         taken = counted.blocks.take(moved)
@@ -107,24 +106,55 @@ def test_transfer_and_take_read_only_the_blocks_they_need(make_blocks, small_blo
 
 
 @every_representation
-def test_transfer_equals_its_definition(make_blocks, small_blocks, tmp_path):
+@pytest.mark.parametrize("chunk_rows", [7, 1000])
+def test_weighted_sums_over_some_rows(make_blocks, chunk_rows, small_blocks, monkeypatch, tmp_path):
     small_blocks(600)
-    X, k = table(157, 6), 4
-    blocks = make_blocks(X, tmp_path)
-    rows = CentredRows(blocks)
+    monkeypatch.setattr("widegap.data._centred.CHUNK_ROWS", chunk_rows)
+    X = table(157, 6)
+    rows = CentredRows(make_blocks(X, tmp_path))
     rng = np.random.default_rng(0)
-    moved = np.sort(rng.choice(157, 60, replace=False))
-    old, new = rng.integers(-1, k, 60).astype(np.int32), rng.integers(0, k, 60).astype(np.int32)
-    counts = rng.integers(0, 5, (3, 157)).astype(float)
-    found = rows.transfer(lambda rows: counts[:, rows], Moves(moved, old, new), k)
+    chosen = np.sort(rng.choice(157, 60, replace=False))
+    weights = rng.integers(0, 5, (3, 60)).astype(float)
+    sizes = []
 
-    expected = np.zeros((3, k, 6))
-    for row, leaves, enters in zip(moved, old, new, strict=True):
-        x = (X[row] - X.mean(axis=0)) / rows.scale
-        expected[:, enters] += np.outer(counts[:, row], x)
-        if leaves >= 0:
-            expected[:, leaves] -= np.outer(counts[:, row], x)
+    def part(some, place):
+        sizes.append(place.stop - place.start)
+        half = np.arange(0, sizes[-1], 2)
+        return some.weighted(weights[:, place]) + some.weighted(weights[:, place][:, half], half)
+
+    found = rows.sum_over(chosen, part)
+    assert sum(sizes) == 60 and max(sizes) <= chunk_rows
+    doubled = weights.copy()
+    first = 0
+    for size in sizes:
+        doubled[:, first : first + size : 2] *= 2
+        first += size
+    expected = doubled @ ((X[chosen] - X.mean(axis=0)) / rows.scale)
     assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_map_fills_one_array(small_blocks):
+    """The scores of a million rows, and never a second copy of them."""
+    X = np.zeros((100_000, 4), np.float32)
+    blocks = row_blocks(X)
+    assert len(blocks._spans) == 1
+    small_blocks(X.nbytes // 50)
+    blocks = row_blocks(X)
+    tracemalloc.start()
+    try:
+        out = blocks.map(lambda block: np.ones((block.rows.stop - block.rows.start, 20)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert out.shape == (100_000, 20) and (out == 1).all()
+    assert peak < 1.2 * out.nbytes
+
+
+def test_map_promotes_where_sources_have_several_dtypes():
+    tables = [np.ones((3, 2), np.float32), np.full((2, 2), 1 / 3), np.ones((1, 2), np.float32)]
+    found = RowBlocks([ArraySource(X) for X in tables]).map(lambda block: block.take(slice(None)))
+    assert found.dtype == np.float64
+    assert_array_equal(found, np.vstack(tables))
 
 
 @every_representation
@@ -148,20 +178,20 @@ def test_block_size_does_not_matter(make_blocks, k, small_blocks, tmp_path):
     small_blocks(1 << 30)
     whole = make_blocks(X, tmp_path)
     reference = CentredRows(whole)
-    expected = reference.margin(W, b, None, all_rivals=True)
+    expected = hinge_pass(reference, W, b, None, all_rivals=True)
     for size in (1, 500, 5000):
         small_blocks(size)
         blocks = row_blocks(whole)
         rows = CentredRows(blocks)
         assert_allclose(rows.mean, reference.mean, rtol=1e-12, atol=1e-14)
         assert rows.scale == pytest.approx(reference.scale, rel=1e-12)
-        found = rows.margin(W, b, None, all_rivals=True)
+        found = hinge_pass(rows, W, b, None, all_rivals=True)
         assert_array_equal(found.labels, expected.labels)
         assert_array_equal(found.codes, expected.codes)
         tol = rounding(blocks)
-        assert found.sums.pairs == expected.sums.pairs
-        assert found.sums.loss == pytest.approx(expected.sums.loss, rel=tol)
-        assert_allclose(found.sums.normal, expected.sums.normal, rtol=tol, atol=tol * 300)
+        assert found.pairs == expected.pairs
+        assert found.loss == pytest.approx(expected.loss, rel=tol)
+        assert_allclose(found.normal, expected.normal, rtol=tol, atol=tol * 300)
         assert_allclose(rows.scores(W, b), reference.scores(W, b), rtol=tol, atol=tol)
 
 
@@ -183,20 +213,20 @@ def test_threads_change_no_bit(make_blocks, k, small_blocks, tmp_path):
     W, b = weights(k, 6)
     blocks = make_blocks(X, tmp_path)
     one, *others = (CentredRows(row_blocks(blocks, n_threads=n_threads)) for n_threads in (1, 2, 3))
-    expected = one.margin(W, b, None, all_rivals=False)
+    expected = hinge_pass(one, W, b, None, all_rivals=False)
     moves = Moves.between(expected.labels, np.roll(expected.labels, 1))
     for rows in others:
         assert_array_equal(rows.mean, one.mean)
         assert rows.scale == one.scale
-        found = rows.margin(W, b, None, all_rivals=False)
-        assert (found.sums.loss, found.sums.pairs) == (expected.sums.loss, expected.sums.pairs)
+        found = hinge_pass(rows, W, b, None, all_rivals=False)
+        assert (found.loss, found.pairs) == (expected.loss, expected.pairs)
         for name in ("normal", "bias"):
-            assert_array_equal(getattr(found.sums, name), getattr(expected.sums, name))
+            assert_array_equal(getattr(found, name), getattr(expected, name))
         assert_array_equal(found.labels, expected.labels)
         assert_array_equal(found.codes, expected.codes)
         assert_array_equal(rows.scores(W, b), one.scores(W, b))
-        ones = [each.transfer(lambda rows: np.ones((1, len(rows))), moves, k) for each in (rows, one)]
-        assert_array_equal(*ones)
+        shifts = [HingeLoss(each, k, loss="sum").shift([expected.codes], moves) for each in (rows, one)]
+        assert_array_equal(*(shift.normal for shift in shifts))
 
 
 @every_representation
@@ -209,12 +239,12 @@ def test_row_order_does_not_matter(make_blocks, k, small_blocks, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     rows, mixed = (CentredRows(make_blocks(Y, tmp_path / sub)) for Y, sub in ((X, "a"), (X[order], "b")))
-    expected, found = (each.margin(W, b, None, all_rivals=True) for each in (rows, mixed))
+    expected, found = (hinge_pass(each, W, b, None, all_rivals=True) for each in (rows, mixed))
     assert_array_equal(found.labels, expected.labels[order])
     assert_array_equal(found.codes, expected.codes[order])
     tol = rounding(rows.blocks)
-    assert found.sums.loss == pytest.approx(expected.sums.loss, rel=tol)
-    assert_allclose(found.sums.normal, expected.sums.normal, rtol=tol, atol=tol * 300)
+    assert found.loss == pytest.approx(expected.loss, rel=tol)
+    assert_allclose(found.normal, expected.normal, rtol=tol, atol=tol * 300)
 
 
 @every_representation
@@ -223,7 +253,7 @@ def test_reading_leaves_the_caller_s_rows_alone(make_blocks, tmp_path):
     kept = X.copy()
     blocks = make_blocks(X, tmp_path)
     rows = CentredRows(blocks)
-    rows.margin(*weights(3, 4), None, all_rivals=False)
+    hinge_pass(rows, *weights(3, 4), None, all_rivals=False)
     assert_array_equal(X, kept)
     writeable = np.ones((5, 2))
     row_blocks(writeable).map(lambda block: block.take(slice(None)))
@@ -435,7 +465,7 @@ def test_sparse_rows_are_never_densified(form, k, tmp_path):
         rows.scores(W, b)
         rows.largest_scores(W, b)
         term.shift([plane.codes, plane.codes], Moves.between(labels, np.roll(labels, 1)))
-        term.class_sums(labels, k)
+        rows.class_sums(labels, k)
         sample = blocks.take(np.arange(0, n, 200))
         assert sp.issparse(sample)
         leading_variances(sample, rows.mean, k)

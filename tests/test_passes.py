@@ -15,6 +15,7 @@ from widegap import _jit
 from widegap.data import _passes
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
+from widegap.problems._hinge import hinge_pass
 
 both_losses = pytest.mark.parametrize("all_rivals", [False, True], ids=["max", "sum"])
 
@@ -64,19 +65,19 @@ def random_weights(k, d, seed=1, size=1.5):
 
 def check_pass(rows, X, W, b, labels, all_rivals, tol):
     expected = referee(X, W, b, labels, all_rivals)
-    found = rows.margin(W, b, labels, all_rivals=all_rivals)
+    found = hinge_pass(rows, W, b, labels, all_rivals=all_rivals)
     k = len(W)
     assert_array_equal(found.labels, expected.labels)
     assert_array_equal(unpack(found.codes, k), expected.active)
     assert not np.unpackbits(found.codes, axis=1, bitorder="little")[:, k:].any()
     assert found.codes.shape == (len(X), -(-k // 8))
-    assert found.sums.pairs == expected.active.sum()
-    assert_array_equal(found.sums.bias, expected.bias)
+    assert found.pairs == expected.active.sum()
+    assert_array_equal(found.bias, expected.bias)
     size = 1 + np.abs(expected.normal).max()
-    assert_allclose(found.sums.normal, expected.normal, rtol=tol, atol=tol * size)
-    assert found.sums.loss == pytest.approx(expected.loss, rel=tol, abs=tol)
-    identity = found.sums.pairs - np.vdot(found.sums.normal, W) - found.sums.bias @ b
-    assert found.sums.loss == pytest.approx(identity, rel=tol, abs=tol * size * (1 + np.abs(W).sum()))
+    assert_allclose(found.normal, expected.normal, rtol=tol, atol=tol * size)
+    assert found.loss == pytest.approx(expected.loss, rel=tol, abs=tol)
+    identity = found.pairs - np.vdot(found.normal, W) - found.bias @ b
+    assert found.loss == pytest.approx(identity, rel=tol, abs=tol * size * (1 + np.abs(W).sum()))
     return found
 
 
@@ -93,7 +94,7 @@ def test_pass_equals_the_referee(make_blocks, all_rivals, choose, k, tmp_path):
     assert found.labels.dtype == np.int32
     if not choose:
         assert_array_equal(labels, given)
-    assert k == 1 or 0 < found.sums.pairs < len(X) * (k - 1 if all_rivals else 1)  # some rows active, some not
+    assert k == 1 or 0 < found.pairs < len(X) * (k - 1 if all_rivals else 1)  # some rows active, some not
 
 
 @every_representation
@@ -114,11 +115,11 @@ def test_pass_on_one_row(make_blocks, k, tmp_path):
     assert rows.scale == 0
     rows.scale = 1.0  # a single row has no scale of its own; centred it is zero and its scores are b
     b = np.array([0.25, 0.75, -1.0])[:k]
-    found = rows.margin(random_weights(k, 5)[0], b, None, all_rivals=False)
+    found = hinge_pass(rows, random_weights(k, 5)[0], b, None, all_rivals=False)
     assert_array_equal(found.labels, [1])
     assert_array_equal(found.codes, [[1]])
-    assert found.sums.loss == pytest.approx(0.5, abs=1e-5)
-    assert_allclose(found.sums.normal, 0, atol=1e-5)
+    assert found.loss == pytest.approx(0.5, abs=1e-5)
+    assert_allclose(found.normal, 0, atol=1e-5)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -138,7 +139,7 @@ def test_float32_sums_stay_accurate_over_many_rows(make, k, monkeypatch):
     W, b = 1e-3 * rng.normal(size=(k, 2)), np.zeros(k)  # every row active: the longest sums
     labels = (X[:, 0] > 0.3).astype(np.int32)
     rows = CentredRows(row_blocks(make(X)))
-    found = rows.margin(W, b, labels, all_rivals=True).sums
+    found = hinge_pass(rows, W, b, labels, all_rivals=True)
     expected = referee(X, W, b, labels, True)
     assert_allclose(found.normal, expected.normal, rtol=0, atol=1e-6 * np.abs(expected.normal).max())
     assert found.loss == pytest.approx(expected.loss, rel=1e-6)
@@ -150,10 +151,10 @@ def test_float32_keeps_its_digits_under_an_offset(k):
     rows = CentredRows(row_blocks(X))
     W, b = random_weights(k, 5)
     expected = referee(X, W, b, None, True)
-    found = rows.margin(W, b, None, all_rivals=True)
+    found = hinge_pass(rows, W, b, None, all_rivals=True)
     assert_array_equal(unpack(found.codes, k), expected.active)
-    assert_allclose(found.sums.normal, expected.normal, rtol=1e-5, atol=1e-5 * np.abs(expected.normal).max())
-    assert found.sums.loss == pytest.approx(expected.loss, rel=1e-5)
+    assert_allclose(found.normal, expected.normal, rtol=1e-5, atol=1e-5 * np.abs(expected.normal).max())
+    assert found.loss == pytest.approx(expected.loss, rel=1e-5)
     assert_allclose(rows.scores(W, b), centred(X) @ W.T + b, atol=1e-5)
 
 
@@ -168,20 +169,20 @@ class TestTies:
     def run(self, make, dtype, W, b, labels=None, all_rivals=False):
         rows = CentredRows(row_blocks(make(EXACT.astype(dtype))))
         assert rows.scale == 2 and not rows.mean.any()
-        return rows, rows.margin(np.asarray(W, float), np.asarray(b, float), labels, all_rivals=all_rivals)
+        return rows, hinge_pass(rows, np.asarray(W, float), np.asarray(b, float), labels, all_rivals=all_rivals)
 
     def test_equal_scores_go_to_the_lowest_cluster_and_its_next_rival(self, make, dtype, k):
         rows, found = self.run(make, dtype, np.zeros((k, 2)), np.zeros(k))
         assert_array_equal(found.labels, 0)
         assert_array_equal(unpack(found.codes, k), np.arange(k) == [[1]] * 8)
-        assert (found.sums.loss, found.sums.pairs) == (8, 8)
-        assert_array_equal(found.sums.bias, [8, -8] + [0] * (k - 2))
+        assert (found.loss, found.pairs) == (8, 8)
+        assert_array_equal(found.bias, [8, -8] + [0] * (k - 2))
         assert_array_equal(rows.largest_scores(np.zeros((k, 2)), np.zeros(k)), 0)
 
     def test_all_rivals_of_a_tie_are_active_in_the_sum_form(self, make, dtype, k):
         _, found = self.run(make, dtype, np.zeros((k, 2)), np.zeros(k), all_rivals=True)
         assert_array_equal(unpack(found.codes, k), np.tile(np.arange(k) > 0, (8, 1)))
-        assert found.sums.loss == found.sums.pairs == 8 * (k - 1)
+        assert found.loss == found.pairs == 8 * (k - 1)
 
     def test_a_hinge_of_exactly_zero_is_not_active(self, make, dtype, k):
         W = np.zeros((k, 2))
@@ -193,7 +194,7 @@ class TestTies:
         assert_array_equal(found.labels[~zero_rows], [0, 0, 1, 1])
         assert_array_equal(unpack(found.codes, k)[~zero_rows], False)
         assert_array_equal(unpack(found.codes, k)[zero_rows, 1], True)
-        assert (found.sums.loss, found.sums.pairs) == (4, 4)
+        assert (found.loss, found.pairs) == (4, 4)
 
     def test_hand_computed_plane(self, make, dtype, k):
         W = np.zeros((k, 2))
@@ -201,14 +202,14 @@ class TestTies:
         labels = np.ones(8, np.int32)
         _, found = self.run(make, dtype, W, np.zeros(k), labels)
         # Hinges: .5 where x = 1, 1 at the zero rows, 1.5 where x = -1; the rival is cluster 0 everywhere.
-        assert (found.sums.loss, found.sums.pairs) == (2 * 0.5 + 4 * 1 + 2 * 1.5, 8)
-        assert_array_equal(found.sums.bias, [-8, 8] + [0] * (k - 2))
-        assert_array_equal(found.sums.normal, 0)
+        assert (found.loss, found.pairs) == (2 * 0.5 + 4 * 1 + 2 * 1.5, 8)
+        assert_array_equal(found.bias, [-8, 8] + [0] * (k - 2))
+        assert_array_equal(found.normal, 0)
         labels[[4, 6]] = 0  # the rows with x = -1 now lie on their own side
         _, found = self.run(make, dtype, W, np.zeros(k), labels)
         # They drop to hinge max(0, 1 + s_r - 0): rivals at 0 for k > 2, at -.5 for k = 2.
         left = 0.5 if k == 2 else 1.0
-        assert found.sums.loss == 2 * 0.5 + 4 * 1 + 2 * left
+        assert found.loss == 2 * 0.5 + 4 * 1 + 2 * left
         # Right rows pull cluster 1 by x = +1 each and left rows the cluster 0 by x = -1, their rivals the other way.
         rival = 1 if k == 2 else 2
         expected = np.zeros((k, 2))
@@ -216,7 +217,7 @@ class TestTies:
         expected[0, 0] -= 2
         expected[0, 0] -= 2
         expected[rival, 0] += 2
-        assert_array_equal(found.sums.normal, expected)
+        assert_array_equal(found.normal, expected)
 
 
 @settings(deadline=None, max_examples=60)

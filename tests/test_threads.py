@@ -16,6 +16,7 @@ from widegap.data import _threads
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.data._threads import one_blas_thread, ordered_map
+from widegap.problems._hinge import hinge_pass
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_data_of_one_block_open_no_pool(pools, monkeypatch, block_bytes):
     if block_bytes:
         monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", block_bytes)
     rows = CentredRows(row_blocks(table(300, 4), n_threads=2))
-    rows.margin(np.ones((3, 4)), np.zeros(3), None, all_rivals=False)
+    hinge_pass(rows, np.ones((3, 4)), np.zeros(3), None, all_rivals=False)
     rows.scores(np.ones((3, 4)), np.zeros(3))
     assert list(pools) == ([2] if block_bytes else [])
 

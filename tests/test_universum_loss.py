@@ -280,6 +280,22 @@ def test_capacity_of_the_cut_set_grows_with_the_groups():
 # The paper's linearisation
 
 
+class AnchoredLoss(UniversumLoss):
+    """The paper's linearisation of another one at (W, b): every row keeps the cluster that is its best there."""
+
+    def __init__(self, other, W, b):
+        super().__init__(other.rows, other.n_clusters, tolerance=other.tolerance, cap=other.cap)
+        self.anchors = other.rows.largest_scores(W, b)
+
+    def _judge(self, scores, rows):
+        k = self.n_clusters
+        kept = np.eye(k)[self.anchors[rows]]
+        weights = k / (k - 1) * (kept - 1 / k)
+        excess = (weights * scores).sum(axis=1) - self.tolerance
+        active = excess > 0
+        return (excess[active].sum(), active.sum()), -weights * active[:, None]
+
+
 def paper_objectives(problem, labels, n_rounds=12):
     """True objectives under the paper's CCCP: target labels and universum clusters are both held in every round."""
     k, d = problem.n_clusters, problem.n_features
@@ -288,7 +304,7 @@ def paper_objectives(problem, labels, n_rounds=12):
     for _ in range(n_rounds):
         step = problem.relabel(W, b)
         values.append(problem.objective(W, step.planes))
-        linearised = replace(problem, others=tuple(term.anchored(W, b) for term in problem.others))
+        linearised = replace(problem, others=tuple(AnchoredLoss(term, W, b) for term in problem.others))
         planes, cuts = linearised.planes(W, b, step.labels), CutSet(k, d)
         add_all(cuts, planes)
         point = Point(W, b, step.labels, linearised.objective(W, planes))
@@ -314,7 +330,7 @@ def test_the_papers_term_touches_the_true_one_and_lies_below(k):
     _, problem, universum, _ = random_case(k, k)
     W, b = rng.normal(size=(k, 3)), np.zeros(k)
     (term,) = problem.others
-    anchored = term.anchored(W, b)
+    anchored = AnchoredLoss(term, W, b)
     assert anchored.plane(W, b, None).loss == pytest.approx(term.plane(W, b, None).loss)
     gaps = []
     for _ in range(20):

@@ -7,6 +7,7 @@ way: dense rows are centred as they are read, sparse rows by correcting the cons
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ Codes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class Scorer:
-    """Scores ``W (x - mean) + b``, with the forms that dense and CSR kernels want, each made once a pass."""
+    """Scores ``W (x - mean) + b``, with the forms that dense and CSR loops want, each made once a pass."""
 
     def __init__(self, W: Floats, b: Floats, mean: Floats):
         self.W, self.b, self.mean = W, b, mean
@@ -48,22 +49,33 @@ class Scorer:
 
 
 @dataclass(frozen=True)
-class MarginSums:
-    """What the fused pass adds up: loss, active pairs, normal (k, d), bias (k,).
+class Loops:
+    """A compiled pass of a loss, in the two forms that rows have; each adds to ``normal`` and ``bias``.
 
-    ``uncentred`` (k,) is the part of the bias whose rows entered the normal without their mean being subtracted.
+    ``dense(X, mean, W, b, *arguments, normal, bias)`` centres the rows itself and sees (k, d) arrays;
+    ``csr(data, indices, indptr, Wt, b, *arguments, normal, bias)`` leaves them as they are and sees (d, k) arrays. Both
+    return a tuple of numbers to be added up.
     """
 
-    loss: float
-    pairs: int
+    dense: Callable[..., tuple[float, ...]]
+    csr: Callable[..., tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class PassSums:
+    """What a pass over rows adds up: some numbers, and of weighted rows the sum (k, d) and the sum of weights (k,).
+
+    ``uncentred`` (k,) are the weights of rows that entered the normal without their mean being subtracted.
+    """
+
+    values: Floats
     normal: Floats
     bias: Floats
     uncentred: Floats
 
-    def __add__(self, other: "MarginSums") -> "MarginSums":
-        return MarginSums(
-            self.loss + other.loss,
-            self.pairs + other.pairs,
+    def __add__(self, other: "PassSums") -> "PassSums":
+        return PassSums(
+            self.values + other.values,
             self.normal + other.normal,
             self.bias + other.bias,
             self.uncentred + other.uncentred,
@@ -72,7 +84,7 @@ class MarginSums:
 
 @dataclass(frozen=True)
 class Moves:
-    """Rows (ascending) that change from cluster ``old`` to cluster ``new``; ``old`` is -1 for a row that joins."""
+    """Rows (ascending) that change from cluster ``old`` to cluster ``new``."""
 
     rows: np.ndarray[Any, np.dtype[np.int64]]
     old: Labels
@@ -84,10 +96,37 @@ class Moves:
         rows = np.flatnonzero(old != new)
         return cls(rows, old[rows], new[rows])
 
-    def within(self, rows: slice) -> tuple[slice, "Moves"]:
-        """Which of the moves fall into a block, and those moves counted from the block's first row."""
-        inside = slice(*np.searchsorted(self.rows, [rows.start, rows.stop]))
-        return inside, Moves(self.rows[inside] - rows.start, self.old[inside], self.new[inside])
+
+class Part(Protocol):
+    """Some rows of a block, to be summed up centred and rescaled."""
+
+    n_features: int
+
+    def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
+        """Sums of the rows (or the chosen ones) weighted by each row of ``weights`` (m, rows): shape (m, d)."""
+
+
+class DensePart:
+    """Rows that have been centred."""
+
+    def __init__(self, centred: Floats, scale: float):
+        self.X, self.scale = centred, scale
+        self.n_features = centred.shape[1]
+
+    def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
+        return weights @ (self.X if chosen is None else self.X[chosen]) / self.scale
+
+
+class CsrPart:
+    """Sparse rows, whose mean is taken off the sums."""
+
+    def __init__(self, X: Any, mean: Floats, scale: float):
+        self.X, self.mean, self.scale = X, mean, scale
+        self.n_features = X.shape[1]
+
+    def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
+        X = self.X if chosen is None else self.X[chosen]
+        return ((X.T @ weights.T).T - np.outer(weights.sum(axis=1), self.mean)) / self.scale
 
 
 class Block(Protocol):
@@ -95,17 +134,14 @@ class Block(Protocol):
 
     rows: slice
 
-    def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
-        """Run the fused pass of ``_passes``; writes ``codes``, and ``labels`` too when ``choose``."""
+    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[Any, ...]) -> PassSums:
+        """A compiled pass over the rows."""
 
     def scores(self, scorer: Scorer) -> Floats:
         """Scores of every row, shape (rows, k), in the dtype of the data."""
 
-    def transfer(self, counts: Floats, mean: Floats, moves: "Moves", k: int) -> Floats:
-        """Sums of centred rows that enter each cluster minus those that leave it, shape (len(counts), k, d).
-
-        Row j of ``moves`` weighs ``counts[c, j]`` in sum c. Touches no other row of the block.
-        """
+    def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
+        """Some of the rows, to be summed up centred and divided by the scale."""
 
     def moments(self) -> tuple[int, Floats, Floats]:
         """Number of rows, column means and summed squared distances to them; NaN or inf show in the last."""
@@ -118,7 +154,7 @@ class DenseBlock:
     """Rows of an ndarray or memmap."""
 
     def __init__(self, X: Floats, start: int):
-        # Read-only and C-ordered always: every other layout would be a separate compilation of each kernel.
+        # Read-only and C-ordered always: every other layout would be a separate compilation of each loop.
         self.X = np.ascontiguousarray(X)
         if self.X.flags.writeable:
             self.X = self.X.view()
@@ -126,19 +162,12 @@ class DenseBlock:
         self.X = self.X.view(np.ndarray)
         self.rows = slice(start, start + X.shape[0])
 
-    def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
-        from widegap.data import _passes
-
+    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[Any, ...]) -> PassSums:
         mean, W, b = scorer.dense(self.X.dtype)
         normal, bias = np.zeros(W.shape), np.zeros(len(W))
-        if len(W) == 2:
-            loss, pairs = _passes.margin_dense_two(
-                self.X, mean, W[1] - W[0], b[1] - b[0], choose, labels, codes, normal, bias
-            )
-        else:
-            loss, pairs = _passes.margin_dense(self.X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
+        values = loops.dense(self.X, mean, W, b, *arguments, normal, bias)
         normal -= np.outer(bias, scorer.mean - mean)
-        return MarginSums(loss, pairs, normal, bias, np.zeros(len(W)))
+        return PassSums(np.array(values), normal, bias, np.zeros(len(W)))
 
     def scores(self, scorer: Scorer) -> Floats:
         from widegap.data import _passes
@@ -148,9 +177,8 @@ class DenseBlock:
         _passes.scores_dense(self.X, mean, W, b, out)
         return out
 
-    def transfer(self, counts: Floats, mean: Floats, moves: Moves, k: int) -> Floats:
-        X = self.X[moves.rows] - mean
-        return _transfer(lambda part, chosen: part @ X[chosen], counts, moves, k, X.shape[1])
+    def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
+        return DensePart(self.X[rows] - mean, scale)
 
     def moments(self) -> tuple[int, Floats, Floats]:
         from widegap.data import _passes
@@ -171,13 +199,11 @@ class CsrBlock:
     def _parts(self) -> tuple[Any, Any, Any]:
         return self.X.data, self.X.indices, self.X.indptr
 
-    def margin(self, scorer: Scorer, labels: Labels, codes: Codes, *, choose: bool, all_rivals: bool) -> MarginSums:
-        from widegap.data import _passes
-
+    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[Any, ...]) -> PassSums:
         Wt, b = scorer.csr(self.X.dtype)
         normal, bias = np.zeros(Wt.shape), np.zeros(len(b))
-        loss, pairs = _passes.margin_csr(*self._parts(), Wt, b, choose, all_rivals, labels, codes, normal, bias)
-        return MarginSums(loss, pairs, normal.T, bias, bias)
+        values = loops.csr(*self._parts(), Wt, b, *arguments, normal, bias)
+        return PassSums(np.array(values), normal.T, bias, bias)
 
     def scores(self, scorer: Scorer) -> Floats:
         from widegap.data import _passes
@@ -187,12 +213,8 @@ class CsrBlock:
         _passes.scores_csr(*self._parts(), Wt, b, out)
         return out
 
-    def transfer(self, counts: Floats, mean: Floats, moves: Moves, k: int) -> Floats:
-        def centred_sum(part: Floats, chosen: np.ndarray[Any, Any]) -> Floats:
-            rows = self.X[moves.rows[chosen]]
-            return (rows.T @ part.T).T - np.outer(part.sum(axis=1), mean)
-
-        return _transfer(centred_sum, counts, moves, k, self.X.shape[1])
+    def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
+        return CsrPart(self.X[rows], mean, scale)
 
     def moments(self) -> tuple[int, Floats, Floats]:
         n, d = self.X.shape
@@ -210,23 +232,6 @@ class CsrBlock:
         if max(*taken.shape, taken.nnz) < np.iinfo(np.int32).max:  # scikit-learn's k-means refuses 64-bit indices
             taken.indices, taken.indptr = taken.indices.astype(np.int32), taken.indptr.astype(np.int32)
         return taken
-
-
-def _transfer(
-    weighted_sum: Callable[[Floats, np.ndarray[Any, Any]], Floats],
-    counts: Floats,
-    moves: Moves,
-    k: int,
-    d: int,
-) -> Floats:
-    """Enter minus leave for every cluster, from the weighted sum of chosen rows."""
-    out = np.zeros((len(counts), k, d))
-    for p in range(k):
-        for side, sign in ((moves.new, 1.0), (moves.old, -1.0)):
-            chosen = np.flatnonzero(side == p)
-            if len(chosen):
-                out[:, p] += sign * weighted_sum(counts[:, chosen], chosen)
-    return out
 
 
 class Source(Protocol):
@@ -295,7 +300,15 @@ class RowBlocks:
     def map(self, function: Callable[[Block], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
         """``function(block)``, one entry a row, laid end to end: one read of the data."""
         parts = ordered_map(lambda span: function(self._read(span)), self._spans, self.n_threads)
-        return np.concatenate(list(parts))
+        first = next(parts)
+        out = np.empty((self.shape[0], *first.shape[1:]), first.dtype)  # filled as the parts come: never held twice
+        done = 0
+        for part in chain([first], parts):
+            if not np.can_cast(part.dtype, out.dtype):  # sources of several dtypes
+                out = out.astype(np.promote_types(part.dtype, out.dtype))
+            out[done : done + len(part)] = part
+            done += len(part)
+        return out
 
     def take(self, rows: np.ndarray[Any, Any]) -> Any:
         """The given rows (ascending) in memory, as one array or CSR array; reads only the blocks that hold them."""

@@ -8,12 +8,18 @@ for x~ are turned into weights for x on the way in, normals the other way on the
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from widegap.data._blocks import Block, Codes, Floats, Labels, MarginSums, Moves, RowBlocks, Scorer
+from widegap.data._blocks import Block, Floats, Labels, Loops, Part, PassSums, RowBlocks, Scorer, Total
 from widegap.exceptions import InvalidDataError
+
+CHUNK_ROWS = 1 << 14  # moved rows worked on at a time, so that what is held does not grow with their number
+
+Judge = Callable[[Floats, slice], tuple[tuple[float, ...], Floats]]
 
 
 @dataclass(frozen=True)
@@ -40,27 +46,6 @@ class Moments:
     def varies(self) -> Any:
         """Which columns vary by more than rounding, which alone gives equal entries a variance of (eps mean)^2."""
         return self.scatter > 4 * self.n_rows * np.square(np.finfo(np.float64).eps * self.mean)
-
-
-@dataclass(frozen=True)
-class MarginPass:
-    """One fused pass over all rows: its sums, and the labels and active rivals (bits) of every row."""
-
-    sums: MarginSums
-    labels: Labels
-    codes: Codes
-
-
-@dataclass(frozen=True)
-class GroupSums:
-    """Loss of some rows, and the number (k,) and sum (k, d) of those counted in each cluster."""
-
-    loss: float
-    counts: Floats
-    sums: Floats
-
-    def __add__(self, other: "GroupSums") -> "GroupSums":
-        return GroupSums(self.loss + other.loss, self.counts + other.counts, self.sums + other.sums)
 
 
 def finite_moments(blocks: RowBlocks, name: str = "data") -> Moments:
@@ -95,68 +80,71 @@ class CentredRows:
         rows.mean, rows.scale = other.mean, other.scale
         return rows
 
-    def margin(self, W: Floats, b: Floats, labels: Labels | None, *, all_rivals: bool) -> MarginPass:
-        """Fused pass at weights (W, b): given labels are held fixed, None lets every row take its largest score."""
-        n, k = self.shape[0], len(W)
-        choose = labels is None
-        kept = np.empty(n, np.int32) if labels is None else labels
-        codes = np.empty((n, (k + 7) // 8), np.uint8)
+    def run(self, loops: Loops, W: Floats, b: Floats, arguments: Callable[[slice], tuple[Any, ...]]) -> PassSums:
+        """A loss's compiled pass at weights (W, b): one read. ``arguments(rows)`` are its own, for those rows."""
         scorer = self._scorer(W, b)
-
-        def part(block: Block) -> MarginSums:
-            rows = block.rows
-            return block.margin(scorer, kept[rows], codes[rows], choose=choose, all_rivals=all_rivals)
-
         self.n_passes += 1
-        sums = self.blocks.reduce(part)
+        sums = self.blocks.reduce(lambda block: block.run(loops, scorer, arguments(block.rows)))
         normal = np.ascontiguousarray(sums.normal)
         normal -= np.outer(sums.uncentred, self.mean)
         normal /= self.scale
-        return MarginPass(replace(sums, normal=normal, uncentred=np.zeros(k)), kept, codes)
+        return replace(sums, normal=normal, uncentred=np.zeros(len(W)))
+
+    def judge(self, W: Floats, b: Floats, function: Judge) -> PassSums:
+        """A loss's pass in NumPy: one read.
+
+        ``function(scores, rows)`` gets the scores of some rows and their place in the whole. It returns numbers to be
+        added up, and the weight of every row in the normal of every cluster, shape (rows, k).
+        """
+        scorer = self._scorer(W, b)
+
+        def part(block: Block) -> PassSums:
+            values, weights = function(block.scores(scorer).astype(np.float64, copy=False), block.rows)
+            some = np.flatnonzero(weights.any(axis=1))
+            normal = block.part(some, self.mean, self.scale).weighted(weights[some].T)
+            return PassSums(np.array(values), normal, weights.sum(axis=0), np.zeros(len(W)))
+
+        self.n_passes += 1
+        return self.blocks.reduce(part)
 
     def _scorer(self, W: Floats, b: Floats) -> Scorer:
         return Scorer(W / self.scale, b, self.mean)
 
-    def scores(self, W: Floats, b: Floats) -> Floats:
-        """Scores of every row, shape (n, k)."""
+    def map_scores(self, W: Floats, b: Floats, function: Callable[[Floats], Any]) -> Any:
+        """``function`` of the scores of every row, a block at a time: one read."""
         scorer = self._scorer(W, b)
         self.n_passes += 1
-        return self.blocks.map(lambda block: block.scores(scorer))
+        return self.blocks.map(lambda block: function(block.scores(scorer)))
+
+    def scores(self, W: Floats, b: Floats) -> Floats:
+        """Scores of every row, shape (n, k)."""
+        return self.map_scores(W, b, lambda scores: scores)
 
     def largest_scores(self, W: Floats, b: Floats) -> Labels:
         """Index of the largest score of every row."""
-        scorer = self._scorer(W, b)
-        self.n_passes += 1
-        return self.blocks.map(lambda block: block.scores(scorer).argmax(axis=1).astype(np.int32))
+        return self.map_scores(W, b, lambda scores: scores.argmax(axis=1).astype(np.int32))
 
-    def grouped(self, W: Floats, b: Floats, judge: Callable[[Floats, slice], tuple[float, Labels]]) -> GroupSums:
-        """Sums over the rows that ``judge`` counts in some cluster: one read.
+    def sum_over(self, rows: np.ndarray[Any, Any], function: Callable[[Part, slice], Total]) -> Total:
+        """Sum of ``function(some, place)`` over the given rows (ascending), a few thousand at a time.
 
-        ``judge(scores, rows)`` gets the scores of the rows of a block and their place in the whole; it returns their
-        loss and the cluster in which each is counted, -1 for none.
+        ``some`` are the rows ``rows[place]``. Reads the blocks that hold any.
         """
-        k = len(W)
-        scorer = self._scorer(W, b)
 
-        def part(block: Block) -> GroupSums:
-            loss, clusters = judge(block.scores(scorer), block.rows)
-            counted = np.flatnonzero(clusters >= 0)
-            joining = Moves(counted, np.full(len(counted), -1, np.int32), clusters[counted])
-            sums = block.transfer(np.ones((1, len(counted))), self.mean, joining, k)[0]
-            return GroupSums(loss, np.bincount(joining.new, minlength=k).astype(np.float64), sums)
+        def part(block: Block) -> Total:
+            first, last = np.searchsorted(rows, [block.rows.start, block.rows.stop])
+            places = [slice(start, min(start + CHUNK_ROWS, last)) for start in range(first, last, CHUNK_ROWS)]
+            parts = (block.part(rows[place] - block.rows.start, self.mean, self.scale) for place in places)
+            return reduce(add, map(function, parts, places))
 
-        self.n_passes += 1
-        total = self.blocks.reduce(part)
-        return replace(total, sums=total.sums / self.scale)
+        return self.blocks.reduce(part, rows)
 
-    def transfer(self, counts: Callable[[np.ndarray[Any, Any]], Floats], moves: Moves, k: int) -> Floats:
-        """Enter-minus-leave sums of the moved rows, shape (m, k, d); ``counts(rows)`` weighs them, shape (m, rows)."""
+    def class_sums(self, labels: Labels, k: int) -> Floats:
+        """Sum of the rows of each cluster, shape (k, d): one read."""
 
-        def part(block: Block) -> Floats:
-            inside, local = moves.within(block.rows)
-            return block.transfer(counts(moves.rows[inside]), self.mean, local, k)
+        def part(rows: Part, place: slice) -> Floats:
+            return rows.weighted(np.eye(k)[labels[place]].T)
 
-        return self.blocks.reduce(part, moves.rows) / self.scale
+        return self.sum_over(np.arange(len(labels)), part)
 
     def to_input_space(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
         """Weights and intercept for the rows as they came."""

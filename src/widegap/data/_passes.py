@@ -1,6 +1,9 @@
-"""The fused pass over one chunk of rows, in numba: scores, labels, rivals, loss and the plane's normal in one read.
+"""Compiled loops over one chunk of rows: scores, moments, and the hinge's fused pass, which does all in one read.
 
-For a row x with scores ``s_p = W_p . (x - mean) + b_p`` and label z, a rival r is *active* when its hinge
+They share a file because numba's cache does not notice a changed function of another file. Who runs a pass says so by
+``Loops``; blocks know none of them by name.
+
+The hinge. For a row x with scores ``s_p = W_p . (x - mean) + b_p`` and label z, a rival r is *active* when its hinge
 ``1 - s_z + s_r`` is positive. The max form keeps the worst rival only, the sum form every active one. Each active
 pair (row, r) adds its hinge to the loss and ``e_z - e_r`` to the row's gradient, so that
 

@@ -1,6 +1,6 @@
 """What is optimised: the maths of the master problem, and the pieces that every method is made of.
 
-For scores ``s_i = W x_i + b`` (rows centred and rescaled, see ``data/_centred.py``) and a few *terms* L_g,
+For scores ``s_i = W x_i + b`` (rows centred and rescaled, see ``data/_centred.py``) and a few *losses* L_g,
 
     minimise   F(W, b) = beta/2 |W|^2 + sum_g cap_g L_g(W, b)     over W (k, d) and b (k,)
     subject to max_p m_p - min_p m_p <= balance,  m_p the mean score of cluster p.
@@ -9,7 +9,7 @@ With several kernels |W| is another norm, see ``problems/_norms.py``. Rows being
 balance constraint is a box on the bias, ``t <= b_p <= t + balance`` for some t, and balance = 0 is the same as no bias
 at all.
 
-Each term is, for fixed labels z, a mean of convex piecewise linear losses and known to the solver only through
+Each is, for fixed labels z, a mean over rows of convex functions of the scores, and known to the solver only through
 *planes* that touch it from below:
 
     L(W, b) >= offset - <normal, W> - <bias, b>     for all W, b, with equality where the plane was taken.
@@ -19,8 +19,8 @@ symbol    meaning
 ========  ==========================================================================================
 n, d, k   rows, features, clusters
 W, b      weights (k, d) and bias (k,) for centred, rescaled rows
-z         labels at which the concave part is linearised; for fixed z every term is convex
-c         a cut: for each row the set of its active rivals, kept as bits (``codes``)
+z         labels at which the concave part is linearised; for fixed z every loss is convex
+c         a cut: for each row what fixes a plane below its loss (``codes``), such as its active rivals
 beta      weight of the regulariser, 1 / C in rescaled units
 ========  ==========================================================================================
 
@@ -34,41 +34,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from widegap.data._blocks import Codes, Floats, Labels, Moves
+from widegap._planes import LabelStep, Norm, Plane, PlaneShift
+from widegap.data._blocks import Floats, Labels, Moves
+from widegap.data._centred import CentredRows
 from widegap.exceptions import InfeasibleBalanceError
 from widegap.problems._norms import Ridge
-
-
-@dataclass(frozen=True)
-class Plane:
-    """A plane below one term, as a mean over rows; ``loss`` is the term's value where the plane was taken.
-
-    ``codes`` are the cut's active rivals per row, or None for a term that does not depend on labels.
-    """
-
-    loss: float
-    offset: float
-    normal: Floats
-    bias: Floats
-    codes: Codes | None
-
-
-@dataclass(frozen=True)
-class PlaneShift:
-    """By how much planes move when labels change: offsets (m,), normals (m, k, d), biases (m, k)."""
-
-    offset: Floats
-    normal: Floats
-    bias: Floats
-
-
-@dataclass(frozen=True)
-class LabelStep:
-    """New labels at some weights, the planes of all terms there, and whether the count bound moved a row."""
-
-    labels: Labels
-    planes: list[Plane]
-    bound_active: bool
 
 
 class Loss(Protocol):
@@ -77,13 +47,15 @@ class Loss(Protocol):
     cap: float
 
     def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
-        """The plane that touches the term at (W, b) for fixed labels: one read of the term's rows."""
+        """The plane that touches the loss at (W, b) for fixed labels: one read of its rows."""
 
 
 class LabelledLoss(Loss, Protocol):
-    """The term whose labels are the clustering itself."""
+    """The loss whose labels are the clustering itself. ``problems/_score_loss.py`` makes one of three functions."""
 
-    def shift(self, codes: Sequence[Codes], moves: Moves) -> PlaneShift:
+    rows: CentredRows
+
+    def shift(self, codes: Sequence[Any], moves: Moves) -> PlaneShift:
         """How planes with these codes move under new labels; touches the moved rows only."""
 
     def best_labels(self, W: Floats, b: Floats) -> tuple[Labels, Plane]:
@@ -91,20 +63,6 @@ class LabelledLoss(Loss, Protocol):
 
     def label_costs(self, W: Floats, b: Floats) -> Floats:
         """Loss of every row under every label, shape (n, k): one read."""
-
-    def class_sums(self, labels: Labels, k: int) -> Floats:
-        """Sum of the centred rows of each cluster divided by n, shape (k, d): one read."""
-
-
-class Norm(Protocol):
-    """The regulariser, as a squared norm of the weights."""
-
-    @property
-    def p(self) -> float: ...
-
-    def blocks(self, n_features: int) -> tuple[int, ...]: ...
-
-    def value(self, W: Floats) -> float: ...
 
 
 class Assign(Protocol):
@@ -115,9 +73,9 @@ class Assign(Protocol):
 
 @dataclass
 class Problem:
-    """Terms with their caps, the balance of mean scores, and the bound on cluster sizes.
+    """Losses with their caps, the balance of mean scores, and the bound on cluster sizes.
 
-    ``target`` carries the labels; ``others`` are further terms over rows of their own (a universum). ``assign``
+    ``target`` carries the labels; ``others`` are further losses over rows of their own (a universum). ``assign``
     solves the label step when the bound ``min_count`` is not met by the best labels.
     """
 
@@ -140,16 +98,16 @@ class Problem:
             )
 
     @property
-    def terms(self) -> list[Loss]:
+    def losses(self) -> list[Loss]:
         return [self.target, *self.others]
 
     @property
     def caps(self) -> Floats:
-        return np.array([term.cap for term in self.terms])
+        return np.array([loss.cap for loss in self.losses])
 
     def planes(self, W: Floats, b: Floats, labels: Labels) -> list[Plane]:
-        """One plane a term at (W, b), labels held fixed."""
-        return [term.plane(W, b, labels) for term in self.terms]
+        """One plane a loss at (W, b), labels held fixed."""
+        return [loss.plane(W, b, labels) for loss in self.losses]
 
     def relabel(self, W: Floats, b: Floats) -> LabelStep:
         """Labels of least loss at (W, b) among those that meet the count bound, and the planes there.
@@ -163,16 +121,20 @@ class Problem:
             costs = self.target.label_costs(W, b)
             labels = self.assign(costs, np.full(self.n_clusters, self.min_count)).labels
             plane = self.target.plane(W, b, labels)
-        return LabelStep(labels, [plane, *(term.plane(W, b, labels) for term in self.others)], bound_active)
+        return LabelStep(labels, [plane, *(loss.plane(W, b, labels) for loss in self.others)], bound_active)
 
-    def target_shift(self, codes: Sequence[Codes], old: Labels, new: Labels) -> PlaneShift:
+    def target_shift(self, codes: Sequence[Any], old: Labels, new: Labels) -> PlaneShift:
         """How the target's planes with these codes move when labels go from old to new."""
-        return self.target.shift(codes, Moves.between(old, new))
+        moves = Moves.between(old, new)
+        if not codes or not len(moves.rows):
+            m, k = len(codes), self.n_clusters
+            return PlaneShift(np.zeros(m), np.zeros((m, k, self.n_features)), np.zeros((m, k)))
+        return self.target.shift(codes, moves)
 
     def objective(self, W: Floats, planes: Sequence[Plane]) -> float:
         """F at the weights where the planes were taken."""
-        loss = sum(term.cap * plane.loss for term, plane in zip(self.terms, planes, strict=True))
-        return float(self.beta / 2 * self.norm.value(W) + loss)
+        total = sum(loss.cap * plane.loss for loss, plane in zip(self.losses, planes, strict=True))
+        return float(self.beta / 2 * self.norm.value(W) + total)
 
     def weights_of(self, labels: Labels) -> Floats:
         """Weights that start the search from labels: the cluster means, scaled to a mean margin of about one.
@@ -180,7 +142,7 @@ class Problem:
         W = 0 would be a fixed point (all scores tie); the means are the direction in which the labels pull.
         """
         k, n = self.n_clusters, self.n_rows
-        sums = self.target.class_sums(labels, k)
+        sums = self.target.rows.class_sums(labels, k) / n
         shares = np.bincount(labels, minlength=k) / n
         means = np.divide(sums, shares[:, None], out=np.zeros_like(sums), where=shares[:, None] > 0)
         between = float(np.vdot(sums, means))

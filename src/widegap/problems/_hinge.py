@@ -13,13 +13,49 @@ w/n ([z in c_i] - [z' in c_i]).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from widegap.data._blocks import Codes, Floats, Labels, MarginSums, Moves
-from widegap.data._centred import CentredRows, MarginPass
-from widegap.problems._base import Plane, PlaneShift
+from widegap._planes import Plane, PlaneShift
+from widegap.data import _passes
+from widegap.data._blocks import Codes, Floats, Labels, Loops, Moves, Part
+from widegap.data._centred import CentredRows
+
+
+@dataclass(frozen=True)
+class HingePass:
+    """Loss, active pairs, normal (k, d) and bias (k,) of all rows, with the labels and active rivals (bits) of each."""
+
+    loss: float
+    pairs: int
+    normal: Floats
+    bias: Floats
+    labels: Labels
+    codes: Codes
+
+
+def _dense_loop(
+    X: Floats, mean: Floats, W: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
+) -> tuple[float, int]:
+    if len(W) == 2:
+        return _passes.margin_dense_two(X, mean, W[1] - W[0], b[1] - b[0], choose, *outputs)
+    return _passes.margin_dense(X, mean, W, b, choose, all_rivals, *outputs)
+
+
+LOOPS = Loops(dense=_dense_loop, csr=_passes.margin_csr)
+
+
+def hinge_pass(rows: CentredRows, W: Floats, b: Floats, labels: Labels | None, *, all_rivals: bool) -> HingePass:
+    """Fused pass at weights (W, b): given labels are held fixed, None lets every row take its largest score."""
+    n, k = rows.shape[0], len(W)
+    choose = labels is None
+    kept = np.empty(n, np.int32) if labels is None else labels
+    codes = np.empty((n, (k + 7) // 8), np.uint8)
+    sums = rows.run(LOOPS, W, b, lambda part: (choose, all_rivals, kept[part], codes[part]))
+    loss, pairs = sums.values
+    return HingePass(float(loss), int(pairs), sums.normal, sums.bias, kept, codes)
 
 
 class HingeLoss:
@@ -34,41 +70,46 @@ class HingeLoss:
         self._unit = pair_weight / rows.shape[0]
 
     def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
-        return self._plane(self.rows.margin(W, b, labels, all_rivals=self.all_rivals))
+        return self._plane(hinge_pass(self.rows, W, b, labels, all_rivals=self.all_rivals))
 
     def best_labels(self, W: Floats, b: Floats) -> tuple[Labels, Plane]:
-        result = self.rows.margin(W, b, None, all_rivals=self.all_rivals)
-        return result.labels, self._plane(result)
+        found = hinge_pass(self.rows, W, b, None, all_rivals=self.all_rivals)
+        return found.labels, self._plane(found)
 
-    def _plane(self, result: MarginPass) -> Plane:
-        sums: MarginSums = result.sums
+    def _plane(self, found: HingePass) -> Plane:
         u = self._unit
-        return Plane(u * sums.loss, u * sums.pairs, u * sums.normal, u * sums.bias, result.codes)
+        return Plane(u * found.loss, u * found.pairs, u * found.normal, u * found.bias, found.codes)
 
     def label_costs(self, W: Floats, b: Floats) -> Floats:
-        scores = self.rows.scores(W, b)
-        return _sum_costs(scores) if self.all_rivals else _max_costs(scores)
-
-    def class_sums(self, labels: Labels, k: int) -> Floats:
-        n = len(labels)
-        joining = Moves(np.arange(n), np.full(n, -1, np.int32), labels)
-        return self.rows.transfer(lambda rows: np.ones((1, len(rows))), joining, k)[0] / n
+        return self.rows.map_scores(W, b, _sum_costs if self.all_rivals else _max_costs)
 
     def shift(self, codes: Sequence[Codes], moves: Moves) -> PlaneShift:
-        k, m = self.n_clusters, len(codes)
-        offset, bias = np.zeros(m), np.zeros((m, k))
-        sizes = [_n_rivals(code[moves.rows]) for code in codes]
-        for c, code in enumerate(codes):
-            moved = code[moves.rows]
-            offset[c] = (_has_rival(moved, moves.old) - _has_rival(moved, moves.new)).sum()
-            bias[c] = np.bincount(moves.new, sizes[c], k) - np.bincount(moves.old, sizes[c], k)
+        k = self.n_clusters
 
-        def counts(rows: np.ndarray[Any, Any]) -> Floats:
-            first = np.searchsorted(moves.rows, rows[0])
-            return np.array([size[first : first + len(rows)] for size in sizes]).reshape(m, len(rows))
+        def part(rows: Part, place: slice) -> PlaneShift:
+            old, new = moves.old[place], moves.new[place]
+            moved = np.stack([code[moves.rows[place]] for code in codes])
+            offset = (_has_rival(moved, old) - _has_rival(moved, new)).sum(axis=1, dtype=np.float64)
+            counts = _n_rivals(moved)
+            bias = counts @ (np.eye(k)[new] - np.eye(k)[old])
+            return PlaneShift(offset, _enter_minus_leave(rows, counts, old, new, k), bias)
 
-        normal = self.rows.transfer(counts, moves, k)
-        return PlaneShift(self._unit * offset, self._unit * normal, self._unit * bias)
+        shift = self.rows.sum_over(moves.rows, part)
+        return PlaneShift(self._unit * shift.offset, self._unit * shift.normal, self._unit * shift.bias)
+
+
+def _enter_minus_leave(rows: Part, counts: Floats, old: Labels, new: Labels, k: int) -> Floats:
+    """Sums of the rows that enter each cluster minus those that leave it, weighted by counts (m, rows): (m, k, d).
+
+    A few rows a cluster are faster to sum up than all rows with weights that are mostly zero.
+    """
+    sums = np.zeros((len(counts), k, rows.n_features))
+    for p in range(k):
+        for side, sign in ((new, 1.0), (old, -1.0)):
+            chosen = np.flatnonzero(side == p)
+            if len(chosen):
+                sums[:, p] += sign * rows.weighted(counts[:, chosen], chosen)
+    return sums
 
 
 def _max_costs(scores: Floats) -> Floats:
@@ -92,11 +133,11 @@ def _sum_costs(scores: Floats) -> Floats:
 
 
 def _n_rivals(codes: Codes) -> Floats:
-    """Number of active rivals of each row."""
-    return np.bitwise_count(codes).sum(axis=1, dtype=np.float64)
+    """Number of active rivals in codes (m, rows, bytes), shape (m, rows)."""
+    return np.bitwise_count(codes).sum(axis=2, dtype=np.float64)
 
 
 def _has_rival(codes: Codes, labels: Labels) -> np.ndarray[Any, Any]:
-    """Whether the cluster ``labels[i]`` is among the active rivals of row i, as 0 or 1."""
-    words = codes[np.arange(len(codes)), labels >> 3]
+    """Whether the cluster ``labels[i]`` is among the active rivals of row i in codes (m, rows, bytes), as 0 or 1."""
+    words = codes[:, np.arange(len(labels)), labels >> 3]
     return (words >> (labels & 7).astype(np.uint8)).astype(np.int64) & 1

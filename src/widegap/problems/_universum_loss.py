@@ -1,4 +1,4 @@
-"""The universum term: rows that belong to no cluster should have no clear favourite among the clusters.
+"""The universum loss: rows that belong to no cluster should have no clear favourite among the clusters.
 
 The margin of a universum row is the lead of its best cluster over the mean of the others, which its loss allows up to
 a tolerance:
@@ -16,23 +16,22 @@ symbol    argument      meaning
 ========  ============  ============================================================================
 N, k      -             universum rows, clusters
 eps       tolerance     margin that costs nothing (the paper's epsilon_1)
-C_u/C_t   cap           weight of the term relative to the target's loss
+C_u/C     cap           weight of the loss relative to the target's
 x_j       rows          universum rows, centred and scaled as the *target* rows are
-u_j       anchors       clusters at which the paper linearises, see below
 ========  ============  ============================================================================
 
 The paper takes psi for a difference of convex functions and replaces max_t s_jt by s_{j u_j}, u_j the best cluster at
 the last weights. That is a lower bound of psi, where the descent of CCCP needs an upper one: the loss can be lowered by
-letting a row change sides, and the true objective rises. ``anchored`` gives that term, for experiments alone.
+letting a row change sides, and the true objective rises, as ``tests/test_universum_loss.py`` shows.
 """
 
 from typing import Any
 
 import numpy as np
 
+from widegap._planes import Plane
 from widegap.data._blocks import Floats, Labels
 from widegap.data._centred import CentredRows
-from widegap.problems._base import Plane
 
 # A smaller tolerance is 0: the offsets of planes would differ by less than the master's accuracy, which below 1e-6 left
 # up to one QP in eight unsolved.
@@ -45,37 +44,30 @@ def universum_margins(scores: Floats) -> Floats:
 
 
 class UniversumLoss:
-    """The convex loss over universum rows; with ``anchors`` the paper's lower bound of it."""
+    """The convex loss over universum rows."""
 
-    def __init__(
-        self, rows: CentredRows, n_clusters: int, *, tolerance: float, cap: float, anchors: Labels | None = None
-    ):
+    def __init__(self, rows: CentredRows, n_clusters: int, *, tolerance: float, cap: float):
         self.rows = rows
         self.n_clusters = n_clusters
         self.tolerance = tolerance if tolerance >= LEAST_TOLERANCE else 0.0
         self.cap = cap
-        self.anchors = anchors
 
     def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
-        """The plane that touches the term at (W, b); the labels are those of the target and have no part in it."""
-        k, n = self.n_clusters, self.rows.shape[0]
-        active = self.rows.grouped(W, b, self._judge)
-        unit = k / ((k - 1) * n)
-        normal = -unit * (active.sums - active.sums.mean(axis=0))
-        bias = -unit * (active.counts - active.counts.mean())
-        return Plane(active.loss / n, -self.tolerance * float(active.counts.sum()) / n, normal, bias, None)
+        """The plane that touches the loss at (W, b); the labels are those of the target and have no part in it."""
+        n = self.rows.shape[0]
+        sums = self.rows.judge(W, b, self._judge)
+        loss, n_active = sums.values
+        return Plane(float(loss / n), float(-self.tolerance * n_active / n), sums.normal / n, sums.bias / n, None)
 
-    def _judge(self, scores: Floats, rows: slice) -> tuple[float, Labels]:
-        """Loss of the rows, and the cluster that leads in each row beyond the tolerance."""
-        scores = scores.astype(np.float64, copy=False)
-        top = (scores.argmax(axis=1) if self.anchors is None else self.anchors[rows]).astype(np.int32)
+    def _judge(self, scores: Floats, rows: slice) -> tuple[tuple[float, ...], Floats]:
+        """Loss and number of the rows beyond the tolerance, and the weight of each row in every cluster's normal."""
+        k = self.n_clusters
+        top = scores.argmax(axis=1)
         excess = _leads(scores, top) - self.tolerance
-        return float(np.maximum(excess, 0).sum()), np.where(excess > 0, top, np.int32(-1))
-
-    def anchored(self, W: Floats, b: Floats) -> "UniversumLoss":
-        """The paper's linearisation at (W, b): every row keeps the cluster that is its best there."""
-        anchors = self.rows.largest_scores(W, b)
-        return UniversumLoss(self.rows, self.n_clusters, tolerance=self.tolerance, cap=self.cap, anchors=anchors)
+        active = excess > 0
+        weights = np.zeros_like(scores)
+        weights[active] = k / (k - 1) * (1 / k - np.eye(k)[top[active]])
+        return (float(excess[active].sum()), float(np.count_nonzero(active))), weights
 
 
 def _leads(scores: Floats, clusters: np.ndarray[Any, Any]) -> Floats:

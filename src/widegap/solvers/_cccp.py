@@ -18,12 +18,12 @@ strong regularisation first lets labels move freely. Planes are valid for every 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from widegap._planes import CutProblem, Plane
 from widegap.solvers._cuts import CutSet, add_all
-from widegap.solvers._cutting_plane import ProblemLike, empty_cuts, envelope, minimize_convex, solve_master
+from widegap.solvers._cutting_plane import empty_cuts, envelope, minimize_convex, solve_master
 from widegap.solvers._result import FloatArray, LabelArray, Point, Result, SearchRecorder, StopFit
 
 CCCP_TOL = 0.01  # as published: the inner alternation of cuts_first ends when it gains less than 1 %
@@ -34,7 +34,7 @@ PATIENCE = 8  # iterations without progress after which labels that still flicke
 class Search:
     """State of one search: the cuts, the labels they are linearised at, and the best point so far."""
 
-    problem: ProblemLike
+    problem: CutProblem
     cuts: CutSet
     labels: LabelArray
     best: Point
@@ -44,7 +44,7 @@ class Search:
 
     @classmethod
     def from_labels(
-        cls, problem: ProblemLike, labels: LabelArray, recorder: SearchRecorder, tol: float, max_iter: int
+        cls, problem: CutProblem, labels: LabelArray, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> "Search":
         """Begin at the weights that labels suggest, with the plane there as the first cut.
 
@@ -62,7 +62,7 @@ class Search:
 
     @classmethod
     def from_weights(
-        cls, problem: ProblemLike, W: FloatArray, b: FloatArray, recorder: SearchRecorder, tol: float, max_iter: int
+        cls, problem: CutProblem, W: FloatArray, b: FloatArray, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> "Search":
         """Begin at given weights and the labels that are best there."""
         step = problem.relabel(W, b)
@@ -85,7 +85,7 @@ class Search:
             self.labels = labels
         return flips
 
-    def relabel_after_master(self) -> tuple[Point, list[Any], int, float]:
+    def relabel_after_master(self) -> tuple[Point, list[Plane], int, float]:
         """Solve the master, relabel at its answer; return that point, its planes, the flips and the gap there."""
         problem = self.problem
         master = solve_master(self.cuts, problem.beta, problem.caps, problem.balance, problem.norm.p)

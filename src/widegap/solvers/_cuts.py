@@ -1,54 +1,29 @@
 """CutSet: the planes of the master problem, their Gram matrix kept up to date, and the rule by which they retire.
 
-A plane is a row (offset, normal, bias) with a group (its term) and, for labelled terms, the codes from which it can be
-moved to other labels. Adding a plane costs one product with the stored normals; a relabelling moves all planes of the
-labelled term by the sums over the flipped rows and renews the Gram matrix with one product. With several kernels there
-is one Gram matrix for the columns of each. Planes retire when the
-master has given them no weight for ``MAX_AGE`` rounds, or, beyond ``CAPACITY`` times the number of groups, the longest
-idle first. Planes with weight always stay: dropping one can make the search circle. 6-9 carry weight in a group at the
-usual tolerances, 40-66 were seen at a tolerance of 1e-8.
+A plane is a row (offset, normal, bias) with a group (its loss) and, for labelled losses, the codes from which it can
+be moved to other labels. Adding a plane costs one product with the stored normals; a relabelling moves all planes of
+the labelled loss by the sums over the flipped rows and renews the Gram matrix with one product. With several kernels
+there is one Gram matrix for the columns of each. Planes retire when the master has given them no weight for
+``MAX_AGE`` rounds, or, beyond ``CAPACITY`` times the number of groups, the longest idle first. Planes with weight
+always stay: dropping one can make the search circle. 6-9 carry weight in a group at the usual tolerances, 40-66 were
+seen at a tolerance of 1e-8.
 
-Memory: k * d floats for the normal and n * ceil(k/8) bytes of codes a plane.
+Memory: k * d floats for the normal and n codes a plane (of the hinge, ceil(k/8) bytes each).
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from widegap._planes import Plane, PlaneShift
 from widegap.solvers._result import FloatArray
 
 CAPACITY = 24
 MAX_AGE = 12
 _FIRST_SIZE = 8  # rows of the buffers at first; they double when full
-
-
-class PlaneLike(Protocol):
-    """What a term returns; see ``problems/_base.py``."""
-
-    @property
-    def loss(self) -> float: ...
-    @property
-    def offset(self) -> float: ...
-    @property
-    def normal(self) -> FloatArray: ...
-    @property
-    def bias(self) -> FloatArray: ...
-    @property
-    def codes(self) -> Any: ...
-
-
-class ShiftLike(Protocol):
-    """How the planes of one group move under new labels."""
-
-    @property
-    def offset(self) -> FloatArray: ...
-    @property
-    def normal(self) -> FloatArray: ...
-    @property
-    def bias(self) -> FloatArray: ...
 
 
 class CutSet:
@@ -91,7 +66,7 @@ class CutSet:
             width = self.shape[0] * (block.stop - block.start)
             yield normals.reshape(len(normals), *self.shape)[:, :, block].reshape(len(normals), width)
 
-    def add(self, group: int, plane: PlaneLike) -> None:
+    def add(self, group: int, plane: Plane) -> None:
         """Take in one plane of the given group."""
         m = len(self)
         if m == len(self._normals):
@@ -116,7 +91,7 @@ class CutSet:
         """Codes of the planes of one group, in their order."""
         return [self._codes[c] for c in np.flatnonzero(self.groups == group)]
 
-    def shift(self, group: int, change: ShiftLike) -> None:
+    def shift(self, group: int, change: PlaneShift) -> None:
         """Move the planes of a group to new labels."""
         members = self.groups == group
         self.offsets[members] += change.offset
@@ -159,7 +134,7 @@ class CutSet:
         self._codes = [self._codes[c] for c in chosen]
 
 
-def add_all(cuts: CutSet, planes: Sequence[PlaneLike]) -> None:
+def add_all(cuts: CutSet, planes: Sequence[Plane]) -> None:
     """Take in one plane a group, the groups in order."""
     for group, plane in enumerate(planes):
         cuts.add(group, plane)

@@ -11,54 +11,15 @@ and b is the multiplier of that equation. The master's value is a lower bound of
 kernels the square becomes another norm, and the master is no QP: see ``_kernel_weights.py``.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
-from widegap.solvers._cuts import CutSet, PlaneLike, add_all
+from widegap._planes import CutProblem
+from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._kernel_weights import solve_kernel_master
 from widegap.solvers._qp import solve_qp
-from widegap.solvers._result import FloatArray, LabelArray, Point, SearchRecorder, StopFit
-
-
-class NormLike(Protocol):
-    """The regulariser: ``blocks`` are the numbers of columns of its kernels, ``p`` the norm of their weights."""
-
-    @property
-    def p(self) -> float: ...
-
-    def blocks(self, n_features: int) -> tuple[int, ...]: ...
-
-    def value(self, W: FloatArray) -> float: ...
-
-
-class ProblemLike(Protocol):
-    """What the solvers need of a problem; ``problems/_base.py`` has the maths and the one implementation."""
-
-    n_rows: int
-    n_clusters: int
-    n_features: int
-    beta: float
-    balance: float
-    min_count: int
-
-    @property
-    def caps(self) -> FloatArray: ...
-
-    @property
-    def norm(self) -> NormLike: ...
-
-    def planes(self, W: FloatArray, b: FloatArray, labels: LabelArray) -> Sequence[PlaneLike]: ...
-
-    def relabel(self, W: FloatArray, b: FloatArray) -> Any: ...
-
-    def target_shift(self, codes: Sequence[Any], old: LabelArray, new: LabelArray) -> Any: ...
-
-    def objective(self, W: FloatArray, planes: Sequence[Any]) -> float: ...
-
-    def weights_of(self, labels: LabelArray) -> FloatArray: ...
+from widegap.solvers._result import FloatArray, Point, SearchRecorder, StopFit
 
 
 @dataclass(frozen=True)
@@ -74,7 +35,7 @@ class MasterSolution:
     residual: float
 
 
-def empty_cuts(problem: ProblemLike) -> CutSet:
+def empty_cuts(problem: CutProblem) -> CutSet:
     """A set of cuts that fits the problem."""
     return CutSet(problem.n_clusters, problem.n_features, problem.norm.blocks(problem.n_features))
 
@@ -118,7 +79,7 @@ def _one_kernel(cuts: CutSet, beta: float, caps: FloatArray, balance: float) -> 
     return multipliers, MasterSolution(cuts.combine(multipliers) / beta, b, found.dual, residual)
 
 
-def envelope(cuts: CutSet, W: FloatArray, b: FloatArray, problem: ProblemLike) -> float:
+def envelope(cuts: CutSet, W: FloatArray, b: FloatArray, problem: CutProblem) -> float:
     """Regulariser plus the planes' upper envelope at (W, b): what the master believes F to be there."""
     heights = cuts.heights(W, b)
     value = problem.beta / 2 * problem.norm.value(W)
@@ -128,7 +89,7 @@ def envelope(cuts: CutSet, W: FloatArray, b: FloatArray, problem: ProblemLike) -
 
 
 def minimize_convex(
-    problem: ProblemLike, cuts: CutSet, incumbent: Point, tol: float, max_iter: int, recorder: SearchRecorder
+    problem: CutProblem, cuts: CutSet, incumbent: Point, tol: float, max_iter: int, recorder: SearchRecorder
 ) -> tuple[Point, float]:
     """Minimise F for the incumbent's labels until its gap is below ``tol`` times F; never worse than the incumbent.
 
