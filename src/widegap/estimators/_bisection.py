@@ -1,10 +1,22 @@
-"""The tree of hyperplanes that recursive bisection leaves."""
+"""What recursive bisection works on and what it leaves: principal axes, and a tree of hyperplanes."""
 
 from typing import Any
 
 import numpy as np
 
+from widegap.data._principal import PrincipalMap
+from widegap.solvers._alternation import TAIL_TOL, Axes, needed_axes
+
 Floats = np.ndarray[Any, Any]
+
+
+def principal_axes(Phi: Floats, C: float = 1.0, tail_tol: float = TAIL_TOL) -> Axes:
+    """Centre and rotate features; no axis is left if all rows are equal."""
+    found = PrincipalMap.fit(Phi)
+    rounding = np.square(8 * np.finfo(Phi.dtype).eps * np.abs(Phi).max(initial=0.0)) * Phi.size
+    keep = needed_axes(found.lam, len(Phi), C, tail_tol) & (found.lam > rounding)
+    rotation = np.ascontiguousarray(found.rotation[:, keep])
+    return Axes((Phi - found.mean) @ rotation, found.lam[keep], rotation, found.mean)
 
 
 class Tree:

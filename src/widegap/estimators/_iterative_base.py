@@ -24,12 +24,12 @@ from widegap.data._kernels import check_kernel_params
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, WeightVectorClusterer, warn_caller
-from widegap.estimators._bisection import Tree
+from widegap.estimators._bisection import Tree, principal_axes
 from widegap.estimators._bisection_starts import bisection_starts, merged_labels
 from widegap.estimators._progress import logger
 from widegap.estimators._starts import rounded
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
-from widegap.solvers._alternation import TAIL_TOL, Alternation, Axes, Step, alternate, principal_axes
+from widegap.solvers._alternation import TAIL_TOL, Alternation, Axes, Step, alternate
 from widegap.solvers._result import Recorder
 from widegap.solvers._svm import Machine, WarmStart
 from widegap.solvers._threshold import TIE_TOL, CutLosses, best_split, size_bounds

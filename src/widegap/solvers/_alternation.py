@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from widegap.solvers._result import FloatArray
 from widegap.solvers._svm import Machine, WarmStart
@@ -46,18 +47,10 @@ class Axes:
         return self.rotation @ w
 
 
-def principal_axes(Phi: FloatArray, C: float = 1.0, tail_tol: float = TAIL_TOL) -> Axes:
-    """Centre and rotate features; no axis is left if all rows are equal."""
-    n = len(Phi)
-    mean = Phi.mean(axis=0, dtype=np.float64)
-    centred = Phi - mean
-    lam, rotation = np.linalg.eigh(centred.T @ centred)
-    lam, rotation = np.maximum(lam[::-1], 0.0), rotation[:, ::-1]
+def needed_axes(lam: FloatArray, n: int, C: float, tail_tol: float = TAIL_TOL) -> npt.NDArray[np.bool_]:
+    """Which axes to keep: of descending ``lam`` all but those that together hardly change the objective."""
     tail = np.cumsum(lam[::-1])[::-1]
-    rounding = np.square(8 * np.finfo(Phi.dtype).eps * np.abs(Phi).max(initial=0.0)) * Phi.size
-    keep = (tail * C > tail_tol * min(n, C * tail[0])) & (lam > rounding)
-    rotation = np.ascontiguousarray(rotation[:, keep])
-    return Axes(centred @ rotation, lam[keep], rotation, mean)
+    return tail * C > tail_tol * min(n, C * lam.sum())
 
 
 def solve_least_squares(axes: Axes, y: FloatArray, C: float) -> Machine:
