@@ -12,7 +12,7 @@ Floats = np.ndarray[Any, Any]
 
 def principal_axes(Phi: Floats, C: float = 1.0, tail_tol: float = TAIL_TOL) -> Axes:
     """Centre and rotate features; no axis is left if all rows are equal."""
-    found = PrincipalMap.fit(Phi)
+    found: Any = PrincipalMap.fit(Phi)  # all in double precision, which the types of data/ leave open
     rounding = np.square(8 * np.finfo(Phi.dtype).eps * np.abs(Phi).max(initial=0.0)) * Phi.size
     keep = needed_axes(found.lam, len(Phi), C, tail_tol) & (found.lam > rounding)
     rotation = np.ascontiguousarray(found.rotation[:, keep])

@@ -1,6 +1,8 @@
 """GMMC: generalised maximum margin clustering."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -108,20 +110,20 @@ class GMMC(SDPClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        C=100.0,
-        C_e=1.0,
-        kernel="rbf",
-        gamma="median",
-        kernel_params=None,
-        ridge=1e-3,
-        n_roundings=0,
-        max_samples=1000,
-        tol=1e-6,
-        max_iter=100,
-        random_state=None,
-    ):
+        C: float = 100.0,
+        C_e: float = 1.0,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: str | float = "median",
+        kernel_params: dict[str, Any] | None = None,
+        ridge: float = 1e-3,
+        n_roundings: int = 0,
+        max_samples: int = 1000,
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        random_state: Any = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.C = C
         self.C_e = C_e

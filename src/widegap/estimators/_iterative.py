@@ -1,11 +1,15 @@
 """IterSVM, IterSVR and IterLSSVM: maximum margin clustering by turns of regression and relabelling."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Any
+
+import numpy as np
 
 from widegap._validation import Interval
 from widegap.estimators._iterative_base import IterativeClusterer, TurnRecord
-from widegap.solvers._alternation import solve_least_squares
-from widegap.solvers._svm import WarmStart, classification_hinges, regression_hinges, solve_svm
+from widegap.solvers._alternation import Axes, solve_least_squares
+from widegap.solvers._svm import Machine, WarmStart, classification_hinges, regression_hinges, solve_svm
 from widegap.solvers._threshold import absolute_losses, hinge_losses, square_losses
 
 __all__ = ["IterLSSVM", "IterSVM", "IterSVR", "TurnRecord"]
@@ -159,23 +163,23 @@ class IterSVR(IterativeClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        C=500.0,
-        epsilon=0.05,
-        kernel="rbf",
-        gamma="diameter",
-        kernel_params=None,
-        n_components="auto",
-        min_cluster_fraction=0.94,
-        init="auto",
-        n_init=1,
-        max_iter=100,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-    ):
+        C: float = 500.0,
+        epsilon: float = 0.05,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: str | float = "diameter",
+        kernel_params: dict[str, Any] | None = None,
+        n_components: str | int = "auto",
+        min_cluster_fraction: float = 0.94,
+        init: Any = "auto",
+        n_init: int = 1,
+        max_iter: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[TurnRecord], Any] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.C = C
         self.epsilon = epsilon
@@ -192,7 +196,7 @@ class IterSVR(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_machine(self, axes, y, warm):
+    def _fit_machine(self, axes: Axes, y: np.ndarray[Any, Any], warm: WarmStart | None) -> Machine:
         warm = warm or WarmStart(solve_least_squares(axes, y, self.C), RIDGE_MOVED)
         return solve_svm(axes.P, regression_hinges(y, self.epsilon), self.C, warm)
 
@@ -250,22 +254,22 @@ class IterLSSVM(IterativeClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        C=100.0,
-        kernel="rbf",
-        gamma="diameter",
-        kernel_params=None,
-        n_components="auto",
-        min_cluster_fraction=0.94,
-        init="auto",
-        n_init=1,
-        max_iter=100,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-    ):
+        C: float = 100.0,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: str | float = "diameter",
+        kernel_params: dict[str, Any] | None = None,
+        n_components: str | int = "auto",
+        min_cluster_fraction: float = 0.94,
+        init: Any = "auto",
+        n_init: int = 1,
+        max_iter: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[TurnRecord], Any] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.C = C
         self.kernel = kernel
@@ -281,7 +285,7 @@ class IterLSSVM(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_machine(self, axes, y, warm):
+    def _fit_machine(self, axes: Axes, y: np.ndarray[Any, Any], warm: WarmStart | None) -> Machine:
         return solve_least_squares(axes, y, self.C)
 
 
@@ -343,22 +347,22 @@ class IterSVM(IterativeClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        C=10.0,
-        kernel="rbf",
-        gamma="diameter",
-        kernel_params=None,
-        n_components="auto",
-        min_cluster_fraction=0.94,
-        init="auto",
-        n_init=1,
-        max_iter=100,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-    ):
+        C: float = 10.0,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: str | float = "diameter",
+        kernel_params: dict[str, Any] | None = None,
+        n_components: str | int = "auto",
+        min_cluster_fraction: float = 0.94,
+        init: Any = "auto",
+        n_init: int = 1,
+        max_iter: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[TurnRecord], Any] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.C = C
         self.kernel = kernel
@@ -374,5 +378,5 @@ class IterSVM(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_machine(self, axes, y, warm):
+    def _fit_machine(self, axes: Axes, y: np.ndarray[Any, Any], warm: WarmStart | None) -> Machine:
         return solve_svm(axes.P, classification_hinges(y), self.C, warm)

@@ -1,5 +1,6 @@
 """What IterSVM, IterSVR and IterLSSVM share: features, bisection by turns, the tree for ``predict``, the records."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,7 @@ from widegap._validation import (
     one_point_error,
 )
 from widegap.data._blocks import RowBlocks, Scorer
-from widegap.data._kernel_maps import fit_kernel_map
+from widegap.data._kernel_maps import KernelMap, fit_kernel_map
 from widegap.data._kernels import check_kernel_params
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
@@ -32,7 +33,9 @@ from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.solvers._alternation import TAIL_TOL, Alternation, Axes, Step, alternate
 from widegap.solvers._result import Recorder
 from widegap.solvers._svm import Machine, WarmStart
-from widegap.solvers._threshold import TIE_TOL, CutLosses, best_split, size_bounds
+from widegap.solvers._threshold import TIE_TOL, Bounds, CutLosses, best_split, size_bounds
+
+Floats = np.ndarray[Any, Any]
 
 EXACT_ROWS = 2000  # up to here "auto" decomposes the whole kernel matrix
 LOW_RANK = 300
@@ -108,7 +111,7 @@ class _Bisection:
     axes: Axes
 
     @property
-    def positive(self) -> np.ndarray[Any, Any]:
+    def positive(self) -> Floats:
         return self.found.step.split.y > 0
 
 
@@ -141,7 +144,7 @@ class IterativeClusterer(WeightVectorClusterer):
     def _n_score_vectors(self) -> int:
         return self.n_clusters_ - 1  # one a bisection
 
-    def _fit_machine(self, axes: Axes, y: np.ndarray[Any, Any], warm: WarmStart | None) -> Machine:
+    def _fit_machine(self, axes: Axes, y: Floats, warm: WarmStart | None) -> Machine:
         raise NotImplementedError
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> RowBlocks:
@@ -175,14 +178,14 @@ class IterativeClusterer(WeightVectorClusterer):
             return self.n_components
         return n if n <= EXACT_ROWS else LOW_RANK
 
-    def _fit_kernel_map(self, blocks: RowBlocks, rank: int, rng: np.random.Generator):
+    def _fit_kernel_map(self, blocks: RowBlocks, rank: int, rng: np.random.Generator) -> KernelMap | None:
         if self.kernel == "linear" and blocks.shape[1] <= max(rank, LOW_RANK):
             return None
         return fit_kernel_map(
             blocks, self.kernel, gamma=self.gamma, params=self.kernel_params, n_components=rank, rng=rng
         )
 
-    def _features(self, blocks: RowBlocks) -> np.ndarray[Any, Any]:
+    def _features(self, blocks: RowBlocks) -> Floats:
         """The table that the linear method works on: the kernel's features, or the rows themselves."""
         if self.kernel_map_ is not None:
             return self.kernel_map_.transform_blocks(blocks)
@@ -190,7 +193,7 @@ class IterativeClusterer(WeightVectorClusterer):
         rows = Scorer(np.eye(d), np.zeros(d), np.zeros(d))
         return blocks.map(lambda block: block.scores(rows))
 
-    def _cluster(self, blocks: RowBlocks, Phi: np.ndarray[Any, Any], rng: np.random.Generator) -> None:
+    def _cluster(self, blocks: RowBlocks, Phi: Floats, rng: np.random.Generator) -> None:
         """Bisect the largest cluster until there are enough."""
         n = len(Phi)
         check_finite(Phi)
@@ -206,7 +209,9 @@ class IterativeClusterer(WeightVectorClusterer):
             splits.append(bisection.found)
         self._store(tree, labels, splits, recorder)
 
-    def _bisect_largest(self, blocks, Phi, labels, rng, recorder) -> tuple[int, np.ndarray[Any, Any], _Bisection]:
+    def _bisect_largest(
+        self, blocks: RowBlocks, Phi: Floats, labels: Any, rng: np.random.Generator, recorder: Recorder[TurnRecord]
+    ) -> tuple[int, Any, _Bisection]:
         """Bisect the largest cluster that has two sides; the error of the largest if none has."""
         sizes = np.bincount(labels)
         error: Exception | None = None
@@ -228,7 +233,9 @@ class IterativeClusterer(WeightVectorClusterer):
         """Clusters that a share of the rows will make in the end, when there are ``n_clusters`` so far."""
         return min(max(2, round(share * self.n_clusters)), self.n_clusters - n_clusters + 1)
 
-    def _bisect(self, blocks: RowBlocks, Phi, rows, n_leaves, rng: np.random.Generator, turns: _Turns) -> _Bisection:
+    def _bisect(
+        self, blocks: RowBlocks, Phi: Floats, rows: Any, n_leaves: int, rng: np.random.Generator, turns: _Turns
+    ) -> _Bisection:
         """The best of ``n_init`` searches for two clusters of the given rows, ``n_leaves`` in the end."""
         exact = self.kernel_map_ is None or self.kernel_map_.is_exact(blocks.shape[0])
         axes = principal_axes(Phi, self.C, TAIL_TOL if exact else LOW_RANK_TAIL)
@@ -251,14 +258,14 @@ class IterativeClusterer(WeightVectorClusterer):
                 break
         return _Bisection(min(results, key=lambda found: rounded(found.step.machine.objective)), axes)
 
-    def _starts(self, axes: Axes, rows, bounds, rng: np.random.Generator) -> list[np.ndarray[Any, Any]]:
+    def _starts(self, axes: Axes, rows: Any, bounds: Callable[[int], Bounds], rng: np.random.Generator) -> list[Floats]:
         """Starting labels of some rows; those given by the user where they divide them."""
         if isinstance(self.init, str):
             return bisection_starts(self.init, axes, bounds, self.n_init, rng)
         given = merged_labels(np.asarray(self.init)[rows], axes.P, rng)
         return bisection_starts("auto", axes, bounds, 1, rng) if given is None else [given]
 
-    def _store(self, tree: Tree, labels, splits: list[Alternation], recorder: Recorder) -> None:
+    def _store(self, tree: Tree, labels: Any, splits: list[Alternation], recorder: Recorder[TurnRecord]) -> None:
         self.coef_, self.intercept_ = tree.coef, tree.intercept
         self.bisected_ = np.array(tree.bisected, np.int32)
         self._mean, self._mean_scores = tree.mean, tree.mean_scores
@@ -277,7 +284,7 @@ class IterativeClusterer(WeightVectorClusterer):
                 ConvergenceWarning,
             )
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Floats:
         """Signed distance to the boundary, in units of the margin.
 
         Parameters
@@ -294,7 +301,7 @@ class IterativeClusterer(WeightVectorClusterer):
         scores = self._node_scores(X)
         return scores[:, 0] if self.n_clusters_ == 2 else self._leaf_scores(scores)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """Cluster of each row.
 
         Parameters
@@ -312,14 +319,14 @@ class IterativeClusterer(WeightVectorClusterer):
             labels[(labels == cluster) & (scores[:, j] > 0)] = j + 1
         return labels
 
-    def _node_scores(self, X) -> np.ndarray[Any, Any]:
+    def _node_scores(self, X: Any) -> Floats:
         """Decision value of every row at every bisection."""
         check_is_fitted(self)
         if len(self.bisected_):
             return self._scores(X)
         return np.zeros((check_rows(self, X, reset=False, n_threads=1).shape[0], 0))
 
-    def _leaf_scores(self, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _leaf_scores(self, scores: Floats) -> Floats:
         leaves = np.full((len(scores), self.n_clusters_), np.inf, scores.dtype)
         for j, cluster in enumerate(self.bisected_):
             leaves[:, j + 1] = np.minimum(leaves[:, cluster], scores[:, j])

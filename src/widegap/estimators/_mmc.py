@@ -1,6 +1,8 @@
 """MMC: maximum margin clustering by semidefinite programming."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -135,19 +137,19 @@ class MMC(SDPClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        C=1.0,
-        kernel="rbf",
-        gamma="median",
-        kernel_params=None,
-        min_cluster_fraction=0.94,
-        n_roundings=0,
-        max_samples=200,
-        tol=1e-4,
-        max_iter=10000,
-        random_state=None,
-    ):
+        C: float = 1.0,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: str | float = "median",
+        kernel_params: dict[str, Any] | None = None,
+        min_cluster_fraction: float = 0.94,
+        n_roundings: int = 0,
+        max_samples: int = 200,
+        tol: float = 1e-4,
+        max_iter: int = 10000,
+        random_state: Any = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.C = C
         self.kernel = kernel
