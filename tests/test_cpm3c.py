@@ -22,11 +22,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widegap import CPM3C
-from widegap.data import shards
+from widegap.data import RowBlocks, shards
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.datasets import load_digits
 from widegap.estimators import _starts
+from widegap.exceptions import InvalidDataError
 from widegap.metrics import clustering_accuracy
 
 RECORD_FIELDS = ["start", "iteration", "objective", "gap", "cuts", "passes", "flips", "beta", "seconds"]
@@ -556,14 +557,45 @@ def test_stopping_on_the_sample_still_labels_all_rows(many_rows):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-def test_a_sample_that_misses_the_few_rows_that_differ_is_the_whole(monkeypatch):
+def test_a_sample_that_misses_the_few_rows_that_differ_is_drawn_again(monkeypatch):
     monkeypatch.setattr(_starts, "SAMPLE", 10)
-    X = np.zeros((500, 2))
-    X[17], X[400] = 1.0, -1.0
+    X = np.zeros((75, 2))
+    X[17], X[60] = 1.0, -1.0
     rows = CentredRows(row_blocks(X))
-    sample = _starts.Sample(rows, 2, np.random.default_rng(0))
-    assert sample.whole and sample.rows is rows and sample.X.shape == X.shape
-    assert np.bincount(fit(X, 2).labels_).min() >= 75
+    samples = [_starts.Sample(rows, 2, np.random.default_rng(seed)) for seed in range(5)]
+    assert {len(sample.X) for sample in samples} == {10, 20, 40}
+    assert all(sample.rows.scale > 0 for sample in samples)
+    assert np.bincount(fit(X, 2).labels_).min() >= 11
+
+
+def test_rows_that_differ_too_rarely_to_be_drawn_are_refused_and_not_loaded(monkeypatch):
+    monkeypatch.setattr(_starts, "SAMPLE", 10)
+    X = np.zeros((20_000, 2))
+    X[17] = 1.0
+    taken = []
+    take = RowBlocks.take
+    monkeypatch.setattr(RowBlocks, "take", lambda self, rows: taken.append(len(rows)) or take(self, rows))
+    with pytest.raises(InvalidDataError, match="80 of the 20000 rows were drawn .* equal.*: remove repeated rows"):
+        fit(X, 2)
+    assert taken == [10, 20, 40, 80]
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_predict_holds_no_table_of_scores(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    k, n = 20, 50_000
+    model = fit(rng.normal(size=(200, 3)) + 9 * rng.integers(0, 3, (200, 3)), k, kernel=kernel, n_components=20)
+    X = rng.normal(size=(n, 3))
+    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", X.nbytes // 50)
+    expected = model.decision_function(X).argmax(axis=1)
+    tracemalloc.start()
+    try:
+        labels = model.predict(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(labels, expected)
+    assert peak < n * k * 8 / 2
 
 
 def test_constant_columns_have_no_effect(triple):

@@ -213,23 +213,23 @@ class WeightVectorClusterer(Clusterer):
         self.coef_, self.intercept_ = np.zeros(shape), np.zeros(shape[0])
         self._mean, self._mean_scores = np.zeros(shape[1]), np.zeros(shape[0])
 
-    def _block_scores(self, blocks: RowBlocks) -> np.ndarray[Any, Any]:
-        """Scores of all rows; of a kernel's features no more than a block is ever held."""
+    def _map_blocks(self, blocks: RowBlocks, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+        """``function`` of the scores of all rows; of scores and a kernel's features a block is held at a time."""
         # Scores about the fitted mean: exact where the rows lie far from the origin.
         scorer, kernel_map = Scorer(self.coef_, self._mean_scores, self._mean), self.kernel_map_
         if kernel_map is None:
-            return blocks.map(lambda block: block.scores(scorer))
-        return kernel_map.map_blocks(blocks, lambda features: DenseBlock(features, 0).scores(scorer))
+            return blocks.map(lambda block: function(block.scores(scorer)))
+        return kernel_map.map_blocks(blocks, lambda features: function(DenseBlock(features, 0).scores(scorer)))
+
+    def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+        """``function`` of the scores of the rows of X, a block at a time."""
+        check_is_fitted(self)
+        blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
+        # Arrays were checked above; rows from files are first looked at here.
+        return self._map_blocks(blocks, lambda scores: function(_check_scores(scores)))
 
     def _scores(self, X: Any) -> np.ndarray[Any, Any]:
-        check_is_fitted(self)
-        scores = self._block_scores(check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs)))
-        # Arrays were checked above; rows from files are first looked at here.
-        if not np.isfinite(scores).all():
-            raise InvalidDataError(
-                "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
-            )
-        return scores
+        return self._map_scores(X, lambda scores: scores)
 
     def decision_function(self, X: Any) -> np.ndarray[Any, Any]:
         """Score of every row for every cluster.
@@ -259,4 +259,12 @@ class WeightVectorClusterer(Clusterer):
         -------
         ndarray of shape (n_samples,), dtype int32
         """
-        return self._scores(X).argmax(axis=1).astype(np.int32)
+        return self._map_scores(X, lambda scores: scores.argmax(axis=1).astype(np.int32))
+
+
+def _check_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if not np.isfinite(scores).all():
+        raise InvalidDataError(
+            "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
+        )
+    return scores

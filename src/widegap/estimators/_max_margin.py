@@ -428,7 +428,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         if whole:
             return best.labels
         if self.smoothing_:  # moves by coordinates that are not smoothed would undo what smoothing found
-            return self._with_bound(self._block_scores(blocks))
+            return self._with_bound(self._map_blocks(blocks, lambda scores: scores))
         features = self.kernel_map_.transform_blocks(blocks)
         scorer = Scorer(self.coef_, self._mean_scores, self._mean)
         labels = self._with_bound(row_blocks(features).map(lambda block: block.scores(scorer)))

@@ -1,5 +1,6 @@
 """MKC: multiple kernel clustering."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
@@ -434,7 +435,7 @@ class MKC(CuttingPlaneClusterer):
         self.kkt_residual_, self.collapsed_ = 0.0, False
         self._store_kernels(norm.weights(self.coef_) if norm.sizes else [], 0.0)
 
-    def _scores(self, X: Any) -> Any:
+    def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> Any:
         check_is_fitted(self)
         if is_views(X) != self._has_views:
             raise InvalidDataError(
@@ -442,13 +443,13 @@ class MKC(CuttingPlaneClusterer):
                 "pass new rows in the same form."
             )
         if not self._has_views:
-            return super()._scores(X)
+            return super()._map_scores(X, function)
         kernels = self.kernel_map_.kernels
         used = {name: view for name, view in X.items() if name in {kernel.source for kernel in kernels}}
         X = check_views(used, raw_views((kernel.source, kernel.transformer is not None) for kernel in kernels))
         self.kernel_map_.check_views(X)
         scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        return DenseBlock(self.kernel_map_.transform(X), 0).scores(scorer)
+        return function(DenseBlock(self.kernel_map_.transform(X), 0).scores(scorer))
 
 
 def _warn(message: str) -> None:

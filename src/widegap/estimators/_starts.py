@@ -18,9 +18,11 @@ from widegap.data._centred import CentredRows
 from widegap.data._sampling import all_or_drawn
 from widegap.data._sources import row_blocks
 from widegap.data._threads import one_blas_thread
+from widegap.exceptions import InvalidDataError
 from widegap.solvers._single_moves import best_threshold
 
 SAMPLE = 5000
+DRAWS = 4  # samples drawn, each twice as large, before rows that differ are given up
 ALIKE = 0.9
 AXES = 8  # principal axes tried as directions of a threshold, for two clusters
 SMALL = 1 << 20  # numbers in a sample below which waking BLAS and OpenMP threads costs more than it saves
@@ -41,18 +43,24 @@ def sample_size(n_clusters: int) -> int:
 class Sample:
     """Some rows, two for every cluster at least: as a table ``X`` in memory, and centred as ``rows``.
 
-    ``whole`` if none was left out.
+    ``whole`` if none was left out. Where all rows drawn are equal, more are drawn, up to eight times as many.
     """
 
     def __init__(self, rows: CentredRows, n_clusters: int, rng: np.random.Generator):
         n = rows.shape[0]
-        chosen = all_or_drawn(n, sample_size(n_clusters), rng)
-        self.whole = len(chosen) == n
-        self.X = rows.blocks.take(chosen)
-        self.rows = rows if self.whole else CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads))
-        if self.rows.scale == 0:  # the few rows that differ were not drawn
-            self.rows, self.whole = rows, True
-            self.X = rows.blocks.take(np.arange(n))
+        size = sample_size(n_clusters)
+        for _ in range(DRAWS):
+            chosen = all_or_drawn(n, size, rng)
+            self.whole = len(chosen) == n
+            self.X = rows.blocks.take(chosen)
+            self.rows = rows if self.whole else CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads))
+            if self.rows.scale > 0 or rows.scale == 0:
+                return
+            size *= 2  # the few rows that differ were not drawn
+        raise InvalidDataError(
+            f"{len(chosen)} of the {n} rows were drawn to find a start, and all are equal; the few that differ cannot "
+            "be found by sampling: remove repeated rows."
+        )
 
 
 def kmeans_starts(sample: Sample, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
