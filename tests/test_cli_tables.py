@@ -48,6 +48,19 @@ def test_the_scale_is_decided_once(scale, uneven, tmp_path):
     assert adjusted_rand_score(expected, clusters_of(out)) == 1
 
 
+@pytest.mark.parametrize("scale", ["auto", "standard", "minmax", "robust"])
+def test_the_rounding_of_large_numbers_is_not_scaled_up(scale, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)) + 8 * (np.arange(60) % 2)[:, None], columns=["a", "b"])
+    frame["stamp"] = 1_700_000_000
+    frame["account"] = [str(12345678901234567890 + 7 * i) for i in rng.permutation(60).tolist()]  # two floats in all
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    out = tmp_path / "out.csv"
+    arguments = ["cluster", str(tmp_path / "rows.csv"), "-k", "2", "-q", "--scale", scale, "-o", str(out)]
+    assert main([*arguments, "--columns", "a,b,stamp,account"]) == 0
+    assert adjusted_rand_score(np.arange(60) % 2, clusters_of(out)) == 1
+
+
 # Decimal signs ----------------------------------------------------------------------------------------------------
 
 

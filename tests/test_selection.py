@@ -1,5 +1,6 @@
 """Numbers of clusters and lists of kernels compared without labels."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from widegap import CPM3C, MKC, DocumentClustering, MaxMarginClustering
-from widegap.exceptions import InvalidDataError
+from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.selection import CANDIDATES, CRITERIA, choose_kernels, compare_cluster_numbers, sort_records
 from widegap.selection._trials import COMPARED_ROWS, Trials
 
@@ -208,6 +209,18 @@ def test_kernels_of_sparse_rows():
     assert [record.kernels for record in records] == LISTS[:2]  # equal scores: in the order given
     assert [record.score for record in records] == [1, 1]
     assert adjusted_rand_score(y, records[0].model.labels_) == 1
+
+
+def test_fits_of_candidates_do_not_warn_and_leave_the_filters_alone(three_blobs):
+    """One of the kernels is constant, of which a fit of its own warns."""
+    constant = [("linear", lambda A, B: np.ones((len(A), len(B))))]
+    before, during = list(warnings.filters), []
+    watched = MKC(n_init=1, callback=lambda record: during.append(list(warnings.filters)))
+    choose_kernels(three_blobs, 2, constant, criterion="agreement", n_subsamples=1, estimator=watched, random_state=0)
+    assert len(during) > 1
+    assert all(filters == before for filters in during)
+    with pytest.warns(KernelWarning, match="is constant"):
+        MKC(2, kernels=constant[0], n_init=1, random_state=0).fit(three_blobs)
 
 
 def test_a_degenerate_candidate_comes_last(three_blobs):

@@ -4,11 +4,14 @@ from typing import Any
 
 
 def column_factors(values: Any, is_flag: Any, scale: str) -> tuple[list[float] | None, list[str]]:
-    """Factors of the columns by the rule of ``--scale``, and what to say about them; columns of 0 and 1 keep theirs."""
+    """Factors of the columns by the rule of ``--scale``, and what to say about them.
+
+    Columns of 0 and 1 keep their scale; columns that vary by no more than the rounding of their numbers get 0.
+    """
     import numpy as np
     from sklearn.preprocessing import RobustScaler
 
-    from widegap.data._tables import column_weights
+    from widegap.data._tables import column_moments, column_weights
 
     if scale == "none":
         return None, []
@@ -24,7 +27,10 @@ def column_factors(values: Any, is_flag: Any, scale: str) -> tuple[list[float] |
     else:
         found = 1 / RobustScaler(with_centering=False).fit(values).scale_
         said = "Columns were divided by the ranges of their middle halves."
-    return (None, []) if found is None else (np.where(is_flag, 1.0, found).tolist(), [said])
+    if found is None:
+        return None, []
+    varies = column_moments(values)[1] > 0
+    return np.where(is_flag, 1.0, np.where(varies, found, 0.0)).tolist(), [said]
 
 
 def _range_factors(values: Any) -> Any:

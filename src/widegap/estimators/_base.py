@@ -13,7 +13,9 @@ which says where a public name lives.
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Literal, Self, get_type_hints
 
@@ -184,8 +186,26 @@ def stored_attributes(cls: type) -> dict[str, Any]:
     return found
 
 
+_muted: ContextVar[tuple[type[Warning], ...]] = ContextVar("muted", default=())
+
+
+@contextmanager
+def muted(category: type[Warning]) -> Iterator[None]:
+    """No warnings of the package's own category from fits in this block, and in this thread only.
+
+    ``warnings.catch_warnings`` would change the filters of the whole process for as long as the fits take.
+    """
+    token = _muted.set((*_muted.get(), category))
+    try:
+        yield
+    finally:
+        _muted.reset(token)
+
+
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn of the line that called the package, however deep inside it the cause was found."""
+    if issubclass(category, _muted.get()):
+        return
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("widegap."):
         level, frame = level + 1, frame.f_back

@@ -1,6 +1,5 @@
 """Choosing the kernels of MKC without labels: agreement of candidates, stability, and gain over shuffled data."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +12,7 @@ from sklearn.utils import check_array
 
 from widegap._validation import check_generator
 from widegap.data._tables import storage
+from widegap.estimators._base import muted
 from widegap.estimators._mkc import KERNELS, MKC
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.selection._trials import Trials, check_plan, gain_over_chance
@@ -155,8 +155,7 @@ def choose_kernels(
 
     def fit(kernels: tuple[Any, ...], rows: Any) -> MKC:
         model = clone(base).set_params(n_clusters=n_clusters, kernels=kernels, random_state=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KernelWarning)  # a collapse is recorded
+        with muted(KernelWarning):  # a collapse is recorded
             model.fit(rows)
         if on_fit is not None:
             on_fit(kernels)
