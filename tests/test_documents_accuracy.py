@@ -15,7 +15,7 @@ from widegap import DocumentClustering
 from widegap.metrics import clustering_accuracy, normalized_mutual_info
 
 assert catalogue
-# One topic of WebKB ends at its least size.
+# Of WebKB, Reuters and 20news a topic ends at its least size.
 pytestmark = pytest.mark.filterwarnings("ignore::widegap.exceptions.StarvedClusterWarning")
 SEEDS = range(5)
 LEAST = {

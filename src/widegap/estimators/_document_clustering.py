@@ -1,6 +1,8 @@
 """DocumentClustering: raw documents in, topics out."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -216,7 +218,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X, y=None, *, universum=None, feature_names=None):
+    def fit(self, X: Any, y: Any = None, *, universum: Any = None, feature_names: Sequence[str] | None = None) -> Self:
         """Find the topics of documents.
 
         Parameters
@@ -237,7 +239,9 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         """
         return self._fit(X, universum=universum, feature_names=feature_names)
 
-    def fit_predict(self, X, y=None, *, universum=None, feature_names=None):
+    def fit_predict(
+        self, X: Any, y: Any = None, *, universum: Any = None, feature_names: Sequence[str] | None = None
+    ) -> np.ndarray[Any, Any]:
         """Find the topics of documents and return ``labels_``.
 
         Parameters
@@ -251,7 +255,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         """
         return self.fit(X, y, universum=universum, feature_names=feature_names).labels_
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray[Any, Any]:
         """Score of every document for every topic.
 
         Parameters
@@ -267,7 +271,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         scores = self._scores(self._read_fitted(X))
         return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """Topic with the largest score, for each document.
 
         Parameters
@@ -287,11 +291,6 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         if self._scores_terms:
             return None
         return "Embeddings, and transformers of yours, have no model file; save an estimator fitted on them instead."
-
-    @property
-    def terms_(self):
-        """ndarray of str of shape (n_terms,), or None: the terms."""
-        return self._reader.terms
 
     @property
     def _scores_terms(self):

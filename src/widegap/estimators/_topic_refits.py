@@ -1,6 +1,8 @@
 """Fitting a document clustering again without what the user has recognised as junk."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -15,7 +17,9 @@ from widegap.exceptions import InvalidDataError, NotSupportedError
 class TopicRefits:
     """``refit`` of a document clustering, which remembers its documents and its universum."""
 
-    def refit(self, *, universum_labels=(), universum_documents=()):
+    def refit(
+        self, *, universum_labels: Sequence[int] = (), universum_documents: Sequence[int] | Sequence[str] = ()
+    ) -> Self:
         """Move topics or documents into the universum and fit again from the present labels.
 
         The topics that stay keep their numbers as far as their documents stay together, so that the two results can

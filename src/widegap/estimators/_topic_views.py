@@ -1,8 +1,12 @@
 """What a fitted document clustering tells about its topics."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from widegap.data.text._reader import DocumentReader
 from widegap.exceptions import NotSupportedError
 
 NAME_TERMS = 3
@@ -11,10 +15,22 @@ NAME_TERMS = 3
 class TopicViews:
     """Terms, exemplary documents and tables of topics.
 
-    Works on ``topics_``, ``labels_``, ``margins_``, ``centrality_``, ``term_weights_`` and ``terms_``.
+    They follow from what a fit stores of its documents and topics.
     """
 
-    def top_terms(self, n=10):
+    _reader: DocumentReader
+    topics_: np.ndarray[Any, Any]
+    labels_: np.ndarray[Any, Any]
+    margins_: np.ndarray[Any, Any]
+    centrality_: np.ndarray[Any, Any]
+    term_weights_: np.ndarray[Any, Any] | None
+
+    @property
+    def terms_(self) -> np.ndarray[Any, Any] | None:
+        """ndarray of str of shape (n_terms,), or None: the terms."""
+        return self._reader.terms
+
+    def top_terms(self, n: int = 10) -> dict[int, list[str]]:
         """Terms with the largest weights for each topic.
 
         Parameters
@@ -28,26 +44,27 @@ class TopicViews:
             Terms by topic, the strongest first. With a stemmer, a stem is shown as its most frequent word.
         """
         check_is_fitted(self)
-        if self.terms_ is None:
+        terms, weights = self.terms_, self.term_weights_
+        if terms is None or weights is None:
             raise NotSupportedError(
                 "top_terms needs terms, but fit got a dense array of embeddings; fit documents or a sparse matrix of "
                 "counts instead, or documents with features=<the transformer that makes the embeddings>."
             )
-        strongest = np.argsort(-self.term_weights_, axis=1, kind="stable")[:, :n]
+        strongest = np.argsort(-weights, axis=1, kind="stable")[:, :n]
         return {
-            int(topic): [str(self.terms_[j]) for j in order if weights[j] > 0]
-            for topic, order, weights in zip(self.topics_, strongest, self.term_weights_, strict=True)
+            int(topic): [str(terms[j]) for j in order if own[j] > 0]
+            for topic, order, own in zip(self.topics_, strongest, weights, strict=True)
         }
 
     @property
-    def topic_names_(self):
+    def topic_names_(self) -> dict[int, str]:
         """dict of int to str: the first three terms of each topic, or its number if there are no terms."""
         check_is_fitted(self)
         if self.terms_ is None:
             return {int(topic): f"topic {topic}" for topic in self.topics_}
         return {topic: ", ".join(terms) for topic, terms in self.top_terms(NAME_TERMS).items()}
 
-    def representatives(self, n=3):
+    def representatives(self, n: int = 3) -> dict[int, list[int]]:
         """Most central documents of each topic: those with the largest cosine to the mean of their topic.
 
         Parameters
@@ -62,7 +79,7 @@ class TopicViews:
         """
         return self._first_documents(lambda: -self.centrality_, n)
 
-    def borderline(self, n=3):
+    def borderline(self, n: int = 3) -> dict[int, list[int]]:
         """Documents of each topic with the smallest lead over another topic.
 
         Parameters
@@ -77,13 +94,13 @@ class TopicViews:
         """
         return self._first_documents(lambda: self.margins_, n)
 
-    def _first_documents(self, key, n):
+    def _first_documents(self, key: Callable[[], np.ndarray[Any, Any]], n: int) -> dict[int, list[int]]:
         check_is_fitted(self)
         order = np.argsort(key(), kind="stable")
         labels = self.labels_[order]
         return {int(topic): order[labels == topic][:n].tolist() for topic in self.topics_}
 
-    def to_frame(self, of="topics", *, n_terms=10, n_documents=3):
+    def to_frame(self, of: str = "topics", *, n_terms: int = 10, n_documents: int = 3) -> Any:
         """The result as a pandas DataFrame.
 
         Parameters
