@@ -26,6 +26,7 @@ __all__ = [
     "StrOptions",
     "check_cluster_number",
     "check_generator",
+    "check_precomputed",
     "check_rows",
     "check_start_labels",
     "check_table",
@@ -128,6 +129,19 @@ def one_point_error(kernel: Any, rows: Any, n_rows: int, n_clusters: int) -> Inv
     else:
         cause, remedy = f"Kernel {kernel!r} maps all {n_rows} rows to one point", "change the kernel or its parameters"
     return InvalidDataError(f"{cause}, so they cannot be separated into {n_clusters} clusters; {remedy}.")
+
+
+def check_precomputed(shape: tuple[int, int], standardize: bool | str) -> None:
+    """Refuse a kernel matrix that is not square, or whose columns are to be scaled."""
+    if shape[0] != shape[1]:
+        raise InvalidDataError(
+            f"X has shape {shape}, but kernel='precomputed' needs the square matrix of the kernel between all rows; "
+            "pass one, or choose another kernel."
+        )
+    if standardize is True:
+        raise InvalidDataError(
+            "standardize=True divides columns of X, but a precomputed kernel has none; use 'auto' or False."
+        )
 
 
 def check_start_labels(init: Any, n_rows: int, n_clusters: int) -> np.ndarray[Any, np.dtype[np.int32]]:

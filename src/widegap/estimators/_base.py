@@ -17,17 +17,26 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._validation import check_cluster_number, check_generator, check_rows, check_threads
+from widegap._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
 from widegap.data._kernel_maps import KernelMap
 from widegap.estimators._progress import progress_logging
 from widegap.exceptions import InvalidDataError
+
+COMMON_CONSTRAINTS: dict = {
+    "n_clusters": [Interval(Integral, 1, None, closed="left")],
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "callback": [callable, None],
+}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from widegap.data._centred import CentredRows
 from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
-from widegap.estimators._base import WeightVectorClusterer, warn_caller
+from widegap.estimators._base import COMMON_CONSTRAINTS, WeightVectorClusterer, warn_caller
 from widegap.estimators._progress import logger
 from widegap.estimators._starts import Sample, rounded, sample_starts
 from widegap.problems._base import Loss, Problem
@@ -117,7 +117,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
     _stored = {"C_": float}
 
     _parameter_constraints: dict = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **COMMON_CONSTRAINTS,
         **kernel_constraints(),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "balance": [Interval(Real, 0, None, closed="left")],
@@ -129,10 +129,6 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
     }
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> Prepared:

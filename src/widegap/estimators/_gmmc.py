@@ -8,12 +8,14 @@ import numpy as np
 
 from widegap._validation import Interval
 from widegap.estimators._base import Objective
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._sdp import Relaxation, SDPClusterer
 from widegap.solvers._gmmc import score_norm, score_value, solve_gmmc
 
 __all__ = ["GMMC"]
 
 
+@shared_docs
 class GMMC(SDPClusterer):
     r"""Generalised maximum margin clustering (GMMC).
 
@@ -26,8 +28,7 @@ class GMMC(SDPClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        2, or 1 for the trivial answer. `CPM3C` finds more.
+    <n_clusters, at most two>
 
     C : float, default=100.0
         Price of a row between -1 and 1, for a kernel whose centred matrix is brought to mean diagonal one. The default

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from widegap._validation import Interval
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._iterative_base import IterativeClusterer, TurnRecord
 from widegap.solvers._alternation import Axes, solve_least_squares
 from widegap.solvers._svm import Machine, WarmStart, classification_hinges, regression_hinges, solve_svm
@@ -17,6 +18,7 @@ __all__ = ["IterLSSVM", "IterSVM", "IterSVR", "TurnRecord"]
 RIDGE_MOVED = 0.03  # the ridge regression is as near as if so many targets had moved: that takes the fewest steps
 
 
+@shared_docs
 class IterSVR(IterativeClusterer):
     r"""Iterative support vector regression (IterSVR): two clusters by turns of regression and relabelling.
 
@@ -51,8 +53,7 @@ class IterSVR(IterativeClusterer):
         is :math:`1 / \sqrt\gamma`, chosen there with labels; below 2 D labels mostly stay as they started where
         there are many columns.
 
-    kernel_params : dict, default=None
-        Further arguments of the kernel, such as ``degree``.
+    <kernel_params>
 
     n_components : "auto" or int, default="auto"
         Landmarks of the kernel's feature map; the map is exact if there are as many as rows. "auto" is exact up to
@@ -91,8 +92,7 @@ class IterSVR(IterativeClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), dtype int32
-        Cluster of each row.
+    <labels_ alone>
 
     n_clusters_ : int
         Number of clusters; fewer than asked for only if the callback stopped the bisections.
@@ -125,14 +125,11 @@ class IterSVR(IterativeClusterer):
     starved_ : bool
         Whether ``min_cluster_fraction`` and not the loss decided a threshold.
 
-    kernel_map_ : KernelMap or None
-        The feature map of the kernel.
+    <kernel_map_>
 
-    n_features_in_ : int
-        Number of features seen in fit.
+    <n_features_in_>
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X was a frame with string column names.
+    <feature_names_in_>
 
     Notes
     -----
@@ -201,6 +198,7 @@ class IterSVR(IterativeClusterer):
         return solve_svm(axes.P, regression_hinges(y, self.epsilon), self.C, warm)
 
 
+@shared_docs
 class IterLSSVM(IterativeClusterer):
     r"""Iterative least squares support vector machine (IterLSSVM): turns of ridge regression and relabelling.
 
@@ -214,8 +212,7 @@ class IterLSSVM(IterativeClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of clusters.
+    <n_clusters>
 
     C : float, default=100.0
         Weight of the loss against the regulariser, as in a least squares support vector machine.
@@ -289,6 +286,7 @@ class IterLSSVM(IterativeClusterer):
         return solve_least_squares(axes, y, self.C)
 
 
+@shared_docs
 class IterSVM(IterativeClusterer):
     r"""Iterative support vector machine (IterSVM): turns of classification and relabelling.
 
@@ -307,8 +305,7 @@ class IterSVM(IterativeClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of clusters.
+    <n_clusters>
 
     C : float, default=10.0
         Weight of the loss against the regulariser, as in a support vector machine.

@@ -24,7 +24,7 @@ from widegap.data._kernel_maps import KernelMap, fit_kernel_map
 from widegap.data._kernels import check_kernel_params
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import Objective, WeightVectorClusterer, warn_caller
+from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, WeightVectorClusterer, warn_caller
 from widegap.estimators._bisection import Tree, principal_axes
 from widegap.estimators._bisection_starts import bisection_starts, merged_labels
 from widegap.estimators._progress import logger
@@ -126,7 +126,7 @@ class IterativeClusterer(WeightVectorClusterer):
     _stored = {"bisected_": np.ndarray, "cycled_": bool}
 
     _parameter_constraints: dict = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **COMMON_CONSTRAINTS,
         "C": [Interval(Real, 0, None, closed="neither")],
         **kernel_constraints(),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -134,10 +134,6 @@ class IterativeClusterer(WeightVectorClusterer):
         "init": [StrOptions({"auto", "k-means", "random", "spectral"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
     }
 
     @property

@@ -10,6 +10,7 @@ from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.estimators._base import Objective, warn_caller
 from widegap.estimators._cutting_plane_base import NO_OTHERS, CuttingPlaneClusterer, Fit, Prepared
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._universum_rows import (
     AUTO_SHARE,
     UniversumReport,
@@ -21,6 +22,7 @@ from widegap.estimators._universum_rows import (
 from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 
 
+@shared_docs
 class M2DCU(CuttingPlaneClusterer):
     r"""Maximum margin document clustering with universum (M2DCU).
 
@@ -41,8 +43,7 @@ class M2DCU(CuttingPlaneClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of clusters k.
+    <n_clusters>
 
     C : "auto" or float, default="auto"
         Weight of the loss of the rows of X against the regulariser (the paper's :math:`C_l`), for features
@@ -57,26 +58,17 @@ class M2DCU(CuttingPlaneClusterer):
         Margin :math:`\epsilon` up to which a universum row costs nothing; less than 1e-5 counts as 0. Rows of X
         are asked for a margin of 1.
 
-    kernel : {"linear", "rbf", "poly", "cosine"} or callable, default="linear"
-        Anything but "linear" clusters Nystrom features of the kernel. A callable takes two tables of rows and
-        returns the matrix of kernel values.
+    <kernel>
 
-    gamma : "median" or float, default="median"
-        Coefficient of "rbf" and "poly". "median" is :math:`1 / (1.5 m)^2` with m the median distance of some rows.
+    <gamma>
 
-    kernel_params : dict, default=None
-        Further arguments of the kernel, such as ``degree``.
+    <kernel_params>
 
-    n_components : "auto" or int, default="auto"
-        Landmarks of the kernel's feature map; "auto" is 300. The features take n * n_components numbers of memory.
+    <n_components>
 
-    balance : float, default=0.0
-        How far the mean scores of two clusters may differ (the paper's l divided by n). 0 means no bias: boundaries
-        pass through the mean of the rows, which suits clusters of similar size; raise it for very unequal ones.
+    <balance>
 
-    min_cluster_fraction : float, default=0.3
-        Every cluster keeps at least this fraction of n / k rows (and one row, if not 0). The balance of mean scores
-        alone does not keep clusters from vanishing when k > 2.
+    <min_cluster_fraction>
 
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate. "linearize_first" is the paper's order and never raises the objective;
@@ -84,53 +76,36 @@ class M2DCU(CuttingPlaneClusterer):
         "one_step" for k = 3 or 4 and "linearize_first" above. With ``C`` or ``C_universum`` well above
         "auto" only "linearize_first" converges reliably.
 
-    annealing : bool, default=False
-        Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
+    <annealing>
 
     loss : {"sum", "max"}, default="sum"
         "sum" is the formula above; "max" counts the strongest rival only, as CPM3C does.
 
-    init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
-        Starting labels. "random" are the regions of random linear scores. Given labels start the search on all rows;
-        otherwise, above 5000 rows, the starts are compared on a sample of that size and the best goes on with all.
+    <init>
 
-    n_init : "auto" or int, default="auto"
-        Number of starts; k-means runs with the same result count once. The lowest objective wins among the searches
-        in which no cluster fell to its minimum. "auto" is two k-means and two random starts for k = 2, and the best
-        four by inertia of ten k-means runs for k = 3 or 4. For more clusters, where the objective says little about
-        quality, it is one search from the best of eight k-means runs.
+    <n_init>
 
-    tol : float, default=0.01
-        A search ends when, for its labels, the gap between the objective and its lower bound is below ``tol`` times
-        the objective, and new labels gain no more than that.
+    <tol>
 
     max_iter : int, default=300
         Most iterations of one start; each reads X and the universum once (X three times where the count bound is
         active).
 
-    random_state : int, RandomState instance or None, default=None
-        Determines the starts and the samples. The result does not depend on the number of threads.
+    <random_state>
 
-    n_jobs : int, default=None
-        Threads that share a pass over the data. None uses as many as scikit-learn's own parallel loops; data that fit
-        into one block of 4 MiB always use one.
+    <n_jobs>
 
-    verbose : int, default=0
-        Above 0, logs every iteration to the logger "widegap" (to stderr if logging is not set up).
+    <verbose>
 
-    callback : callable, default=None
-        Called with the record of every iteration; returning True stops the fit, which keeps its best result so far.
+    <callback>
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), dtype int32
-        Cluster of each row of X: ``predict(X)``, except for rows that ``min_cluster_fraction`` moved.
+    <labels_>
 
-    coef_ : ndarray of shape (n_clusters, n_features)
-        Weight vectors; in the space of the kernel's features if there is a kernel.
+    <coef_>
 
-    intercept_ : ndarray of shape (n_clusters,)
-        Constants of the scores ``coef_ @ x + intercept_``.
+    <intercept_>
 
     C_, C_universum_ : float
         The weights used.
@@ -143,29 +118,21 @@ class M2DCU(CuttingPlaneClusterer):
     objective_ : float
         F at the solution. Where nothing is separated (W = 0) it is (k - 1) / k, or 1 with ``loss="max"``.
 
-    history_ : list of IterationRecord
-        objective, gap, cuts, passes, flips, beta and seconds of every iteration of every start.
+    <history_>
 
-    n_iter_ : int
-        Iterations of the start that was kept, on the sample and on all rows.
+    <n_iter_>
 
-    converged_ : bool
-        Whether that run met ``tol``.
+    <converged_>
 
-    starved_ : bool
-        Whether a cluster fell to its minimum size, so that the bound and not the margin decides its members.
+    <starved_>
 
-    n_clusters_ : int
-        Number of clusters.
+    <n_clusters_>
 
-    kernel_map_ : KernelMap or None
-        The feature map of the kernel.
+    <kernel_map_>
 
-    n_features_in_ : int
-        Number of features seen in fit.
+    <n_features_in_>
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X was a frame with string column names.
+    <feature_names_in_>
 
     Warns
     -----

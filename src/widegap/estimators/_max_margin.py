@@ -1,7 +1,6 @@
 """MaxMarginClustering: kernel least-squares margin, exact moves, low rank, any number of clusters."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from widegap._validation import (
     Interval,
     StrOptions,
+    check_precomputed,
     check_start_labels,
     kernel_constraints,
     one_point_error,
@@ -24,12 +24,14 @@ from widegap.data._sampling import drawn
 from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, near_origin, scale_columns
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import Objective, WeightVectorClusterer, warn_caller
+from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, WeightVectorClusterer, warn_caller
+from widegap.estimators._docs import shared_docs
+from widegap.estimators._partition_search import FoundPartition, StartRecord, search_partition
 from widegap.estimators._progress import logger
 from widegap.estimators._starts import count_feature_starts, feature_starts, sample_size
-from widegap.exceptions import InvalidDataError, StarvedClusterWarning
+from widegap.exceptions import StarvedClusterWarning
 from widegap.solvers._result import Recorder
-from widegap.solvers._single_moves import Partition, cluster_sums, improve, kick, most_even
+from widegap.solvers._single_moves import Partition, cluster_sums, improve
 from widegap.solvers._transport import assign
 
 SEARCH_ROWS = 10_000  # up to so many rows all are searched, above a sample
@@ -40,27 +42,11 @@ SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
 REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
 POINT = 1e-12  # scatter of the features relative to their size that is rounding
 CONTINUATION = (0.1, 1.0)  # every start is improved with a tenth of C first: fewer directions, fewer poor optima
-KICKS = 5
-LOOSER = 0.1  # of the least size: what is tried to see whether the bound keeps a better answer out
-MISSED = 0.5  # share of the unexplained part that such an answer must leave to be worth a word
 POLISH_SWEEPS = 3
 SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
 
 
-@dataclass(frozen=True)
-class StartRecord:
-    """One start: its kind, the R2 it led to, and the seconds since the search began."""
-
-    start: int
-    kind: str
-    objective: float
-    seconds: float
-
-    def line(self) -> str:
-        """The record as one line of the log."""
-        return f"start {self.start} ({self.kind}): R2 {self.objective:.6g}, {self.seconds:.2f} s"
-
-
+@shared_docs
 class MaxMarginClustering(WeightVectorClusterer):
     r"""Maximum margin clustering with a kernel least-squares margin: the estimator to try first.
 
@@ -80,8 +66,7 @@ class MaxMarginClustering(WeightVectorClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of clusters k.
+    <n_clusters>
 
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.
@@ -90,11 +75,9 @@ class MaxMarginClustering(WeightVectorClusterer):
         A callable takes two tables of rows and returns the matrix of kernel values. With "precomputed" X is the square
         matrix of the kernel between all rows, and for ``predict`` that of new rows (first) and the fitted ones.
 
-    gamma : "median" or float, default="median"
-        Coefficient of "rbf" and "poly". "median" is :math:`1 / (1.5 m)^2` with m the median distance of some rows.
+    <gamma>
 
-    kernel_params : dict, default=None
-        Further arguments of the kernel, such as ``degree``.
+    <kernel_params>
 
     n_components : "auto" or int, default="auto"
         Landmarks, and so the rank of the features; "auto" is every row up to 1000 rows, and 300 above.
@@ -135,8 +118,7 @@ class MaxMarginClustering(WeightVectorClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), dtype int32
-        Cluster of each row.
+    <labels_ alone>
 
     objective_ : float
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
@@ -165,17 +147,14 @@ class MaxMarginClustering(WeightVectorClusterer):
         Whether a cluster has no more rows than ``min_cluster_fraction`` demands, or would have fewer in a much better
         answer, of which a ``StarvedClusterWarning`` tells.
 
-    n_clusters_ : int
-        Number of clusters.
+    <n_clusters_>
 
     kernel_map_ : KernelMap
         The feature map.
 
-    n_features_in_ : int
-        Number of features seen in fit.
+    <n_features_in_>
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X was a frame with string column names.
+    <feature_names_in_>
 
     Notes
     -----
@@ -204,7 +183,7 @@ class MaxMarginClustering(WeightVectorClusterer):
     """
 
     _parameter_constraints: dict = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        **COMMON_CONSTRAINTS,
         "C": [Interval(Real, 0, None, closed="neither")],
         **kernel_constraints(precomputed=True),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -214,10 +193,6 @@ class MaxMarginClustering(WeightVectorClusterer):
         "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
         "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
     }
     _objective = Objective(
         "R²",
@@ -274,7 +249,7 @@ class MaxMarginClustering(WeightVectorClusterer):
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> RowBlocks:
         if self._precomputed:
-            self._check_precomputed(blocks.shape)
+            check_precomputed(blocks.shape, self.standardize)
         if CentredRows(blocks).scale == 0 and self.n_clusters > 1:
             raise one_point_error(self.kernel, blocks, blocks.shape[0], self.n_clusters)
         return blocks
@@ -299,15 +274,15 @@ class MaxMarginClustering(WeightVectorClusterer):
         P = principal.transform(features)
         rows = P if self._precomputed else near_origin(scale_columns(sample, self.kernel_map_.weights))
         P, lam = self._smoothed(P, principal.lam, rows)
-        best, missed = self._best_partition(P, lam, rows, self._given_labels(n, chosen), rng)
-        labels = self._label_all(blocks, features, principal, best, whole, rng)
+        found = self._best_partition(P, lam, rows, self._given_labels(n, chosen), rng)
+        labels = self._label_all(blocks, features, principal, found.best, whole, rng)
         self.labels_ = labels
-        self.objective_ = best.objective
+        self.objective_ = found.best.objective
         self.n_clusters_ = self.n_clusters
         at_bound = np.bincount(labels, minlength=self.n_clusters).min() <= self._min_count(n)
-        self.starved_ = bool(at_bound or missed is not None)
-        if missed is not None:
-            self._warn_of_size(missed, best)
+        self.starved_ = bool(at_bound or found.missed is not None)
+        if found.missed is not None:
+            warn_caller(found.what_is_missed(self.min_cluster_fraction), StarvedClusterWarning)
 
     @property
     def _precomputed(self) -> bool:
@@ -326,17 +301,6 @@ class MaxMarginClustering(WeightVectorClusterer):
             rng=rng,
             weights=column_weights(sample, self.standardize),
         )
-
-    def _check_precomputed(self, shape: tuple[int, int]) -> None:
-        if shape[0] != shape[1]:
-            raise InvalidDataError(
-                f"X has shape {shape}, but kernel='precomputed' needs the square matrix of the kernel between all "
-                "rows; pass one, or choose another kernel."
-            )
-        if self.standardize is True:
-            raise InvalidDataError(
-                "standardize=True divides columns of X, but a precomputed kernel has none; use 'auto' or False."
-            )
 
     def _rank(self, n: int) -> int:
         if self.n_components != "auto":
@@ -359,49 +323,18 @@ class MaxMarginClustering(WeightVectorClusterer):
         turned = PrincipalMap.fit(P)
         return turned.transform(P), turned.lam
 
-    def _best_partition(
-        self, P: Any, lam: Any, X: Any, given: Any, rng: np.random.Generator
-    ) -> tuple[Partition, Partition | None]:
-        """The best R2 over all starts, shaken a few times; ties go to even sizes. And a better one out of bounds."""
-        k, min_count = self.n_clusters, self._min_count(len(P))
+    def _best_partition(self, P: Any, lam: Any, X: Any, given: Any, rng: np.random.Generator) -> FoundPartition:
+        """The best R2 over all starts."""
         # Labels that the user gave are refined, not led elsewhere first.
         factors = CONTINUATION if given is None else CONTINUATION[-1:]
         stages = [whiten(P, lam, 1 / (factor * self.C)) for factor in factors]
         recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
-        found: list[Partition] = []
-        uneven: list[Any] = []
-        for i, (kind, labels) in enumerate(self._starts(P, X, min_count, given, rng)):
-            if np.bincount(labels, minlength=k).min() < min_count:
-                uneven.append(labels)
-            for Q in stages:
-                partition = improve(Q, labels, k, min_count, rng)
-                labels = partition.labels
-            found.append(partition)
-            if recorder.add(start=i, kind=kind, objective=partition.objective):
-                break
-        self.starts_ = np.array([partition.objective for partition in found])
-        self.history_, self.n_iter_, self.converged_ = recorder.records, len(found), not recorder.stopped
-        if recorder.stopped:
-            return most_even(found, k), None
-        found.append(kick(found[int(self.starts_.argmax())], stages[-1], k, min_count, KICKS, rng))
-        best = most_even(found, k)
-        return best, self._out_of_bounds(best, stages[-1], uneven, rng)
-
-    def _out_of_bounds(self, best: Partition, Q: Any, starts: list[Any], rng: np.random.Generator) -> Partition | None:
-        """What starts with a cluster below the bound lead to if it is loosened, where that is far better."""
-        k, loose = self.n_clusters, max(1, int(LOOSER * self._min_count(len(Q))))
-        found = [improve(Q, labels, k, loose, rng) for labels in starts]
-        better = max(found, key=lambda partition: partition.objective, default=best)
-        return better if k - 1 - better.objective < MISSED * (k - 1 - best.objective) else None
-
-    def _warn_of_size(self, missed: Partition, best: Partition) -> None:
-        share = np.bincount(missed.labels, minlength=self.n_clusters).min() / len(missed.labels)
-        warn_caller(
-            f"min_cluster_fraction={self.min_cluster_fraction} keeps out clusters that fit much better: one of them "
-            f"has {share:.1%} of the rows, and R2 would be {missed.objective:.3g} and not {best.objective:.3g}; set "
-            f"min_cluster_fraction below {share * self.n_clusters:.2g} to find them.",
-            StarvedClusterWarning,
-        )
+        min_count = self._min_count(len(P))
+        starts = self._starts(P, X, min_count, given, rng)
+        found = search_partition(stages, starts, self.n_clusters, min_count, recorder, rng)
+        self.starts_ = np.array([record.objective for record in recorder.records])
+        self.history_, self.n_iter_, self.converged_ = recorder.records, len(recorder.records), not recorder.stopped
+        return found
 
     def _given_labels(self, n: int, chosen: Any) -> Any:
         """Starting labels of the searched rows if the user gave any, else None."""

@@ -26,6 +26,7 @@ from widegap.data._sources import row_blocks
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective, warn_caller
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan, Prepared
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._starts import different_starts
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.problems._base import Problem
@@ -38,6 +39,7 @@ ONE_DIRECTION = 1.1  # effective rank below which nearly all of a kernel lies in
 KERNELS = ("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
 
 
+@shared_docs
 class MKC(CuttingPlaneClusterer):
     r"""Multiple kernel clustering (MKC).
 
@@ -56,8 +58,7 @@ class MKC(CuttingPlaneClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of clusters k.
+    <n_clusters>
 
     kernels : list, default=("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
         The kernels. Each is one of
@@ -87,23 +88,17 @@ class MKC(CuttingPlaneClusterer):
         Landmarks, and thereby most features, of every kernel; "auto" is 100. With as many as there are rows the kernels
         are exact. The features of all kernels take up to n * M * n_components numbers of memory.
 
-    balance : float, default=0.0
-        How far the mean scores of two clusters may differ (the paper's l divided by n). 0 means no bias: boundaries
-        pass through the mean of the rows, which suits clusters of similar size; raise it for very unequal ones.
+    <balance>
 
-    min_cluster_fraction : float, default=0.3
-        Every cluster keeps at least this fraction of n / k rows (and one row, if not 0). The balance of mean scores
-        alone does not keep clusters from vanishing when k > 2.
+    <min_cluster_fraction>
 
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate, see :class:`CPM3C`. "auto" is "cuts_first", the paper's order, for two
         clusters and "linearize_first" for more.
 
-    annealing : bool, default=False
-        Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
+    <annealing>
 
-    loss : {"max", "sum"}, default="max"
-        "max" is the formula above; "sum" adds up the hinges of all rivals, divided by k.
+    <loss>
 
     init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
         Starting labels, from the features of all kernels side by side. Given labels start the search on all rows;
@@ -128,16 +123,13 @@ class MKC(CuttingPlaneClusterer):
         Threads that share a pass over the features. None uses as many as scikit-learn's own parallel loops; data that
         fit into one block of 4 MiB always use one.
 
-    verbose : int, default=0
-        Above 0, logs every iteration to the logger "widegap" (to stderr if logging is not set up).
+    <verbose>
 
-    callback : callable, default=None
-        Called with the record of every iteration; returning True stops the fit, which keeps its best result so far.
+    <callback>
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), dtype int32
-        Cluster of each row: ``predict(X)``, except for rows that ``min_cluster_fraction`` moved.
+    <labels_>
 
     kernel_names_ : list of str
         Names of the kernels, in the order of the next three attributes.
@@ -159,8 +151,7 @@ class MKC(CuttingPlaneClusterer):
     intercept_ : ndarray of shape (n_clusters,)
         Constants of the scores.
 
-    C_ : float
-        The value of C used.
+    <C_>
 
     objective_ : float
         F at the solution. Where nothing is separated it is 1 - balance, or (k - 1) / k of that with ``loss="sum"``.
@@ -171,20 +162,15 @@ class MKC(CuttingPlaneClusterer):
     collapsed_ : bool
         Whether the objective is, within ``tol``, no better than where nothing is separated.
 
-    history_ : list of IterationRecord
-        objective, gap, cuts, passes, flips, beta and seconds of every iteration of every start.
+    <history_>
 
-    n_iter_ : int
-        Iterations of the start that was kept, on the sample and on all rows.
+    <n_iter_>
 
-    converged_ : bool
-        Whether that run met ``tol``.
+    <converged_>
 
-    starved_ : bool
-        Whether a cluster fell to its minimum size, so that the bound and not the margin decides its members.
+    <starved_>
 
-    n_clusters_ : int
-        Number of clusters.
+    <n_clusters_>
 
     kernel_map_ : KernelStack
         The fitted kernels, as ``kernel_map_.kernels``; each knows its ``negative_share``.
@@ -192,8 +178,7 @@ class MKC(CuttingPlaneClusterer):
     n_features_in_ : int
         Number of features seen in fit, unless X was a dict.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X was a frame with string column names.
+    <feature_names_in_>
 
     Warns
     -----

@@ -9,12 +9,14 @@ import numpy as np
 from widegap._validation import Interval
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import Objective
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._sdp import Relaxation, SDPClusterer
 from widegap.solvers._mmc import import_scs, margin_value, solve_mmc
 
 __all__ = ["MMC"]
 
 
+@shared_docs
 class MMC(SDPClusterer):
     r"""Maximum margin clustering (MMC) by semidefinite programming.
 
@@ -29,8 +31,7 @@ class MMC(SDPClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        2, or 1 for the trivial answer. `CPM3C` finds more.
+    <n_clusters, at most two>
 
     C : float, default=1.0
         Weight of the loss against the norm, for a kernel whose centred matrix is brought to mean diagonal one.
@@ -42,8 +43,7 @@ class MMC(SDPClusterer):
         Coefficient of "rbf" and "poly". "median" is :math:`1 / (1.5 m)^2` with m the median distance of the rows,
         "diameter" :math:`1 / (4 D)^2` with D the largest.
 
-    kernel_params : dict, default=None
-        Further arguments of the kernel, such as ``degree``.
+    <kernel_params>
 
     min_cluster_fraction : float, default=0.94
         Each of the clusters has at least this share of n / 2 rows; half a row less is always allowed if n is odd.
@@ -93,8 +93,7 @@ class MMC(SDPClusterer):
     starved_ : bool
         Whether ``min_cluster_fraction``, and not the sign of the eigenvector, decided the cluster of some rows.
 
-    n_clusters_ : int
-        Number of clusters.
+    <n_clusters_>
 
     kernel_map_ : KernelMap
         The function of the support vector machine that assigns new rows, fitted to ``labels_``: its support vectors
@@ -103,11 +102,9 @@ class MMC(SDPClusterer):
     coef_, intercept_ : ndarray of shape (2, 1) and (2,)
         Scores of the clusters: that number and the machine's intercept, halved, with either sign.
 
-    n_features_in_ : int
-        Number of features seen in fit.
+    <n_features_in_>
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X was a frame with string column names.
+    <feature_names_in_>
 
     Notes
     -----

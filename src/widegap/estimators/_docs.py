@@ -1,0 +1,131 @@
+"""Texts of parameters and attributes that docstrings of several estimators share, each written once.
+
+``@shared_docs`` puts the text in place of a line ``<name>`` in the docstring of a class, so that ``help`` shows all of
+it. A text goes by the name that it documents, or by the one in brackets above it.
+"""
+
+import re
+from textwrap import indent
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+TEXTS = r"""
+n_clusters : int, default=2
+    Number of clusters k.
+
+[n_clusters, at most two]
+n_clusters : int, default=2
+    2, or 1 for the trivial answer. `CPM3C` finds more.
+
+kernel : {"linear", "rbf", "poly", "cosine"} or callable, default="linear"
+    Anything but "linear" clusters Nystrom features of the kernel. A callable takes two tables of rows and
+    returns the matrix of kernel values.
+
+gamma : {"median", "diameter"} or float, default="median"
+    Coefficient of "rbf" and "poly". "median" is :math:`1 / (1.5 m)^2` with m the median distance of some rows,
+    "diameter" :math:`1 / (4 D)^2` with D the largest distance of some.
+
+kernel_params : dict, default=None
+    Further arguments of the kernel, such as ``degree``.
+
+n_components : "auto" or int, default="auto"
+    Landmarks of the kernel's feature map; "auto" is 300. The features take n * n_components numbers of memory.
+
+balance : float, default=0.0
+    How far the mean scores of two clusters may differ (the paper's l divided by n). 0 means no bias: boundaries
+    pass through the mean of the rows, which suits clusters of similar size; raise it for very unequal ones.
+
+min_cluster_fraction : float, default=0.3
+    Every cluster keeps at least this fraction of n / k rows (and one row, if not 0). The balance of mean scores
+    alone does not keep clusters from vanishing when k > 2.
+
+annealing : bool, default=False
+    Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
+
+loss : {"max", "sum"}, default="max"
+    "max" is the formula above; "sum" adds up the hinges of all rivals, divided by k.
+
+init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
+    Starting labels. "random" are the regions of random linear scores. Given labels start the search on all rows;
+    otherwise, above 5000 rows, the starts are compared on a sample of that size and the best goes on with all.
+
+n_init : "auto" or int, default="auto"
+    Number of starts; k-means runs with the same result count once. The lowest objective wins among the searches
+    in which no cluster fell to its minimum. "auto" is two k-means and two random starts for k = 2, and the best
+    four by inertia of ten k-means runs for k = 3 or 4. For more clusters, where the objective says little about
+    quality, it is one search from the best of eight k-means runs.
+
+tol : float, default=0.01
+    A search ends when, for its labels, the gap between the objective and its lower bound is below ``tol`` times
+    the objective, and new labels gain no more than that.
+
+random_state : int, RandomState instance or None, default=None
+    Determines the starts and the samples. The result does not depend on the number of threads.
+
+n_jobs : int, default=None
+    Threads that share a pass over the data. None uses as many as scikit-learn's own parallel loops; data that fit
+    into one block of 4 MiB always use one.
+
+verbose : int, default=0
+    Above 0, logs every iteration to the logger "widegap" (to stderr if logging is not set up).
+
+callback : callable, default=None
+    Called with the record of every iteration; returning True stops the fit, which keeps its best result so far.
+
+labels_ : ndarray of shape (n_samples,), dtype int32
+    Cluster of each row: ``predict(X)``, except for rows that ``min_cluster_fraction`` moved.
+
+[labels_ alone]
+labels_ : ndarray of shape (n_samples,), dtype int32
+    Cluster of each row.
+
+coef_ : ndarray of shape (n_clusters, n_features)
+    Weight vectors; in the space of the kernel's features if there is a kernel.
+
+intercept_ : ndarray of shape (n_clusters,)
+    Constants of the scores ``coef_ @ x + intercept_``.
+
+C_ : float
+    The value of C used.
+
+history_ : list of IterationRecord
+    objective, gap, cuts, passes, flips, beta and seconds of every iteration of every start.
+
+n_iter_ : int
+    Iterations of the start that was kept, on the sample and on all rows.
+
+converged_ : bool
+    Whether that run met ``tol``.
+
+starved_ : bool
+    Whether a cluster fell to its minimum size, so that the bound and not the margin decides its members.
+
+n_clusters_ : int
+    Number of clusters.
+
+kernel_map_ : KernelMap or None
+    The feature map of the kernel.
+
+n_features_in_ : int
+    Number of features seen in fit.
+
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features, if X was a frame with string column names.
+"""
+
+
+def _named(text: str) -> tuple[str, str]:
+    """The name of a text, and the text without it."""
+    first, _, rest = text.partition("\n")
+    return (first[1:-1], rest) if first.startswith("[") else (first.split()[0], text)
+
+
+_TEXTS = dict(map(_named, TEXTS.strip().split("\n\n")))
+
+
+def shared_docs(cls: Class) -> Class:
+    """Fill in the texts that the docstring of a class names."""
+    if cls.__doc__ is not None:  # it is where Python leaves docstrings out
+        cls.__doc__ = re.sub(r"^( *)<(.+)>$", lambda m: indent(_TEXTS[m[2]], m[1]), cls.__doc__, flags=re.MULTILINE)
+    return cls

@@ -1,0 +1,42 @@
+"""Docstrings of the estimators: complete, and every shared text written once."""
+
+import ast
+import inspect
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import widegap
+from widegap._catalogue import ESTIMATORS
+from widegap.estimators import _docs
+
+SOURCES = sorted((Path(widegap.__file__).parent / "estimators").glob("*.py"))
+PLACEHOLDER = re.compile(r"^ *<(.+)>$", re.MULTILINE)
+ENTRY = re.compile(r"^\w+ : [^\n]*\n(?:    [^\n]+\n?)+", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_help_shows_the_whole_text_of_every_parameter(name):
+    cls = getattr(widegap, name)
+    shown = inspect.getdoc(cls)
+    assert not PLACEHOLDER.search(shown)
+    section = shown.partition("Parameters\n----------\n")[2].partition("\nAttributes\n----------\n")[0]
+    entries = re.findall(r"^(\w.*?)(?: : .*)?$", section, re.MULTILINE)
+    documented = [part.strip() for entry in entries for part in entry.split(",")]
+    assert documented == list(inspect.signature(cls).parameters)
+
+
+def test_shared_texts_stand_in_one_place():
+    docstrings = [
+        ast.get_docstring(node)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and ast.get_docstring(node)
+    ]
+    entries = Counter(entry.strip() for text in docstrings for entry in ENTRY.findall(text))
+    assert sum(entries.values()) > 100  # the pattern sees them
+    assert not [entry for entry, times in entries.items() if times > 1]
+    used = Counter(name for text in docstrings for name in PLACEHOLDER.findall(text))
+    assert {name for name in _docs._TEXTS if used[name] < 2} == set()
