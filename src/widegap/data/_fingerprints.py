@@ -5,8 +5,9 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from widegap.data._tables import dense_rows, row_chunks
+from widegap.data._tables import row_chunks
 
 ROWS = 1000
 
@@ -17,8 +18,11 @@ def fingerprint(X: Any) -> str:
     chosen = np.linspace(0, n - 1, min(n, ROWS)).astype(np.intp)
     digest = _digest(f"{n} rows, {width} columns")
     for part in row_chunks(len(chosen), width):
-        rows = dense_rows(X, chosen[part]).astype(np.float64)
-        digest.update(np.ascontiguousarray(rows + 0.0))  # minus zero is zero
+        rows = sp.csr_array(X[chosen[part]], dtype=np.float64)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        for values in (rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data):
+            digest.update(values)
     return digest.hexdigest()
 
 
