@@ -112,7 +112,6 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
     """
 
     _slow_remedy: ClassVar[str]
-    _tells_unconverged: bool = True  # False on a model of which no more than a few iterations are wanted
     _record = IterationRecord
     _stored = {"C_": float}
 
@@ -244,7 +243,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         self.n_clusters_ = self.n_clusters
         self.converged_ = best.converged
         self.starved_ = self._starved(best, problem)
-        if not best.converged and not found.recorder.stopped and self._tells_unconverged:
+        if not best.converged and not found.recorder.stopped:
             warn_caller(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations at an objective of "
                 f"{point.objective:.2g} whose gap is not yet below tol={self.tol}; raise max_iter or tol, "

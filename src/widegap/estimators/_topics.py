@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import kmeans_plusplus
 from sklearn.decomposition import TruncatedSVD
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, normalize
@@ -26,6 +27,7 @@ from sklearn.preprocessing import Normalizer, normalize
 from widegap.data._spectrum import leading_variances
 from widegap.data._tables import dense_rows
 from widegap.data._threads import one_blas_thread
+from widegap.estimators._base import muted
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._cutting_plane_base import RANK_TOL
 from widegap.estimators._linear_scores import FLOOR, Labels, LinearScores, fit_linear_scores, fit_svm, relabelled
@@ -130,11 +132,12 @@ def sphere_margins(
         stopped = stop(record.flips)
         return stopped
 
-    settings = {"C": _weight_of_loss(X, k), "min_cluster_fraction": FLOOR, "callback": note}
-    few = {"max_iter": MARGIN_STEPS, "tells_unconverged": False}  # self-training follows
-    labels = fit_method(X, k, start, universum, seed, order="one_step", balance=BALANCE, **settings, **few).labels_
-    if not stopped and held_out_recovery(terms, labels, seed) < RECOVERY:
-        labels = fit_method(X, k, start, universum, seed, order="linearize_first", **settings, **few).labels_
+    C = _weight_of_loss(X, k)
+    settings = {"C": C, "min_cluster_fraction": FLOOR, "max_iter": MARGIN_STEPS, "callback": note}
+    with muted(ConvergenceWarning):  # a few iterations suffice: self-training follows
+        labels = fit_method(X, k, start, universum, seed, order="one_step", balance=BALANCE, **settings).labels_
+        if not stopped and held_out_recovery(terms, labels, seed) < RECOVERY:
+            labels = fit_method(X, k, start, universum, seed, order="linearize_first", **settings).labels_
     return labels
 
 
@@ -154,25 +157,12 @@ def held_out_recovery(X: Any, labels: Labels, seed: int) -> float:
     return float(adjusted_rand_score(labels, found))
 
 
-def fit_method(
-    X: Any,
-    k: int,
-    start: Any,
-    universum: Any | None,
-    seed: int,
-    C: float | str = "auto",
-    tells_unconverged: bool = True,
-    **settings: Any,
-) -> CPM3C | M2DCU:
-    """M2DCU fitted with the universum, CPM3C where there is none; C weighs the loss in both."""
+def fit_method(X: Any, k: int, start: Any, universum: Any | None, seed: int, **settings: Any) -> CPM3C | M2DCU:
+    """M2DCU fitted with the universum, CPM3C where there is none."""
     settings = {**settings, "init": start, "random_state": seed}
     if universum is None:
-        plain = CPM3C(k, C=C, **settings)
-        plain._tells_unconverged = tells_unconverged
-        return plain.fit(X)
-    model = M2DCU(k, C=C, loss="max", **settings)
-    model._tells_unconverged = tells_unconverged
-    return model.fit(X, universum=universum)
+        return CPM3C(k, **settings).fit(X)
+    return M2DCU(k, loss="max", **settings).fit(X, universum=universum)
 
 
 def self_train(
