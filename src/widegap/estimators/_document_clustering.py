@@ -12,6 +12,7 @@ from widegap.data.text._corpus import Corpus, cosines_to_means
 from widegap.data.text._reader import DocumentReader
 from widegap.data.text._vocabulary import TermChoice
 from widegap.estimators._base import Clusterer, Objective, warn_caller
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._linear_scores import explaining_weights
 from widegap.estimators._progress import logger
 from widegap.estimators._topic_refits import TopicRefits
@@ -22,6 +23,7 @@ from widegap.exceptions import InvalidDataError, StarvedClusterWarning
 from widegap.solvers._result import Recorder
 
 
+@shared_docs
 class DocumentClustering(TopicViews, TopicRefits, Clusterer):
     """Topics of documents by maximum margin clustering.
 
@@ -67,11 +69,9 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
     random_state : int, RandomState instance or None, default=None
         Determines the starts; also those of a ``method`` that leaves its own ``random_state`` open.
 
-    verbose : int, default=0
-        Whether to log each step (logger "widegap").
+    <verbose>
 
-    callback : callable, default=None
-        Called with each entry of ``history_``; if it returns True the search ends with what it has by then.
+    <callback>
 
     Attributes
     ----------
