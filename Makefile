@@ -24,6 +24,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing_example.py
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

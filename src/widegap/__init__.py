@@ -55,15 +55,17 @@ __all__ = [
 _MODULES = tuple(name for name in __all__ if name not in ESTIMATORS)
 
 
-def __getattr__(name: str) -> Any:
-    if name in ESTIMATORS:
-        found = public_class(name)
-    elif name in _MODULES:
-        found = import_module(f"widegap.{name}")
-    else:
-        raise AttributeError(f"module 'widegap' has no attribute {name!r}")
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # a type checker sees the imports above, and no names besides
+
+    def __getattr__(name: str) -> Any:
+        if name in ESTIMATORS:
+            found = public_class(name)
+        elif name in _MODULES:
+            found = import_module(f"widegap.{name}")
+        else:
+            raise AttributeError(f"module 'widegap' has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ is labelled once, however many pixels have it; where each pixel has features of 
 their table takes 4 bytes a pixel and column.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
@@ -41,7 +41,16 @@ ESTIMATORS = {
 }
 
 
-def segment(image, n_segments=2, estimator="iter-svr", *, recursive=True, position=0.0, texture=0.0, random_state=None):
+def segment(
+    image: Any,
+    n_segments: int = 2,
+    estimator: Any = "iter-svr",
+    *,
+    recursive: bool = True,
+    position: float = 0.0,
+    texture: float = 0.0,
+    random_state: Any = None,
+) -> np.ndarray[Any, Any]:
     """Label every pixel with its segment.
 
     Parameters
@@ -87,7 +96,15 @@ def segment(image, n_segments=2, estimator="iter-svr", *, recursive=True, positi
     return pixels.picture(labels)
 
 
-def bisections(image, n_segments=2, estimator="iter-svr", *, position=0.0, texture=0.0, random_state=None):
+def bisections(
+    image: Any,
+    n_segments: int = 2,
+    estimator: Any = "iter-svr",
+    *,
+    position: float = 0.0,
+    texture: float = 0.0,
+    random_state: Any = None,
+) -> Iterator[np.ndarray[Any, Any]]:
     """Label images after every split, from one segment to ``n_segments``.
 
     Parameters
@@ -110,7 +127,7 @@ def bisections(image, n_segments=2, estimator="iter-svr", *, position=0.0, textu
         yield pixels.picture(labels)
 
 
-def pixel_features(image, *, position=0.0, texture=0.0):
+def pixel_features(image: Any, *, position: float = 0.0, texture: float = 0.0) -> np.ndarray[Any, Any]:
     """Rows of colours from 0 to 1, one a pixel, and what else was asked for.
 
     Parameters
@@ -141,7 +158,7 @@ def pixel_features(image, *, position=0.0, texture=0.0):
     return X.reshape(height * width, -1)
 
 
-def overlay(image, labels, colour=(255, 40, 40)):
+def overlay(image: Any, labels: Any, colour: Sequence[int] = (255, 40, 40)) -> np.ndarray[Any, Any]:
     """The image in RGB with the boundaries between segments drawn into it.
 
     Parameters
@@ -170,7 +187,7 @@ def overlay(image, labels, colour=(255, 40, 40)):
     return drawn
 
 
-def paint(image, labels):
+def paint(image: Any, labels: Any) -> np.ndarray[Any, Any]:
     """Every segment in the mean colour of its pixels.
 
     Parameters

@@ -10,6 +10,8 @@ clusters to classes:
   worse than ``"hungarian"``, and 1.0 accuracy for singletons: compare it only at equal numbers of clusters.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score, rand_score
@@ -26,7 +28,7 @@ __all__ = [
 ]
 
 
-def clustering_accuracy(y_true, y_pred, *, mapping="hungarian"):
+def clustering_accuracy(y_true: Any, y_pred: Any, *, mapping: str = "hungarian") -> float:
     """Fraction of rows whose cluster is mapped to their class, under the best mapping.
 
     Parameters
@@ -56,7 +58,7 @@ def clustering_accuracy(y_true, y_pred, *, mapping="hungarian"):
     return float(_matched(table, mapping) / table.sum())
 
 
-def clustering_error(y_true, y_pred, *, mapping="hungarian"):
+def clustering_error(y_true: Any, y_pred: Any, *, mapping: str = "hungarian") -> float:
     """Fraction of rows whose cluster is not mapped to their class: one minus the accuracy.
 
     Parameters
@@ -76,7 +78,7 @@ def clustering_error(y_true, y_pred, *, mapping="hungarian"):
     return 1.0 - clustering_accuracy(y_true, y_pred, mapping=mapping)
 
 
-def balanced_clustering_error(y_true, y_pred, *, mapping="hungarian"):
+def balanced_clustering_error(y_true: Any, y_pred: Any, *, mapping: str = "hungarian") -> float:
     r"""Mean over the classes of the error rate within the class, under the mapping that is best for it.
 
     With :math:`s_{cj}` the share of class c that fell into cluster j, and :math:`k` classes, the value is
@@ -112,7 +114,7 @@ def balanced_clustering_error(y_true, y_pred, *, mapping="hungarian"):
     return max(0.0, float(1.0 - _matched(shares, mapping) / len(shares)))
 
 
-def rand_index(y_true, y_pred):
+def rand_index(y_true: Any, y_pred: Any) -> float:
     """Fraction of pairs of rows on which both partitions agree: together in both, or apart in both.
 
     Not adjusted for chance: two random partitions into many clusters score near 1.
@@ -138,7 +140,7 @@ def rand_index(y_true, y_pred):
     return rand_score(*_encode(y_true, y_pred))
 
 
-def normalized_mutual_info(y_true, y_pred):
+def normalized_mutual_info(y_true: Any, y_pred: Any) -> float:
     """Mutual information of both partitions over the geometric mean of their entropies.
 
     Parameters

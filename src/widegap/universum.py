@@ -27,7 +27,7 @@ ROWS_A_DIMENSION = 5  # rows of X that a full covariance needs for each of its d
 MAX_DIMENSIONS = 50
 
 
-def rest(X, y, keep):
+def rest(X: Any, y: Any, keep: Any) -> Any:
     """Rows of all classes but those that are to be clustered.
 
     Parameters
@@ -68,7 +68,7 @@ def rest(X, y, keep):
     return X[others]
 
 
-def random(X, n, random_state=None):
+def random(X: Any, n: int, random_state: Any = None) -> np.ndarray[Any, Any]:
     """Rows drawn uniformly between the least and the largest value of every column of X.
 
     Parameters
@@ -104,7 +104,7 @@ def random(X, n, random_state=None):
     return (low + draws * (high - low)).astype(X.dtype)
 
 
-def means(X, n_clusters, *, n_init=10, random_state=None):
+def means(X: Any, n_clusters: int, *, n_init: int = 10, random_state: Any = None) -> np.ndarray[Any, Any]:
     """Midpoints of every two centres of k-means: rows that lie between two clusters.
 
     Parameters
@@ -138,7 +138,7 @@ def means(X, n_clusters, *, n_init=10, random_state=None):
     return (centres[first] + centres[second]) / 2
 
 
-def select(U, X, n_clusters, fraction=0.1, *, random_state=None):
+def select(U: Any, X: Any, n_clusters: int, fraction: float = 0.1, *, random_state: Any = None) -> Any:
     """The part of a universum that is closest to the data, by a Gaussian mixture fitted to the data.
 
     Parameters
@@ -186,7 +186,7 @@ def select(U, X, n_clusters, fraction=0.1, *, random_state=None):
     return U[_first(-_log_likelihoods(U, X, n_clusters, _seed(random_state)), fraction)]
 
 
-def boundary(U, clusterer, fraction=0.3):
+def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Any:
     """The part of a universum that lies nearest to the boundaries of a fitted clusterer.
 
     Parameters
