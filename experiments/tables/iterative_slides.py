@@ -72,8 +72,7 @@ PAIR_ROWS = (
     Row(
         "MNIST",
         pairs("mnist-test"),
-        "The 10000 test digits, some 2000 rows a pair. One seed of IterSVM and IterSVR, whose start is not left to "
-        "chance; no widths were tried.",
+        "The 10000 test digits, some 2000 rows a pair. One seed of IterSVM and IterSVR; no widths were tried.",
         only=("KMeans(1)", "KMeans(10)", "NCut", "IterSVM", "IterSVR", "MaxMarginClustering"),
         otherwise="not run: six kernels for each of 45 pairs",
         seeds=(("IterSVM", 1), ("IterSVR", 1)),
