@@ -40,6 +40,11 @@ def linear_program_cost(costs: Costs, min_counts: Counts) -> float:
     return float(solution.fun)
 
 
+def cost_of(costs: Costs, found: Assignment) -> float:
+    """What the labels cost."""
+    return float(costs[np.arange(len(costs)), found.labels].astype(np.float64).sum())
+
+
 def check_certificate(costs: Costs, min_counts: Counts, found: Assignment) -> None:
     """Feasibility, primal = dual, and complementary slackness: together these prove optimality."""
     costs = costs.astype(np.float64)
@@ -53,8 +58,6 @@ def check_certificate(costs: Costs, min_counts: Counts, found: Assignment) -> No
     assert (counts >= min_counts).all()
     assert (found.prices >= 0).all()
     assert (found.prices[counts > min_counts] == 0).all()
-    assert found.cost == pytest.approx(own.sum(), rel=1e-12, abs=1e-12 * size)
-    assert found.moved == (own > costs.min(axis=1)).sum()
     np.testing.assert_allclose(
         priced[np.arange(n), found.labels],
         priced.min(axis=1),
@@ -62,7 +65,7 @@ def check_certificate(costs: Costs, min_counts: Counts, found: Assignment) -> No
         atol=1e-12 * (1 + np.abs(priced).max(initial=0.0)),
     )
     dual = found.prices @ min_counts + priced.min(axis=1).sum()
-    assert found.cost == pytest.approx(dual, rel=1e-9, abs=1e-12 * size)
+    assert own.sum() == pytest.approx(dual, rel=1e-9, abs=1e-12 * size)
 
 
 def make_cases() -> dict[str, tuple[Costs, Counts]]:
@@ -114,7 +117,6 @@ def test_four_rows_by_hand():
     found = assign(costs, np.array([1, 2]))
     np.testing.assert_array_equal(found.labels, [0, 1, 0, 1])
     np.testing.assert_array_equal(found.prices, [0.0, 2.0])
-    assert (found.cost, found.moved) == (3.0, 2)
 
 
 def test_a_chain_is_cheaper_than_a_direct_move():
@@ -122,7 +124,6 @@ def test_a_chain_is_cheaper_than_a_direct_move():
     costs = np.array([[0.0, 1.0, 9.0], [0.0, 8.0, 9.0], [9.0, 0.0, 1.0]])
     found = assign(costs, np.array([1, 1, 1]))
     np.testing.assert_array_equal(found.labels, [1, 0, 2])
-    assert (found.cost, found.moved) == (2.0, 2)
 
 
 def test_agrees_with_linear_program_and_certificate(case):
@@ -131,14 +132,15 @@ def test_agrees_with_linear_program_and_certificate(case):
     check_certificate(costs, min_counts, found)
     if len(costs):
         expected = linear_program_cost(costs.astype(np.float64), min_counts)
-        assert found.cost == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert cost_of(costs, found) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_row_order_does_not_change_the_cost(case):
     costs, min_counts = case
     order = np.random.default_rng(1).permutation(len(costs))
     shuffled = assign(costs[order], min_counts)
-    assert shuffled.cost == pytest.approx(assign(costs, min_counts).cost, rel=1e-12, abs=1e-12)
+    expected = cost_of(costs, assign(costs, min_counts))
+    assert cost_of(costs[order], shuffled) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_inputs_are_untouched_and_results_repeat(case):
@@ -166,7 +168,7 @@ def test_agrees_with_brute_force(problem):
     costs, min_counts = problem
     found = assign(costs, min_counts)
     check_certificate(costs, min_counts, found)
-    assert found.cost == pytest.approx(brute_force_cost(costs, min_counts), rel=1e-9, abs=1e-9)
+    assert cost_of(costs, found) == pytest.approx(brute_force_cost(costs, min_counts), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -179,7 +181,7 @@ def test_random_problems_agree_with_linear_program(seed):
     min_counts = rng.multinomial(n if seed % 3 == 0 else int(rng.integers(n + 1)), rng.dirichlet(np.ones(k)))
     found = assign(costs, min_counts)
     check_certificate(costs, min_counts, found)
-    assert found.cost == pytest.approx(linear_program_cost(costs, min_counts), rel=1e-9, abs=1e-9)
+    assert cost_of(costs, found) == pytest.approx(linear_program_cost(costs, min_counts), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -189,7 +191,7 @@ def test_larger_problem_proves_itself(dtype, total):
     costs = (rng.normal(size=(5000, 8)) - 2.0 * (np.arange(8) < 2)).astype(dtype)
     min_counts = np.full(8, total // 8)
     found = assign(costs, min_counts)
-    assert found.moved > 1000
+    assert (found.labels != costs.argmin(axis=1)).sum() > 1000
     check_certificate(costs, min_counts, found)
 
 
@@ -203,13 +205,12 @@ def test_satisfied_bounds_leave_the_cheapest_labels(monkeypatch):
     found = assign(costs, np.bincount(cheapest, minlength=6))
     np.testing.assert_array_equal(found.labels, cheapest)
     np.testing.assert_array_equal(found.prices, np.zeros(6))
-    assert (found.cost, found.moved) == (costs.min(axis=1).sum(), 0)
 
 
-def test_a_move_between_equal_costs_is_free_and_not_counted():
+def test_a_move_between_equal_costs_is_free():
     found = assign(np.zeros((4, 2)), np.array([0, 3]))
     assert np.bincount(found.labels)[1] == 3
-    assert (found.cost, found.moved) == (0.0, 0)
+    np.testing.assert_array_equal(found.prices, 0)
 
 
 @pytest.mark.parametrize(

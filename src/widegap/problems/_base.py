@@ -66,7 +66,7 @@ class LabelledLoss(Loss, Protocol):
 
 
 class Assign(Protocol):
-    """An exact label step: costs (n, k) and lower bounds on counts in; labels and the number of moved rows out."""
+    """An exact label step: costs (n, k) and lower bounds on counts in, an object with ``labels`` out."""
 
     def __call__(self, costs: Floats, min_counts: np.ndarray[Any, Any], /) -> Any: ...
 

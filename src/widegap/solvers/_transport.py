@@ -65,16 +65,10 @@ class Assignment:
     prices : ndarray of shape (k,), float64
         Optimal dual prices, >= 0, and > 0 only where the cluster has exactly its minimum of rows. Each row's
         label minimises `costs[i] - prices` up to rounding.
-    cost : float
-        Sum of the costs of the labels.
-    moved : int
-        Number of rows that pay more than their own cheapest label would cost.
     """
 
     labels: NDArray[np.int32]
     prices: NDArray[np.float64]
-    cost: float
-    moved: int
 
 
 def assign(costs: ArrayLike, min_counts: ArrayLike) -> Assignment:
@@ -105,16 +99,14 @@ def assign(costs: ArrayLike, min_counts: ArrayLike) -> Assignment:
     m = _check_min_counts(min_counts, *c.shape)
     cheapest = _find_cheapest(c)
     counts = np.bincount(cheapest, minlength=c.shape[1])
-    least = _pick_costs(c, cheapest)
     if np.all(counts >= m):
-        return Assignment(cheapest, np.zeros(c.shape[1]), float(least.sum()), 0)
+        return Assignment(cheapest, np.zeros(c.shape[1]))
     labels, prices = _fill_deficits(c, cheapest, counts, m)
-    paid = _pick_costs(c, labels)
-    return Assignment(labels, np.maximum(prices, 0.0), float(paid.sum()), int(np.count_nonzero(paid > least)))
+    return Assignment(labels, np.maximum(prices, 0.0))
 
 
 def _check_costs(costs: ArrayLike) -> NDArray[np.floating]:
-    """Return costs as a float32 or float64 matrix that the kernels can read."""
+    """Return costs as a float32 or float64 matrix that the loops can read."""
     c = np.asarray(costs)
     if c.dtype not in (np.float32, np.float64):
         c = c.astype(np.float64)
@@ -177,15 +169,6 @@ def _find_cheapest(c: NDArray[np.floating]) -> NDArray[np.int32]:
                 best = p
         labels[i] = best
     return labels
-
-
-@jit
-def _pick_costs(c: NDArray[np.floating], labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return c[i, labels[i]] in float64."""
-    paid = np.empty(c.shape[0])
-    for i in range(c.shape[0]):
-        paid[i] = c[i, labels[i]]
-    return paid
 
 
 class _Graph(NamedTuple):
