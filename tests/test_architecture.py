@@ -154,7 +154,17 @@ def prints(source):
             yield source.locate(node.lineno, "print is for cli/ only. Use logging, or return the text.")
 
 
-RULES = [wrong_imports, long_functions, long_file, sparse_uses, prints]
+def thread_limits(source):
+    """Uses of threadpoolctl outside the one place that counts its users."""
+    if str(source.path) == "data/_threads.py":
+        return
+    for line, name in imported_names(source):
+        if f"{name}.".startswith("threadpoolctl."):
+            remedy = "Use one_blas_thread: limits that overlap leave the whole process at one thread."
+            yield source.locate(line, f"{name} is used outside data/_threads.py. {remedy}")
+
+
+RULES = [wrong_imports, long_functions, long_file, sparse_uses, prints, thread_limits]
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
@@ -297,3 +307,10 @@ def test_checker_sees_print_outside_cli():
 @pytest.mark.parametrize(("path", "text"), [("cli/_main.py", "print(1)"), ("metrics.py", '"""print(1)"""\nf.print(1)')])
 def test_checker_allows_other_prints(path, text):
     assert violations_of(prints, path, text) == []
+
+
+@pytest.mark.parametrize("text", ["import threadpoolctl", "from threadpoolctl import threadpool_limits"])
+def test_checker_sees_limits_on_threads(text):
+    (violation,) = violations_of(thread_limits, "estimators/_cpm3c.py", text)
+    assert "Use one_blas_thread" in violation
+    assert violations_of(thread_limits, "data/_threads.py", text) == []

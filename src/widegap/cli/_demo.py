@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.datasets import load_digits, load_sample_image
-from threadpoolctl import threadpool_limits
 
 from widegap import CPM3C, DocumentClustering, MaxMarginClustering, datasets
 from widegap.cli._places import replacing, write_text
+from widegap.data._threads import one_blas_thread
 from widegap.image import bisections, paint
 from widegap.metrics import clustering_accuracy
 from widegap.report import render, summarize
@@ -58,7 +58,7 @@ def _digits(folder: Path) -> Path:
 def _measure(make: Any, rows: Any, truth: Any, k: int) -> str:
     """Mean accuracy and mean time over the seeds, as text."""
     # One thread for all: on a few hundred rows k-means can lose a hundredfold to threads that wait for each other.
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_blas_thread(openmp=True), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Graph is not fully connected")
         began = perf_counter()
         labels = [make(k, seed).fit_predict(rows) for seed in SEEDS]
