@@ -12,30 +12,33 @@ from widegap._validation import (
     Interval,
     StrOptions,
     check_cluster_number,
-    check_rows,
-    check_table,
     check_threads,
-    check_views,
     kernel_constraints,
 )
-from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
+from widegap.data._blocks import DenseBlock, Scorer
 from widegap.data._centred import CentredRows
-from widegap.data._kernel_specs import TableColumns, raw_views, read_specs
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, is_views, n_rows
 from widegap.data._sources import row_blocks
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import Objective, warn_caller
+from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan, Prepared
 from widegap.estimators._docs import shared_docs
+from widegap.estimators._kernel_findings import (
+    kernel_margins,
+    largest_lead,
+    warn_of_collapse,
+    warn_of_kernels,
+    warn_of_one_direction,
+)
+from widegap.estimators._kernel_inputs import read_new_views, read_table, read_views
 from widegap.estimators._starts import different_starts
-from widegap.exceptions import InvalidDataError, KernelWarning
+from widegap.exceptions import InvalidDataError
 from widegap.problems._base import Problem
 from widegap.problems._norms import KernelNorm
 from widegap.solvers._result import Result
 
 STARTS = 4
 AUTO_COMPONENTS = 100  # a kernel; several of them are searched together
-ONE_DIRECTION = 1.1  # effective rank below which nearly all of a kernel lies in one direction
 KERNELS = ("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
 
 
@@ -65,7 +68,8 @@ class MKC(CuttingPlaneClusterer):
 
         - a name: "linear", "poly", "rbf", "cosine", or "precomputed" for a matrix of kernel values in place of rows;
         - a pair of name and parameters, ``("poly", {"degree": 2})``: "degree" and "coef0" of "poly"; "gamma" of "poly"
-          and "rbf", or for "rbf" in its place "width", in medians of the distance of two rows (1.5);
+          and "rbf", a number, "median" or "diameter"; or for "rbf" in its place "width", in medians of the distance of
+          two rows (1.5);
         - a function that takes two tables of rows and returns the matrix of kernel values;
         - a transformer: the linear kernel of what it makes of the rows;
         - a triple of a name of your own, one of the above, and where it looks: columns of X (numbers, names, a mask or
@@ -119,9 +123,7 @@ class MKC(CuttingPlaneClusterer):
     random_state : int, RandomState instance or None, default=None
         Determines the landmarks, the starts and the samples. The result does not depend on the number of threads.
 
-    n_jobs : int, default=None
-        Threads that share a pass over the features. None uses as many as scikit-learn's own parallel loops; data that
-        fit into one block of 4 MiB always use one.
+    <n_jobs>
 
     <verbose>
 
@@ -311,18 +313,7 @@ class MKC(CuttingPlaneClusterer):
     def _read(self, X: Any) -> Any:
         """The checked table or views, and what each kernel reads of them."""
         self._has_views = is_views(X)
-        if self._has_views:
-            specs = read_specs(self.kernels, list(X))
-            used = {spec.source: X[spec.source] for spec in specs}
-            X = check_views(used, raw_views((spec.source, spec.is_transformer) for spec in specs))
-            for name in ("n_features_in_", "feature_names_in_", "_rows_digest"):
-                vars(self).pop(name, None)  # of an earlier fit on a table
-        else:
-            if isinstance(X, RowBlocks):
-                X = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs)).take(np.arange(X.shape[0]))
-            else:
-                X = check_table(self, X, reset=True)
-            specs = read_specs(self.kernels, TableColumns(X.shape[1], getattr(self, "feature_names_in_", None)))
+        X, specs = (read_views if self._has_views else read_table)(self, X, self.kernels)
         check_cluster_number(n_rows(X), self.n_clusters)
         return X, specs
 
@@ -338,24 +329,16 @@ class MKC(CuttingPlaneClusterer):
                 f"All {len(specs)} kernels are constant on the {n_rows(X)} rows, so they cannot be separated into "
                 f"{self.n_clusters} clusters; use fewer clusters or check the data."
             )
-        self._warn_of_kernels()
+        warn_of_kernels(self.kernel_map_)
         return Prepared(CentredRows(row_blocks(features, n_threads=check_threads(self.n_jobs))))
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
         with one_blas_thread():
             super()._search(prepared, rng)
-        self._warn_of_result()
-
-    def _warn_of_kernels(self) -> None:
-        for kernel in self.kernel_map_.kernels:
-            if kernel.negative_share > 0:
-                _warn(
-                    f"Kernel {kernel.name!r} is not positive semidefinite: {kernel.negative_share:.1%} of its spectrum "
-                    "is negative and was left out; use another kernel, or K @ K.T of a similarity matrix K."
-                )
-            if kernel.map is None:
-                _warn(f"Kernel {kernel.name!r} is constant on these rows and gets the weight 0; leave it out.")
+        if self.collapsed_:
+            warn_of_collapse(self.objective_, self.tol)
+        warn_of_one_direction(self.kernel_names_, self.kernel_weights_, self.kernel_ranks_)
 
     def _plan(self) -> Plan:
         order = "cuts_first" if self.n_clusters == 2 else "linearize_first"
@@ -369,7 +352,7 @@ class MKC(CuttingPlaneClusterer):
 
     def _problem(self, rows, beta, others) -> Problem:
         problem = super()._problem(rows, beta, others)
-        balance = min(self.balance, _largest_lead(rows, beta)) if self.balance > 1 else self.balance
+        balance = min(self.balance, largest_lead(rows, beta)) if self.balance > 1 else self.balance
         return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
@@ -388,22 +371,7 @@ class MKC(CuttingPlaneClusterer):
         norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
         self.kkt_residual_ = found.recorder.residual
         self.collapsed_ = self._collapsed(found.best)
-        self._store_kernels(norm.weights(point.W), _kernel_margins(found.rows, norm, point))
-
-    def _warn_of_result(self) -> None:
-        if self.collapsed_:
-            _warn(
-                f"The objective of {self.objective_:.4g} is no better, within tol={self.tol}, than where nothing is "
-                "separated; the labels mean little. Raise C, lower balance or change the kernels."
-            )
-        heaviest = int(self.kernel_weights_.argmax())
-        others = np.delete(self.kernel_ranks_, heaviest)
-        if self.kernel_ranks_[heaviest] < ONE_DIRECTION and (others >= 2).any():
-            _warn(
-                f"Kernel {self.kernel_names_[heaviest]!r} has the largest weight, "
-                f"{self.kernel_weights_[heaviest]:.2f}, but nearly all its variance is in one direction, which gives "
-                "margin whatever that direction means; compare with a fit without it."
-            )
+        self._store_kernels(norm.weights(point.W), kernel_margins(found.rows, norm, point))
 
     def _store_kernels(self, weights: Any, margins: Any) -> None:
         """Spread what is known of the active kernels over all of them."""
@@ -429,39 +397,6 @@ class MKC(CuttingPlaneClusterer):
             )
         if not self._has_views:
             return super()._map_scores(X, function)
-        kernels = self.kernel_map_.kernels
-        used = {name: view for name, view in X.items() if name in {kernel.source for kernel in kernels}}
-        X = check_views(used, raw_views((kernel.source, kernel.transformer is not None) for kernel in kernels))
-        self.kernel_map_.check_views(X)
+        features = self.kernel_map_.transform(read_new_views(self.kernel_map_, X))
         scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        return function(DenseBlock(self.kernel_map_.transform(X), 0).scores(scorer))
-
-
-def _warn(message: str) -> None:
-    warn_caller(message, KernelWarning)
-
-
-def _largest_lead(rows: CentredRows, beta: float) -> float:
-    """A difference of biases that no solution exceeds, as it would give all rows to one cluster, and some to spare.
-
-    At a solution the regulariser is at most 1, the loss of zero weights: |W|^2 <= 2 / beta. A larger bound on the mean
-    scores means the same, and only costs the master its digits.
-    """
-    squared = rows.blocks.map(lambda block: np.square(block.take(slice(None)) - rows.mean).sum(axis=1))
-    return 1 + 2 * float(np.sqrt(squared.max() / beta)) / rows.scale
-
-
-def _kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:
-    """Mean lead of a row's cluster over its best rival that each kernel contributes: one read a kernel, and one."""
-    everyone = np.arange(rows.shape[0])
-    scores = rows.scores(point.W, point.b)
-    scores[everyone, point.labels] = -np.inf
-    rivals = scores.argmax(axis=1)
-    ends = np.cumsum(norm.sizes)
-    margins = []
-    for stop, size in zip(ends, norm.sizes, strict=True):
-        W = np.zeros_like(point.W)
-        W[:, stop - size : stop] = point.W[:, stop - size : stop]
-        parts = rows.scores(W, np.zeros(len(W)))
-        margins.append((parts[everyone, point.labels] - parts[everyone, rivals]).mean())
-    return np.array(margins)
+        return function(DenseBlock(features, 0).scores(scorer))

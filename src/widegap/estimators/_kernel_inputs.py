@@ -1,0 +1,40 @@
+"""What MKC reads: one table for all kernels, or views by name, of which each kernel looks at one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from widegap._validation import check_rows, check_table, check_threads, check_views
+from widegap.data._blocks import RowBlocks
+from widegap.data._kernel_specs import KernelSpec, TableColumns, raw_views, read_specs
+from widegap.data._kernel_stack import KernelStack
+from widegap.estimators._base import Clusterer
+
+
+def read_views(estimator: Clusterer, views: Mapping[str, Any], kernels: Any) -> tuple[dict[str, Any], list[KernelSpec]]:
+    """The views that the kernels look at, checked, and where each of them looks."""
+    specs = read_specs(kernels, list(views))
+    for name in ("n_features_in_", "feature_names_in_", "_rows_digest"):
+        vars(estimator).pop(name, None)  # of an earlier fit on a table
+    used = {spec.source: views[spec.source] for spec in specs}
+    return check_views(used, raw_views((spec.source, spec.is_transformer) for spec in specs)), specs
+
+
+def read_table(estimator: Clusterer, X: Any, kernels: Any) -> tuple[Any, list[KernelSpec]]:
+    """The checked table, in memory, and where each kernel looks in it."""
+    if isinstance(X, RowBlocks):
+        blocks = check_rows(estimator, X, reset=True, n_threads=check_threads(estimator.n_jobs))
+        X = blocks.take(np.arange(X.shape[0]))
+    else:
+        X = check_table(estimator, X, reset=True)
+    return X, read_specs(kernels, TableColumns(X.shape[1], getattr(estimator, "feature_names_in_", None)))
+
+
+def read_new_views(stack: KernelStack, views: Mapping[str, Any]) -> dict[str, Any]:
+    """Views of new rows, checked against those that the kernels were fitted on."""
+    uses = [(kernel.source, kernel.transformer is not None) for kernel in stack.kernels]
+    used = {name: view for name, view in views.items() if name in dict(uses)}
+    checked = check_views(used, raw_views(uses))
+    stack.check_views(checked)
+    return checked
