@@ -20,16 +20,10 @@ from widegap.data._centred import CentredRows
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, is_views, n_rows
 from widegap.data._sources import row_blocks
 from widegap.data._threads import one_blas_thread
+from widegap.estimators import _kernel_findings as findings
 from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan, Prepared
 from widegap.estimators._docs import shared_docs
-from widegap.estimators._kernel_findings import (
-    kernel_margins,
-    largest_lead,
-    warn_of_collapse,
-    warn_of_kernels,
-    warn_of_one_direction,
-)
 from widegap.estimators._kernel_inputs import read_new_views, read_table, read_views
 from widegap.estimators._starts import different_starts
 from widegap.exceptions import InvalidDataError
@@ -329,7 +323,7 @@ class MKC(CuttingPlaneClusterer):
                 f"All {len(specs)} kernels are constant on the {n_rows(X)} rows, so they cannot be separated into "
                 f"{self.n_clusters} clusters; use fewer clusters or check the data."
             )
-        warn_of_kernels(self.kernel_map_)
+        findings.warn_of_kernels(self.kernel_map_)
         return Prepared(CentredRows(row_blocks(features, n_threads=check_threads(self.n_jobs))))
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
@@ -337,8 +331,8 @@ class MKC(CuttingPlaneClusterer):
         with one_blas_thread():
             super()._search(prepared, rng)
         if self.collapsed_:
-            warn_of_collapse(self.objective_, self.tol)
-        warn_of_one_direction(self.kernel_names_, self.kernel_weights_, self.kernel_ranks_)
+            findings.warn_of_collapse(self.objective_, self.tol)
+        findings.warn_of_one_direction(self.kernel_names_, self.kernel_weights_, self.kernel_ranks_)
 
     def _plan(self) -> Plan:
         order = "cuts_first" if self.n_clusters == 2 else "linearize_first"
@@ -352,7 +346,7 @@ class MKC(CuttingPlaneClusterer):
 
     def _problem(self, rows, beta, others) -> Problem:
         problem = super()._problem(rows, beta, others)
-        balance = min(self.balance, largest_lead(rows, beta)) if self.balance > 1 else self.balance
+        balance = min(self.balance, findings.largest_lead(rows, beta)) if self.balance > 1 else self.balance
         return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
@@ -371,7 +365,7 @@ class MKC(CuttingPlaneClusterer):
         norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
         self.kkt_residual_ = found.recorder.residual
         self.collapsed_ = self._collapsed(found.best)
-        self._store_kernels(norm.weights(point.W), kernel_margins(found.rows, norm, point))
+        self._store_kernels(norm.weights(point.W), findings.kernel_margins(found.rows, norm, point))
 
     def _store_kernels(self, weights: Any, margins: Any) -> None:
         """Spread what is known of the active kernels over all of them."""
