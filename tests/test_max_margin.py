@@ -42,8 +42,6 @@ def triple():
     return make_blobs(240, 5, centers=3, cluster_std=1.5, random_state=0)
 
 
-# A check adds five rows of noise to 50 rows; smoothed over 30 neighbours, one of them alone explains more than a blob.
-@pytest.mark.filterwarnings("ignore::widegap.exceptions.StarvedClusterWarning")
 @parametrize_with_checks(
     [
         MaxMarginClustering(),
@@ -430,6 +428,11 @@ def test_a_group_below_the_bound_is_told_of():
     found = MaxMarginClustering(min_cluster_fraction=0.09, random_state=0).fit(X)
     assert clustering_accuracy(groups, found.labels_) == 1
     assert not found.starved_
+
+
+def test_few_outliers_are_no_group_below_the_bound():
+    X, _ = small_group()
+    MaxMarginClustering(random_state=0).fit(X[:954])  # warnings are errors
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0])

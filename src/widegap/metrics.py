@@ -63,12 +63,8 @@ def clustering_error(y_true: Any, y_pred: Any, *, mapping: str = "hungarian") ->
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        Known classes.
-    y_pred : array-like of shape (n_samples,)
-        Clusters.
-    mapping : {"hungarian", "majority"}, default="hungarian"
-        One-to-one, or each cluster to its largest class.
+    y_true, y_pred, mapping
+        As for :func:`clustering_accuracy`.
 
     Returns
     -------

@@ -12,6 +12,7 @@ from widegap.solvers._single_moves import Partition, improve, kick, most_even
 
 KICKS = 5
 LOOSER = 0.1  # of the least size: what is tried to see whether the bound keeps a better answer out
+LEAST_GROUP = 5  # fewer rows are outliers
 MISSED = 0.5  # share of the unexplained part that such an answer must leave to be worth a word
 
 
@@ -81,7 +82,7 @@ def _beyond_bound(
     best: Partition, Q: Any, starts: Sequence[Labels], k: int, min_count: int, rng: np.random.Generator
 ) -> Partition | None:
     """What starts with a cluster below the bound lead to if it is loosened, where that is far better."""
-    loose = max(1, int(LOOSER * min_count))
-    found = [improve(Q, labels, k, loose, rng) for labels in starts]
+    loose = max(LEAST_GROUP, int(LOOSER * min_count))
+    found = [improve(Q, labels, k, loose, rng) for labels in starts] if loose < min_count else []
     better = max(found, key=lambda partition: partition.objective, default=best)
     return better if k - 1 - better.objective < MISSED * (k - 1 - best.objective) else None
