@@ -36,17 +36,17 @@ FILES = [
     ("empty.csv", b"", "is empty; it needs a header"),
     ("blank.csv", b"\n \n", "is empty"),
     ("header.csv", b"a,b\n", "has a header but no rows"),
-    ("binary.csv", b"\x89PNG\r\n\0\0\0\rIHDR", "is no text: it holds zero bytes"),
+    ("binary.csv", b"\x89PNG\r\n\0\0\0\rIHDR", "is not a text file: it contains zero bytes"),
     ("latin.csv", "a,b\ncaf\xe9,1\n".encode("latin-1"), "is not utf-8 in line 2; pass --encoding"),
-    ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "is no proper table|more cells than the header"),
+    ("ragged.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read as a table|more cells than the header"),
     ("word.csv", b"a,b\n1,2\n3,4\nfive,6\n", "line 4, column 'a': 'five' is not a finite number; correct it"),
     ("infinite.csv", b"a,b\n1,2\n3,4\ninf,6\n", "line 4, column 'a': 'inf' is not a finite number"),
     ("texts.csv", b"a\n" + b"".join(b"text %d\n" % i for i in range(50)), "has no column to cluster by"),
     ("data.xlsx", b"PK", "files ending in .xlsx are not read; convert it"),
     ("bad.npy", b"no array", "cannot be read as .npy"),
     ("bad.npz", b"no archive", "cannot be read as .npz"),
-    ("bad.parquet", b"PAR0", "is no Parquet file"),
-    ("bad.svm", b"1 a:b\n", "is no svmlight file"),
+    ("bad.parquet", b"PAR0", "is not a Parquet file"),
+    ("bad.svm", b"1 a:b\n", "is not an svmlight file"),
 ]
 
 
@@ -60,7 +60,7 @@ def test_files_that_cannot_be_clustered(name, content, message, tmp_path, capsys
 
 CALLS = [
     (["-k", "21"], "asks for more clusters than there are rows (20)"),
-    (["-k", "many"], "is no number of clusters; pass one such as 5, or a range such as 3..10"),
+    (["-k", "many"], "is not a number of clusters; pass one such as 5, or a range such as 3..10"),
     (["-k", "5..3"], "a range goes upwards"),
     (["-k", "0"], "numbers begin at 1"),
     (["-k", "2", "--columns", "z"], "has no column 'z'; it has 'x', 'y'"),

@@ -168,7 +168,7 @@ def test_columns_that_count_the_rows_are_left_out(name, first, left_out, tmp_pat
     found = json.loads(said_by(capsys, "cluster", path, "-k", "2", "--json"))
     assert found["n_features"] == (1 if left_out else 2)
     said = " ".join(found["warnings"])
-    assert (f"Column {name!r} numbers the rows and was left out (--columns to insist)" in said) == left_out
+    assert (f"Column {name!r} numbers the rows and was left out (name it in --columns to use it)" in said) == left_out
     assert (
         f"Column {name!r} goes up by one from row to row and was used (--columns to leave it out)" in said
     ) != left_out
@@ -352,7 +352,7 @@ def test_predict_on_gaps_names_no_options_of_its_own(missing, table, tmp_path, c
 @pytest.mark.parametrize("weights", [[1.0, float("nan")], [float("inf"), 1.0]])
 def test_scales_that_are_no_numbers_are_the_models_fault(weights):
     state = {"columns": None, "n_features": 2, "weights": weights}
-    with pytest.raises(CommandError, match="are no finite numbers; fit it again"):
+    with pytest.raises(CommandError, match="are not finite; fit it again"):
         ColumnPlan.from_json(state)
 
 

@@ -183,7 +183,7 @@ def test_twelve_bits_in_sixteen_are_not_black(tmp_path):
 
 def test_pictures_with_nan_are_refused(tmp_path, capsys):
     Image.fromarray(np.full((4, 4), np.nan, np.float32)).save(tmp_path / "f.tif")
-    assert "holds values that are no finite numbers; replace them" in complaint(capsys, tmp_path / "f.tif", "-k", "2")
+    assert "holds values that are not finite; replace them" in complaint(capsys, tmp_path / "f.tif", "-k", "2")
 
 
 def test_transparent_colours_of_a_palette_lie_on_white(tmp_path):
@@ -220,7 +220,7 @@ def complaint(capsys, *arguments):
 def test_errors_name_the_remedy(picture, tmp_path, capsys, monkeypatch):
     assert "no such file" in complaint(capsys, tmp_path / "none.png", "-k", "2")
     (tmp_path / "text.png").write_text("no picture", encoding="utf-8")
-    assert "is no picture that can be read" in complaint(capsys, tmp_path / "text.png", "-k", "2")
+    assert "cannot be read as a picture" in complaint(capsys, tmp_path / "text.png", "-k", "2")
     cut = tmp_path / "cut.png"
     cut.write_bytes(picture.read_bytes()[:2000])
     assert "is damaged" in complaint(capsys, cut, "-k", "2")

@@ -22,8 +22,8 @@ def is_missing(cell: str) -> bool:
 def plain_number(cell: str, decimal: str) -> str:
     """A number written with this decimal sign as Python writes it; other texts come out as no numbers.
 
-    With another decimal sign than the point, points part thousands: 1.500 is 1500. Anywhere else, as in 1.5, they are
-    refused rather than guessed at.
+    With another decimal sign than the point, points separate thousands: 1.500 is 1500. Anywhere else, as in 1.5, they
+    are refused rather than guessed at.
     """
     if decimal == ".":
         return cell
@@ -108,7 +108,7 @@ class Cells:
 
     @property
     def grouping(self) -> str | None:
-        """How points that part thousands were read, by the first example; None where there is none."""
+        """How points that separate thousands were read, by the first example; None where there is none."""
         if self.decimal == "." or self.is_typed:
             return None
         cells = (cell for cell in self._cells if GROUPED.fullmatch(cell.partition(self.decimal)[0]))

@@ -56,7 +56,9 @@ def cluster(
     missing: Annotated[
         options.Missing, typer.Option(help="Missing values: fill, drop rows, refuse.")
     ] = options.Missing.median,  # fmt: skip  # noqa: E501
-    decimal: Annotated[str, typer.Option(help="Decimal sign in CSV files; with a comma, points part thousands.")] = ".",
+    decimal: Annotated[
+        str, typer.Option(help="Decimal sign in CSV files; with a comma, points separate thousands.")
+    ] = ".",
     output: options.Output = None,
     model: options.Model = None,
     report: options.Report = None,

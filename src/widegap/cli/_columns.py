@@ -57,7 +57,7 @@ class ColumnPlan:
         except (TypeError, KeyError) as error:
             raise CommandError(f"The model does not say how its table was read ({error}); fit it again.") from error
         if not finite:
-            raise CommandError("The model scales its columns by values that are no finite numbers; fit it again.")
+            raise CommandError("The model scales its columns by values that are not finite; fit it again.")
         return found
 
     @property
@@ -190,7 +190,8 @@ def _own_columns(frame: Any, choices: Choices, notes: list[str]) -> set[str]:
         if set(pair) <= set(frame.columns) and not choices.columns and not set(pair) & set(choices.categorical):
             own.update(pair)
             notes.append(
-                f"Columns {pair[0]!r} and {pair[1]!r} look like results and were left out (--columns to insist)."
+                f"Columns {pair[0]!r} and {pair[1]!r} look like results and were left out (name them in --columns to "
+                "use them)."
             )
     return own
 
@@ -240,7 +241,7 @@ def _column_of(table: Table, name: str, choices: Choices, notes: list[str]) -> C
         if not readable[present].all():
             raise _not_a_number(table, name, cells, present & ~readable)
         if not asked and _counts_rows(name, numbers):
-            notes.append(f"Column {name!r} numbers the rows and was left out (--columns to insist).")
+            notes.append(f"Column {name!r} numbers the rows and was left out (name it in --columns to use it).")
             return None
         if not asked and _counts_up(numbers):
             notes.append(f"Column {name!r} goes up by one from row to row and was used (--columns to leave it out).")
@@ -257,7 +258,9 @@ def _column_of(table: Table, name: str, choices: Choices, notes: list[str]) -> C
             f"Column {name!r} has {len(levels):,} different texts, too many for categories; leave it out."
         )
     if not asked and not categorical and len(levels) > min(MAX_LEVELS, max(2, table.n_rows // 2)):
-        notes.append(f"Column {name!r} has {len(levels):,} different texts and was left out (--columns to insist).")
+        notes.append(
+            f"Column {name!r} has {len(levels):,} different texts and was left out (name it in --columns to use it)."
+        )
         return None
     return Column(name, "category", levels=levels)
 

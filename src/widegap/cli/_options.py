@@ -64,7 +64,7 @@ def cluster_numbers(text: str) -> list[int]:
         last = int(high) if dots else first
     except ValueError:
         raise CommandError(
-            f"-k {text!r} is no number of clusters; pass one such as 5, or a range such as 3..10."
+            f"-k {text!r} is not a number of clusters; pass one such as 5, or a range such as 3..10."
         ) from None
     if first < 1 or last < first:
         raise CommandError(f"-k {text!r} is out of range; numbers begin at 1, and a range goes upwards.")

@@ -85,7 +85,9 @@ def _read_delimited(content: bytes, name: str, dialect: Dialect, least: str) -> 
             io.StringIO(text), sep=delimiter, dtype=str, keep_default_na=False, header=None if headless else 0
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise CommandError(f"{name} is no proper table: {error}; check the quotes and delimiters there.") from error
+        raise CommandError(
+            f"{name} cannot be read as a table: {error}; check the quotes and delimiters there."
+        ) from error
     if isinstance(frame.index, pd.MultiIndex) or not isinstance(frame.index, pd.RangeIndex):
         raise CommandError(f"{name}: rows have more cells than the header has names; name every column.")
     frame = frame.fillna("")  # short rows
@@ -120,7 +122,7 @@ NO_TEXT = f"rename it by what it is, one of {READABLE}"
 def decode(content: bytes, name: str, encoding: str, remedy: str = NO_TEXT) -> str:
     """The text of a file; ``remedy`` is for one that holds none."""
     if b"\0" in content[:SNIFFED] and not encoding.lower().replace("-", "").startswith("utf16"):
-        raise CommandError(f"{name} is no text: it holds zero bytes; {remedy}.")
+        raise CommandError(f"{name} is not a text file: it contains zero bytes; {remedy}.")
     try:
         return content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except UnicodeDecodeError as error:
@@ -153,7 +155,7 @@ def _read_parquet(source: Path) -> Table:
     try:
         frame = pd.read_parquet(source)
     except (ValueError, pyarrow.ArrowException) as error:
-        raise CommandError(f"{source} is no Parquet file, or a damaged one: {error}; write it again.") from error
+        raise CommandError(f"{source} is not a Parquet file, or is damaged: {error}; write it again.") from error
     if not frame.shape[0] or not frame.shape[1]:
         raise CommandError(f"{source} has {frame.shape[0]} rows and {frame.shape[1]} columns; nothing to cluster.")
     frame.columns = [str(column) for column in frame.columns]
@@ -175,6 +177,6 @@ def _read_svmlight(source: Path) -> Table:
     try:
         X, _ = load_svmlight_file(str(source))
     except (ValueError, IndexError, OverflowError) as error:
-        raise CommandError(f"{source} is no svmlight file: {error}; lines look like '1 3:0.5 7:1'.") from error
+        raise CommandError(f"{source} is not an svmlight file: {error}; lines look like '1 3:0.5 7:1'.") from error
     note = "The first number of every line (the class) was not used."
     return Table(str(source), matrix=X, notes=[note], first_line=1)

@@ -138,7 +138,7 @@ def read_picture(path: Path) -> tuple[Any, list[str]]:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise CommandError(f"{path} has too many pixels ({error}); make it smaller.") from error
     except UnidentifiedImageError as error:
-        raise CommandError(f"{path} is no picture that can be read; convert it to PNG or JPEG.") from error
+        raise CommandError(f"{path} cannot be read as a picture; convert it to PNG or JPEG.") from error
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -155,7 +155,7 @@ def _pixels_of(file: Any, path: Path) -> tuple[Any, list[str]]:
         return np.asarray(file.convert("RGBA" if clear else "RGB")), []
     values = np.asarray(file).astype(np.float32)
     if not np.isfinite(values).all():
-        raise CommandError(f"{path} holds values that are no finite numbers; replace them, and save it again.")
+        raise CommandError(f"{path} holds values that are not finite; replace them, and save it again.")
     low, high = float(values.min()), float(values.max())
     if file.mode == "I" and 0 <= low and high <= BYTE:
         return values.astype(np.uint8), []
