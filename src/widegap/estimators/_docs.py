@@ -1,4 +1,4 @@
-"""Texts of parameters and attributes that docstrings of several estimators share, each written once.
+"""Texts of parameters, attributes and references that docstrings of several estimators share, each written once.
 
 ``@shared_docs`` puts the text in place of a line ``<name>`` in the docstring of a class, so that ``help`` shows all of
 it. A text goes by the name that it documents, or by the one in brackets above it.
@@ -112,6 +112,24 @@ n_features_in_ : int
 
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features, if X was a frame with string column names.
+
+[parameters as for IterSVR]
+kernel, gamma, kernel_params, n_components, min_cluster_fraction, init, n_init
+    As for :class:`IterSVR`.
+max_iter, random_state, n_jobs, verbose, callback
+    As for :class:`IterSVR`.
+
+[attributes as for IterSVR]
+Attributes
+----------
+labels_, n_clusters_, coef_, intercept_, bisected_, objective_, history_, n_iter_
+    As for :class:`IterSVR`.
+converged_, cycled_, starved_, kernel_map_, n_features_in_, feature_names_in_
+    As for :class:`IterSVR`.
+
+[Zhang, Tsang, Kwok 2009]
+.. [1] K. Zhang, I. W. Tsang, J. T. Kwok, "Maximum margin clustering made practical", IEEE Transactions on Neural
+   Networks 20(4), 2009.
 """
 
 

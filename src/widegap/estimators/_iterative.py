@@ -138,8 +138,7 @@ class IterSVR(IterativeClusterer):
 
     References
     ----------
-    .. [1] K. Zhang, I. W. Tsang, J. T. Kwok, "Maximum margin clustering made practical", IEEE Transactions on Neural
-       Networks 20(4), 2009.
+    <Zhang, Tsang, Kwok 2009>
 
     Examples
     --------
@@ -217,24 +216,13 @@ class IterLSSVM(IterativeClusterer):
     C : float, default=100.0
         Weight of the loss against the regulariser, as in a least squares support vector machine.
 
-    kernel, gamma, kernel_params, n_components, min_cluster_fraction, init, n_init
-        As for :class:`IterSVR`.
+    <parameters as for IterSVR>
 
-    max_iter, random_state, n_jobs, verbose, callback
-        As for :class:`IterSVR`.
-
-    Attributes
-    ----------
-    labels_, n_clusters_, coef_, intercept_, bisected_, objective_, history_, n_iter_
-        As for :class:`IterSVR`.
-
-    converged_, cycled_, starved_, kernel_map_, n_features_in_, feature_names_in_
-        As for :class:`IterSVR`.
+    <attributes as for IterSVR>
 
     References
     ----------
-    .. [1] K. Zhang, I. W. Tsang, J. T. Kwok, "Maximum margin clustering made practical", IEEE Transactions on Neural
-       Networks 20(4), 2009.
+    <Zhang, Tsang, Kwok 2009>
 
     Examples
     --------
@@ -310,24 +298,13 @@ class IterSVM(IterativeClusterer):
     C : float, default=10.0
         Weight of the loss against the regulariser, as in a support vector machine.
 
-    kernel, gamma, kernel_params, n_components, min_cluster_fraction, init, n_init
-        As for :class:`IterSVR`.
+    <parameters as for IterSVR>
 
-    max_iter, random_state, n_jobs, verbose, callback
-        As for :class:`IterSVR`.
-
-    Attributes
-    ----------
-    labels_, n_clusters_, coef_, intercept_, bisected_, objective_, history_, n_iter_
-        As for :class:`IterSVR`.
-
-    converged_, cycled_, starved_, kernel_map_, n_features_in_, feature_names_in_
-        As for :class:`IterSVR`.
+    <attributes as for IterSVR>
 
     References
     ----------
-    .. [1] K. Zhang, I. W. Tsang, J. T. Kwok, "Maximum margin clustering made practical", IEEE Transactions on Neural
-       Networks 20(4), 2009.
+    <Zhang, Tsang, Kwok 2009>
 
     Examples
     --------

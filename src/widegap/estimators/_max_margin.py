@@ -170,8 +170,7 @@ class MaxMarginClustering(WeightVectorClusterer):
 
     References
     ----------
-    .. [1] K. Zhang, I. W. Tsang, J. T. Kwok, "Maximum margin clustering made practical", IEEE Transactions on Neural
-       Networks 20(4), 2009.
+    <Zhang, Tsang, Kwok 2009>
 
     Examples
     --------
