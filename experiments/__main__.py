@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from experiments import catalogue, page, runner
+from experiments.cells import Cell
 from experiments.store import PATH, Store
 from experiments.tables import EXPERIMENTS
 
@@ -17,14 +18,30 @@ MACHINE = PATH.with_name("machine.json")
 def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     if options.command == "list":
-        for name, experiment in EXPERIMENTS.items():
-            print(f"{name:24} {len(experiment.cells()):5} cells  {experiment.title}")
+        _list(Store())
     elif options.command == "page":
         _write_pages()
     elif options.command == "tidy":
         Store().tidy(cell for experiment in EXPERIMENTS.values() for cell in experiment.cells())
     else:
         _run(options)
+
+
+def _list(store: Store) -> None:
+    """Every table and figure with the number of its cells and of those to measure, and what that took the last time."""
+    for name, experiment in EXPERIMENTS.items():
+        waiting = runner.pending(experiment.cells(), store)
+        print(f"{name:24} {len(experiment.cells()):5} cells, {len(waiting):5} to measure  {experiment.title}")
+    everything = {cell for experiment in EXPERIMENTS.values() for cell in experiment.cells()}
+    print(_effort(runner.pending(everything, store), len(everything), store))
+
+
+def _effort(waiting: list[Cell], total: int, store: Store) -> str:
+    known = [sum(store.records[cell].seconds) for cell in waiting if cell in store.records]
+    return (
+        f"{len(waiting)} of {total} cells to measure; {len(known)} of them took {sum(known) / 60:.0f} minutes of CPU "
+        "time when they were last measured"
+    )
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -41,7 +58,7 @@ def _run(options: argparse.Namespace) -> None:
     else:
         store, cells = Store(), [cell for experiment in chosen for cell in experiment.cells(rows)]
     waiting = runner.pending(cells, store, retry=options.retry)
-    print(f"{len(waiting)} of {len(set(cells))} cells to measure", file=sys.stderr)
+    print(_effort(waiting, len(set(cells)), store), file=sys.stderr)
     runner.run(waiting, store, jobs=options.jobs, limit=options.limit)
     if not options.quick:
         MACHINE.write_text(json.dumps(runner.described_machine(), indent=1) + "\n")
@@ -59,7 +76,7 @@ def _write_pages() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="names of all tables and figures")
+    commands.add_parser("list", help="all tables and figures, and what there is to measure")
     commands.add_parser("page", help="write docs/results.md from the stored results")
     commands.add_parser("tidy", help="drop results that no table uses any more; not while a run goes on")
     run = commands.add_parser("run", help="measure what is missing, then write the page")

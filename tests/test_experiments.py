@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -214,6 +215,19 @@ def test_a_quick_run_measures_the_rows_that_are_asked_for(monkeypatch, tmp_path)
     main(["run", "panel", "--rows", "sklearn breast_cancer", "--quick"])
     found = Store(tmp_path / QUICK).records
     assert {(cell.data, cell.seeds) for cell in found} == {("sklearn/breast_cancer", 1)}
+
+
+def test_list_tells_what_there_is_to_measure(monkeypatch, capsys):
+    stale = {cell: record(cell) for cell in EXPERIMENTS["panel"].cells(["sklearn iris"])}
+    monkeypatch.setattr(runner, "pending", lambda cells, store: [cell for cell in cells if cell in stale])
+    monkeypatch.setattr("experiments.__main__.Store", lambda: SimpleNamespace(records=stale))
+    main(["list"])
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(EXPERIMENTS)
+    assert f"{len(stale)} to measure" in next(line for line in lines if line.startswith("panel "))
+    minutes = round(3 * len(stale) / 60)
+    assert last.startswith(f"{len(stale)} of ")
+    assert f"; {len(stale)} of them took {minutes} minutes of CPU time" in last
 
 
 def test_every_cell_names_a_data_set_and_a_method():
