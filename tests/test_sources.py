@@ -126,6 +126,7 @@ ALL = (CPM3C, KMEANS, M2DCU, WARD, SEGMENTS, LETTER, PART)
         ("widegap.data.text._vocabulary", None, {M2DCU}),
         ("widegap.report._summarize", None, set()),
         ("widegap.cli._cluster", None, set()),
+        ("widegap.estimators._docs", None, set()),
         ("experiments.text_methods", "candidates", {M2DCU}),
         ("experiments.baselines", "dense", {WARD}),
         ("experiments.baselines", "kmeans", {KMEANS, LETTER, PART}),
