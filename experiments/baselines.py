@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, BisectingKMeans, KMeans, SpectralClustering
 from sklearn.decomposition import TruncatedSVD
 from sklearn.mixture import GaussianMixture
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 
 from experiments.cells import Task, method
 from experiments.runner import RefusedError
@@ -37,6 +37,11 @@ def kmeans_once(task: Task, seed: int) -> Any:
 @method("KMeans(10)")
 def kmeans(task: Task, seed: int) -> Any:
     return KMeans(task.n_clusters, n_init=10, random_state=seed).fit_predict(task.X)
+
+
+@method("KMeans(10) of length one")
+def kmeans_of_length_one(task: Task, seed: int) -> Any:
+    return KMeans(task.n_clusters, n_init=10, random_state=seed).fit_predict(normalize(task.X))
 
 
 @method("BisectingKMeans")

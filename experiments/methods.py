@@ -3,6 +3,8 @@
 from typing import Any
 from unittest.mock import patch
 
+from sklearn.preprocessing import normalize
+
 from experiments.cells import Outcome, Task, method
 from widegap import CPM3C, GMMC, MKC, MMC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
 from widegap.estimators import _max_margin
@@ -17,6 +19,11 @@ def max_margin(task: Task, seed: int, **settings: Any) -> Any:
 @method("CPM3C")
 def cpm3c(task: Task, seed: int, **settings: Any) -> Any:
     return CPM3C(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
+
+
+@method("CPM3C of length one")
+def cpm3c_of_length_one(task: Task, seed: int) -> Any:
+    return CPM3C(task.n_clusters, random_state=seed).fit_predict(normalize(task.X))
 
 
 @method("MKC")

@@ -2,7 +2,7 @@
 
 "news" and "webkb" are the texts of the CPM3C paper as rows of tf-idf, "m2dcu" those of the M2DCU paper in a reduced
 space; which words stay follows the papers: the most frequent ones, as many as they say. "documents" are larger
-collections for methods that take texts.
+collections for methods that take texts, "counts" and "presence" their words as they are counted.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
@@ -26,6 +27,7 @@ NEWS_GROUPS = {
 NEWS_TERMS, WEBKB_TERMS = 8014, 4134  # of the CPM3C paper
 MOST = 3000  # documents of a collection of the M2DCU paper
 RANK = 100
+COUNTED = 5000
 MOST_TERMS = 10_000
 TERMS = {"20news": 6600, "webkb": 4560, "rcv1": 8625, "reuters-1": 927, "reuters-2": 927}  # of the M2DCU paper
 
@@ -69,11 +71,31 @@ def news(name: str) -> Task:
 @task("webkb")
 def webkb(university: str) -> Task:
     """All pages of a university, seven classes."""
+    found = _pages_of(university)
+    X = DocumentTerms(_choice(WEBKB_TERMS), "english", None).fit_transform(found.documents)
+    return Task(X, found.classes, counts=X, documents=found.documents)
+
+
+def _pages_of(university: str) -> Collection:
     data = loaders.load_webkb()
     rows = np.flatnonzero(np.asarray(data.university) == university)
-    pages = _without_header(data.data[i] for i in rows)
-    X = DocumentTerms(_choice(WEBKB_TERMS), "english", None).fit_transform(pages)
-    return Task(X, data.target[rows], counts=X, documents=pages)
+    return Collection(_without_header(data.data[i] for i in rows), data.target[rows], None)
+
+
+@task("counts")
+def counts(name: str) -> Task:
+    """How often words occur, as they are counted; documents without any of them are left out."""
+    found = COLLECTIONS[name]() if name in COLLECTIONS else _pages_of(name)
+    X = CountVectorizer(stop_words="english", min_df=3, max_df=0.5, max_features=COUNTED).fit_transform(found.documents)
+    rows = np.flatnonzero(np.diff(X.indptr))
+    return Task(X[rows].astype(float), found.classes[rows])
+
+
+@task("presence")
+def presence(name: str) -> Task:
+    """Whether words occur: 0 or 1."""
+    found = counts(name)
+    return Task(found.X.sign(), found.y)
 
 
 @task("m2dcu")

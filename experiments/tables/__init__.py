@@ -7,6 +7,7 @@ from experiments.tables import (
     iterative_figures,
     iterative_slides,
     kernel_choice,
+    lengths,
     mkc,
     panel,
     rules,
@@ -24,6 +25,6 @@ CHAPTERS = {
     ),
     "M2DCU: documents with a universum": universum.EXPERIMENTS + documents.EXPERIMENTS,
     "MKC: multiple kernels": mkc.EXPERIMENTS + kernel_choice.EXPERIMENTS,
-    "Beyond the papers": panel.EXPERIMENTS + rules.EXPERIMENTS,
+    "Beyond the papers": panel.EXPERIMENTS + rules.EXPERIMENTS + lengths.EXPERIMENTS,
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter}
