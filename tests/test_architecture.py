@@ -1,6 +1,8 @@
 """The rules of the house, read from the source: one-way imports, sizes, one home for sparse, no printing."""
 
 import ast
+import re
+import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -346,3 +348,18 @@ def test_no_ten_lines_stand_twice():
     sources = [Source(PurePosixPath(file), (PACKAGE / file).read_text(encoding="utf-8")) for file in FILES]
     assert list(repeated_lines(source for source in sources if str(source.path) not in TWICE_EXCEPTIONS)) == []
     assert len(list(repeated_lines([Source(PurePosixPath(name), "x = 1\n" * 10) for name in "ab"]))) == 1
+
+
+def test_extras_name_only_what_is_imported():
+    extras = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    modules = {"pillow": "PIL"}
+    named = {
+        re.split("[<>=]", package)[0]
+        for extra, packages in extras["optional-dependencies"].items()
+        if extra not in ("all", "dask")  # what comes next will import it
+        for package in packages
+    }
+    texts = [(PACKAGE / file).read_text(encoding="utf-8") for file in FILES]
+    imported = {name.split(".")[0] for text in texts for _, name in imported_names(Source(PurePosixPath("x.py"), text))}
+    by_name = {"pyarrow"}  # pandas loads it to read Parquet
+    assert {modules.get(name, name) for name in named} - by_name <= imported

@@ -2,6 +2,8 @@
 
 import ast
 import runpy
+import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -141,3 +143,20 @@ def test_the_example_runs_and_is_short(capsys):
     }
     code = [i for i, line in enumerate(text.splitlines(), 1) if line.strip() and i not in quoted]
     assert len(code) < 60
+
+
+@pytest.mark.parametrize("make", [HuberHingeLoss, partial(HingeLoss, loss="max")], ids=["huber", "hinge"])
+def test_moving_planes_takes_no_memory_for_cuts_times_moved_rows(make, monkeypatch):
+    monkeypatch.setattr("widegap.data._centred.CHUNK_ROWS", 1000)
+    n, m = 50_000, 40
+    loss = make(CentredRows(row_blocks(np.random.default_rng(0).normal(size=(n, 2)))), 2)
+    labels, plane = loss.best_labels(np.eye(2), np.zeros(2))
+    moves = Moves.between(labels, 1 - labels)
+    tracemalloc.start()
+    try:
+        loss.shift([plane.codes] * m, moves)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(moves.rows) == n
+    assert peak < n * m * 8 / 4

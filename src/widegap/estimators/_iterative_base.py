@@ -294,8 +294,7 @@ class IterativeClusterer(WeightVectorClusterer):
             For two clusters positive in cluster 1. Otherwise the smallest margin on the way from the first bisection
             to each cluster; only a row's own cluster has a positive one.
         """
-        scores = self._node_scores(X)
-        return scores[:, 0] if self.n_clusters_ == 2 else self._leaf_scores(scores)
+        return self._map_nodes(X, lambda scores: scores[:, 0] if self.n_clusters_ == 2 else self._leaf_scores(scores))
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """Cluster of each row.
@@ -309,18 +308,20 @@ class IterativeClusterer(WeightVectorClusterer):
         -------
         ndarray of shape (n_samples,), dtype int32
         """
-        scores = self._node_scores(X)
+        return self._map_nodes(X, self._leaf_labels)
+
+    def _map_nodes(self, X: Any, function: Callable[[Floats], Any]) -> np.ndarray[Any, Any]:
+        """``function`` of the decision values of every row at every bisection, a block of rows at a time."""
+        check_is_fitted(self)
+        if len(self.bisected_):
+            return self._map_scores(X, function)
+        return function(np.zeros((check_rows(self, X, reset=False, n_threads=1).shape[0], 0)))
+
+    def _leaf_labels(self, scores: Floats) -> np.ndarray[Any, Any]:
         labels = np.zeros(len(scores), np.int32)
         for j, cluster in enumerate(self.bisected_):
             labels[(labels == cluster) & (scores[:, j] > 0)] = j + 1
         return labels
-
-    def _node_scores(self, X: Any) -> Floats:
-        """Decision value of every row at every bisection."""
-        check_is_fitted(self)
-        if len(self.bisected_):
-            return self._scores(X)
-        return np.zeros((check_rows(self, X, reset=False, n_threads=1).shape[0], 0))
 
     def _leaf_scores(self, scores: Floats) -> Floats:
         leaves = np.full((len(scores), self.n_clusters_), np.inf, scores.dtype)
