@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
-from widegap import CPM3C, GMMC, MKC, IterSVR, MaxMarginClustering
+from widegap import CPM3C, GMMC, MKC, IterSVR, MaxMarginClustering, persistence
 from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._kernels import WIDTH_RULES, median_gamma
 from widegap.data._sources import row_blocks
@@ -132,3 +132,12 @@ class TestCommandLine:
         answer = CliRunner().invoke(app, ["cluster", *arguments])
         assert answer.exit_code == 0, answer.output
         assert adjusted_rand_score(y, pd.read_csv(tmp_path / "o.csv")["cluster"]) == 1
+
+
+def test_a_model_file_keeps_the_offsets(tmp_path):
+    X, _ = make_blobs(120, 4, centers=2, random_state=3)
+    model = MaxMarginClustering(2, random_state=0).fit(X + 1e8)
+    persistence.save(model, tmp_path / "model")
+    found, _ = persistence.load(tmp_path / "model")
+    np.testing.assert_allclose(found.decision_function(X + 1e8), model.decision_function(X + 1e8), rtol=1e-9)
+    np.testing.assert_array_equal(found.kernel_map_.offsets, model.kernel_map_.offsets)

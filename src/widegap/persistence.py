@@ -310,7 +310,7 @@ def _check_shapes(model: Any, path: Any) -> None:
         fits = fits and all(part.projection.shape[1] == width for part, _ in maps)
     for part, n_features in maps:
         landmarks = part.landmarks
-        finite = finite and all(map(_is_finite, (landmarks, part.projection, part.weights)))
+        finite = finite and all(map(_is_finite, (landmarks, part.projection, part.weights, part.offsets)))
         fits = fits and may_be_stored(part.kernel, part.params)
         fits = fits and part.projection.shape[0] == landmarks.shape[0]
         fits = fits and (landmarks.ndim == 1 or n_features in (None, landmarks.shape[1]))

@@ -18,6 +18,8 @@ def column_factors(values: Any, is_flag: Any, scale: str) -> tuple[list[float] |
     if scale == "auto":
         mixed = bool(is_flag.any() and not is_flag.all())
         found = column_weights(values, True if mixed else "auto")
+        if found is not None and np.isin(found, (0.0, 1.0)).all():
+            return found.tolist(), ["Columns that differ in their last digits only were left out of account."]
         why = "Beside categories, columns of numbers were" if mixed else "Columns have different units, so each was"
         said = f"{why} divided by the standard deviation (--scale none to keep them)."
     elif scale == "standard":
