@@ -1,0 +1,201 @@
+"""Greedy merging of many small groups into few large ones, and the margin between two groups.
+
+Clusters that are long, nested or of very different sizes are hard to find at once and easy to assemble: a search for
+many more groups than wanted rarely puts rows of two clusters into one, and what remains is to join the groups that no
+margin separates. Every rule below says how near two groups a and b are, S(a, b); the nearest pair is merged, then the
+next, down to one group, so that one run gives every number of clusters.
+
+*Margin* is the linkage proper: how much of a's rows would a large-margin classifier of the groups give to b? With the
+indicators Y (n, m) of the groups, centred features P (n, r) and the ridge rho, the least-squares classifier has the
+leave-one-out scores
+
+    G = (P (P'P + rho)^-1 P'Y + mean(Y) - h Y) / (1 - h),     h_i = leverage of row i + 1/n,
+
+each row being scored by a classifier that has not seen it. Scores below 1/m, what a guess would give, count as nothing.
+
+    E = Y'G + (Y'G)',      S(a, b) = E_ab / (n_a n_b)
+
+is the mean score that rows of one group have for the other: large where the classifier cannot tell the two apart,
+nothing where a wide margin lies between them. E is a sum over rows, so merging adds its rows and columns, exactly.
+
+*Graph* is its company: the same average with E = W + W' summed over the neighbour graph W instead of the classifier.
+
+*Degree product* (Zhang et al., "Graph degree linkage", ECCV 2012) asks that rows of b both point to a and are pointed
+at by a, which keeps a few bridges between two groups from joining them. With I_i(a), O_i(a) the weights of the edges
+from a to row i and from row i to a,
+
+    D(b, a) = sum over i in b of I_i(a) O_i(a),      S(a, b) = D(b, a) / n_a^2 + D(a, b) / n_b^2.
+
+When a and b merge, rows of D add up, and its one new column is a sum over the rows of the table.
+
+Groups that nothing connects tie at 0; then the nearness of their means decides, as a second criterion that is summed
+the same way.
+
+========  =======================================================
+symbol    meaning
+========  =======================================================
+n, m, r   rows, groups at the beginning, features
+W         directed weights of the neighbour graph, CSR (n, n)
+E, D      sums between groups, (m, m)
+========  =======================================================
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from widegap.solvers._result import FloatArray, LabelArray
+from widegap.solvers._single_moves import cluster_sums
+
+RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
+SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
+
+
+class Rule(Protocol):
+    """How near groups are, and what becomes of that when two of them merge."""
+
+    def similarity(self) -> FloatArray:
+        """S, shape (m, m); entries of groups that were merged into others are meaningless."""
+
+    def merge(self, a: int, b: int) -> None:
+        """Group b joins group a and is gone."""
+
+
+class AverageLinkage:
+    """S(a, b) = E_ab / (n_a n_b) for a symmetric E that is a sum over rows."""
+
+    def __init__(self, E: FloatArray, sizes: npt.NDArray[Any]):
+        self._E, self._sizes = E.astype(np.float64, copy=True), sizes.astype(np.float64)
+
+    def similarity(self) -> FloatArray:
+        return self._E / np.outer(self._sizes, self._sizes)
+
+    def merge(self, a: int, b: int) -> None:
+        self._E[a] += self._E[b]
+        self._E[:, a] += self._E[:, b]
+        self._sizes[a] += self._sizes[b]
+
+
+class DegreeLinkage:
+    """The degree product of a directed graph; ``into`` and ``out`` are I and O, shape (n, m)."""
+
+    def __init__(self, into: FloatArray, out: FloatArray, labels: LabelArray, sizes: npt.NDArray[Any]):
+        self._into, self._out, self._labels = into.copy(), out.copy(), labels.copy()
+        self._sizes = sizes.astype(np.float64)
+        self._D = cluster_sums(into * out, labels, len(sizes))
+
+    def similarity(self) -> FloatArray:
+        shares = self._D / np.square(self._sizes)
+        return shares + shares.T
+
+    def merge(self, a: int, b: int) -> None:
+        self._labels[self._labels == b] = a
+        self._sizes[a] += self._sizes[b]
+        self._into[:, a] += self._into[:, b]
+        self._out[:, a] += self._out[:, b]
+        self._D[a] += self._D[b]
+        m = len(self._sizes)
+        self._D[:, a] = np.bincount(self._labels, self._into[:, a] * self._out[:, a], m)
+
+
+@dataclass(frozen=True)
+class MergeTree:
+    """The merges from m groups to one, in their order.
+
+    Attributes
+    ----------
+    merges : ndarray of shape (m - 1, 2)
+        The two groups of every merge: 0 to m - 1 are the first groups, m + s is what merge s made.
+    margins : ndarray of shape (m - 1,)
+        How clearly the two were apart: 1 minus the conductance of the cut between them (see ``cut_conductance``).
+    sizes : ndarray of shape (m - 1,)
+        Rows of the group that the merge made.
+    leaf_sizes : ndarray of shape (m,)
+        Rows of the first groups.
+    """
+
+    merges: npt.NDArray[np.int64]
+    margins: FloatArray
+    sizes: npt.NDArray[np.int64]
+    leaf_sizes: npt.NDArray[np.int64]
+
+    def cut(self, k: int) -> LabelArray:
+        """Cluster of each first group where k are left; clusters are numbered by size, the largest first."""
+        m = len(self.leaf_sizes)
+        parent = np.arange(2 * m - 1)
+        for step in range(m - k):
+            parent[self.merges[step]] = m + step
+        for node in range(2 * m - 2, -1, -1):  # parents have larger numbers than their parts
+            parent[node] = parent[parent[node]]
+        roots, labels = np.unique(parent[:m], return_inverse=True)
+        order = np.argsort(-np.bincount(labels, self.leaf_sizes, len(roots)), kind="stable")
+        return np.argsort(order).astype(np.int32)[labels]
+
+    def to_linkage(self) -> FloatArray:
+        """The tree as ``scipy.cluster.hierarchy`` wants it; heights are the margins and never fall."""
+        heights = np.maximum.accumulate(self.margins) if len(self.margins) else self.margins
+        counts = np.ones(2 * len(self.leaf_sizes) - 1)
+        for step, pair in enumerate(self.merges):
+            counts[len(self.leaf_sizes) + step] = counts[pair].sum()
+        return np.column_stack([self.merges, heights, counts[len(self.leaf_sizes) :]]).astype(np.float64)
+
+
+def merge_all(rule: Rule, cuts: FloatArray, second: FloatArray, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
+    """Merge the nearest pair until one group is left.
+
+    ``cuts`` are the symmetric sums from which margins are told, ``second`` (m, m) the nearness that decides ties.
+    """
+    m = len(leaf_sizes)
+    beside = AverageLinkage(second * np.outer(leaf_sizes, leaf_sizes), leaf_sizes)
+    weights, sizes = cuts.astype(np.float64, copy=True), leaf_sizes.copy()
+    names, alive = np.arange(m), np.ones(m, dtype=bool)
+    merges, margins, made = np.zeros((m - 1, 2), np.int64), np.zeros(m - 1), np.zeros(m - 1, np.int64)
+    for step in range(m - 1):
+        a, b = _nearest(rule.similarity(), beside.similarity(), alive)
+        merges[step] = sorted((names[a], names[b]))
+        margins[step] = 1 - cut_conductance(weights, a, b)
+        rule.merge(a, b)
+        beside.merge(a, b)
+        weights[a] += weights[b]
+        weights[:, a] += weights[:, b]
+        sizes[a] += sizes[b]
+        made[step], names[a], alive[b] = sizes[a], m + step, False
+    return MergeTree(merges, margins, made, leaf_sizes)
+
+
+def _nearest(similarity: FloatArray, beside: FloatArray, alive: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """The most similar pair a < b of the groups that are left."""
+    groups = np.flatnonzero(alive)
+    S = similarity[np.ix_(groups, groups)]
+    S = S / max(float(S.max()), np.finfo(np.float64).tiny) + SECOND * beside[np.ix_(groups, groups)]
+    np.fill_diagonal(S, -np.inf)
+    a, b = np.unravel_index(int(S.argmax()), S.shape)
+    return int(groups[min(a, b)]), int(groups[max(a, b)])
+
+
+def cut_conductance(weights: FloatArray, a: int, b: int) -> float:
+    """Conductance of the cut between a and b inside their union: 0 where nothing crosses it, 1 where all does."""
+    across = weights[a, b]
+    inside = min(weights[a, a], weights[b, b])
+    return float(across / (inside + across)) if across > 0 else 0.0
+
+
+def claims(P: FloatArray, labels: LabelArray, m: int) -> FloatArray:
+    """How much of each group's rows the others claim, Y'G, by the leave-one-out scores G above; shape (m, m)."""
+    n, r = P.shape
+    sizes = np.bincount(labels, minlength=m)
+    gram = P.T @ P
+    gram[np.diag_indices(r)] += RIDGE * np.trace(gram) / r
+    inverse = np.linalg.inv(np.linalg.cholesky(gram))
+    half = P @ inverse.T.astype(P.dtype)
+    leverage = np.einsum("ij,ij->i", half, half, dtype=np.float64) + 1 / n
+    coef = inverse @ cluster_sums(P, labels, m).T
+    scores = half @ coef.astype(P.dtype) + (sizes / n).astype(P.dtype)
+    rows = np.arange(n)
+    own = (scores[rows, labels] - leverage) / (1 - leverage)
+    scores /= (1 - leverage)[:, None].astype(P.dtype)
+    scores[rows, labels] = own
+    scores[scores < 1 / m] = 0
+    return cluster_sums(scores, labels, m)

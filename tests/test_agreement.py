@@ -1,0 +1,91 @@
+"""Agreement of members: average linkage against scipy's on the rows themselves, and what must not matter."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+from sklearn.metrics import adjusted_rand_score
+
+from widegap.solvers import _agreement
+from widegap.solvers._agreement import agree, average_linkage, row_agreement
+
+
+def noisy_members(seed, n=60, k=3, n_members=7, noise=0.15):
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(np.arange(n) % k)
+    members = np.repeat(truth[:, None], n_members, axis=1)
+    wrong = rng.random(members.shape) < noise
+    members[wrong] = rng.integers(0, k, wrong.sum())
+    return truth, members.astype(np.int32)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_average_linkage_of_weighted_items_is_scipys_on_repeated_ones(seed):
+    rng = np.random.default_rng(seed)
+    u = 9
+    S = rng.random((u, u))
+    S = (S + S.T) / 2
+    np.fill_diagonal(S, 1)
+    weights = rng.integers(1, 4, u)
+    tree = average_linkage(S, weights)
+    item = np.repeat(np.arange(u), weights)
+    D = 1 - S[np.ix_(item, item)]
+    D[item[:, None] == item[None, :]] = 0
+    Z = hierarchy.linkage(squareform(D, checks=False), "average")
+    for k in range(1, u + 1):
+        expected = hierarchy.fcluster(Z, k, "maxclust")
+        assert adjusted_rand_score(expected, tree.cut(k)[item]) == 1
+    np.testing.assert_allclose(tree.margins, Z[len(item) - u :, 2], atol=1e-9)
+    assert tree.sizes[-1] == weights.sum()
+    assert hierarchy.is_valid_linkage(tree.to_linkage())
+
+
+def test_members_that_agree_are_returned_unchanged():
+    truth, members = noisy_members(0, noise=0)
+    found = agree(members)
+    assert adjusted_rand_score(truth, found.cut(3)) == 1
+    assert (row_agreement(members, found.cut(3), 3) == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_agreement_is_better_than_its_members(seed):
+    truth, members = noisy_members(seed, n=200, n_members=13, noise=0.25)
+    alone = np.mean([adjusted_rand_score(truth, member) for member in members.T])
+    assert adjusted_rand_score(truth, agree(members).cut(3)) > alone + 0.2
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_names_and_order_of_rows_do_not_matter(seed):
+    truth, members = noisy_members(seed, n=150, n_members=11, noise=0.1)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(truth))
+    renamed = np.column_stack([rng.permutation(3)[member] for member in members[order].T]).astype(np.int32)
+    first, second = agree(members).cut(3), np.empty(len(truth), np.int32)
+    second[order] = agree(renamed).cut(3)
+    assert adjusted_rand_score(first, second) == 1
+    np.testing.assert_allclose(row_agreement(members, first, 3), row_agreement(members, second, 3))
+
+
+def test_no_more_clusters_than_items():
+    members = np.repeat(np.array([[0], [1]], np.int32), 10, axis=0)
+    assert set(agree(members).cut(5)) == {0, 1}
+
+
+def test_row_agreement_by_its_definition():
+    _, members = noisy_members(4, n=40)
+    labels = agree(members).cut(3)
+    together = np.mean(members[:, None, :] == members[None, :, :], axis=2)
+    expected = [together[i, labels == labels[i]].mean() for i in range(len(labels))]
+    np.testing.assert_allclose(row_agreement(members, labels, 3), expected)
+
+
+def test_rare_items_join_the_frequent_ones(monkeypatch):
+    truth, members = noisy_members(1, n=300, n_members=9, noise=0.1)
+    whole = agree(members).cut(3)
+    monkeypatch.setattr(_agreement, "MOST_ITEMS", 30)
+    few = agree(members)
+    assert len(few.tree.leaf_sizes) == 30 and few.tree.leaf_sizes.sum() == 300
+    assert adjusted_rand_score(whole, few.cut(3)) > 0.9

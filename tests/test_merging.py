@@ -1,0 +1,209 @@
+"""Merging groups: every rule's bookkeeping against its definition on the rows, and what must not matter."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.cluster import hierarchy
+from sklearn.linear_model import Ridge
+
+from widegap.solvers._merging import (
+    RIDGE,
+    AverageLinkage,
+    DegreeLinkage,
+    MergeTree,
+    claims,
+    cut_conductance,
+    merge_all,
+)
+
+
+def random_graph(seed, n=24, m=6):
+    """A directed graph of a few rows, the rows' groups, and the tables I and O of the degree product."""
+    rng = np.random.default_rng(seed)
+    W = np.where(rng.random((n, n)) < 0.4, rng.random((n, n)), 0.0)
+    np.fill_diagonal(W, 0)
+    labels = rng.permutation(np.arange(n) % m).astype(np.int32)
+    Y = np.eye(m)[labels]
+    return W, labels, W.T @ Y, W @ Y
+
+
+def sums_between(W, labels, m):
+    Y = np.eye(m)[labels]
+    E = Y.T @ W @ Y
+    return E + E.T
+
+
+def average_by_definition(W, a, b):
+    return (W[np.ix_(a, b)].sum() + W[np.ix_(b, a)].sum()) / (len(a) * len(b))
+
+
+def degree_by_definition(W, a, b):
+    """Both directions of the product of in- and out-weights, row by row."""
+
+    def towards(a, b):
+        return sum(W[a, i].sum() * W[i, a].sum() for i in b) / len(a) ** 2
+
+    return towards(a, b) + towards(b, a)
+
+
+@pytest.mark.parametrize("kind", ["average", "degree"])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_bookkeeping_equals_the_definition_after_every_merge(kind, seed):
+    W, labels, into, out = random_graph(seed)
+    m = 6
+    sizes = np.bincount(labels, minlength=m)
+    if kind == "average":
+        rule, define = AverageLinkage(sums_between(W, labels, m), sizes), average_by_definition
+    else:
+        rule, define = DegreeLinkage(into, out, labels, sizes), degree_by_definition
+    groups = {p: np.flatnonzero(labels == p) for p in range(m)}
+    rng = np.random.default_rng(seed)
+    while len(groups) > 1:
+        S = rule.similarity()
+        for a in groups:
+            for b in groups:
+                if a != b:
+                    assert S[a, b] == pytest.approx(define(W, groups[a], groups[b]), rel=1e-9, abs=1e-12)
+        a, b = sorted(rng.choice(list(groups), 2, replace=False))
+        rule.merge(a, b)
+        groups[a] = np.concatenate([groups[a], groups.pop(b)])
+
+
+def greedy_by_definition(W, groups, define, k):
+    """Merge by brute force on the rows until k groups are left; the sets of rows."""
+    groups = [list(group) for group in groups]
+    while len(groups) > k:
+        pairs = [
+            (define(W, groups[a], groups[b]), -a, -b) for a in range(len(groups)) for b in range(a + 1, len(groups))
+        ]
+        _, a, b = max(pairs)
+        groups[-a] += groups.pop(-b)
+    return {frozenset(group) for group in groups}
+
+
+@pytest.mark.parametrize(("kind", "define"), [("average", average_by_definition), ("degree", degree_by_definition)])
+@pytest.mark.parametrize("seed", range(10))
+def test_every_cut_equals_brute_force(kind, define, seed):
+    m = 7
+    W, labels, into, out = random_graph(seed, n=28, m=m)
+    sizes, E = np.bincount(labels, minlength=m), sums_between(W, labels, m)
+    rule = AverageLinkage(E, sizes) if kind == "average" else DegreeLinkage(into, out, labels, sizes)
+    tree = merge_all(rule, E, np.zeros((m, m)), sizes)
+    for k in range(1, m + 1):
+        found = tree.cut(k)[labels]
+        expected = greedy_by_definition(W, [np.flatnonzero(labels == p) for p in range(m)], define, k)
+        assert {frozenset(np.flatnonzero(found == p)) for p in range(k)} == expected
+
+
+def same_partition(a, b):
+    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_names_and_order_of_rows_do_not_matter(seed):
+    m = 6
+    W, labels, into, out = random_graph(seed)
+    rng = np.random.default_rng(seed)
+    order, names = rng.permutation(len(labels)), rng.permutation(m)
+    other = names[labels[order]].astype(np.int32)
+    back = np.argsort(order)
+
+    def tree(W, labels):
+        Y, sizes = np.eye(m)[labels], np.bincount(labels, minlength=m)
+        E = sums_between(W, labels, m)
+        return merge_all(DegreeLinkage(W.T @ Y, W @ Y, labels, sizes), E, np.zeros((m, m)), sizes)
+
+    first, second = tree(W, labels), tree(W[np.ix_(order, order)], other)
+    for k in range(1, m + 1):
+        assert same_partition(first.cut(k)[labels], second.cut(k)[other][back])
+    np.testing.assert_allclose(first.margins, second.margins, rtol=1e-9)
+
+
+def test_cuts_are_nested_and_numbered_by_size():
+    m = 8
+    W, labels, _, _ = random_graph(3, n=40, m=m)
+    sizes, E = np.bincount(labels, minlength=m), sums_between(W, labels, m)
+    tree = merge_all(AverageLinkage(E, sizes), E, np.zeros((m, m)), sizes)
+    for k in range(1, m):
+        coarse, fine = tree.cut(k), tree.cut(k + 1)
+        assert len(set(coarse)) == k
+        assert all(len(set(coarse[fine == p])) == 1 for p in range(k + 1))
+        counts = np.bincount(coarse, sizes, k)
+        assert (np.diff(counts) <= 0).all()
+
+
+def test_scipy_draws_the_tree():
+    m = 8
+    W, labels, _, _ = random_graph(5, n=40, m=m)
+    sizes, E = np.bincount(labels, minlength=m), sums_between(W, labels, m)
+    linkage = merge_all(AverageLinkage(E, sizes), E, np.zeros((m, m)), sizes).to_linkage()
+    assert hierarchy.is_valid_linkage(linkage) and hierarchy.is_monotonic(linkage)
+    drawn = hierarchy.dendrogram(linkage, no_plot=True)
+    assert sorted(drawn["leaves"]) == list(range(m))
+    assert linkage[-1, 3] == m
+
+
+def test_one_group_has_a_trivial_tree():
+    tree = MergeTree(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64), np.array([5]))
+    assert tree.cut(1).tolist() == [0]
+    assert tree.to_linkage().shape == (0, 4)
+
+
+def test_unconnected_groups_join_by_the_second_criterion():
+    sizes = np.array([4, 4, 4])
+    near = np.array([[1.0, 0.1, 0.2], [0.1, 1.0, 0.9], [0.2, 0.9, 1.0]])
+    tree = merge_all(AverageLinkage(np.zeros((3, 3)), sizes), np.zeros((3, 3)), near, sizes)
+    assert tree.merges[0].tolist() == [1, 2]
+    assert (tree.margins == 1).all()  # nothing crosses any of the cuts
+
+
+def test_conductance_of_a_cut():
+    weights = np.array([[6.0, 2.0], [2.0, 10.0]])
+    assert cut_conductance(weights, 0, 1) == pytest.approx(2 / 8)
+    assert cut_conductance(np.zeros((2, 2)), 0, 1) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_claims_are_leave_one_out_scores(dtype):
+    """Against ridge classifiers that are fitted anew without each row."""
+    rng = np.random.default_rng(0)
+    n, r, m = 30, 4, 3
+    P = rng.standard_normal((n, r))
+    P -= P.mean(axis=0)
+    labels = (np.arange(n) % m).astype(np.int32)
+    Y = np.eye(m)[labels]
+    rho = RIDGE * np.trace(P.T @ P) / r
+    expected = np.zeros((m, m))
+    for i in range(n):
+        # The definition: the fit on all rows with this row's residual divided by 1 - h.
+        fit = Ridge(alpha=rho).fit(P, Y)
+        H = P @ np.linalg.solve(P.T @ P + rho * np.eye(r), P.T) + 1 / n
+        score = (fit.predict(P[i : i + 1])[0] - H[i, i] * Y[i]) / (1 - H[i, i])
+        expected[labels[i]] += np.where(score < 1 / m, 0, score)
+    np.testing.assert_allclose(claims(P.astype(dtype), labels, m), expected, rtol=1e-3 if dtype == np.float32 else 1e-9)
+
+
+def test_leave_one_out_formula_is_a_refit_without_the_row():
+    """1 - h is exact for a ridge whose penalty and centring stay as they were: uncentred rows show it."""
+    rng = np.random.default_rng(1)
+    P, y, rho = rng.standard_normal((12, 3)), rng.standard_normal(12), 0.7
+    H = P @ np.linalg.solve(P.T @ P + rho * np.eye(3), P.T)
+    for i in range(12):
+        rest = np.arange(12) != i
+        w = np.linalg.solve(P[rest].T @ P[rest] + rho * np.eye(3), P[rest].T @ y[rest])
+        assert P[i] @ w == pytest.approx(((H @ y)[i] - H[i, i] * y[i]) / (1 - H[i, i]))
+
+
+def test_margin_keeps_far_groups_apart():
+    """Two pairs of touching blobs: the classifier joins each pair before it joins the pairs."""
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0], [1.5, 0], [12, 0], [13.5, 0]])
+    labels = np.repeat(np.arange(4), 50).astype(np.int32)
+    P = centres[labels] + rng.standard_normal((200, 2))
+    Z = claims(P - P.mean(axis=0), labels, 4)
+    sizes = np.full(4, 50)
+    tree = merge_all(AverageLinkage(Z + Z.T, sizes), Z + Z.T, np.zeros((4, 4)), sizes)
+    assert same_partition(tree.cut(2), [0, 0, 1, 1])
