@@ -7,7 +7,7 @@ from sklearn.preprocessing import normalize
 
 from experiments.cells import Outcome, Task, method
 from widegap import CPM3C, GMMC, MKC, MMC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
-from widegap.estimators import _max_margin
+from widegap.estimators import _moves_search
 from widegap.solvers import _single_moves
 
 
@@ -73,6 +73,6 @@ def max_margin_with(task: Task, seed: int, width: float | None = None, **setting
 @method("MaxMarginClustering before")
 def max_margin_before(task: Task, seed: int) -> Any:
     """As it was before starts were improved with a tenth of C first and ties went to even sizes."""
-    plain = patch.object(_max_margin, "CONTINUATION", (1.0,)), patch.object(_single_moves, "TIE", 1.0)
+    plain = patch.object(_moves_search, "CONTINUATION", (1.0,)), patch.object(_single_moves, "TIE", 1.0)
     with plain[0], plain[1]:
         return MaxMarginClustering(task.n_clusters, random_state=seed).fit_predict(task.X)

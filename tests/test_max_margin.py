@@ -14,16 +14,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widegap import CPM3C, MaxMarginClustering
 from widegap.data import shards
-from widegap.data._neighbours import mutual_neighbours
+from widegap.data._neighbours import neighbour_graph
 from widegap.data._principal import PrincipalMap, whiten
-from widegap.estimators import _max_margin, _starts
+from widegap.estimators import _forest_base, _max_margin, _moves_search, _starts
 from widegap.exceptions import InvalidDataError, StarvedClusterWarning
 from widegap.metrics import clustering_accuracy
 from widegap.solvers._single_moves import TIE, r_squared
 
 
 def fit(X, n_clusters=2, **parameters):
-    return MaxMarginClustering(n_clusters, **{"random_state": 0, **parameters}).fit(X)
+    """A fit by moves: the search by merging has tests of its own, in test_merge_search.py."""
+    return MaxMarginClustering(n_clusters, **{"search": "moves", "random_state": 0, **parameters}).fit(X)
 
 
 def agreement(a, b):
@@ -42,11 +43,15 @@ def triple():
     return make_blobs(240, 5, centers=3, cluster_std=1.5, random_state=0)
 
 
+@pytest.mark.filterwarnings("ignore:The . clusters are no more apart:UserWarning")  # many checks draw noise
 @parametrize_with_checks(
     [
-        MaxMarginClustering(),
-        MaxMarginClustering(3, kernel="linear", smoothing=0),
-        MaxMarginClustering(2, smoothing=1, standardize=True, n_init=2),
+        MaxMarginClustering(search="agree"),
+        MaxMarginClustering("auto", search="merge"),
+        MaxMarginClustering(3, search="merge", kernel="linear", smoothing=0),
+        MaxMarginClustering(search="moves"),
+        MaxMarginClustering(3, search="moves", kernel="linear", smoothing=0),
+        MaxMarginClustering(2, search="moves", smoothing=1, standardize=True, n_init=2),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):
@@ -112,7 +117,7 @@ def test_doubling_rows_and_halving_c_changes_nothing(triple):
 
 def test_forms_of_data_agree(triple, tmp_path):
     X, _ = triple
-    plain = fit(X, 3)
+    plain = fit(X, 3, standardize=False)  # "auto" brings sparse rows to length one
     np.save(tmp_path / "a.npy", X[:100])
     np.save(tmp_path / "b.npy", X[100:])
     for form in (
@@ -122,7 +127,7 @@ def test_forms_of_data_agree(triple, tmp_path):
         sp.csc_array(X),
         shards([tmp_path / "a.npy", tmp_path / "b.npy"]),
     ):
-        assert agreement(fit(form, 3).labels_, plain.labels_) == 1
+        assert agreement(fit(form, 3, standardize=False).labels_, plain.labels_) == 1
     single = fit(X.astype(np.float32), 3)
     assert agreement(single.labels_, plain.labels_) == 1
     assert single.decision_function(X.astype(np.float32)).dtype == np.float32
@@ -171,19 +176,19 @@ def test_memory_is_linear_in_the_rows_times_the_rank():
 
 def test_smoothing_follows_the_graph_and_not_the_labels():
     moons, _ = make_moons(1000, noise=0.06, random_state=0)
-    assert mutual_neighbours(moons, 15).reached > _max_margin.REACHED
+    assert neighbour_graph(moons, 15).reached > _moves_search.REACHED
     smoothed = fit(moons)
-    assert smoothed.smoothing_ == _max_margin.SMOOTHING_STEPS
+    assert smoothed.smoothing_ == _moves_search.SMOOTHING_STEPS
     assert fit(moons[:900]).smoothing_ == 0  # too few rows
     rng = np.random.default_rng(0)
     shells = rng.normal(size=(1200, 30)) * np.repeat([1, 3], 600)[:, None]  # hubs: the outer rows have no friends
-    assert mutual_neighbours(shells, 15).reached < _max_margin.REACHED
+    assert neighbour_graph(shells, 15).reached < _moves_search.REACHED
     assert fit(shells).smoothing_ == 0
 
 
-def test_smoothing_is_the_average_over_mutual_neighbours():
+def test_smoothing_is_the_average_over_neighbour_graph():
     X = np.array([[0.0], [1.0], [2.1], [50.0]])
-    graph = mutual_neighbours(X, 1)  # 0 and 1 choose each other; 2 chooses 1 and 50 chooses 2, in vain
+    graph = neighbour_graph(X, 1)  # 0 and 1 choose each other; 2 chooses 1 and 50 chooses 2, in vain
     np.testing.assert_allclose(graph.smooth(X, 1).ravel(), [0.5, 0.5, 2.1, 50.0])
     assert graph.reached == 0
 
@@ -401,7 +406,7 @@ def test_moves_on_all_rows_raise_r2_of_all_rows(monkeypatch):
     X = np.where(y[:, None] == 1, rng.normal(0.45, 1, (20_000, 20)), rng.normal(0, 2, (20_000, 20)))
     values, models = [], []
     for sweeps in (0, 3):
-        monkeypatch.setattr(_max_margin, "POLISH_SWEEPS", sweeps)
+        monkeypatch.setattr(_forest_base, "POLISH_SWEEPS", sweeps)
         models.append(fit(X))
         features = models[-1].kernel_map_.transform(X)
         Q = PrincipalMap.fit(features).whiten_in_place(features, 1 / models[-1].C)
@@ -422,10 +427,10 @@ def test_a_group_below_the_bound_is_told_of():
     X, groups = small_group()
     match = "min_cluster_fraction=0.2 keeps out .* 5.0% of the rows, .* set min_cluster_fraction below 0.1 to find them"
     with pytest.warns(StarvedClusterWarning, match=match) as caught:
-        model = MaxMarginClustering(random_state=0).fit(X)
+        model = fit(X)
     assert model.starved_
     assert caught[0].filename == __file__
-    found = MaxMarginClustering(min_cluster_fraction=0.09, random_state=0).fit(X)
+    found = fit(X, min_cluster_fraction=0.09)
     assert clustering_accuracy(groups, found.labels_) == 1
     assert not found.starved_
 
@@ -438,14 +443,14 @@ def test_few_outliers_are_no_group_below_the_bound():
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 def test_heavy_tails_are_no_groups_below_the_bound(scale):
     X = scale * np.random.default_rng(0).standard_t(2, size=(500, 5))
-    MaxMarginClustering(random_state=0).fit(X)  # warnings are errors
+    fit(X)  # warnings are errors
 
 
 @pytest.mark.parametrize("C", [1e-8, 1e-4])
 def test_under_a_strong_ridge_the_search_goes_on(C):
     X = np.random.default_rng(0).normal(size=(30, 3))
     X[15:] += 3
-    model = MaxMarginClustering(C=C, random_state=0).fit(X)
+    model = fit(X, C=C)
     assert model.objective_ > 0
     assert clustering_accuracy(np.repeat([0, 1], 15), model.labels_) == 1
     np.testing.assert_array_equal(model.predict(X), model.labels_)
@@ -455,5 +460,5 @@ def test_more_clusters_than_a_sample_has_rows(monkeypatch):
     monkeypatch.setattr(_starts, "SAMPLE", 20)
     monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 20)
     X = np.random.default_rng(0).normal(size=(100, 3))
-    for model in (MaxMarginClustering(30, random_state=0), CPM3C(30, random_state=0, tol=0.1)):
+    for model in (MaxMarginClustering(30, search="moves", random_state=0), CPM3C(30, random_state=0, tol=0.1)):
         assert len(np.unique(model.fit(X).labels_)) == 30

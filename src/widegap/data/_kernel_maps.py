@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from widegap.data._blocks import Floats, RowBlocks
+from widegap.data._blocks import Block, Floats, RowBlocks
 from widegap.data._kernels import (
     Kernel,
     holds_values,
@@ -31,7 +31,7 @@ from widegap.data._kernels import (
     settle_width,
 )
 from widegap.data._sampling import drawn
-from widegap.data._tables import check_finite, column_offsets, row_chunks, scale_columns, shift_columns
+from widegap.data._tables import check_finite, column_offsets, row_chunks, scale_table, shift_columns
 from widegap.data._threads import one_blas_thread
 from widegap.exceptions import InvalidDataError
 
@@ -63,7 +63,8 @@ class FeatureMap:
 class KernelMap(FeatureMap):
     """A fitted map; ``transform`` takes rows as they came, dense or CSR.
 
-    Their columns are multiplied by ``weights``, then ``offsets`` are taken off; None leaves them alone.
+    Their columns are multiplied by ``weights``, with ``unit_rows`` they are brought to length one, then ``offsets`` are
+    taken off; None leaves them alone.
     """
 
     kernel: Kernel
@@ -72,15 +73,32 @@ class KernelMap(FeatureMap):
     projection: Floats
     weights: Floats | None = None
     offsets: Floats | None = None
+    unit_rows: bool = False
+
+    def scaled(self, X: Any) -> Any:
+        """Rows as the kernel sees them, but for offsets."""
+        return scale_table(X, self.weights, self.unit_rows)
 
     def transform(self, X: Any) -> Floats:
         """Features of the rows of X, shape (rows, r)."""
-        n, r = X.shape[0], self.projection.shape[1]
-        features = np.empty((n, r), X.dtype)
-        for rows in row_chunks(n, self.landmarks.shape[0]):
-            chunk = shift_columns(scale_columns(X[rows], self.weights), self.offsets)
-            features[rows] = kernel_matrix(chunk, self.landmarks, self.kernel, self.params) @ self.projection
-        return features
+        return self._products(X, self.projection, X.dtype)
+
+    def map_scores(self, blocks: RowBlocks, W: Floats, b: Floats, function: Callable[[Floats], Any]) -> Any:
+        """``function`` of the scores ``W phi(x) + b`` of every block, laid end to end; features are not formed."""
+        blocks, folded = RowBlocks(blocks.sources, n_threads=1), self.projection @ W.T
+
+        def part(block: Block) -> Any:
+            return function(self._products(block.take(slice(None)), folded, np.float64) + b)
+
+        return blocks.map(part)
+
+    def _products(self, X: Any, factors: Floats, dtype: Any) -> Floats:
+        """Kernel between rows and landmarks times factors, a chunk of rows after the other."""
+        found = np.empty((X.shape[0], factors.shape[1]), dtype)
+        for rows in row_chunks(X.shape[0], self.landmarks.shape[0]):
+            chunk = shift_columns(self.scaled(X[rows]), self.offsets)
+            found[rows] = kernel_matrix(chunk, self.landmarks, self.kernel, self.params) @ factors
+        return found
 
     def is_exact(self, n_rows: int) -> bool:
         """Whether the features have the very kernel of the rows fitted, ``n_rows`` of them."""
@@ -99,6 +117,10 @@ class MapRows(Protocol):
     @property
     def weights(self) -> Floats | None:
         """Factors by which their columns were multiplied."""
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether they were brought to length one."""
 
     def some(self, size: int) -> Any:
         """Up to ``size`` of them."""
@@ -148,7 +170,9 @@ def fit_map(
     if form is not None and min(n_components, rows.shape[1]) < rows.shape[0]:
         some, offsets = without_offsets(kernel, rows.some(SVD_SAMPLE))
         directions = leading_directions(form(some), n_components, rng)
-        return KernelMap(kernel, arguments, directions, np.eye(len(directions)), rows.weights, offsets), None
+        return KernelMap(
+            kernel, arguments, directions, np.eye(len(directions)), rows.weights, offsets, rows.unit_rows
+        ), None
     marks, places = rows.landmarks()
     dtype, offsets = marks.dtype, None
     if not holds_values(kernel):
@@ -156,17 +180,19 @@ def fit_map(
         places = marks
     K = check_values(kernel_matrix(marks, places, kernel, arguments), name)
     spectrum = decompose(check_symmetric(K, f"Kernel {name}"), dtype, centred=centred)
-    return KernelMap(kernel, arguments, places, spectrum.projection, rows.weights, offsets), spectrum
+    found = KernelMap(kernel, arguments, places, spectrum.projection, rows.weights, offsets, rows.unit_rows)
+    return found, spectrum
 
 
 @dataclass(frozen=True)
 class _DrawnRows:
-    """Rows drawn from blocks, their columns multiplied by ``weights``."""
+    """Rows drawn from blocks, and scaled."""
 
     blocks: RowBlocks
     n_landmarks: int
     rng: np.random.Generator
     weights: Floats | None
+    unit_rows: bool
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -174,7 +200,7 @@ class _DrawnRows:
 
     def some(self, size: int) -> Any:
         rows = self.blocks.take(drawn(self.shape[0], size, self.rng))
-        return scale_columns(check_finite(rows), self.weights)
+        return scale_table(check_finite(rows), self.weights, self.unit_rows)
 
     def landmarks(self) -> tuple[Any, Any]:
         # Not the rows that told the width: these may be more, and the landmarks too few to tell one.
@@ -190,6 +216,7 @@ class _ValueRows:
     members: Any
     chosen: Any
     weights: Floats | None = None
+    unit_rows: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -211,10 +238,11 @@ def fit_kernel_map(
     n_components: int,
     rng: np.random.Generator,
     weights: Floats | None = None,
+    unit_rows: bool = False,
 ) -> KernelMap:
-    """Draw landmarks from the rows, their columns multiplied by ``weights``, and decompose their kernel."""
+    """Draw landmarks from the rows, scaled as ``KernelMap`` says, and decompose their kernel."""
     options = kernel_options(kernel, gamma, params)
-    rows = _DrawnRows(blocks, n_components, rng, weights)
+    rows = _DrawnRows(blocks, n_components, rng, weights, unit_rows)
     return _with_margin(*fit_map(rows, kernel, options, n_components, rng, name=repr(kernel), centred=False))
 
 

@@ -208,6 +208,7 @@ class _SharedRows:
     sample: Any
     rng: np.random.Generator
     weights: Floats | None = None
+    unit_rows: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:

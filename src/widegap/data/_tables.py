@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from widegap.data._blocks import Floats
 from widegap.data._centred import finite_moments
@@ -131,6 +132,12 @@ def scale_columns(X: Any, weights: Floats | None) -> Any:
         return X
     weights = weights.astype(X.dtype)
     return sp.csr_array(X.multiply(weights)) if _is_sparse(X) else X * weights
+
+
+def scale_table(X: Any, weights: Floats | None, unit_rows: bool) -> Any:
+    """X with its columns multiplied by weights, and then with rows of length one if so wished (zero rows stay)."""
+    X = scale_columns(X, weights)
+    return normalize(X) if unit_rows else X
 
 
 def column_offsets(X: Any) -> Floats | None:

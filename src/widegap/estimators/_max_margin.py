@@ -1,4 +1,4 @@
-"""MaxMarginClustering: kernel least-squares margin, exact moves, low rank, any number of clusters."""
+"""MaxMarginClustering: the groups that a kernel margin keeps apart, found by merging and agreement, or by moves."""
 
 from contextlib import nullcontext
 from numbers import Integral, Real
@@ -9,64 +9,67 @@ import numpy as np
 from widegap._validation import (
     Interval,
     StrOptions,
+    check_cluster_number,
     check_precomputed,
+    check_rows,
     check_start_labels,
+    check_threads,
     kernel_constraints,
     one_point_error,
 )
-from widegap.data._blocks import RowBlocks, Scorer
+from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
-from widegap.data._kernel_maps import KernelMap, fit_kernel_map, fit_precomputed_map
-from widegap.data._kernels import holds_values
-from widegap.data._neighbours import mutual_neighbours
-from widegap.data._principal import PrincipalMap, whiten
-from widegap.data._sampling import drawn
-from widegap.data._sources import row_blocks
-from widegap.data._tables import column_weights, near_origin, scale_columns
+from widegap.data._sampling import all_or_drawn, drawn
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, WeightVectorClusterer, warn_caller
+from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, warn_caller
 from widegap.estimators._docs import shared_docs
-from widegap.estimators._partition_search import FoundPartition, StartRecord, search_partition
+from widegap.estimators._forest_base import AUTO_COMPONENTS, ForestClusterer
+from widegap.estimators._merge_search import N_MEMBERS
+from widegap.estimators._moves_search import MovesSearch
+from widegap.estimators._partition_search import StartRecord
 from widegap.estimators._progress import logger
-from widegap.estimators._starts import count_feature_starts, feature_starts, sample_size
-from widegap.exceptions import StarvedClusterWarning
+from widegap.estimators._search_space import SearchSpace
+from widegap.estimators._starts import count_feature_starts, sample_size
+from widegap.exceptions import InvalidDataError, StarvedClusterWarning
+from widegap.solvers._merging import MergeTree
 from widegap.solvers._result import Recorder
-from widegap.solvers._single_moves import Partition, cluster_sums, improve
-from widegap.solvers._transport import assign
 
-SEARCH_ROWS = 10_000  # up to so many rows all are searched, above a sample
-AUTO_COMPONENTS = 300
-EXACT_ROWS = 1_000  # up to so many rows the kernel is not approximated
-SMOOTHING_STEPS = 2
-SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
-REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
-POINT = 1e-12  # scatter of the features relative to their size that is rounding
-CONTINUATION = (0.1, 1.0)  # every start is improved with a tenth of C first: fewer directions, fewer poor optima
-POLISH_SWEEPS = 3
+SEARCH_ROWS = 10_000  # more rows are searched through a sample of so many
 SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
+MOVES_FRACTION = 0.2  # of min_cluster_fraction="auto" where the search makes single moves
 
 
 @shared_docs
-class MaxMarginClustering(WeightVectorClusterer):
+class MaxMarginClustering(ForestClusterer):
     r"""Maximum margin clustering with a kernel least-squares margin: the estimator to try first.
 
-    Finds the labels that a kernel ridge classifier explains best. With centred Nystrom features of the kernel, turned
-    to their principal axes with eigenvalues :math:`\lambda`, and whitened coordinates
-    :math:`q_i = (\lambda + 1/C)^{-1/2} p_i`, it maximises how much of the labels' variance the fit explains, summed
-    over k - 1 contrasts,
+    Finds groups that a kernel ridge classifier tells apart, by one of three searches.
 
-    .. math::  R^2 = \sum_p \frac{1}{n_p} \Big\| \sum_{i \in p} q_i \Big\|^2,
+    With centred Nystrom features of the kernel, turned to their principal axes with eigenvalues :math:`\lambda`, and
+    whitened coordinates :math:`q_i = (\lambda + 1/C)^{-1/2} p_i`, the labels' variance that the classifier explains,
+    summed over k - 1 contrasts, is
 
-    which, unlike the raw loss of a support vector machine, does not favour unequal cluster sizes. The search makes
-    exact single moves from many starts and never lowers :math:`R^2`. This is the square-loss method of [1]_ with its
-    optimiser repaired, for any number of clusters and in time linear in n.
+    .. math::  R^2 = \sum_p \frac{1}{n_p} \Big\| \sum_{i \in p} q_i \Big\|^2 .
 
-    Where the data have a neighbourhood structure, the features of the searched rows are first averaged over mutual
-    nearest neighbours.
+    ``search="moves"`` maximises it directly, by exact single moves from many starts: the square-loss method of [1]_
+    with its optimiser repaired. New rows go to the cluster with the nearest mean in these coordinates.
+
+    ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
+    margin, in a dozen different ways; the clusters are what these agree on. This finds long, nested and very unequal
+    clusters as well as round ones, and gives every number of clusters from one fit (:meth:`cut`) and, for every row,
+    how sure its cluster is (``agreement_``). ``search="merge"`` is one such way alone.
 
     Parameters
     ----------
-    <n_clusters>
+    n_clusters : int or "auto", default=2
+        Number of clusters k. "auto", with ``search="agree"`` or "merge", takes the largest number up to 25 whose
+        clusters are all more clearly apart than rows without structure would be; 1 if there are none
+        (``n_clusters_scores_`` tells why).
+
+    search : {"agree", "merge", "moves"}, default="moves"
+        "moves" prefers round clusters of similar size, "agree" takes any shape and size. "merge" is a single tree of
+        merges by margin: faster than "agree", and cuts at different numbers are nested. Starting labels (``init``)
+        imply "moves".
 
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.
@@ -83,26 +86,30 @@ class MaxMarginClustering(WeightVectorClusterer):
         Landmarks, and so the rank of the features; "auto" is every row up to 1000 rows, and 300 above.
 
     smoothing : "auto" or int, default="auto"
-        Steps of averaging over mutual nearest neighbours. "auto" takes two steps where there are 1000 rows or more and
-        at least 80 % of them have three mutual neighbours or more, and none elsewhere.
+        Steps of averaging the features over mutual nearest neighbours. "auto" takes 2 and 8 steps, each for half of
+        the members. For ``search="moves"`` it takes two steps where there are 1000 rows or more and at least 80 % of
+        them have three mutual neighbours or more, and none elsewhere.
 
     n_neighbors : int, default=30
         Neighbours of a row in that graph.
 
     standardize : "auto" or bool, default="auto"
         Divide columns by their standard deviation. "auto" does so for dense data in which the largest deviation
-        exceeds ten times the median one, that is where units clearly differ.
+        exceeds ten times the median one, that is where units clearly differ. But for ``search="moves"`` it brings rows
+        of sparse data to length one, so that documents are compared by their words and not by their length.
 
-    min_cluster_fraction : float, default=0.2
-        Every cluster keeps at least this fraction of n / k rows (and one row).
+    min_cluster_fraction : "auto" or float, default="auto"
+        Every cluster keeps at least this fraction of n / k rows (and one row). "auto" is no bound, and 0.2 for
+        ``search="moves"``.
 
     init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
-        Starts of the search. "k-means" runs k-means, one time in three on the rows and else on the kernel features, and
-        for two clusters adds thresholds along the eight leading principal axes and along random directions; "random"
-        are random directions alone; "spectral" is one start, the normalised cut of a nearest-neighbour graph.
+        Starts of ``search="moves"``. "k-means" runs k-means, one time in three on the rows and else on the kernel
+        features, and for two clusters adds thresholds along the eight leading principal axes and along random
+        directions; "random" are random directions alone; "spectral" is one start, the normalised cut of a
+        nearest-neighbour graph. Labels are refined from where they are.
 
     n_init : "auto" or int, default="auto"
-        Number of k-means starts, and of random directions where there are any; "auto" is 10.
+        Number of k-means starts of ``search="moves"``, and of random directions where there are any; "auto" is 10.
 
     random_state : int, RandomState instance or None, default=None
         Determines landmarks, samples and starts.
@@ -111,34 +118,46 @@ class MaxMarginClustering(WeightVectorClusterer):
         Threads that share a pass over the data, as in :class:`CPM3C`.
 
     verbose : int, default=0
-        Above 0, logs every start to the logger "widegap".
+        Above 0, logs every member or start to the logger "widegap".
 
     callback : callable, default=None
-        Called with the record of every start; returning True ends the search with the best so far.
+        Called with the record of every member or start; returning True ends the search with those so far.
 
     Attributes
     ----------
     <labels_ alone>
 
+    agreement_ : ndarray of shape (n_samples,)
+        How sure the cluster of each row is: the share of members that put it together with a row of its cluster, on
+        average; of a row that was not searched the mean of its group. Not for ``search="moves"``.
+
+    tree_ : MergeTree
+        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. Of "merge" it
+        begins with the groups; of "agree" with the sets of rows on which all members agree, joined by how many members
+        keep them together. Not for ``search="moves"``.
+
+    n_clusters_scores_ : list of ClusterNumberScore
+        Why "auto" chose its number: separation, excess and agreement for 2, 3, ... clusters.
+
     objective_ : float
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
 
     starts_ : ndarray of shape (n_starts,)
-        :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times as much unexplained as
-        the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes among them win: many
-        such starts with different labels show that the result is not sure.
+        Of ``search="moves"``: :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times as
+        much unexplained as the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes among
+        them win: many such starts with different labels show that the result is not sure.
 
     smoothing_ : int
-        Steps of smoothing that were taken.
+        Of ``search="moves"``: steps of smoothing that were taken.
 
     coef_, intercept_ : ndarrays of shape (n_clusters, n_components) and (n_clusters,)
         Scores of the kernel features: a row belongs to the cluster with the nearest mean in whitened coordinates.
 
     history_ : list of StartRecord
-        One record a start.
+        One record a member or start.
 
     n_iter_ : int
-        Number of starts.
+        Number of members or starts.
 
     converged_ : bool
         False if the callback ended the search.
@@ -156,17 +175,23 @@ class MaxMarginClustering(WeightVectorClusterer):
 
     <feature_names_in_>
 
+    Warns
+    -----
+    UserWarning
+        If the members disagree and the clusters are no more apart than those of rows without structure.
+
     Notes
     -----
-    Above 10000 rows the search runs on a sample of 5000 and is extended to all rows by ``predict``'s rule; without
-    smoothing, exact moves on all rows follow.
+    Above 10000 rows the search runs on a sample of 10000 (of 5000 for ``search="moves"``), and the others get their
+    cluster by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves
+    on all rows.
 
-    ``predict`` knows neither the neighbour graph nor the bound on sizes, so with smoothing or an active bound
-    ``predict(X)`` may differ from ``labels_`` for some rows (0.6 % on scikit-learn's digits).
+    ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
+    for rows at a boundary (1.0 % on scikit-learn's digits).
 
-    Memory: up to 10000 rows a few tables of n * n_components numbers. Above, one such table in the dtype of X, or none
-    at all with smoothing; kernel values and the features of ``predict`` are made block by block. The neighbour graph
-    holds n_neighbors entries a searched row. A precomputed kernel matrix is read as it is and not copied.
+    Memory: of the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
+    4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
+    values and features of other rows are made block by block. A precomputed kernel matrix is not copied.
 
     References
     ----------
@@ -177,19 +202,22 @@ class MaxMarginClustering(WeightVectorClusterer):
     >>> from sklearn.datasets import load_digits
     >>> from widegap import MaxMarginClustering
     >>> X, y = load_digits(return_X_y=True)
-    >>> MaxMarginClustering(n_clusters=10, random_state=0).fit(X).predict(X[:3]).shape
-    (3,)
+    >>> model = MaxMarginClustering(n_clusters=10, search="agree", random_state=0).fit(X)
+    >>> model.predict(X[:3]).shape, len(set(model.cut(5)))
+    ((3,), 5)
     """
 
     _parameter_constraints: dict = {
         **COMMON_CONSTRAINTS,
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "search": [StrOptions({"agree", "merge", "moves"})],
         "C": [Interval(Real, 0, None, closed="neither")],
         **kernel_constraints(precomputed=True),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "smoothing": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "standardize": [StrOptions({"auto"}), "boolean"],
-        "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
+        "min_cluster_fraction": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
     }
@@ -208,6 +236,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         self,
         n_clusters=2,
         *,
+        search="moves",
         C=10.0,
         kernel="rbf",
         gamma="median",
@@ -216,7 +245,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         smoothing="auto",
         n_neighbors=30,
         standardize="auto",
-        min_cluster_fraction=0.2,
+        min_cluster_fraction="auto",
         init="k-means",
         n_init="auto",
         random_state=None,
@@ -225,6 +254,7 @@ class MaxMarginClustering(WeightVectorClusterer):
         callback=None,
     ):
         self.n_clusters = n_clusters
+        self.search = search
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
@@ -246,10 +276,26 @@ class MaxMarginClustering(WeightVectorClusterer):
         tags.input_tags.pairwise = self._precomputed
         return tags
 
+    @property
+    def _by_moves(self) -> bool:
+        return self.search == "moves" or not isinstance(self.init, str)
+
+    def _read(self, X: Any) -> RowBlocks:
+        if self.n_clusters == "auto" and self._by_moves:
+            raise InvalidDataError(
+                "n_clusters='auto' needs the tree of a search by merging, but this one makes moves; give n_clusters a "
+                "number, or use search='agree' without starting labels."
+            )
+        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
+        check_cluster_number(blocks.shape[0], 1 if self.n_clusters == "auto" else self.n_clusters)
+        return blocks
+
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> RowBlocks:
+        for name in (*MaxMarginClustering._stored, *ForestClusterer._stored, "_forest", "_space", "_extension"):
+            vars(self).pop(name, None)  # of an earlier fit by another search
         if self._precomputed:
             check_precomputed(blocks.shape, self.standardize)
-        if CentredRows(blocks).scale == 0 and self.n_clusters > 1:
+        if CentredRows(blocks).scale == 0 and self.n_clusters not in (1, "auto"):
             raise one_point_error(self.kernel, blocks, blocks.shape[0], self.n_clusters)
         return blocks
 
@@ -257,137 +303,84 @@ class MaxMarginClustering(WeightVectorClusterer):
         # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
         small = blocks.shape[0] * max(blocks.shape[1], AUTO_COMPONENTS) < SMALL
         with one_blas_thread(openmp=True) if small else nullcontext():
-            self._search_rows(blocks, rng)
+            if self.n_clusters == "auto" and CentredRows(blocks).scale == 0:
+                self._store_single_cluster(blocks)
+            else:
+                self._search_rows(blocks, rng)
 
     def _search_rows(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
         """Search a sample (or all rows), then label all."""
         n = blocks.shape[0]
-        whole = n <= SEARCH_ROWS
-        chosen = np.arange(n) if whole else drawn(n, sample_size(self.n_clusters), rng)
+        chosen = self._choose(n, rng)
         sample = blocks.take(chosen)
-        self.kernel_map_ = self._fit_map(sample, chosen, n, rng)
-        features = self.kernel_map_.transform(sample)
-        principal = PrincipalMap.fit(features)
-        if principal.lam.sum() <= POINT * np.square(features, dtype=np.float64).sum():
-            raise one_point_error(self.kernel, sample, len(features), self.n_clusters)
-        P = principal.transform(features)
-        rows = P if self._precomputed else near_origin(scale_columns(sample, self.kernel_map_.weights))
-        P, lam = self._smoothed(P, principal.lam, rows)
-        found = self._best_partition(P, lam, rows, self._given_labels(n, chosen), rng)
-        labels = self._label_all(blocks, features, principal, found.best, whole, rng)
-        self.labels_ = labels
-        self.objective_ = found.best.objective
-        self.n_clusters_ = self.n_clusters
-        at_bound = np.bincount(labels, minlength=self.n_clusters).min() <= self._min_count(n)
-        self.starved_ = bool(at_bound or found.missed is not None)
-        if found.missed is not None:
-            warn_caller(found.what_is_missed(self.min_cluster_fraction), StarvedClusterWarning)
+        self.kernel_map_ = self._fit_map(sample, chosen, rng)
+        self._space = SearchSpace.of(sample, chosen, self.kernel_map_, precomputed=self._precomputed)
+        if self._space.is_point:
+            raise one_point_error(self.kernel, sample, len(chosen), self.n_clusters)
+        recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
+        if self._by_moves:
+            labels = self._search_by_moves(self.n_clusters, n, recorder, rng)
+        else:
+            labels = self._search_by_merging(
+                lambda: self._fit_map(sample, chosen, rng).transform(sample), recorder, rng
+            )
+        self.history_ = recorder.records
+        self.n_iter_, self.converged_ = len(recorder.records), not recorder.stopped
+        self._store_labels(self._label_all(blocks, labels, rng))
+
+    def _choose(self, n: int, rng: np.random.Generator) -> Any:
+        """Numbers of the rows to be searched."""
+        if self._by_moves:
+            return np.arange(n) if n <= SEARCH_ROWS else drawn(n, sample_size(self.n_clusters), rng)
+        return all_or_drawn(n, max(SEARCH_ROWS, 1 if self.n_clusters == "auto" else 2 * self.n_clusters), rng)
 
     @property
-    def _precomputed(self) -> bool:
-        return holds_values(self.kernel)
-
-    def _fit_map(self, sample: Any, chosen: Any, n: int, rng: np.random.Generator) -> KernelMap:
-        """Features of the kernel from the searched rows."""
-        if self._precomputed:
-            return fit_precomputed_map(sample, chosen, self._rank(n), rng)
-        return fit_kernel_map(
-            row_blocks(sample),
-            self.kernel,
-            gamma=self.gamma,
-            params=self.kernel_params,
-            n_components=self._rank(n),
-            rng=rng,
-            weights=column_weights(sample, self.standardize),
-        )
-
-    def _rank(self, n: int) -> int:
-        if self.n_components != "auto":
-            return self.n_components
-        return n if n <= EXACT_ROWS else AUTO_COMPONENTS
+    def _fraction(self) -> float:
+        if self.min_cluster_fraction == "auto":
+            return MOVES_FRACTION if self._by_moves else 0.0
+        return self.min_cluster_fraction
 
     def _min_count(self, n: int) -> int:
-        return max(1, int(self.min_cluster_fraction * n / self.n_clusters))
+        """Least rows of a cluster."""
+        return max(1, int(self._fraction * n / self.n_clusters_))
 
-    def _smoothed(self, P: Any, lam: Any, rows: Any) -> tuple[Any, Any]:
-        """Principal coordinates after smoothing over the neighbours of the rows, if there is any."""
-        self.smoothing_ = 0
-        if self.smoothing == 0 or (self.smoothing == "auto" and len(P) < SMOOTHED_ROWS):
-            return P, lam
-        graph = mutual_neighbours(rows, self.n_neighbors)
-        self.smoothing_ = self.smoothing if self.smoothing != "auto" else SMOOTHING_STEPS * (graph.reached >= REACHED)
-        if not self.smoothing_:
-            return P, lam
-        P = graph.smooth(P, self.smoothing_)
-        turned = PrincipalMap.fit(P)
-        return turned.transform(P), turned.lam
-
-    def _best_partition(self, P: Any, lam: Any, X: Any, given: Any, rng: np.random.Generator) -> FoundPartition:
-        """The best R2 over all starts."""
-        # Labels that the user gave are refined, not led elsewhere first.
-        factors = CONTINUATION if given is None else CONTINUATION[-1:]
-        stages = [whiten(P, lam, 1 / (factor * self.C)) for factor in factors]
-        recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
-        min_count = self._min_count(len(P))
-        starts = self._starts(P, X, min_count, given, rng)
-        found = search_partition(stages, starts, self.n_clusters, min_count, recorder, rng)
+    def _search_by_moves(self, k: int, n: int, recorder: Recorder[StartRecord], rng: np.random.Generator) -> Any:
+        """Labels of the largest R2 over all starts."""
+        self.n_clusters_ = k
+        named = isinstance(self.init, str)
+        search = MovesSearch(
+            n_clusters=k,
+            C=self.C,
+            min_count=self._min_count(len(self._space.chosen)),
+            init=self.init if named else "given",
+            n_init=self._n_init,
+            given=None if named else check_start_labels(self.init, n, k)[self._space.chosen],
+            smoothing=self.smoothing,
+            n_neighbors=self.n_neighbors,
+        )
+        found, self.smoothing_ = search.run(self._space, recorder, rng)
         self.starts_ = np.array([record.objective for record in recorder.records])
-        self.history_, self.n_iter_, self.converged_ = recorder.records, len(recorder.records), not recorder.stopped
-        return found
-
-    def _given_labels(self, n: int, chosen: Any) -> Any:
-        """Starting labels of the searched rows if the user gave any, else None."""
-        return None if isinstance(self.init, str) else check_start_labels(self.init, n, self.n_clusters)[chosen]
-
-    def _starts(self, P: Any, X: Any, min_count: int, given: Any, rng: np.random.Generator) -> Any:
-        if given is not None:
-            return [("given", given)]
-        return feature_starts(self.init, P, X, self.n_clusters, self._n_init, min_count, rng)
+        self.objective_ = found.best.objective
+        self.starved_ = found.missed is not None
+        if found.missed is not None:
+            warn_caller(found.what_is_missed(self._fraction), StarvedClusterWarning)
+        return found.best.labels
 
     @property
     def _n_init(self) -> int:
         return 10 if self.n_init == "auto" else self.n_init
 
     def _expected_records(self) -> int:
+        if not self._by_moves:
+            return 1 if self.search == "merge" else N_MEMBERS
         return count_feature_starts(self.init, self.n_clusters, self._n_init) if isinstance(self.init, str) else 1
-
-    def _label_all(
-        self, blocks: RowBlocks, features: Any, principal: PrincipalMap, best: Partition, whole: bool, rng: Any
-    ) -> Any:
-        """Fix the scores by the means of the found clusters, and label the rows that were not searched."""
-        rho = 1 / self.C
-        self._fix_scores(principal.whiten_in_place(features, rho), principal, best.labels)
-        if whole:
-            return best.labels
-        if self.smoothing_:  # moves by coordinates that are not smoothed would undo what smoothing found
-            return self._with_bound(self._map_blocks(blocks, lambda scores: scores))
-        features = self.kernel_map_.transform_blocks(blocks)
-        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        labels = self._with_bound(row_blocks(features).map(lambda block: block.scores(scorer)))
-        # Whitened by all rows, not by the sample: with the sample's covariance the moves go astray.
-        principal = PrincipalMap.fit(features)
-        Q = principal.whiten_in_place(features, rho)
-        labels = improve(Q, labels, self.n_clusters, self._min_count(len(Q)), rng, POLISH_SWEEPS).labels
-        self._fix_scores(Q, principal, labels)
-        return labels
-
-    def _with_bound(self, scores: Any) -> Any:
-        """Labels by the largest score, moved at least cost where a cluster would be too small."""
-        n, k = scores.shape
-        labels = scores.argmax(axis=1).astype(np.int32)
-        if np.bincount(labels, minlength=k).min() < self._min_count(n):
-            labels = assign(-scores, np.full(k, self._min_count(n))).labels
-        return labels
-
-    def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> None:
-        """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p, as weights for the features."""
-        counts = np.bincount(labels, minlength=self.n_clusters)
-        means = cluster_sums(Q, labels, self.n_clusters) / np.maximum(counts, 1)[:, None]
-        self.coef_ = means @ principal.whitening(1 / self.C).T
-        self._mean = principal.mean
-        self._mean_scores = -0.5 * np.square(means).sum(axis=1)
-        self.intercept_ = self._mean_scores - self.coef_ @ self._mean
 
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
-        self.kernel_map_, self.starts_, self.smoothing_ = None, np.zeros(0), 0
+        self.kernel_map_ = None
+        if self._by_moves:
+            self.starts_, self.smoothing_ = np.zeros(0), 0
+        else:
+            leaf = np.array([rows.shape[0]])
+            self.tree_ = MergeTree(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64), leaf)
+            self.agreement_ = np.ones(rows.shape[0])

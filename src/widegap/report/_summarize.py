@@ -125,6 +125,7 @@ def _cluster(view: RowView, label: int, edges: list[float]) -> dict[str, Any]:
         "share": size / max(1, view.n_rows),
         "separates": view.features(label),
         "margin": describe.margin_profile(view.margins[inside], edges),
+        "agreement": view.agreement(inside),
         "representatives": _examples(view, view.representatives(label)),
         "borderline": _examples(view, view.borderline(label)),
     }
@@ -157,14 +158,17 @@ def _search(estimator: Any) -> dict[str, Any] | None:
     records = [record for record in records if plain(record.get("objective")) is not None]
     if not records:
         return None
+    if hasattr(estimator, "agreement_"):  # its members are not told by their objectives
+        return {"starts": [], "curve": [], "members": len(records), "agreement": float(estimator.agreement_.mean())}
     if "iteration" not in records[0]:  # one record a start
-        return {"starts": [{key: plain(value) for key, value in record.items()} for record in records], "curve": []}
+        starts = [{key: plain(value) for key, value in record.items()} for record in records]
+        return {"starts": starts, "curve": [], "members": 0, "agreement": None}
     kept = records[:: -(-len(records) // CURVE_POINTS)]
     keys = ("split", "start", "iteration", "objective", "gap", "flips", "seconds")
     curve = [
         {"start": 0, "iteration": i, **{key: plain(r[key]) for key in keys if key in r}} for i, r in enumerate(kept)
     ]
-    return {"starts": [], "curve": curve}
+    return {"starts": [], "curve": curve, "members": 0, "agreement": None}
 
 
 def _kernels(estimator: Any) -> list[dict[str, Any]] | None:

@@ -49,6 +49,7 @@ class RowView:
     """Rows of a table, their clusters and their scores."""
 
     unit = "row"
+    _agreement: Any = None
 
     def __init__(self, estimator: Any, X: Any, labels: Any):
         self.names = getattr(estimator, "feature_names_in_", None)
@@ -62,9 +63,14 @@ class RowView:
         self.margins = np.full(self.n_rows, np.nan)
         if self.scores is not None:
             self.margins = describe.leads(self.scores, self.labels)
+        self._agreement = getattr(estimator, "agreement_", None) if self.is_fit else None
         self.pairwise = get_tags(estimator).input_tags.pairwise
         self.item = self._values
         self._strongest: Any = None
+
+    def agreement(self, inside: Any) -> float | None:
+        """How sure the clusters of some of the rows are, if the search tells and these are the rows of the fit."""
+        return None if self._agreement is None or not inside.any() else float(self._agreement[inside].mean())
 
     def show(self, values: Any) -> None:
         """Take the values to be shown from another table of the same rows."""

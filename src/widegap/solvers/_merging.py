@@ -50,6 +50,7 @@ from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import cluster_sums
 
 RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
+MOST_LEVERAGE = 1 - 1e-6  # rounding must not leave a row without a classifier
 SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
 
 
@@ -183,14 +184,14 @@ def cut_conductance(weights: FloatArray, a: int, b: int) -> float:
 
 
 def claims(P: FloatArray, labels: LabelArray, m: int) -> FloatArray:
-    """How much of each group's rows the others claim, Y'G, by the leave-one-out scores G above; shape (m, m)."""
+    """How much of each group's rows the others claim, Y'G, by the leave-one-out scores G above; P is centred."""
     n, r = P.shape
     sizes = np.bincount(labels, minlength=m)
     gram = P.T @ P
     gram[np.diag_indices(r)] += RIDGE * np.trace(gram) / r
     inverse = np.linalg.inv(np.linalg.cholesky(gram))
     half = P @ inverse.T.astype(P.dtype)
-    leverage = np.einsum("ij,ij->i", half, half, dtype=np.float64) + 1 / n
+    leverage = np.minimum(np.einsum("ij,ij->i", half, half, dtype=np.float64) + 1 / n, MOST_LEVERAGE)
     coef = inverse @ cluster_sums(P, labels, m).T
     scores = half @ coef.astype(P.dtype) + (sizes / n).astype(P.dtype)
     rows = np.arange(n)

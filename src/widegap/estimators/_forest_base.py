@@ -1,0 +1,261 @@
+"""What a clusterer whose search leaves a forest of merges can do: other numbers of clusters, and how sure rows are."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from widegap.data._blocks import RowBlocks
+from widegap.data._kernel_maps import KernelMap, fit_kernel_map, fit_precomputed_map
+from widegap.data._kernels import holds_values
+from widegap.data._neighbours import neighbour_graph
+from widegap.data._principal import PrincipalMap
+from widegap.data._sources import row_blocks
+from widegap.data._tables import column_weights, storage
+from widegap.estimators._base import WeightVectorClusterer, warn_caller
+from widegap.estimators._merge_search import SMOOTHINGS, Forest, grow
+from widegap.estimators._number_search import ClusterNumberScore, find_separations, number_scores
+from widegap.estimators._partition_search import StartRecord
+from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.solvers._merging import MergeTree
+from widegap.solvers._result import FloatArray, LabelArray, Recorder
+from widegap.solvers._single_moves import improve, r_squared
+from widegap.solvers._transport import assign
+
+AUTO_COMPONENTS = 300
+EXACT_ROWS = 1_000  # up to so many rows the kernel is not approximated
+POLISH_SWEEPS = 3  # of exact moves on all rows
+DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with chance
+CHANCE = 2.5  # separation that rows without structure can reach
+
+
+class ForestClusterer(WeightVectorClusterer):
+    """Base of clusterers that search by merging, or by moves, some rows (``_space``) that stand for all."""
+
+    _stored = {"agreement_": np.ndarray, "tree_": MergeTree, "n_clusters_scores_": list[ClusterNumberScore]}
+    _not_stored = WeightVectorClusterer._not_stored | {"_forest", "_space", "_extension"}
+
+    C: float
+    kernel: Any
+    gamma: float | str
+    kernel_params: dict[str, Any] | None
+    n_components: int | str
+    standardize: bool | str
+    search: str
+    smoothing: int | str
+    n_neighbors: int
+    smoothing_: int
+    kernel_map_: KernelMap
+    _forest: Forest
+    _space: SearchSpace
+    _extension: Extension
+
+    @property
+    def _precomputed(self) -> bool:
+        return holds_values(self.kernel)
+
+    @property
+    def _by_moves(self) -> bool:
+        """Whether the search makes single moves and leaves no forest."""
+        raise NotImplementedError
+
+    def _min_count(self, n: int) -> int:
+        """Least rows of a cluster among n."""
+        raise NotImplementedError
+
+    def cut(self, k: int) -> np.ndarray[Any, Any]:
+        """Clusters of the fitted rows at another number, without a new search.
+
+        Parameters
+        ----------
+        k : int
+            From 1 to the number of groups of the search.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+            ``labels_`` if k is ``n_clusters_``. Of ``search="merge"`` cuts are nested: every cluster of ``cut(k)`` is a
+            union of clusters of ``cut(k + 1)``. Of "agree" they need not be, as the members agree anew at each number;
+            ``tree_.cut`` gives nested ones.
+        """
+        most = self._kept_forest().most_clusters
+        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= most:
+            raise InvalidDataError(
+                f"cut({k!r}) is not possible: the search formed {most} groups, so k must be a whole number from 1 to "
+                f"{most}; fit with a larger n_clusters for more."
+            )
+        if k == self.n_clusters_:
+            return self.labels_
+        found = self._forest.cut(int(k)).labels
+        return found if len(found) == len(self.labels_) else self._extension.to_all_rows(found, int(k))
+
+    def with_clusters(self, k: int) -> Self:
+        """A fitted estimator for another number of clusters, without a new search.
+
+        Parameters
+        ----------
+        k : int
+            As for ``cut``.
+
+        Returns
+        -------
+        estimator
+            A new one, with ``labels_`` equal to ``cut(k)``; this one is left as it is.
+        """
+        labels = self.cut(k)
+        other = clone(self).set_params(n_clusters=int(k))
+        vars(other).update({name: value for name, value in vars(self).items() if name not in self.get_params()})
+        other._store_cut(int(k))
+        other._fix_scores(self._space.whitened(self.C), self._space.principal, labels[self._space.chosen])
+        other._store_labels(labels)
+        return other
+
+    def _kept_forest(self) -> Forest:
+        """The members of the search, or why there are none."""
+        check_is_fitted(self)
+        if hasattr(self, "_forest"):
+            return self._forest
+        if self._by_moves:
+            raise NotSupportedError("search='moves' looks for one number of clusters; use 'agree' or 'merge' to cut.")
+        raise NotSupportedError(
+            "Other numbers of clusters need the search, which one cluster does without and a model file does not "
+            "hold; fit the rows again, with two clusters or more."
+        )
+
+    def _search_by_merging(
+        self, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator
+    ) -> LabelArray:
+        """Labels of the searched rows on which the members agree; fewer than asked for where hardly any rows differ."""
+        rows = self._space.rows
+        found = find_separations(rows, self.n_neighbors, rng) if self.n_clusters == "auto" else None
+        k = self.n_clusters if found is None else found.n_clusters
+        self._forest = self._grow(max(2, k), more_features, recorder, rng)
+        if found is not None:
+            self.n_clusters_scores_ = number_scores(found, self._forest)
+        labels = self._store_cut(k)
+        if found is None and self.agreement_.mean() < DOUBTFUL:
+            self._warn_of_chance(find_separations(rows, self.n_neighbors, rng).separation)
+        return labels
+
+    def _grow(
+        self, k: int, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator
+    ) -> Forest:
+        """The members, until the callback asks to stop; the first features are those of ``predict``."""
+        space = self._space
+        graph, Q = neighbour_graph(space.rows, self.n_neighbors), space.whitened(self.C)
+        smoothings = SMOOTHINGS if self.smoothing == "auto" else (self.smoothing,)
+        members: list[Any] = []
+        for member in grow(lambda: more_features() if members else space.features, graph, k, rng, smoothings):
+            members.append(member)
+            objective = r_squared(Q, member.labels(k), k)
+            if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.search == "merge":
+                break
+        return Forest(members, graph)
+
+    def _store_cut(self, k: int) -> LabelArray:
+        """Cut the forest at k clusters, store what follows, and return the labels of the searched rows."""
+        found = self._forest.cut(k)
+        self.n_clusters_, self.tree_, self.agreement_, self.starved_ = k, found.tree, found.agreement, False
+        self.objective_ = r_squared(self._space.whitened(self.C), found.labels, k)
+        return found.labels
+
+    def _warn_of_chance(self, separation: FloatArray) -> None:
+        k = self.n_clusters_
+        if separation[: k - 1].max(initial=0.0) < CHANCE:
+            warn_caller(
+                f"The {k} clusters are no more apart than those of rows without structure, and the members of the "
+                f"search agree on {100 * self.agreement_.mean():.0f} % only: do not read much into them. "
+                "n_clusters='auto' tells whether another number does better.",
+                UserWarning,
+            )
+
+    def _fit_map(self, sample: Any, chosen: Any, rng: np.random.Generator) -> KernelMap:
+        """Features of the kernel from the searched rows."""
+        n = len(chosen)
+        rank = self.n_components if self.n_components != "auto" else n if n <= EXACT_ROWS else AUTO_COMPONENTS
+        if self._precomputed:
+            return fit_precomputed_map(sample, chosen, rank, rng)
+        return fit_kernel_map(
+            row_blocks(sample),
+            self.kernel,
+            gamma=self.gamma,
+            params=self.kernel_params,
+            n_components=rank,
+            rng=rng,
+            weights=column_weights(sample, self.standardize),
+            unit_rows=self.standardize == "auto" and not self._by_moves and storage(sample) == "sparse",
+        )
+
+    def _label_all(self, blocks: RowBlocks, labels: Any, rng: np.random.Generator) -> Any:
+        """Labels of all rows: those beyond the sample get theirs by the scores, in one pass."""
+        n, space, by_moves = blocks.shape[0], self._space, self._by_moves
+        self._fix_scores(space.whitened(self.C), space.principal, labels)
+        if by_moves:
+            del self._space
+        if len(space.chosen) == n:
+            return self._with_bound(blocks, labels)
+        if by_moves:
+            # Moves by coordinates that are not smoothed would undo what smoothing found.
+            found = self._with_bound(blocks, self._map_blocks(blocks, _largest))
+            return found if self.smoothing_ else self._polish(blocks, found, rng)
+        found = self._extend(blocks, labels)
+        self._extension = Extension(space.chosen, found[:, 1].copy())
+        return self._with_bound(blocks, found[:, 0].copy())
+
+    def _polish(self, blocks: RowBlocks, labels: Any, rng: np.random.Generator) -> Any:
+        """Exact moves of all rows."""
+        features = self.kernel_map_.transform_blocks(blocks)
+        # Whitened by all rows, not by the sample: with the sample's covariance the moves go astray.
+        principal = PrincipalMap.fit(features)
+        Q = principal.whiten_in_place(features, 1 / self.C)
+        labels = improve(Q, labels, self.n_clusters_, self._min_count(len(Q)), rng, POLISH_SWEEPS).labels
+        self._fix_scores(Q, principal, labels)
+        return labels
+
+    def _with_bound(self, blocks: RowBlocks, labels: Any) -> Any:
+        """The labels, moved at least cost in the scores where a cluster would be too small."""
+        n, k = len(labels), self.n_clusters_
+        least = self._min_count(n)
+        if np.bincount(labels, minlength=k).min() >= least:
+            return labels
+        costs = -self._map_blocks(blocks, lambda scores: scores)
+        costs[np.arange(n), labels] = costs.min(axis=1)
+        return assign(costs, np.full(k, least)).labels
+
+    def _extend(self, blocks: RowBlocks, labels: Any) -> Any:
+        """Cluster and group of every row, shape (n, 2)."""
+        space, k = self._space, self.n_clusters_
+        groups = self._forest.members[0].groups
+        Q, m = space.whitened(self.C), int(groups.max()) + 1
+        coef, constants = nearest_mean_scores(Q, space.principal, groups, m, self.C)
+        W = np.vstack([self.coef_, coef])
+        b = np.concatenate([self._mean_scores, constants]) - W @ space.principal.mean
+
+        def winners(scores: Any) -> Any:
+            return np.column_stack([scores[:, :k].argmax(axis=1), scores[:, k:].argmax(axis=1)]).astype(np.int32)
+
+        found = self.kernel_map_.map_scores(blocks, W, b, winners)
+        found[space.chosen] = np.column_stack([labels, groups])
+        return found
+
+    def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> None:
+        """Scores of the nearest cluster mean, as weights for the features."""
+        self.coef_, self._mean_scores = nearest_mean_scores(Q, principal, labels, self.n_clusters_, self.C)
+        self._mean = principal.mean
+        self.intercept_ = self._mean_scores - self.coef_ @ self._mean
+
+    def _store_labels(self, labels: Any) -> None:
+        self.labels_ = labels
+        if not self._by_moves and len(self.agreement_) < len(labels):
+            self.agreement_ = self._extension.to_all_means(self.agreement_)
+        sizes = np.bincount(labels, minlength=self.n_clusters_)
+        self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(labels)))
+
+
+def _largest(scores: Any) -> Any:
+    """Number of the largest score of every row."""
+    return scores.argmax(axis=1).astype(np.int32)

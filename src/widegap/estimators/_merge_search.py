@@ -1,0 +1,186 @@
+"""Search by over-clustering and merging: many small groups, trees that assemble them, and what the trees agree on.
+
+Looking for k clusters at once goes wrong where clusters are long, nested or of very unequal size; looking for many more
+*groups* than clusters hardly ever does. So rows are first split into groups (k-means on smoothed kernel features), the
+groups are merged down to one by several rules (``solvers/_merging.py``), and every tree is cut at k. Each such cut is a
+*member*. No single rule is best everywhere; what the members agree on (``solvers/_agreement.py``) is better than most
+of them, and nearly the same for every seed.
+
+Two sets of landmarks and two strengths of smoothing give four ways to form groups, the second landmarks with twice as
+many groups; three rules each make twelve members. A member is left out where it has a tiny cluster that is not
+isolated: a few rows in the midst of others are an accident of the merging, a few rows apart from all others are not.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from widegap.data._neighbours import NeighbourGraph
+from widegap.data._principal import PrincipalMap
+from widegap.estimators._search_space import POINT
+from widegap.estimators._starts import best_kmeans_labels
+from widegap.solvers._agreement import agree, row_agreement
+from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, Rule, claims, merge_all
+from widegap.solvers._result import FloatArray, LabelArray
+from widegap.solvers._single_moves import cluster_sums
+
+SMOOTHINGS = (2, 8)  # steps of averaging over neighbours before groups are formed
+GROUP_AXES = 60  # principal axes on which groups are formed
+GROUP_RUNS = 2  # runs of k-means for a set of groups
+ROWS_A_GROUP = 8
+ALL_RULES = ("margin", "graph", "degree product")
+N_MEMBERS = 2 * len(SMOOTHINGS) * len(ALL_RULES)
+TINY = 0.05  # share of n / k below which a cluster has to be isolated
+ISOLATED = 0.1  # conductance below which a cluster counts as isolated
+
+
+@dataclass(frozen=True)
+class Member:
+    """The groups of all rows, and one way to merge them."""
+
+    kind: str
+    groups: LabelArray
+    tree: MergeTree
+
+    def labels(self, k: int) -> LabelArray:
+        """Clusters of all rows where k are left."""
+        return self.tree.cut(min(k, len(self.tree.leaf_sizes)))[self.groups]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Clusters of all rows, the tree that they were cut from, and how much the members agree on each row."""
+
+    labels: LabelArray
+    tree: MergeTree
+    agreement: FloatArray
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The members, and the neighbour graph by which their cuts are judged."""
+
+    members: list[Member]
+    graph: NeighbourGraph
+
+    @property
+    def most_clusters(self) -> int:
+        """The largest number of clusters that every member has groups for."""
+        return min(len(member.tree.leaf_sizes) for member in self.members)
+
+    def cut(self, k: int) -> Cut:
+        """What the members agree on at k clusters; of a single member its own cut."""
+        if len(self.members) == 1:
+            (member,) = self.members
+            return Cut(member.labels(k), member.tree, np.ones(len(member.groups)))
+        cuts = [member.labels(k) for member in self.members]
+        members = np.column_stack([labels for labels in cuts if self._is_sound(labels, k)] or cuts)
+        found = agree(members)
+        labels = found.cut(k)
+        return Cut(labels, found.tree, row_agreement(members, labels, k))
+
+    def _is_sound(self, labels: LabelArray, k: int) -> bool:
+        """Whether every tiny cluster is isolated."""
+        tiny = np.bincount(labels, minlength=k) < TINY * len(labels) / k
+        return not tiny.any() or bool((conductances(self.graph, labels, k)[tiny] < ISOLATED).all())
+
+
+def conductances(graph: NeighbourGraph, labels: LabelArray, k: int) -> FloatArray:
+    """Share of each cluster's edges that leave it (of the rest's, where that has fewer), in both directions."""
+    E = _sums_between(graph.weights_to(labels, k)[0], labels, k)
+    volumes = E.sum(axis=1)
+    leaving = volumes - np.diag(E)
+    return leaving / np.maximum(np.minimum(volumes, volumes.sum() - volumes), np.finfo(np.float64).tiny)
+
+
+def n_groups(n: int, k: int, double: bool) -> int:
+    """How many groups to form of n rows for k clusters."""
+    wanted = (2 if double else 1) * (4 * k + 20)
+    return min(n, max(k, min(n // ROWS_A_GROUP, wanted)))
+
+
+def grow(
+    features: Callable[[], FloatArray],
+    graph: NeighbourGraph,
+    k: int,
+    rng: np.random.Generator,
+    smoothings: Sequence[int] = SMOOTHINGS,
+    rules: Sequence[str] = ALL_RULES,
+) -> Iterator[Member]:
+    """The members, one after the other; ``features`` makes features of all rows, each time from other landmarks."""
+    for double in (False, True):
+        Phi = features()
+        for steps in smoothings:
+            P = _coordinates(graph.smooth(Phi, steps), Phi)
+            groups, m = form_groups(P, n_groups(len(P), k, double), rng)
+            graph_sums = GroupGraph.of(graph, groups, m)
+            for rule in rules:
+                tree = graph_sums.merge(RULES[rule](P, graph_sums), P)
+                yield Member(f"{rule}, {m} groups, {steps} steps", groups, tree)
+
+
+def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:
+    """Principal coordinates of smoothed features; of the features themselves where smoothing left a single point."""
+    principal = PrincipalMap.fit(smoothed)
+    if principal.lam.sum() > POINT * np.square(Phi, dtype=np.float64).sum():
+        return principal.transform(smoothed)
+    return PrincipalMap.fit(Phi).transform(Phi)
+
+
+def form_groups(P: FloatArray, m: int, rng: np.random.Generator) -> tuple[LabelArray, int]:
+    """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
+    axes = np.ascontiguousarray(P[:, :GROUP_AXES])
+    found = best_kmeans_labels(axes, m, GROUP_RUNS, rng)
+    kinds, groups = np.unique(found, return_inverse=True)
+    return groups.astype(np.int32), len(kinds)
+
+
+@dataclass(frozen=True)
+class GroupGraph:
+    """The neighbour graph between groups: weights from and to every row, (n, m), and their sums E, (m, m)."""
+
+    groups: LabelArray
+    sizes: Any
+    out: FloatArray
+    into: FloatArray
+    E: FloatArray
+
+    @classmethod
+    def of(cls, graph: NeighbourGraph, groups: LabelArray, m: int) -> "GroupGraph":
+        out, into = graph.weights_to(groups, m)
+        return cls(groups, np.bincount(groups, minlength=m), out, into, _sums_between(out, groups, m))
+
+    def merge(self, rule: Rule, P: FloatArray) -> MergeTree:
+        """The tree of a rule; between groups that nothing connects the distance of their means decides."""
+        means = cluster_sums(P, self.groups, len(self.sizes)) / self.sizes[:, None]
+        apart = np.square(means[:, None] - means[None]).sum(axis=2)
+        near = 1 / (1 + apart / max(float(apart.mean()), np.finfo(np.float64).tiny))
+        return merge_all(rule, self.E, near, self.sizes)
+
+
+def _margin(P: FloatArray, graph: GroupGraph) -> Rule:
+    confused = claims(P, graph.groups, len(graph.sizes))
+    return AverageLinkage(confused + confused.T, graph.sizes)
+
+
+def _graph(P: FloatArray, graph: GroupGraph) -> Rule:
+    return AverageLinkage(graph.E, graph.sizes)
+
+
+def _degree_product(P: FloatArray, graph: GroupGraph) -> Rule:
+    return DegreeLinkage(graph.into, graph.out, graph.groups, graph.sizes)
+
+
+RULES: dict[str, Callable[[FloatArray, GroupGraph], Rule]] = {
+    "margin": _margin,
+    "graph": _graph,
+    "degree product": _degree_product,
+}
+
+
+def _sums_between(out: FloatArray, labels: LabelArray, k: int) -> FloatArray:
+    """Sum of the weights between clusters in both directions, from the weights (n, k) of each row towards them."""
+    E = cluster_sums(out, labels, k)
+    return E + E.T
