@@ -531,3 +531,18 @@ def test_wrong_calls_say_what_is_wrong(wine, fitted, summary):
         summarize(fitted, wine.data, values=wine.data[:1])
     with pytest.raises(InvalidDataError, match="schema 'widegap.report/0'"):
         render({**summary, "schema": "widegap.report/0"})
+
+
+def test_the_report_says_how_sure_clusters_are_where_members_agree():
+    X, _ = make_blobs(200, 3, centers=3, random_state=0)
+    model = MaxMarginClustering(3, search="agree", random_state=0).fit(X)
+    summary = summarize(model, X)
+    assert summary["search"]["members"] == 12
+    expected = [model.agreement_[model.labels_ == cluster].mean() for cluster in range(3)]
+    assert [cluster["agreement"] for cluster in summary["clusters"]] == pytest.approx(expected)
+    page = render(summary)
+    assert "12 clusterings were made in different ways; on average they agree on" in page
+    assert page.count("% sure") == 3
+    others = summarize(model, X + 1e-3)
+    assert all(cluster["agreement"] is None for cluster in others["clusters"])
+    assert "% sure" not in render(others)
