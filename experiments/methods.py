@@ -63,16 +63,17 @@ def gmmc(task: Task, seed: int, **settings: Any) -> Any:
 
 @method("MaxMarginClustering with")
 def max_margin_with(task: Task, seed: int, width: float | None = None, **settings: Any) -> Any:
-    """With other settings, or another kernel width in medians of the distances (1.5 by default)."""
+    """The search by moves with other settings, or another kernel width in medians of the distances (1.5 by default)."""
+    settings["search"] = "moves"
     if width is not None:
-        probe = MaxMarginClustering(task.n_clusters, n_init=1, random_state=seed).fit(task.X)
+        probe = MaxMarginClustering(task.n_clusters, search="moves", n_init=1, random_state=seed).fit(task.X)
         settings["gamma"] = probe.kernel_map_.params["gamma"] * (1.5 / width) ** 2
     return MaxMarginClustering(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
 
 
 @method("MaxMarginClustering before")
 def max_margin_before(task: Task, seed: int) -> Any:
-    """As it was before starts were improved with a tenth of C first and ties went to even sizes."""
+    """The search by moves as it was before starts were improved with a tenth of C first and ties went to even sizes."""
     plain = patch.object(_moves_search, "CONTINUATION", (1.0,)), patch.object(_single_moves, "TIE", 1.0)
     with plain[0], plain[1]:
-        return MaxMarginClustering(task.n_clusters, random_state=seed).fit_predict(task.X)
+        return MaxMarginClustering(task.n_clusters, search="moves", random_state=seed).fit_predict(task.X)

@@ -56,7 +56,7 @@ def segments(task: Task, seed: int, by: str, number: int, keep: bool = False) ->
         "k-means": KMeans(n_init=10),
         "IterSVM": IterSVM(min_cluster_fraction=0.5),
         "IterSVR": IterSVR(C=500.0, gamma=SIGMA**-2, min_cluster_fraction=0.5),
-        "MaxMarginClustering": MaxMarginClustering(),
+        "MaxMarginClustering": MaxMarginClustering(search="moves"),
     }[by]
     stages = [
         labels.ravel()

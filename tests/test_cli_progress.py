@@ -19,6 +19,7 @@ from widegap import CPM3C, MaxMarginClustering
 from widegap.cli import _fitting, _interrupts
 from widegap.cli._fitting import Watch, time_left
 from widegap.cli._main import main
+from widegap.estimators._merge_search import N_MEMBERS
 from widegap.selection import compare_cluster_numbers
 
 CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]
@@ -228,7 +229,7 @@ def check_countdown(steps, total):
 
 def test_a_fit_shows_percent_and_eta_on_a_terminal_only(table, run_on_terminal, capsys):
     shown = run_on_terminal("cluster", table, "-k", "3")
-    check_countdown(shares_and_times(shown, r"Clustering 60 rows, objective [\d.]+"), total=10)
+    check_countdown(shares_and_times(shown, r"Clustering 60 rows, objective [\d.]+"), total=N_MEMBERS)
     assert "Clustering 60 rows" not in capsys.readouterr().out
     assert "Clustering 60 rows" not in run_on_terminal("cluster", table, "-k", "3", "--quiet")
     assert main(["cluster", str(table), "-k", "3"]) == 0
@@ -264,9 +265,13 @@ def test_time_left_is_at_the_pace_so_far(monkeypatch):
     assert time_left(watch, None) is None
 
 
-@pytest.mark.parametrize("init", ["k-means", "random", "spectral", np.arange(60) % 2])
+@pytest.mark.parametrize(
+    ("search", "init"),
+    [("agree", "k-means"), ("merge", "k-means"), ("agree", np.arange(60) % 2)]
+    + [("moves", init) for init in ("k-means", "random", "spectral")],
+)
 @pytest.mark.parametrize("k", [2, 3])
-def test_the_number_of_steps_is_known_before_the_fit(k, init, blobs):
-    model = MaxMarginClustering(k, init=init, n_init=3, random_state=0)
+def test_the_number_of_steps_is_known_before_the_fit(k, search, init, blobs):
+    model = MaxMarginClustering(k, search=search, init=init, n_init=3, random_state=0)
     assert model._expected_records() == len(model.fit(blobs).history_)
     assert CPM3C(k)._expected_records() is None

@@ -1,4 +1,4 @@
-"""The search by merging and agreement, as MaxMarginClustering offers it: what it finds, its tree, cuts and numbers."""
+"""MaxMarginClustering as it comes, by merging and agreement: what it finds, its tree, cuts and numbers."""
 
 import pickle
 
@@ -14,12 +14,12 @@ from widegap import MaxMarginClustering, persistence
 from widegap.data._neighbours import neighbour_graph
 from widegap.estimators import _max_margin
 from widegap.estimators._merge_search import conductances, n_groups
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
 from widegap.metrics import clustering_accuracy
 
 
 def fit(X, n_clusters=2, **parameters):
-    return MaxMarginClustering(n_clusters, **{"search": "agree", "random_state": 0, **parameters}).fit(X)
+    return MaxMarginClustering(n_clusters, **{"random_state": 0, **parameters}).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +212,9 @@ class TestNumberOfClusters:
 class TestWarning:
     def test_noise_that_is_forced_into_clusters_is_told_of(self):
         X = np.random.default_rng(0).random((500, 3))
-        with pytest.warns(UserWarning, match="The 3 clusters are no more apart than those of rows without structure"):
+        with pytest.warns(
+            NoStructureWarning, match="The 3 clusters are no more apart than those of rows without structure"
+        ):
             fit(X, 3)
 
     def test_clear_clusters_warn_of_nothing(self, digits):

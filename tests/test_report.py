@@ -94,7 +94,8 @@ def test_the_summary_is_json_with_a_schema(summary, fitted):
     assert again["schema"] == SCHEMA == "widegap.report/1"
     assert [cluster["size"] for cluster in again["clusters"]] == np.bincount(fitted.labels_).tolist()
     assert again["objective"]["value"] == fitted.objective_
-    assert [start["objective"] for start in again["search"]["starts"]] == fitted.starts_.tolist()
+    assert again["search"]["members"] == len(fitted.history_)
+    assert again["search"]["agreement"] == fitted.agreement_.mean()
     assert again["settings"]["C"] == 10.0
     assert {"Python", "widegap", "numpy"} <= set(again["versions"])
     page = render(again)
@@ -399,10 +400,12 @@ def test_warnings_in_plain_words(wine):
     assert any("as small as the settings allow" in warning for warning in summarize(model, wine.data)["warnings"])
 
 
-def test_warnings_of_starts_and_small_clusters(wine, fitted, summary):
+def test_warnings_of_starts_and_small_clusters(wine):
     from widegap.report._warnings import plain_warnings
 
-    lonely = json.loads(json.dumps(summary))
+    fitted = MaxMarginClustering(3, search="moves", random_state=0).fit(wine.data)
+    lonely = json.loads(json.dumps(summarize(fitted, wine.data)))
+    assert [start["objective"] for start in lonely["search"]["starts"]] == fitted.starts_.tolist()
     for i, start in enumerate(lonely["search"]["starts"]):
         start["objective"] = 1.9 if i == 0 else 1.0
     lonely["clusters"][1].update(share=0.001, size=1)
@@ -535,7 +538,7 @@ def test_wrong_calls_say_what_is_wrong(wine, fitted, summary):
 
 def test_the_report_says_how_sure_clusters_are_where_members_agree():
     X, _ = make_blobs(200, 3, centers=3, random_state=0)
-    model = MaxMarginClustering(3, search="agree", random_state=0).fit(X)
+    model = MaxMarginClustering(3, random_state=0).fit(X)
     summary = summarize(model, X)
     assert summary["search"]["members"] == 12
     expected = [model.agreement_[model.labels_ == cluster].mean() for cluster in range(3)]

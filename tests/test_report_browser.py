@@ -46,7 +46,7 @@ def desktop():
 @pytest.fixture(scope="module")
 def wine_page(tmp_path_factory):
     wine = load_wine()
-    model = MaxMarginClustering(3, random_state=0).fit(wine.data)
+    model = MaxMarginClustering(3, search="moves", random_state=0).fit(wine.data)
     items = [f"bottle {i} <b>of</b> 'wine' & \"more\"" for i in range(178)]
     summary = summarize(model, wine.data, feature_names=wine.feature_names, items=items, title="Wine <i>&</i> more")
     return write(tmp_path_factory.mktemp("page") / "wine.html", summary), summary

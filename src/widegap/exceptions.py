@@ -29,5 +29,9 @@ class KernelWarning(UserWarning):
     """A kernel was mended, left out, or weighs much for a reason that is not the data's: see its message."""
 
 
+class NoStructureWarning(UserWarning):
+    """The clusters are no more apart than those of rows without structure."""
+
+
 class StarvedClusterWarning(UserWarning):
     """A cluster is as small as it may get, or should be smaller: the bound on sizes decided some of its members."""

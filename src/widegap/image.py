@@ -36,7 +36,8 @@ LUMINANCE = (0.299, 0.587, 0.114)
 ESTIMATORS = {
     # Objects rarely fill half of a picture: each side of a split may take from 25 to 75 %.
     "iter-svr": lambda: IterSVR(min_cluster_fraction=0.5),
-    "max-margin": MaxMarginClustering,
+    # Pixels have no neighbourhood of their own among colours, only mass: moves suit them.
+    "max-margin": lambda: MaxMarginClustering(search="moves"),
     "cpm3c": lambda: CPM3C(balance=0.5),
 }
 

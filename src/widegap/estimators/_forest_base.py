@@ -20,7 +20,7 @@ from widegap.estimators._merge_search import SMOOTHINGS, Forest, grow
 from widegap.estimators._number_search import ClusterNumberScore, find_separations, number_scores
 from widegap.estimators._partition_search import StartRecord
 from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
 from widegap.solvers._merging import MergeTree
 from widegap.solvers._result import FloatArray, LabelArray, Recorder
 from widegap.solvers._single_moves import improve, r_squared
@@ -170,7 +170,7 @@ class ForestClusterer(WeightVectorClusterer):
                 f"The {k} clusters are no more apart than those of rows without structure, and the members of the "
                 f"search agree on {100 * self.agreement_.mean():.0f} % only: do not read much into them. "
                 "n_clusters='auto' tells whether another number does better.",
-                UserWarning,
+                NoStructureWarning,
             )
 
     def _fit_map(self, sample: Any, chosen: Any, rng: np.random.Generator) -> KernelMap:

@@ -45,6 +45,11 @@ class MaxMarginClustering(ForestClusterer):
 
     Finds groups that a kernel ridge classifier tells apart, by one of three searches.
 
+    ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
+    margin, in a dozen different ways; the clusters are what these agree on. This finds long, nested and very unequal
+    clusters as well as round ones, and gives every number of clusters from one fit (:meth:`cut`) and, for every row,
+    how sure its cluster is (``agreement_``). ``search="merge"`` is one such way alone.
+
     With centred Nystrom features of the kernel, turned to their principal axes with eigenvalues :math:`\lambda`, and
     whitened coordinates :math:`q_i = (\lambda + 1/C)^{-1/2} p_i`, the labels' variance that the classifier explains,
     summed over k - 1 contrasts, is
@@ -52,12 +57,8 @@ class MaxMarginClustering(ForestClusterer):
     .. math::  R^2 = \sum_p \frac{1}{n_p} \Big\| \sum_{i \in p} q_i \Big\|^2 .
 
     ``search="moves"`` maximises it directly, by exact single moves from many starts: the square-loss method of [1]_
-    with its optimiser repaired. New rows go to the cluster with the nearest mean in these coordinates.
-
-    ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
-    margin, in a dozen different ways; the clusters are what these agree on. This finds long, nested and very unequal
-    clusters as well as round ones, and gives every number of clusters from one fit (:meth:`cut`) and, for every row,
-    how sure its cluster is (``agreement_``). ``search="merge"`` is one such way alone.
+    with its optimiser repaired. New rows go to the cluster with the nearest mean in these coordinates, whatever the
+    search.
 
     Parameters
     ----------
@@ -66,10 +67,10 @@ class MaxMarginClustering(ForestClusterer):
         clusters are all more clearly apart than rows without structure would be; 1 if there are none
         (``n_clusters_scores_`` tells why).
 
-    search : {"agree", "merge", "moves"}, default="moves"
-        "moves" prefers round clusters of similar size, "agree" takes any shape and size. "merge" is a single tree of
-        merges by margin: faster than "agree", and cuts at different numbers are nested. Starting labels (``init``)
-        imply "moves".
+    search : {"agree", "merge", "moves"}, default="agree"
+        "agree" takes clusters of any shape and size, "moves" prefers round ones of similar size. "merge" is a single
+        tree of merges by margin: faster than "agree", and cuts at different numbers are nested. Starting labels
+        (``init``) imply "moves".
 
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.
@@ -177,7 +178,7 @@ class MaxMarginClustering(ForestClusterer):
 
     Warns
     -----
-    UserWarning
+    NoStructureWarning
         If the members disagree and the clusters are no more apart than those of rows without structure.
 
     Notes
@@ -202,7 +203,7 @@ class MaxMarginClustering(ForestClusterer):
     >>> from sklearn.datasets import load_digits
     >>> from widegap import MaxMarginClustering
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = MaxMarginClustering(n_clusters=10, search="agree", random_state=0).fit(X)
+    >>> model = MaxMarginClustering(n_clusters=10, random_state=0).fit(X)
     >>> model.predict(X[:3]).shape, len(set(model.cut(5)))
     ((3,), 5)
     """
@@ -236,7 +237,7 @@ class MaxMarginClustering(ForestClusterer):
         self,
         n_clusters=2,
         *,
-        search="moves",
+        search="agree",
         C=10.0,
         kernel="rbf",
         gamma="median",

@@ -18,7 +18,7 @@ MISSED = 0.5  # share of the unexplained part that such an answer must leave to 
 
 @dataclass(frozen=True)
 class StartRecord:
-    """One start: its kind, the R2 it led to, and the seconds since the search began."""
+    """One start, or one member: its number and kind, the R2 it led to, and the seconds since the search began."""
 
     start: int
     kind: str
@@ -27,7 +27,7 @@ class StartRecord:
 
     def line(self) -> str:
         """The record as one line of the log."""
-        return f"start {self.start} ({self.kind}): R2 {self.objective:.6g}, {self.seconds:.2f} s"
+        return f"{self.start}, {self.kind}: R2 {self.objective:.6g}, {self.seconds:.2f} s"
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Choosing the number of clusters without labels: stability, gain over shuffled data, and balance of sizes."""
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,7 @@ from sklearn.base import clone
 
 from widegap._validation import check_generator
 from widegap.describe import last_step
+from widegap.exceptions import NoStructureWarning
 from widegap.selection._trials import Trials, check_plan, gain_over_chance, read_rows
 
 __all__ = ["ClusterNumberRecord", "compare_cluster_numbers"]
@@ -93,7 +95,9 @@ def compare_cluster_numbers(
     numbers = _check_numbers(numbers, trials)
 
     def fit(k: int, rows: Any) -> Any:
-        model = last_step(factory(k).fit(rows))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoStructureWarning)  # the records tell, and shuffled rows have none
+            model = last_step(factory(k).fit(rows))
         if on_fit is not None:
             on_fit(k)
         return model
