@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 from threadpoolctl import threadpool_limits
 
 from _representations import every_representation, table
-from widegap.data._kernel_maps import fit_kernel_map
+from widegap.data._kernel_maps import FoldedScores, fit_kernel_map
 from widegap.data._kernels import median_gamma
 from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
@@ -298,3 +298,26 @@ def test_variances_survive_an_offset(shape, dtype):
     X = (table(*shape) + 1e4).astype(dtype)
     mean = as_dense(X).mean(axis=0)
     assert_allclose(leading_variances(X, mean, 3), covariance_eigenvalues(X, mean)[:3], rtol=2e-3)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", laplace])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_folded_scores_are_scores_of_the_features(kernel, form):
+    X, new = form(table(60, 5)), form(table(23, 5, seed=1))
+    rng = np.random.default_rng(2)
+    features = fit(X, kernel, n_components=20)
+    r = features.projection.shape[1]
+    W, b, mean = rng.normal(size=(3, r)), rng.normal(size=3), rng.normal(size=r)
+    expected = (features.transform(new) - mean) @ W.T + b
+    assert_allclose(FoldedScores(features, W, b, mean).of_rows(new), expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_folded_scores_notice_weights_that_change_in_place():
+    features = fit(table(30, 4), "rbf")
+    weights = np.ones((2, features.projection.shape[1])), np.zeros(2), np.zeros(features.projection.shape[1])
+    folded = FoldedScores(features, *weights)
+    assert folded.is_of(features, *weights) and not folded.is_of(fit(table(30, 4), "rbf"), *weights)
+    for part in weights:
+        part.flat[0] += 1
+        assert not folded.is_of(features, *weights)
+        part.flat[0] -= 1

@@ -208,6 +208,17 @@ def test_determinism_clone_and_pickle(pair):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
 
 
+def test_predictions_follow_the_weights_and_leave_nothing_behind(pair):
+    X, _ = pair
+    model = fit(X)
+    before = pickle.dumps(model)
+    labels = model.predict(X)
+    assert pickle.dumps(model) == before
+    model.coef_[:] = model.coef_[::-1].copy()  # in place, as a user would swap two clusters
+    model._mean_scores = model._mean_scores[::-1]
+    np.testing.assert_array_equal(model.predict(X), 1 - labels)
+
+
 def test_callback_stops_with_the_best_so_far(pair):
     seen = []
     model = fit(pair[0], callback=lambda record: seen.append(record) or len(seen) == 3)

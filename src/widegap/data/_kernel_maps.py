@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from widegap.data._blocks import Block, Floats, RowBlocks
+from widegap.data._blocks import Floats, RowBlocks
 from widegap.data._kernels import (
     Kernel,
     holds_values,
@@ -28,6 +28,7 @@ from widegap.data._kernels import (
     inner_product_form,
     kernel_matrix,
     kernel_options,
+    kernel_to,
     settle_width,
 )
 from widegap.data._sampling import drawn
@@ -48,15 +49,31 @@ class FeatureMap:
         """Features of the rows of X."""
         raise NotImplementedError
 
+    def folded(self, W: Floats, b: Floats) -> Callable[[Any], Floats]:
+        """The function from rows to their scores ``W phi(x) + b``; features are not formed."""
+        raise NotImplementedError
+
     def transform_blocks(self, blocks: RowBlocks) -> Floats:
         """Features of all rows, for a fit: blocks side by side, their threads in the place of BLAS's own."""
         with one_blas_thread():
             return blocks.map(lambda block: self.transform(block.take(slice(None))))
 
-    def map_blocks(self, blocks: RowBlocks, function: Callable[[Floats], Floats]) -> Floats:
-        """``function`` of every block's features, for a prediction: block after block, as BLAS has its own threads."""
+
+class FoldedScores:
+    """Scores ``W (phi(x) - mean) + b`` of a map, with the product of its own weights and W formed once."""
+
+    def __init__(self, feature_map: FeatureMap, W: Floats, b: Floats, mean: Floats):
+        self._map, self._weights = feature_map, (W.copy(), b.copy(), mean.copy())
+        self.of_rows = feature_map.folded(W, b - W @ mean)
+
+    def is_of(self, feature_map: FeatureMap, *weights: Floats) -> bool:
+        """Whether these are the scores of a map and weights, which may have been changed in place."""
+        return feature_map is self._map and all(map(np.array_equal, weights, self._weights))
+
+    def map(self, blocks: RowBlocks, function: Callable[[Floats], Any]) -> Any:
+        """``function`` of the scores of every block, one after the other, as BLAS has its own threads."""
         blocks = RowBlocks(blocks.sources, n_threads=1)
-        return blocks.map(lambda block: function(self.transform(block.take(slice(None)))))
+        return blocks.map(lambda block: function(self.of_rows(block.take(slice(None)))))
 
 
 @dataclass(frozen=True)
@@ -81,23 +98,21 @@ class KernelMap(FeatureMap):
 
     def transform(self, X: Any) -> Floats:
         """Features of the rows of X, shape (rows, r)."""
-        return self._products(X, self.projection, X.dtype)
+        return self._products(X, self._kernel_with_landmarks(), self.projection)
 
-    def map_scores(self, blocks: RowBlocks, W: Floats, b: Floats, function: Callable[[Floats], Any]) -> Any:
-        """``function`` of the scores ``W phi(x) + b`` of every block, laid end to end; features are not formed."""
-        blocks, folded = RowBlocks(blocks.sources, n_threads=1), self.projection @ W.T
+    def folded(self, W: Floats, b: Floats) -> Callable[[Any], Floats]:
+        values, factors = self._kernel_with_landmarks(), self.projection @ W.T
+        return lambda X: self._products(X, values, factors, b)
 
-        def part(block: Block) -> Any:
-            return function(self._products(block.take(slice(None)), folded, np.float64) + b)
+    def _kernel_with_landmarks(self) -> Callable[[Any], Floats]:
+        return kernel_to(self.landmarks, self.kernel, self.params)
 
-        return blocks.map(part)
-
-    def _products(self, X: Any, factors: Floats, dtype: Any) -> Floats:
-        """Kernel between rows and landmarks times factors, a chunk of rows after the other."""
-        found = np.empty((X.shape[0], factors.shape[1]), dtype)
+    def _products(self, X: Any, values: Callable[[Any], Floats], factors: Floats, b: Any = 0.0) -> Floats:
+        """Kernel between rows and landmarks times factors, plus b, a chunk of rows after the other."""
+        found = np.empty((X.shape[0], factors.shape[1]), X.dtype)
         for rows in row_chunks(X.shape[0], self.landmarks.shape[0]):
             chunk = shift_columns(self.scaled(X[rows]), self.offsets)
-            found[rows] = kernel_matrix(chunk, self.landmarks, self.kernel, self.params) @ factors
+            found[rows] = values(chunk) @ factors + b
         return found
 
     def is_exact(self, n_rows: int) -> bool:
@@ -315,5 +330,5 @@ def decompose(K: Floats, dtype: Any, *, centred: bool) -> Spectrum:
     keep = values > max(tol * values[-1], rounding)
     indefinite = values[0] < -max(INDEFINITE * np.abs(values).max(), rounding)
     share = -float(values[values < 0].sum() / np.abs(values).sum()) if indefinite else 0.0
-    projection = (vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1]
+    projection = np.ascontiguousarray((vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1])
     return Spectrum(projection, float(values[0]), float(values[-1]), share)

@@ -12,7 +12,7 @@ has no variance and gets no columns.
     effective rank   (sum_j lam_j)^2 / sum_j lam_j^2,   lam the spectrum of the centred kernel
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,10 +64,21 @@ class FittedKernel:
         """Number of features."""
         return 0 if self.map is None else self.map.projection.shape[1]
 
-    def transform(self, table: Any) -> Floats:
-        """Features of rows of its source."""
+    def transform(self, X: Any) -> Floats:
+        """Features of the rows of a table or a dict of views."""
         assert self.map is not None
-        return self.map.transform(table if self.transformer is None else apply(self.transformer, table, self.name))
+        return self.map.transform(self._seen(X))
+
+    def folded(self, W: Floats, b: Floats) -> Callable[[Any], Floats]:
+        """The function from rows to the scores ``W phi(x) + b``."""
+        assert self.map is not None
+        of_rows = self.map.folded(W, b)
+        return lambda X: of_rows(self._seen(X))
+
+    def _seen(self, X: Any) -> Any:
+        """The rows as the map sees them."""
+        table = select(X, self.source)
+        return table if self.transformer is None else apply(self.transformer, table, self.name)
 
 
 @dataclass(frozen=True)
@@ -88,8 +99,16 @@ class KernelStack(FeatureMap):
 
     def transform(self, X: Any) -> Floats:
         """Features of the rows of X, shape (rows, sum of sizes)."""
-        blocks = [kernel.transform(select(X, kernel.source)) for kernel in self.active]
+        blocks = [kernel.transform(X) for kernel in self.active]
         return np.hstack(blocks) if blocks else np.zeros((n_rows(X), 0))
+
+    def folded(self, W: Floats, b: Floats) -> Callable[[Any], Floats]:
+        ends = np.cumsum(self.sizes, dtype=np.int64)
+        products = [
+            kernel.folded(W[:, end - kernel.width : end], b / len(ends))
+            for kernel, end in zip(self.active, ends, strict=True)
+        ]
+        return lambda X: sum((of_rows(X) for of_rows in products), np.zeros((n_rows(X), len(b)), np.float32))
 
     def check_views(self, views: Mapping[str, Any]) -> None:
         """Refuse views without a table that some kernel needs, or with other columns than those fitted."""

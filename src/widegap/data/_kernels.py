@@ -10,6 +10,7 @@ kernel is one entry. Beside it are the rules by which a width is found from the 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -63,6 +64,8 @@ class KernelEntry:
         Whether no margin changes if the same vector is added to all rows, so that offsets may be taken off first.
     holds_values : bool
         Whether X holds the kernel's values in place of rows, so that landmarks are numbers of its columns.
+    prepare : callable or None
+        What ``values`` gets in place of Y: what depends on Y alone is then found once for many tables X.
     """
 
     values: Callable[..., Any]
@@ -72,6 +75,7 @@ class KernelEntry:
     inner_product_of: Callable[[Any], Any] | None = None
     ignores_shifts: bool = False
     holds_values: bool = False
+    prepare: Callable[[Any], Any] | None = None
 
     @property
     def arguments(self) -> set[str]:
@@ -90,15 +94,33 @@ def _named(name: str) -> Callable[..., Any]:
     return values
 
 
-def _gaussian(X: Any, Y: Any, gamma: float) -> Any:
-    """exp(-gamma |x - y|^2); dense rows about the mean of Y, so that far rows lose no digits."""
+class _Marks:
+    """Rows with which others are compared by distance: about their mean, so that far rows lose no digits."""
+
+    def __init__(self, rows: Any):
+        self.rows = rows
+
+    @cached_property
+    def centre(self) -> Floats:
+        """Mean of the rows."""
+        return np.asarray(self.rows.mean(axis=0, dtype=np.float64))
+
+    @cached_property
+    def factors(self) -> tuple[Floats, Floats]:
+        """-2 times the centred rows, as columns, and their squared lengths."""
+        centred = self.rows - self.centre
+        return -2 * centred.T, row_norms(centred, squared=True)
+
+
+def _gaussian(X: Any, marks: _Marks, gamma: float) -> Any:
+    """exp(-gamma |x - y|^2) for the rows y of ``marks``."""
     if not isinstance(X, np.ndarray):
-        return _named("rbf")(X, Y, gamma=gamma)
-    centre = Y.mean(axis=0, dtype=np.float64)
-    X, Y = X - centre, Y - centre
-    K = X @ (-2 * Y.T)
+        return _named("rbf")(X, marks.rows, gamma=gamma)
+    columns, norms = marks.factors
+    X = X - marks.centre
+    K = X @ columns
     K += row_norms(X, squared=True)[:, None]
-    K += row_norms(Y, squared=True)
+    K += norms
     np.maximum(K, 0, out=K)
     K *= -gamma
     return np.exp(K, out=K)
@@ -121,7 +143,7 @@ def is_positive(value: Any) -> bool:
 
 KERNELS: dict[str, KernelEntry] = {
     "linear": KernelEntry(_named("linear"), storable=True, inner_product_of=lambda X: X, ignores_shifts=True),
-    "rbf": KernelEntry(_gaussian, storable=True, widths=("gamma", "width"), ignores_shifts=True),
+    "rbf": KernelEntry(_gaussian, storable=True, widths=("gamma", "width"), ignores_shifts=True, prepare=_Marks),
     "poly": KernelEntry(
         _named("poly"),
         storable=True,
@@ -220,11 +242,22 @@ def check_arguments(who: str, entry: KernelEntry, options: Mapping[str, Any]) ->
             raise InvalidDataError(f"{who} has {name}={value!r}; it must be {entry.params[name].rule}.")
 
 
-def kernel_matrix(X: Any, Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Floats:
-    """Kernel between rows of X and Y in float64; Y numbers columns of X where X holds the values."""
+def kernel_to(Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Callable[[Any], Floats]:
+    """The function from rows X to their kernel with the rows of Y; Y numbers columns of X where X holds the values."""
     entry = kernel_entry(kernel)
-    if entry is not None:
-        return np.asarray(entry.values(X, Y, **arguments), dtype=np.float64)
+    if entry is None:
+        return lambda X: _function_values(X, Y, kernel, arguments)
+    values, prepared = entry.values, Y if entry.prepare is None else entry.prepare(Y)
+    return lambda X: np.asarray(values(X, prepared, **arguments), dtype=np.float64)
+
+
+def kernel_matrix(X: Any, Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Floats:
+    """Kernel between rows of X and Y in float64."""
+    return kernel_to(Y, kernel, arguments)(X)
+
+
+def _function_values(X: Any, Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Floats:
+    """Values of a kernel that is a function of the user's."""
     assert callable(kernel)
     K = np.asarray(kernel(X, Y, **arguments), dtype=np.float64)
     if K.shape != (X.shape[0], Y.shape[0]):

@@ -19,14 +19,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, get_type_hints
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
-from widegap.data._blocks import DenseBlock, RowBlocks, Scorer
-from widegap.data._kernel_maps import KernelMap
+from widegap.data._blocks import RowBlocks, Scorer
+from widegap.data._kernel_maps import FoldedScores, KernelMap
 from widegap.estimators._progress import progress_logging
 from widegap.exceptions import InvalidDataError
 
@@ -195,6 +196,8 @@ def stored_attributes(cls: type) -> dict[str, Any]:
     return found
 
 
+# Beside the estimators, not in them: copies, pickles and model files need not hold what follows from the weights.
+_folded_scores: "WeakKeyDictionary[WeightVectorClusterer, FoldedScores]" = WeakKeyDictionary()
 _muted: ContextVar[tuple[type[Warning], ...]] = ContextVar("muted", default=())
 
 
@@ -243,12 +246,21 @@ class WeightVectorClusterer(Clusterer):
         self._mean, self._mean_scores = np.zeros(shape[1]), np.zeros(shape[0])
 
     def _map_blocks(self, blocks: RowBlocks, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
-        """``function`` of the scores of all rows; of scores and a kernel's features a block is held at a time."""
+        """``function`` of the scores of all rows; of scores and a kernel's values a block is held at a time."""
+        if self.kernel_map_ is not None:
+            return self._folded().map(blocks, function)
         # Scores about the fitted mean: exact where the rows lie far from the origin.
-        scorer, kernel_map = Scorer(self.coef_, self._mean_scores, self._mean), self.kernel_map_
-        if kernel_map is None:
-            return blocks.map(lambda block: function(block.scores(scorer)))
-        return kernel_map.map_blocks(blocks, lambda features: function(DenseBlock(features, 0).scores(scorer)))
+        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
+        return blocks.map(lambda block: function(block.scores(scorer)))
+
+    def _folded(self) -> FoldedScores:
+        """The scores of the kernel's features, formed anew only where the weights have changed."""
+        assert self.kernel_map_ is not None
+        given = self.kernel_map_, self.coef_, self._mean_scores, self._mean
+        folded = _folded_scores.get(self)
+        if folded is None or not folded.is_of(*given):
+            folded = _folded_scores[self] = FoldedScores(*given)
+        return folded
 
     def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
         """``function`` of the scores of the rows of X, a block at a time."""

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from widegap.data._blocks import RowBlocks
-from widegap.data._kernel_maps import KernelMap, fit_kernel_map, fit_precomputed_map
+from widegap.data._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.data._kernels import holds_values
 from widegap.data._neighbours import neighbour_graph
 from widegap.data._principal import PrincipalMap
@@ -233,12 +233,12 @@ class ForestClusterer(WeightVectorClusterer):
         Q, m = space.whitened(self.C), int(groups.max()) + 1
         coef, constants = nearest_mean_scores(Q, space.principal, groups, m, self.C)
         W = np.vstack([self.coef_, coef])
-        b = np.concatenate([self._mean_scores, constants]) - W @ space.principal.mean
+        b = np.concatenate([self._mean_scores, constants])
 
         def winners(scores: Any) -> Any:
             return np.column_stack([scores[:, :k].argmax(axis=1), scores[:, k:].argmax(axis=1)]).astype(np.int32)
 
-        found = self.kernel_map_.map_scores(blocks, W, b, winners)
+        found = FoldedScores(self.kernel_map_, W, b, space.principal.mean).map(blocks, winners)
         found[space.chosen] = np.column_stack([labels, groups])
         return found
 

@@ -15,7 +15,6 @@ from widegap._validation import (
     check_threads,
     kernel_constraints,
 )
-from widegap.data._blocks import DenseBlock, Scorer
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, is_views, n_rows
 from widegap.data._sources import row_blocks
@@ -391,6 +390,4 @@ class MKC(CuttingPlaneClusterer):
             )
         if not self._has_views:
             return super()._map_scores(X, function)
-        features = self.kernel_map_.transform(read_new_views(self.kernel_map_, X))
-        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
-        return function(DenseBlock(features, 0).scores(scorer))
+        return function(self._folded().of_rows(read_new_views(self.kernel_map_, X)))
