@@ -92,7 +92,7 @@ def make_universum_problem(
     """The clustering problem over the rows of X with the universum U, and its universum for the referees."""
     problem = make_problem(X, k, beta, **options)
     rows = problem.target.rows
-    term = UniversumLoss(CentredRows.in_frame_of(rows, row_blocks(U)), k, tolerance=tolerance, cap=cap)
+    term = UniversumLoss(CentredRows.in_frame_of(rows, row_blocks(U)), tolerance=tolerance, cap=cap)
     return replace(problem, others=(term,)), Universum((U - rows.mean) / rows.scale, tolerance, cap)
 
 

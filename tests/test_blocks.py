@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from _representations import REPRESENTATIONS, SPARSE, every_representation, rounding, table
 from widegap.data import RowBlocks, shards
-from widegap.data._blocks import Moves
 from widegap.data._centred import CentredRows
 from widegap.data._sources import ArraySource, row_blocks
 from widegap.data._spectrum import leading_variances
@@ -97,7 +96,10 @@ def test_sums_and_take_read_only_the_blocks_they_need(make_blocks, small_blocks,
         # First and last row of each wanted block: the ends are where an off-by-one would read a neighbour.
         ends = [np.flatnonzero(block_of_row == block)[[0, -1]] for block in wanted]
         moved = np.unique(np.concatenate(ends))
-        rows.sum_over(moved, lambda some, place: some.weighted(np.ones((1, place.stop - place.start))))
+        old = np.zeros(157, np.int32)
+        new = old.copy()
+        new[moved] = 1
+        rows.sum_moved(lambda some, old, new: some.weighted(np.ones((1, len(old)))), old, new)
         assert_array_equal(counted.take_reads(), np.isin(block_of_row, wanted))
 
         taken = counted.blocks.take(moved)
@@ -117,12 +119,16 @@ def test_weighted_sums_over_some_rows(make_blocks, chunk_rows, small_blocks, mon
     weights = rng.integers(0, 5, (3, 60)).astype(float)
     sizes = []
 
-    def part(some, place):
-        sizes.append(place.stop - place.start)
+    def part(some, old, new, numbers):
+        sizes.append(len(numbers))
+        assert_array_equal(new, old + 1)
+        place = np.searchsorted(chosen, numbers)
         half = np.arange(0, sizes[-1], 2)
         return some.weighted(weights[:, place]) + some.weighted(weights[:, place][:, half], half)
 
-    found = rows.sum_over(chosen, part)
+    old = np.zeros(157, np.int32)
+    found = rows.sum_moved(part, old, old + np.isin(np.arange(157), chosen), np.arange(157))
+    assert rows.sum_moved(part, old, old, np.arange(157)) is None
     assert sum(sizes) == 60 and max(sizes) <= chunk_rows
     doubled = weights.copy()
     first = 0
@@ -214,7 +220,7 @@ def test_threads_change_no_bit(make_blocks, k, small_blocks, tmp_path):
     blocks = make_blocks(X, tmp_path)
     one, *others = (CentredRows(row_blocks(blocks, n_threads=n_threads)) for n_threads in (1, 2, 3))
     expected = hinge_pass(one, W, b, None, all_rivals=False)
-    moves = Moves.between(expected.labels, np.roll(expected.labels, 1))
+    rolled = np.roll(expected.labels, 1)
     for rows in others:
         assert_array_equal(rows.mean, one.mean)
         assert rows.scale == one.scale
@@ -225,7 +231,8 @@ def test_threads_change_no_bit(make_blocks, k, small_blocks, tmp_path):
         assert_array_equal(found.labels, expected.labels)
         assert_array_equal(found.codes, expected.codes)
         assert_array_equal(rows.scores(W, b), one.scores(W, b))
-        shifts = [HingeLoss(each, k, loss="sum").shift([expected.codes], moves) for each in (rows, one)]
+        losses = (HingeLoss(each, k, loss="sum") for each in (rows, one))
+        shifts = [loss.shift([expected.codes], expected.labels, rolled) for loss in losses]
         assert_array_equal(*(shift.normal for shift in shifts))
 
 
@@ -464,7 +471,7 @@ def test_sparse_rows_are_never_densified(form, k, tmp_path):
         term.plane(W, b, np.roll(labels, 1))
         rows.scores(W, b)
         rows.largest_scores(W, b)
-        term.shift([plane.codes, plane.codes], Moves.between(labels, np.roll(labels, 1)))
+        term.shift([plane.codes, plane.codes], labels, np.roll(labels, 1))
         rows.class_sums(labels, k)
         sample = blocks.take(np.arange(0, n, 200))
         assert sp.issparse(sample)

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from _representations import every_representation, rounding, table
 from widegap.data import shards
-from widegap.data._blocks import Moves
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
@@ -211,7 +210,7 @@ def test_a_cut_lies_below_the_risk_of_any_other_labels(n, d, k, seed, loss, form
     labels, other = draw.labels(), draw.labels()
     other[0] = (labels[0] + 1) % k
     plane = draw.term.plane(*draw.weights(), labels)
-    shift = draw.term.shift([plane.codes], Moves.between(labels, other))
+    shift = draw.term.shift([plane.codes], labels, other)
     cut = plane.offset + shift.offset[0], plane.normal + shift.normal[0], plane.bias + shift.bias[0]
     for _ in range(5):
         W1, b1 = draw.weights()
@@ -255,7 +254,7 @@ def test_planes_follow_fifty_relabelings(make_blocks, loss, k, block_bytes, tmp_
         new = labels.copy()
         changed = rng.choice(157, [1, 5, 157][i % 3], replace=False)
         new[changed] = (new[changed] + rng.integers(1, k, len(changed))) % k
-        shift = term.shift(codes, Moves.between(labels, new))
+        shift = term.shift(codes, labels, new)
         offset += shift.offset
         normal += shift.normal
         bias += shift.bias
@@ -288,7 +287,7 @@ def test_four_points_by_hand():
     assert_array_equal(plane.normal, [[-1], [1]])
     assert_array_equal(plane.bias, [0, 0])
     # Row 0 goes to cluster 1, its own active rival: the pair counts no more, and its pull on both clusters ends.
-    shift = term.shift([plane.codes], Moves.between(labels, np.array([1, 0, 1, 1], np.int32)))
+    shift = term.shift([plane.codes], labels, np.array([1, 0, 1, 1], np.int32))
     assert_array_equal(shift.offset, [-0.25])
     assert_array_equal(shift.normal, [[[0.25], [-0.25]]])
     assert_array_equal(shift.bias, [[-0.25, 0.25]])

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from _problems import blobs, make_recorder, random_labels
 from _representations import every_representation, rounding, table
-from widegap.data._blocks import Moves
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.problems._base import Problem
@@ -73,8 +72,7 @@ def test_a_plain_hinge_equals_the_compiled_one(make_blocks, loss, k, monkeypatch
         assert_allclose(one.normal, other.normal, rtol=0, atol=10 * tol)
         assert_allclose(one.bias, other.bias, rtol=0, atol=10 * tol)
     assert_allclose(plain.label_costs(W, b), compiled.label_costs(W, b), rtol=0, atol=100 * tol)
-    moves = Moves.between(labels, given)
-    found, wanted = plain.shift([plane.codes] * 2, moves), compiled.shift([expected.codes] * 2, moves)
+    found, wanted = plain.shift([plane.codes] * 2, labels, given), compiled.shift([expected.codes] * 2, labels, given)
     for name in ("offset", "normal", "bias"):
         assert_allclose(getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-12)
 
@@ -94,7 +92,7 @@ def test_planes_of_the_example_touch_the_loss_and_lie_below_it_for_any_labels(k)
     gaps = []
     for _ in range(50):
         new = random_labels(rng, 60, k)
-        shift = term.shift([plane.codes], Moves.between(labels, new))
+        shift = term.shift([plane.codes], labels, new)
         V, c = W + rng.normal(size=W.shape), b + rng.normal(size=k)
         height = plane.offset + shift.offset[0] - np.vdot(plane.normal + shift.normal[0], V)
         gaps.append(term.plane(V, c, new).loss - height + (plane.bias + shift.bias[0]) @ c)
@@ -151,12 +149,10 @@ def test_moving_planes_takes_no_memory_for_cuts_times_moved_rows(make, monkeypat
     n, m = 50_000, 40
     loss = make(CentredRows(row_blocks(np.random.default_rng(0).normal(size=(n, 2)))), 2)
     labels, plane = loss.best_labels(np.eye(2), np.zeros(2))
-    moves = Moves.between(labels, 1 - labels)
     tracemalloc.start()
     try:
-        loss.shift([plane.codes] * m, moves)
+        loss.shift([plane.codes] * m, labels, 1 - labels)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(moves.rows) == n
     assert peak < n * m * 8 / 4

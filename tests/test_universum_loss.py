@@ -183,7 +183,7 @@ def test_every_representation_gives_the_same_plane(make_blocks, k, tmp_path):
     rng = np.random.default_rng(k)
     W, b = rng.normal(size=(k, 6)), rng.normal(size=k)
     expected, plane = (
-        UniversumLoss(CentredRows.in_frame_of(target, u), k, tolerance=0.5, cap=1.0).plane(W, b, None)
+        UniversumLoss(CentredRows.in_frame_of(target, u), tolerance=0.5, cap=1.0).plane(W, b, None)
         for u in (row_blocks(U), blocks)
     )
     close = rounding(blocks)
@@ -205,7 +205,7 @@ def test_block_size_does_not_matter(seed, n_bytes, k, is_sparse):
 
     def plane():
         rows = CentredRows.in_frame_of(target, row_blocks(form(U)))
-        return UniversumLoss(rows, k, tolerance=0.5, cap=1.0).plane(W, b, None), len(rows.blocks._spans)
+        return UniversumLoss(rows, tolerance=0.5, cap=1.0).plane(W, b, None), len(rows.blocks._spans)
 
     whole, n_whole = plane()
     with pytest.MonkeyPatch.context() as patch:
@@ -284,16 +284,18 @@ class AnchoredLoss(UniversumLoss):
     """The paper's linearisation of another one at (W, b): every row keeps the cluster that is its best there."""
 
     def __init__(self, other, W, b):
-        super().__init__(other.rows, other.n_clusters, tolerance=other.tolerance, cap=other.cap)
+        super().__init__(other.rows, tolerance=other.tolerance, cap=other.cap)
         self.anchors = other.rows.largest_scores(W, b)
 
-    def _judge(self, scores, rows):
-        k = self.n_clusters
-        kept = np.eye(k)[self.anchors[rows]]
-        weights = k / (k - 1) * (kept - 1 / k)
-        excess = (weights * scores).sum(axis=1) - self.tolerance
-        active = excess > 0
-        return (excess[active].sum(), active.sum()), -weights * active[:, None]
+    def _sums(self, W, b):
+        def judge(scores, anchors):
+            k = scores.shape[1]
+            weights = k / (k - 1) * (np.eye(k)[anchors] - 1 / k)
+            excess = (weights * scores).sum(axis=1) - self.tolerance
+            active = excess > 0
+            return (excess[active].sum(), active.sum()), -weights * active[:, None], ()
+
+        return self.rows.judge(W, b, judge, self.anchors)[1]
 
 
 def paper_objectives(problem, labels, n_rounds=12):

@@ -1,6 +1,7 @@
 """What problems and solvers hand to each other: planes, how they move, label steps, and the problem itself.
 
-The maths is at the top of ``problems/_base.py``. Nothing here is of length n but labels and codes.
+The maths is at the top of ``problems/_base.py``. Nothing here is of length n but labels and codes, and these are states
+of the rows (``data/_blocks.py``), which a solver hands on without looking inside.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
-Labels = np.ndarray[Any, np.dtype[np.int32]]
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,16 @@ class PlaneShift:
     def __add__(self, other: "PlaneShift") -> "PlaneShift":
         return PlaneShift(self.offset + other.offset, self.normal + other.normal, self.bias + other.bias)
 
+    def times(self, factor: float) -> "PlaneShift":
+        """All of it multiplied."""
+        return PlaneShift(factor * self.offset, factor * self.normal, factor * self.bias)
+
 
 @dataclass(frozen=True)
 class LabelStep:
     """New labels at some weights, the planes of all losses there, and whether the count bound moved a row."""
 
-    labels: Labels
+    labels: Any
     planes: list[Plane]
     bound_active: bool
 
@@ -87,3 +91,7 @@ class CutProblem(Protocol):
     def objective(self, W: Any, planes: Sequence[Plane]) -> float: ...
 
     def weights_of(self, labels: Any) -> Any: ...
+
+    def label_counts(self, labels: Any) -> Any: ...
+
+    def count_flips(self, old: Any, new: Any) -> int: ...

@@ -3,11 +3,15 @@
 A block is a few MiB of consecutive rows and knows its own representation; nothing above this package asks whether
 data are sparse. Each operation is linear in the stored entries and never densifies. The mean is subtracted on the
 way: dense rows are centred as they are read, sparse rows by correcting the constants and the sums.
+
+What a method knows of every row, such as labels and the codes of cuts, is *state* of the blocks: a pass maps a block
+and its part of the state to a part of the new state and a small sum. ``Rows`` is that border, and who stands above it
+holds states without looking inside. Here, in ``RowBlocks``, a state is an array with one entry a row, and its parts
+are views.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -18,6 +22,7 @@ from widegap.data._threads import ordered_map
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 Labels = np.ndarray[Any, np.dtype[np.int32]]
 Codes = np.ndarray[Any, np.dtype[np.uint8]]
+State = Any  # one entry a row, wherever the rows are
 
 
 class Scorer:
@@ -80,21 +85,6 @@ class PassSums:
             self.bias + other.bias,
             self.uncentred + other.uncentred,
         )
-
-
-@dataclass(frozen=True)
-class Moves:
-    """Rows (ascending) that change from cluster ``old`` to cluster ``new``."""
-
-    rows: np.ndarray[Any, np.dtype[np.int64]]
-    old: Labels
-    new: Labels
-
-    @classmethod
-    def between(cls, old: Labels, new: Labels) -> "Moves":
-        """The rows in which two labelings differ."""
-        rows = np.flatnonzero(old != new)
-        return cls(rows, old[rows], new[rows])
 
 
 class Part(Protocol):
@@ -252,13 +242,42 @@ class Sum(Protocol):
 
 
 Total = TypeVar("Total", bound=Sum)
+Parts = tuple[np.ndarray[Any, Any], ...]
+
+
+class Rows(Protocol):
+    """All rows, and passes over them with state. Whatever is passed as a function must not hold on to rows itself."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    n_threads: int
+
+    def sweep(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
+        """New states and a sum, of ``function(block, *parts)``: one read of the data."""
+
+    def reduce(
+        self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
+    ) -> Total | None:
+        """Sum of ``function(block, *parts)``: one read, but only of blocks with ``where(*parts)``; None if none has."""
+
+    def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
+        """New states and a sum, of ``function(*parts)``: the data are not read."""
+
+    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+        """The given rows (ascending) in memory, as one array or CSR array."""
+
+    def place(self, values: np.ndarray[Any, Any]) -> State:
+        """An array with one entry a row as a state."""
+
+    def publish(self, state: State) -> Any:
+        """A state in the form in which users get it."""
 
 
 class RowBlocks:
     """Rows from one or several sources, read block by block on up to ``n_threads`` threads.
 
-    ``reduce`` and ``map`` read every row exactly once. Blocks and the order of summation do not depend on the
-    number of threads, so neither does any result.
+    Passes read every row exactly once. Blocks and the order of summation do not depend on the number of threads, so
+    neither does any result.
     """
 
     def __init__(self, sources: Sequence[Source], n_threads: int = 1):
@@ -288,36 +307,93 @@ class RowBlocks:
         X = source.read(start, stop)
         return CsrBlock(X, first) if sp.issparse(X) else DenseBlock(X, first)
 
-    def reduce(self, function: Callable[[Block], Total], rows: np.ndarray[Any, Any] | None = None) -> Total:
-        """Sum of ``function(block)``: one read of the data, or only of the blocks that hold the ascending ``rows``."""
-        spans = self._spans if rows is None else self._holding(rows)
-        parts = ordered_map(lambda span: function(self._read(span)), spans, self.n_threads)
-        total = next(parts)
-        for part in parts:
-            total = total + part
-        return total
+    def _each(self, function: Callable[..., Any], state: tuple[State, ...], spans: Sequence[Any]) -> Iterator[Any]:
+        """``function(block, *parts)`` for some spans, in their order."""
+
+        def part(span: tuple[Source, int, int, int]) -> Any:
+            block = self._read(span)
+            return function(block, *(values[block.rows] for values in state))
+
+        return ordered_map(part, spans, self.n_threads)
+
+    def sweep(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
+        new: _Filling | None = None
+        for parts, part in self._each(function, state, self._spans):
+            if new is None:
+                new, total = _Filling(self.shape[0], parts), part
+            else:
+                total = total + part
+            new.add(parts)
+        assert new is not None
+        return new.arrays, total
+
+    def reduce(
+        self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
+    ) -> Total | None:
+        spans = self._spans
+        if where is not None:
+            spans = [span for span in spans if where(*(values[_rows(span)] for values in state))]
+        return add_up(self._each(function, state, spans))
+
+    def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
+        return function(*state)
 
     def map(self, function: Callable[[Block], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
         """``function(block)``, one entry a row, laid end to end: one read of the data."""
-        parts = ordered_map(lambda span: function(self._read(span)), self._spans, self.n_threads)
-        first = next(parts)
-        out = np.empty((self.shape[0], *first.shape[1:]), first.dtype)  # filled as the parts come: never held twice
-        done = 0
-        for part in chain([first], parts):
-            if not np.can_cast(part.dtype, out.dtype):  # sources of several dtypes
-                out = out.astype(np.promote_types(part.dtype, out.dtype))
-            out[done : done + len(part)] = part
-            done += len(part)
-        return out
+        return self.sweep(lambda block: ((function(block),), 0))[0][0]
 
     def take(self, rows: np.ndarray[Any, Any]) -> Any:
-        """The given rows (ascending) in memory, as one array or CSR array; reads only the blocks that hold them."""
+        """The given rows (ascending); reads only the blocks that hold them."""
         parts = []
         for block in map(self._read, self._holding(rows)):
             inside = slice(*np.searchsorted(rows, [block.rows.start, block.rows.stop]))
             parts.append(block.take(rows[inside] - block.rows.start))
-        if len(parts) == 1:
-            return parts[0]
-        if any(map(sp.issparse, parts)):
-            return sp.vstack([sp.csr_array(part) for part in parts], format="csr")
-        return np.concatenate(parts)
+        return end_to_end(parts)
+
+    def place(self, values: np.ndarray[Any, Any]) -> State:
+        return values
+
+    def publish(self, state: State) -> Any:
+        return state
+
+
+def _rows(span: tuple[Source, int, int, int]) -> slice:
+    """Where the rows of a span lie in the whole."""
+    _, start, stop, first = span
+    return slice(first, first + stop - start)
+
+
+def add_up(parts: Iterator[Total]) -> Total | None:
+    """Their sum, from the first to the last; None of nothing."""
+    total = next(parts, None)
+    for part in parts:
+        total = total + part  # type: ignore[operator]
+    return total
+
+
+def end_to_end(parts: Sequence[Any]) -> Any:
+    """Tables of rows as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(map(sp.issparse, parts)):
+        return sp.vstack([sp.csr_array(part) for part in parts], format="csr")
+    return np.concatenate(parts)
+
+
+class _Filling:
+    """Arrays of all rows that are filled as their parts come, so that nothing is held twice."""
+
+    def __init__(self, n_rows: int, first: Parts):
+        self.arrays = tuple(np.empty((n_rows, *part.shape[1:]), part.dtype) for part in first)
+        self._done = 0
+
+    def add(self, parts: Parts) -> None:
+        """Take in the next rows."""
+        arrays = []
+        for array, part in zip(self.arrays, parts, strict=True):
+            if not np.can_cast(part.dtype, array.dtype):  # sources of several dtypes
+                array = array.astype(np.promote_types(part.dtype, array.dtype))
+            array[self._done : self._done + len(part)] = part
+            arrays.append(array)
+        self.arrays = tuple(arrays)
+        self._done += len(parts[0]) if parts else 0

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from widegap.data._blocks import Block, Floats, Labels, Loops, Part, PassSums, RowBlocks, Scorer, Total
+from widegap.data._blocks import Block, Floats, Labels, Loops, Part, Parts, PassSums, Rows, Scorer, State, Total
 from widegap.exceptions import InvalidDataError
 
 CHUNK_ROWS = 1 << 14  # moved rows worked on at a time, so that what is held does not grow with their number
 
-Judge = Callable[[Floats, slice], tuple[tuple[float, ...], Floats]]
+Judgement = tuple[tuple[float, ...], Floats, Parts]
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,10 @@ class Moments:
         return self.scatter > 4 * self.n_rows * np.square(np.finfo(np.float64).eps * self.mean)
 
 
-def finite_moments(blocks: RowBlocks, name: str = "data") -> Moments:
+def finite_moments(blocks: Rows, name: str = "data") -> Moments:
     """Moments of all rows, in one read; refuses NaN and infinity."""
     moments = blocks.reduce(lambda block: Moments(*block.moments()))
+    assert moments is not None
     if not np.isfinite(moments.scatter).all():
         raise InvalidDataError(
             f"The {name} contain NaN, infinity, or values too large to square; impute, drop or rescale them."
@@ -64,7 +65,7 @@ class CentredRows:
     ``mean`` and ``scale`` are those of the rows themselves, or, by ``in_frame_of``, those of other rows.
     """
 
-    def __init__(self, blocks: RowBlocks):
+    def __init__(self, blocks: Rows):
         self.blocks = blocks
         self.shape = blocks.shape
         self.n_passes = 1
@@ -73,80 +74,119 @@ class CentredRows:
         self.scale = float(np.sqrt(moments.variance)) if moments.varies.any() else 0.0
 
     @classmethod
-    def in_frame_of(cls, other: "CentredRows", blocks: RowBlocks) -> "CentredRows":
+    def in_frame_of(cls, other: "CentredRows", blocks: Rows) -> "CentredRows":
         """Further rows, known to be finite, as the weights for ``other`` see them: same mean, same scale."""
         rows = cls.__new__(cls)
         rows.blocks, rows.shape, rows.n_passes = blocks, blocks.shape, 0
         rows.mean, rows.scale = other.mean, other.scale
         return rows
 
-    def run(self, loops: Loops, W: Floats, b: Floats, arguments: Callable[[slice], tuple[Any, ...]]) -> PassSums:
-        """A loss's compiled pass at weights (W, b): one read. ``arguments(rows)`` are its own, for those rows."""
-        scorer = self._scorer(W, b)
-        self.n_passes += 1
-        sums = self.blocks.reduce(lambda block: block.run(loops, scorer, arguments(block.rows)))
-        normal = np.ascontiguousarray(sums.normal)
-        normal -= np.outer(sums.uncentred, self.mean)
-        normal /= self.scale
-        return replace(sums, normal=normal, uncentred=np.zeros(len(W)))
+    def run(
+        self,
+        loops: Loops,
+        W: Floats,
+        b: Floats,
+        arguments: Callable[..., tuple[tuple[Any, ...], Parts]],
+        *state: State,
+    ) -> tuple[tuple[State, ...], PassSums]:
+        """A loss's compiled pass at weights (W, b): one read.
 
-    def judge(self, W: Floats, b: Floats, function: Judge) -> PassSums:
-        """A loss's pass in NumPy: one read.
-
-        ``function(scores, rows)`` gets the scores of some rows and their place in the whole. It returns numbers to be
-        added up, and the weight of every row in the normal of every cluster, shape (rows, k).
+        ``arguments(n_rows, *parts)`` are the loop's own for a block of so many rows, and the new states among them.
         """
         scorer = self._scorer(W, b)
 
-        def part(block: Block) -> PassSums:
-            values, weights = function(block.scores(scorer).astype(np.float64, copy=False), block.rows)
-            some = np.flatnonzero(weights.any(axis=1))
-            normal = block.part(some, self.mean, self.scale).weighted(weights[some].T)
-            return PassSums(np.array(values), normal, weights.sum(axis=0), np.zeros(len(W)))
+        def part(block: Block, *parts: Any) -> tuple[Parts, PassSums]:
+            own, new = arguments(block.rows.stop - block.rows.start, *parts)
+            return new, block.run(loops, scorer, own)
 
         self.n_passes += 1
-        return self.blocks.reduce(part)
+        found, sums = self.blocks.sweep(part, *state)
+        normal = np.ascontiguousarray(sums.normal)
+        normal -= np.outer(sums.uncentred, self.mean)
+        normal /= self.scale
+        return found, replace(sums, normal=normal, uncentred=np.zeros(len(W)))
+
+    def judge(
+        self, W: Floats, b: Floats, function: Callable[..., Judgement], *state: State
+    ) -> tuple[tuple[State, ...], PassSums]:
+        """A loss's pass in NumPy: one read.
+
+        ``function(scores, *parts)`` gets the scores of some rows and their part of the state. It returns numbers to be
+        added up, the weight of every row in the normal of every cluster, shape (rows, k), and new states.
+        """
+        scorer, mean, scale = self._scorer(W, b), self.mean, self.scale
+
+        def part(block: Block, *parts: Any) -> tuple[Parts, PassSums]:
+            values, weights, new = function(block.scores(scorer).astype(np.float64, copy=False), *parts)
+            some = np.flatnonzero(weights.any(axis=1))
+            normal = block.part(some, mean, scale).weighted(weights[some].T)
+            return new, PassSums(np.array(values), normal, weights.sum(axis=0), np.zeros(weights.shape[1]))
+
+        self.n_passes += 1
+        return self.blocks.sweep(part, *state)
 
     def _scorer(self, W: Floats, b: Floats) -> Scorer:
         return Scorer(W / self.scale, b, self.mean)
 
-    def map_scores(self, W: Floats, b: Floats, function: Callable[[Floats], Any]) -> Any:
-        """``function`` of the scores of every row, a block at a time: one read."""
+    def map_scores(self, W: Floats, b: Floats, function: Callable[[Floats], Any]) -> State:
+        """``function`` of the scores of every row, a block at a time, as a state: one read."""
         scorer = self._scorer(W, b)
         self.n_passes += 1
-        return self.blocks.map(lambda block: function(block.scores(scorer)))
+        return self.blocks.sweep(lambda block: ((function(block.scores(scorer)),), 0))[0][0]
 
-    def scores(self, W: Floats, b: Floats) -> Floats:
+    def scores(self, W: Floats, b: Floats) -> State:
         """Scores of every row, shape (n, k)."""
         return self.map_scores(W, b, lambda scores: scores)
 
-    def largest_scores(self, W: Floats, b: Floats) -> Labels:
+    def largest_scores(self, W: Floats, b: Floats) -> State:
         """Index of the largest score of every row."""
         return self.map_scores(W, b, lambda scores: scores.argmax(axis=1).astype(np.int32))
 
-    def sum_over(self, rows: np.ndarray[Any, Any], function: Callable[[Part, slice], Total]) -> Total:
-        """Sum of ``function(some, place)`` over the given rows (ascending), a few thousand at a time.
+    def sum_moved(self, function: Callable[..., Total], old: State, new: State, *state: State) -> Total | None:
+        """Sum of ``function(some, old, new, *parts)`` over the rows whose label changes; None if none does.
 
-        ``some`` are the rows ``rows[place]``. Reads the blocks that hold any.
+        ``some`` are a few thousand of these rows at a time. Reads the blocks that hold any.
         """
+        mean, scale = self.mean, self.scale
 
-        def part(block: Block) -> Total:
-            first, last = np.searchsorted(rows, [block.rows.start, block.rows.stop])
-            places = [slice(start, min(start + CHUNK_ROWS, last)) for start in range(first, last, CHUNK_ROWS)]
-            parts = (block.part(rows[place] - block.rows.start, self.mean, self.scale) for place in places)
-            return reduce(add, map(function, parts, places))
+        def part(block: Block, old: Labels, new: Labels, *parts: Any) -> Total:
+            return _in_chunks(block, np.flatnonzero(old != new), mean, scale, function, old, new, *parts)
 
-        return self.blocks.reduce(part, rows)
+        return self.blocks.reduce(part, old, new, *state, where=lambda old, new, *_: bool((old != new).any()))
 
-    def class_sums(self, labels: Labels, k: int) -> Floats:
+    def class_sums(self, labels: State, k: int) -> Floats:
         """Sum of the rows of each cluster, shape (k, d): one read."""
+        mean, scale = self.mean, self.scale
 
-        def part(rows: Part, place: slice) -> Floats:
-            return rows.weighted(np.eye(k)[labels[place]].T)
+        def chunk(rows: Part, labels: Labels) -> Floats:
+            return rows.weighted(np.eye(k)[labels].T)
 
-        return self.sum_over(np.arange(len(labels)), part)
+        def part(block: Block, labels: Labels) -> Floats:
+            return _in_chunks(block, np.arange(len(labels)), mean, scale, chunk, labels)
+
+        sums = self.blocks.reduce(part, labels)
+        assert sums is not None
+        return sums
+
+    def label_counts(self, labels: State, k: int) -> Any:
+        """Number of rows of each cluster, shape (k,)."""
+        return self.blocks.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
+
+    def count_flips(self, old: State, new: State) -> int:
+        """In how many rows two labelings differ."""
+        return int(self.blocks.fold(lambda old, new: ((), np.count_nonzero(old != new)), old, new)[1])
 
     def to_input_space(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
         """Weights and intercept for the rows as they came."""
         coef = W / self.scale
         return coef, b - coef @ self.mean
+
+
+def _in_chunks(
+    block: Block, rows: Any, mean: Floats, scale: float, function: Callable[..., Total], *parts: Any
+) -> Total:
+    """Sum of ``function(some, *parts)`` over rows of a block, a few thousand at a time."""
+    places = [rows[start : start + CHUNK_ROWS] for start in range(0, len(rows), CHUNK_ROWS)]
+    return reduce(
+        add, (function(block.part(place, mean, scale), *(values[place] for values in parts)) for place in places)
+    )

@@ -227,7 +227,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         return self._starved(result, problem)
 
     def _starved(self, result: Result, problem: Problem) -> bool:
-        counts = np.bincount(result.point.labels, minlength=self.n_clusters)
+        counts = problem.label_counts(result.point.labels)
         return bool(result.point.bound_active or counts.min() <= problem.min_count)
 
     def _store(self, found: Fit) -> None:

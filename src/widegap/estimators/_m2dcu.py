@@ -291,7 +291,7 @@ class M2DCU(CuttingPlaneClusterer):
         blocks = check_universum(universum, self.n_features_in_, names, check_threads(self.n_jobs))
         blocks = self._features(blocks)
         check_nearness(blocks, rows)
-        return UniversumRows(blocks, self.n_clusters, self.C_universum, self.margin_tolerance, rng)
+        return UniversumRows(blocks, self.C_universum, self.margin_tolerance, rng)
 
     def _store(self, found: Fit) -> None:
         super()._store(found)

@@ -72,9 +72,9 @@ class UniversumRows:
     ``C`` weighs their loss for rows as they come; "auto" is ``AUTO_SHARE`` of the target's weight.
     """
 
-    def __init__(self, blocks: RowBlocks, n_clusters: int, C: float | str, tolerance: float, rng: np.random.Generator):
+    def __init__(self, blocks: RowBlocks, C: float | str, tolerance: float, rng: np.random.Generator):
         n = blocks.shape[0]
-        self.n_clusters, self.C, self.tolerance = n_clusters, C, tolerance
+        self.C, self.tolerance = C, tolerance
         self.whole = n <= SAMPLE
         self._all = self._sample = blocks
         if not self.whole:
@@ -91,7 +91,7 @@ class UniversumRows:
         if not cap:
             return ()
         rows = CentredRows.in_frame_of(frame, blocks)
-        return (UniversumLoss(rows, self.n_clusters, tolerance=self.tolerance, cap=cap),)
+        return (UniversumLoss(rows, tolerance=self.tolerance, cap=cap),)
 
     def margins(self, frame: CentredRows, point: Point) -> np.ndarray[Any, Any]:
         """Margin of every universum row at some weights for the rows of ``frame``: one read."""

@@ -35,7 +35,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from widegap._planes import LabelStep, Norm, Plane, PlaneShift
-from widegap.data._blocks import Floats, Labels, Moves
+from widegap.data._blocks import Floats, State
 from widegap.data._centred import CentredRows
 from widegap.exceptions import InfeasibleBalanceError
 from widegap.problems._norms import Ridge
@@ -46,7 +46,7 @@ class Loss(Protocol):
 
     cap: float
 
-    def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
+    def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
         """The plane that touches the loss at (W, b) for fixed labels: one read of its rows."""
 
 
@@ -55,20 +55,20 @@ class LabelledLoss(Loss, Protocol):
 
     rows: CentredRows
 
-    def shift(self, codes: Sequence[Any], moves: Moves) -> PlaneShift:
-        """How planes with these codes move under new labels; touches the moved rows only."""
+    def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
+        """How planes with these codes move under new labels; touches the moved rows only. None if there are none."""
 
-    def best_labels(self, W: Floats, b: Floats) -> tuple[Labels, Plane]:
+    def best_labels(self, W: Floats, b: Floats) -> tuple[State, Plane]:
         """The labels of least loss at (W, b), without regard to counts, and the plane there: one read."""
 
-    def label_costs(self, W: Floats, b: Floats) -> Floats:
+    def label_costs(self, W: Floats, b: Floats) -> State:
         """Loss of every row under every label, shape (n, k): one read."""
 
 
 class Assign(Protocol):
-    """An exact label step: costs (n, k) and lower bounds on counts in, an object with ``labels`` out."""
+    """A label step: costs (n, k) and lower bounds on counts in, an object with ``labels`` out."""
 
-    def __call__(self, costs: Floats, min_counts: np.ndarray[Any, Any], /) -> Any: ...
+    def __call__(self, costs: State, min_counts: np.ndarray[Any, Any], /) -> Any: ...
 
 
 @dataclass
@@ -105,45 +105,52 @@ class Problem:
     def caps(self) -> Floats:
         return np.array([loss.cap for loss in self.losses])
 
-    def planes(self, W: Floats, b: Floats, labels: Labels) -> list[Plane]:
+    def planes(self, W: Floats, b: Floats, labels: State) -> list[Plane]:
         """One plane a loss at (W, b), labels held fixed."""
         return [loss.plane(W, b, labels) for loss in self.losses]
 
     def relabel(self, W: Floats, b: Floats) -> LabelStep:
-        """Labels of least loss at (W, b) among those that meet the count bound, and the planes there.
+        """State of least loss at (W, b) among those that meet the count bound, and the planes there.
 
         One read of the data when the bound is inactive, three when it is active.
         """
         labels, plane = self.target.best_labels(W, b)
-        counts = np.bincount(labels, minlength=self.n_clusters)
-        bound_active = bool(counts.min() < self.min_count)
+        bound_active = bool(self.label_counts(labels).min() < self.min_count)
         if bound_active:
             costs = self.target.label_costs(W, b)
             labels = self.assign(costs, np.full(self.n_clusters, self.min_count)).labels
             plane = self.target.plane(W, b, labels)
         return LabelStep(labels, [plane, *(loss.plane(W, b, labels) for loss in self.others)], bound_active)
 
-    def target_shift(self, codes: Sequence[Any], old: Labels, new: Labels) -> PlaneShift:
+    def target_shift(self, codes: Sequence[Any], old: State, new: State) -> PlaneShift:
         """How the target's planes with these codes move when labels go from old to new."""
-        moves = Moves.between(old, new)
-        if not codes or not len(moves.rows):
-            m, k = len(codes), self.n_clusters
-            return PlaneShift(np.zeros(m), np.zeros((m, k, self.n_features)), np.zeros((m, k)))
-        return self.target.shift(codes, moves)
+        shift = self.target.shift(codes, old, new) if codes else None
+        if shift is not None:
+            return shift
+        m, k = len(codes), self.n_clusters
+        return PlaneShift(np.zeros(m), np.zeros((m, k, self.n_features)), np.zeros((m, k)))
+
+    def label_counts(self, labels: State) -> Any:
+        """Number of rows of each cluster."""
+        return self.target.rows.label_counts(labels, self.n_clusters)
+
+    def count_flips(self, old: State, new: State) -> int:
+        """In how many rows two labelings differ."""
+        return self.target.rows.count_flips(old, new)
 
     def objective(self, W: Floats, planes: Sequence[Plane]) -> float:
         """F at the weights where the planes were taken."""
         total = sum(loss.cap * plane.loss for loss, plane in zip(self.losses, planes, strict=True))
         return float(self.beta / 2 * self.norm.value(W) + total)
 
-    def weights_of(self, labels: Labels) -> Floats:
+    def weights_of(self, labels: State) -> Floats:
         """Weights that start the search from labels: the cluster means, scaled to a mean margin of about one.
 
         W = 0 would be a fixed point (all scores tie); the means are the direction in which the labels pull.
         """
         k, n = self.n_clusters, self.n_rows
         sums = self.target.rows.class_sums(labels, k) / n
-        shares = np.bincount(labels, minlength=k) / n
+        shares = self.label_counts(labels) / n
         means = np.divide(sums, shares[:, None], out=np.zeros_like(sums), where=shares[:, None] > 0)
         between = float(np.vdot(sums, means))
         # Rows have variance 1 in all: below this the means differ by rounding only, and scaling would blow that up.

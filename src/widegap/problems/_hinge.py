@@ -20,7 +20,7 @@ import numpy as np
 
 from widegap._planes import Plane, PlaneShift
 from widegap.data import _passes
-from widegap.data._blocks import Codes, Floats, Labels, Loops, Moves, Part
+from widegap.data._blocks import Codes, Floats, Labels, Loops, Part, Parts, State
 from widegap.data._centred import CentredRows
 
 
@@ -32,8 +32,8 @@ class HingePass:
     pairs: int
     normal: Floats
     bias: Floats
-    labels: Labels
-    codes: Codes
+    labels: State
+    codes: State
 
 
 def _dense_loop(
@@ -44,18 +44,31 @@ def _dense_loop(
     return _passes.margin_dense(X, mean, W, b, choose, all_rivals, *outputs)
 
 
-LOOPS = Loops(dense=_dense_loop, csr=_passes.margin_csr)
+def _csr_loop(*arguments: Any) -> tuple[float, int]:
+    return _passes.margin_csr(*arguments)
 
 
-def hinge_pass(rows: CentredRows, W: Floats, b: Floats, labels: Labels | None, *, all_rivals: bool) -> HingePass:
+LOOPS = Loops(dense=_dense_loop, csr=_csr_loop)  # plain functions: they travel by name, compiled ones by content
+
+
+def hinge_pass(rows: CentredRows, W: Floats, b: Floats, labels: State | None, *, all_rivals: bool) -> HingePass:
     """Fused pass at weights (W, b): given labels are held fixed, None lets every row take its largest score."""
-    n, k = rows.shape[0], len(W)
-    choose = labels is None
-    kept = np.empty(n, np.int32) if labels is None else labels
-    codes = np.empty((n, (k + 7) // 8), np.uint8)
-    sums = rows.run(LOOPS, W, b, lambda part: (choose, all_rivals, kept[part], codes[part]))
+    n_bytes = (len(W) + 7) // 8
+
+    def choosing(n: int) -> tuple[tuple[Any, ...], Parts]:
+        new = np.empty(n, np.int32), np.empty((n, n_bytes), np.uint8)
+        return (True, all_rivals, *new), new
+
+    def fixed(n: int, labels: Labels) -> tuple[tuple[Any, ...], Parts]:
+        codes = np.empty((n, n_bytes), np.uint8)
+        return (False, all_rivals, labels, codes), (codes,)
+
+    if labels is None:
+        (labels, codes), sums = rows.run(LOOPS, W, b, choosing)
+    else:
+        (codes,), sums = rows.run(LOOPS, W, b, fixed, labels)
     loss, pairs = sums.values
-    return HingePass(float(loss), int(pairs), sums.normal, sums.bias, kept, codes)
+    return HingePass(float(loss), int(pairs), sums.normal, sums.bias, labels, codes)
 
 
 class HingeLoss:
@@ -69,10 +82,10 @@ class HingeLoss:
         pair_weight = 1 / n_clusters if self.all_rivals else 1.0
         self._unit = pair_weight / rows.shape[0]
 
-    def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
+    def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
         return self._plane(hinge_pass(self.rows, W, b, labels, all_rivals=self.all_rivals))
 
-    def best_labels(self, W: Floats, b: Floats) -> tuple[Labels, Plane]:
+    def best_labels(self, W: Floats, b: Floats) -> tuple[State, Plane]:
         found = hinge_pass(self.rows, W, b, None, all_rivals=self.all_rivals)
         return found.labels, self._plane(found)
 
@@ -80,22 +93,21 @@ class HingeLoss:
         u = self._unit
         return Plane(u * found.loss, u * found.pairs, u * found.normal, u * found.bias, found.codes)
 
-    def label_costs(self, W: Floats, b: Floats) -> Floats:
+    def label_costs(self, W: Floats, b: Floats) -> State:
         return self.rows.map_scores(W, b, _sum_costs if self.all_rivals else _max_costs)
 
-    def shift(self, codes: Sequence[Codes], moves: Moves) -> PlaneShift:
+    def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
         k = self.n_clusters
 
-        def part(rows: Part, place: slice) -> PlaneShift:
-            old, new = moves.old[place], moves.new[place]
-            moved = np.stack([code[moves.rows[place]] for code in codes])
+        def part(rows: Part, old: Labels, new: Labels, *codes: Codes) -> PlaneShift:
+            moved = np.stack(codes)
             offset = (_has_rival(moved, old) - _has_rival(moved, new)).sum(axis=1, dtype=np.float64)
             counts = _n_rivals(moved)
             bias = counts @ (np.eye(k)[new] - np.eye(k)[old])
             return PlaneShift(offset, _enter_minus_leave(rows, counts, old, new, k), bias)
 
-        shift = self.rows.sum_over(moves.rows, part)
-        return PlaneShift(self._unit * shift.offset, self._unit * shift.normal, self._unit * shift.bias)
+        shift = self.rows.sum_moved(part, old, new, *codes)
+        return None if shift is None else shift.times(self._unit)
 
 
 def _enter_minus_leave(rows: Part, counts: Floats, old: Labels, new: Labels, k: int) -> Floats:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from widegap._planes import Plane, PlaneShift
-from widegap.data._blocks import Floats, Labels, Moves, Part
+from widegap.data._blocks import Floats, Labels, Part, Parts, State
 from widegap.data._centred import CentredRows
 
 Codes = np.ndarray[Any, Any]
@@ -33,6 +33,10 @@ class ScoreLoss(ABC):
         self.n_clusters = n_clusters
         self.cap = cap
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Where rows are elsewhere the functions below travel to them; the rows must not travel along."""
+        return {**vars(self), "rows": None}
+
     @abstractmethod
     def costs(self, scores: Floats) -> Floats:
         """Loss of every row under every label, shape (rows, k), never negative."""
@@ -45,46 +49,41 @@ class ScoreLoss(ABC):
     def planes(self, codes: Codes, labels: Labels) -> tuple[Floats, Floats]:
         """Offsets (rows,) and weights (rows, k) of the planes that codes mean under labels."""
 
-    def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
+    def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
         return self._pass(W, b, labels)[1]
 
-    def best_labels(self, W: Floats, b: Floats) -> tuple[Labels, Plane]:
+    def best_labels(self, W: Floats, b: Floats) -> tuple[State, Plane]:
         return self._pass(W, b, None)
 
-    def label_costs(self, W: Floats, b: Floats) -> Floats:
+    def label_costs(self, W: Floats, b: Floats) -> State:
         return self.rows.map_scores(W, b, self.costs)
 
-    def _pass(self, W: Floats, b: Floats, given: Labels | None) -> tuple[Labels, Plane]:
+    def _pass(self, W: Floats, b: Floats, given: State | None) -> tuple[State, Plane]:
         """The plane at (W, b) for given labels, or else for those of least loss."""
         n = self.rows.shape[0]
-        labels = np.empty(n, np.int32) if given is None else given
-        found: dict[int, Codes] = {}
 
-        def judge(scores: Floats, rows: slice) -> tuple[tuple[float, ...], Floats]:
+        def judge(scores: Floats, *given: Labels) -> tuple[tuple[float, ...], Floats, Parts]:
             costs = self.costs(scores)
-            if given is None:
-                labels[rows] = costs.argmin(axis=1)
-            found[rows.start] = codes = self.codes(scores, labels[rows])
-            offsets, weights = self.planes(codes, labels[rows])
-            return (costs[np.arange(len(costs)), labels[rows]].sum(), offsets.sum()), weights
+            labels = given[0] if given else costs.argmin(axis=1).astype(np.int32)
+            codes = self.codes(scores, labels)
+            offsets, weights = self.planes(codes, labels)
+            return (costs[np.arange(len(costs)), labels].sum(), offsets.sum()), weights, (labels, codes)
 
-        sums = self.rows.judge(W, b, judge)
+        (labels, codes), sums = self.rows.judge(W, b, judge, *([] if given is None else [given]))
         loss, offset = sums.values / n
-        codes = np.concatenate([found[start] for start in sorted(found)])
         return labels, Plane(float(loss), float(offset), sums.normal / n, sums.bias / n, codes)
 
-    def shift(self, codes: Sequence[Codes], moves: Moves) -> PlaneShift:
+    def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
         n = self.rows.shape[0]
 
-        def part(rows: Part, place: slice) -> PlaneShift:
+        def part(rows: Part, old: Labels, new: Labels, *codes: Codes) -> PlaneShift:
             offset, normal, bias = [], [], []
-            for code in codes:
-                moved = code[moves.rows[place]]
-                before, after = self.planes(moved, moves.old[place]), self.planes(moved, moves.new[place])
+            for moved in codes:
+                before, after = self.planes(moved, old), self.planes(moved, new)
                 weights = (after[1] - before[1]).T / n
                 offset.append((after[0] - before[0]).sum() / n)
                 normal.append(rows.weighted(weights))
                 bias.append(weights.sum(axis=1))
             return PlaneShift(np.array(offset), np.array(normal), np.array(bias))
 
-        return self.rows.sum_over(moves.rows, part)
+        return self.rows.sum_moved(part, old, new, *codes)

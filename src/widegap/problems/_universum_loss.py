@@ -25,12 +25,13 @@ the last weights. That is a lower bound of psi, where the descent of CCCP needs 
 letting a row change sides, and the true objective rises, as ``tests/test_universum_loss.py`` shows.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from widegap._planes import Plane
-from widegap.data._blocks import Floats, Labels
+from widegap.data._blocks import Floats, Parts, PassSums, State
 from widegap.data._centred import CentredRows
 
 # A smaller tolerance is 0: the offsets of planes would differ by less than the master's accuracy, which below 1e-6 left
@@ -46,28 +47,30 @@ def universum_margins(scores: Floats) -> Floats:
 class UniversumLoss:
     """The convex loss over universum rows."""
 
-    def __init__(self, rows: CentredRows, n_clusters: int, *, tolerance: float, cap: float):
+    def __init__(self, rows: CentredRows, *, tolerance: float, cap: float):
         self.rows = rows
-        self.n_clusters = n_clusters
         self.tolerance = tolerance if tolerance >= LEAST_TOLERANCE else 0.0
         self.cap = cap
 
-    def plane(self, W: Floats, b: Floats, labels: Labels) -> Plane:
+    def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
         """The plane that touches the loss at (W, b); the labels are those of the target and have no part in it."""
-        n = self.rows.shape[0]
-        sums = self.rows.judge(W, b, self._judge)
+        n, sums = self.rows.shape[0], self._sums(W, b)
         loss, n_active = sums.values
         return Plane(float(loss / n), float(-self.tolerance * n_active / n), sums.normal / n, sums.bias / n, None)
 
-    def _judge(self, scores: Floats, rows: slice) -> tuple[tuple[float, ...], Floats]:
-        """Loss and number of the rows beyond the tolerance, and the weight of each row in every cluster's normal."""
-        k = self.n_clusters
-        top = scores.argmax(axis=1)
-        excess = _leads(scores, top) - self.tolerance
-        active = excess > 0
-        weights = np.zeros_like(scores)
-        weights[active] = k / (k - 1) * (1 / k - np.eye(k)[top[active]])
-        return (float(excess[active].sum()), float(np.count_nonzero(active))), weights
+    def _sums(self, W: Floats, b: Floats) -> PassSums:
+        return self.rows.judge(W, b, partial(_judge, tolerance=self.tolerance))[1]
+
+
+def _judge(scores: Floats, tolerance: float) -> tuple[tuple[float, ...], Floats, Parts]:
+    """Loss and number of the rows beyond the tolerance, and the weight of each row in every cluster's normal."""
+    k = scores.shape[1]
+    top = scores.argmax(axis=1)
+    excess = _leads(scores, top) - tolerance
+    active = excess > 0
+    weights = np.zeros_like(scores)
+    weights[active] = k / (k - 1) * (1 / k - np.eye(k)[top[active]])
+    return (float(excess[active].sum()), float(np.count_nonzero(active))), weights, ()
 
 
 def _leads(scores: Floats, clusters: np.ndarray[Any, Any]) -> Floats:

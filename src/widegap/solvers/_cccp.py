@@ -51,7 +51,7 @@ class Search:
         Labels that break the count bound are mended first: a point with such labels must not win for being lower.
         """
         W, b = problem.weights_of(labels), np.zeros(problem.n_clusters)
-        if np.bincount(labels, minlength=problem.n_clusters).min() < problem.min_count:
+        if problem.label_counts(labels).min() < problem.min_count:
             labels = problem.relabel(W, b).labels
             W = problem.weights_of(labels)
         planes = problem.planes(W, b, labels)
@@ -79,7 +79,7 @@ class Search:
 
     def move_to(self, labels: LabelArray) -> int:
         """Linearise all cuts at new labels; return how many rows flipped."""
-        flips = int(np.count_nonzero(labels != self.labels))
+        flips = self.problem.count_flips(self.labels, labels)
         if flips:
             self.cuts.shift(0, self.problem.target_shift(self.cuts.codes(0), self.labels, labels))
             self.labels = labels
