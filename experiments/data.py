@@ -141,6 +141,20 @@ def rcv1(_: str) -> Task:
     return Task(X, y, counts=X)
 
 
+@task("thinned")
+def thinned(name: str) -> Task:
+    """ "digits-5" keeps a fifth of the rows of every other class, beginning with the second."""
+    family, _, share = name.rpartition("-")
+    whole = {"digits": digits, "optdigits": optdigits, "satimage": satimage}[family]("all")
+    rng = np.random.default_rng(0)
+    kept = []
+    for i, c in enumerate(np.unique(whole.y)):
+        members = np.flatnonzero(whole.y == c)
+        kept.append(rng.choice(members, len(members) // int(share), replace=False) if i % 2 else members)
+    rows = np.sort(np.concatenate(kept))
+    return Task(whole.X[rows], whole.y[rows])
+
+
 @lru_cache
 def pairs(family: str, classes: str = "0123456789") -> tuple[str, ...]:
     """Names of all pairs of classes of a data set."""

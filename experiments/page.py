@@ -8,7 +8,7 @@ from typing import Any
 from experiments.store import Record, Store
 from experiments.tables import CHAPTERS, EXPERIMENTS
 from experiments.tables._figure import Figure
-from experiments.tables.panel import PANEL, ranking
+from experiments.tables.panel import standing
 
 DOCS = Path(__file__).parent.parent / "docs"
 NUMBER = re.compile(r"\d[\d.]*")  # reasons that differ in numbers only are one
@@ -84,7 +84,7 @@ def with_panel(readme: str, store: Store) -> str:
     """The README with the ranking of the panel between its two marks."""
     before, _, rest = readme.partition(f"{MARKS[0]}\n")
     _, _, after = rest.partition(MARKS[1])
-    return f"{before}{MARKS[0]}\n{ranking(PANEL, store)}\n{MARKS[1]}{after}"
+    return f"{before}{MARKS[0]}\n{standing(store)}\n{MARKS[1]}{after}"
 
 
 def _machine(machine: dict[str, Any]) -> str:
@@ -132,6 +132,7 @@ def _inline(words: str) -> str:
     words = re.sub(r"\[\^([^\]]+)\]", r'<sup><a href="#\1">*</a></sup>', words)
     words = re.sub(r"\[([^\]]+)\]\(([^)]*)\)", r'<a href="\2">\1</a>', words)
     words = re.sub(r"`([^`]*)`", r"<code>\1</code>", words)
+    words = re.sub(r"\*\*([^*<]+)\*\*", r"<strong>\1</strong>", words)
     return re.sub(r"\*([^*<]+)\*", r"<em>\1</em>", words)
 
 

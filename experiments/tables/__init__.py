@@ -1,6 +1,7 @@
 """Every table and figure of the page, in its order."""
 
 from experiments.tables import (
+    aims,
     cpm3c,
     documents,
     iterative,
@@ -25,6 +26,6 @@ CHAPTERS = {
     ),
     "M2DCU: documents with a universum": universum.EXPERIMENTS + documents.EXPERIMENTS,
     "MKC: multiple kernels": mkc.EXPERIMENTS + kernel_choice.EXPERIMENTS,
-    "Beyond the papers": panel.EXPERIMENTS + rules.EXPERIMENTS + lengths.EXPERIMENTS,
+    "Beyond the papers": panel.EXPERIMENTS + aims.EXPERIMENTS + rules.EXPERIMENTS + lengths.EXPERIMENTS,
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter}

@@ -138,7 +138,7 @@ ITERATIONS = Score("iterations", lambda r: [extra["iterations"] for extra in r.e
 
 @dataclass(frozen=True)
 class Table:
-    """One table; ``quick`` names the rows of the short run."""
+    """One table; ``quick`` names the rows of the short run, ``bold`` marks the highest figures of every row."""
 
     name: str
     title: str
@@ -148,6 +148,7 @@ class Table:
     note: str = ""
     quick: tuple[str, ...] = ()
     after: Callable[["Table", Store], str] | None = None
+    bold: bool = False
 
     def cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
         names = [row.label for row in self.rows]
@@ -171,6 +172,8 @@ class Table:
                 marks.setdefault(row.note, f"{self.name}-{len(marks) + 1}")
             mark = f" [^{marks[row.note]}]" if row.note else ""
             figures = [column.text(row, self.score, store) for column in self.columns]
+            if self.bold:
+                figures = self._marked(figures, row, store)
             lines.append(f"| {row.label}{mark} | {' | '.join(figures)} |")
         notes = [f"[^{mark}]: {note}" for note, mark in marks.items()]
         after = self.after(self, store) if self.after else ""
@@ -181,6 +184,13 @@ class Table:
             after,
         ]
         return "\n\n".join(part for part in [*parts, "\n".join(notes)] if part) + "\n"
+
+    def _marked(self, figures: list[str], row: Row, store: Store) -> list[str]:
+        """The best of a row in bold, and what prints alike."""
+        values = [column.values(row, self.score, store) for column in self.columns]
+        means = [-np.inf if isinstance(value, str) else round(np.mean(value), self.score.digits) for value in values]
+        best = max(means)
+        return [f"**{text}**" if mean == best > -np.inf else text for text, mean in zip(figures, means, strict=True)]
 
 
 def figure(values: Any, digits: int) -> str:
