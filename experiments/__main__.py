@@ -1,13 +1,16 @@
-"""``python -m experiments list | run [NAME ...] [--rows A,B] [--quick] | page | tidy``."""
+"""``python -m experiments list | run [NAME ...] [--rows A,B] [--quick] | confirm [NAME ...] | page | tidy``."""
 
 import argparse
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from experiments import catalogue, page, runner
 from experiments.cells import Cell
+from experiments.confirm import confirm, groups
 from experiments.store import PATH, Store
 from experiments.tables import EXPERIMENTS
 
@@ -23,6 +26,8 @@ def main(arguments: list[str] | None = None) -> None:
         _write_pages()
     elif options.command == "tidy":
         Store().tidy(cell for experiment in EXPERIMENTS.values() for cell in experiment.cells())
+    elif options.command == "confirm":
+        _confirm(options)
     else:
         _run(options)
 
@@ -44,13 +49,26 @@ def _effort(waiting: list[Cell], total: int, store: Store) -> str:
     )
 
 
-def _run(options: argparse.Namespace) -> None:
-    unknown = [name for name in options.names if name not in EXPERIMENTS]
-    if unknown:
+def _chosen(names: list[str]) -> list[Any]:
+    """The experiments of these names, all if there are none, where the data is at hand."""
+    if unknown := [name for name in names if name not in EXPERIMENTS]:
         raise SystemExit(f"no experiment {', '.join(unknown)}: choose from {', '.join(EXPERIMENTS)}")
     if "WIDEGAP_DATA" not in os.environ:
         raise SystemExit("WIDEGAP_DATA is not set: let it name the folder with the data sets of the papers")
-    chosen = [EXPERIMENTS[name] for name in options.names or EXPERIMENTS]
+    return [EXPERIMENTS[name] for name in names or EXPERIMENTS]
+
+
+def _confirm(options: argparse.Namespace) -> None:
+    store = Store()
+    found = groups({experiment.name: experiment.cells() for experiment in _chosen(options.names)}, store)
+    sampled = sum(len(group.sample) for group in found)
+    print(f"{sum(len(group.cells) for group in found)} cells by a sample of {sampled}", file=sys.stderr)
+    confirm(found, store, partial(runner.run, jobs=options.jobs, limit=options.limit))
+    _write_pages()
+
+
+def _run(options: argparse.Namespace) -> None:
+    chosen = _chosen(options.names)
     rows = options.rows.split(",") if options.rows else None
     if options.quick:
         QUICK.parent.mkdir(exist_ok=True)
@@ -79,13 +97,17 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("list", help="all tables and figures, and what there is to measure")
     commands.add_parser("page", help="write docs/results.md from the stored results")
     commands.add_parser("tidy", help="drop results that no table uses any more; not while a run goes on")
+    sample = commands.add_parser("confirm", help="measure a sample of what older code measured; carry over what agrees")
     run = commands.add_parser("run", help="measure what is missing, then write the page")
-    run.add_argument("names", nargs="*", help="tables and figures; all by default")
+    for command in (sample, run):
+        command.add_argument("names", nargs="*", help="tables and figures, all by default")
+        command.add_argument("--jobs", type=int, default=2, help="processes (2)")
+        command.add_argument(
+            "--limit", type=float, default=runner.TIME_LIMIT, help="seconds of CPU time a cell may take (600)"
+        )
     run.add_argument("--rows", help="rows of a table, separated by commas")
     run.add_argument("--quick", action="store_true", help="a few small cells, kept apart from the results")
     run.add_argument("--retry", action="store_true", help="also what failed or ran out of time before")
-    run.add_argument("--jobs", type=int, default=2, help="processes (2)")
-    run.add_argument("--limit", type=float, default=runner.TIME_LIMIT, help="seconds of CPU time a cell may take (600)")
     return parser
 
 

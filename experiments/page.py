@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from experiments.confirm import LEAST, SHARE, TOLERANCE
 from experiments.store import Record, Store
 from experiments.tables import CHAPTERS, EXPERIMENTS
 from experiments.tables._figure import Figure
@@ -65,8 +66,18 @@ def _some(places: list[str]) -> str:
 
 
 def _effort(store: Store) -> str:
-    hours = sum(sum(record.seconds) for record in store.records.values()) / 3600
-    return f"The {len(store.records)} cells behind this page took {hours:.1f} hours of one core.\n"
+    """What the page took, and how much of it older code measured."""
+    records = store.records.values()
+    hours = sum(sum(record.seconds) for record in records) / 3600
+    carried = sum(record.sampled > 0 for record in records)
+    took = f"The {len(records)} cells behind this page took {hours:.1f} hours of one core."
+    if not carried:
+        return f"{took}\n"
+    return (
+        f"{took} {carried} of them were measured with earlier code and carried over to the present one, after a sample "
+        f"of their kind (same table, method and change of code; {SHARE:.0%}, at least {LEAST} cells) was measured "
+        f"again and all its scores agreed to {TOLERANCE:g}; their times are those of the earlier code.\n"
+    )
 
 
 def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -150,8 +150,18 @@ def pending(cells: Iterable[Cell], store: Store, *, retry: bool = False) -> list
     return sorted(found, key=lambda cell: (cell.data, cell.method, str(cell.settings)))
 
 
-def run(cells: list[Cell], store: Store, *, jobs: int = 2, limit: float = TIME_LIMIT) -> None:
-    """Measure cells on several processes; Ctrl-C or a kill loses only the cells at work."""
+def run(
+    cells: list[Cell],
+    store: Store,
+    heard: Callable[[Record], None] = lambda record: None,
+    *,
+    jobs: int = 2,
+    limit: float = TIME_LIMIT,
+) -> None:
+    """Measure cells on several processes; Ctrl-C or a kill loses only the cells at work.
+
+    ``heard`` is told every record as soon as it is stored.
+    """
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     queue, total, began = list(reversed(cells)), len(cells), time.monotonic()
     workers = [Worker() for _ in range(min(jobs, total))]
@@ -167,6 +177,7 @@ def run(cells: list[Cell], store: Store, *, jobs: int = 2, limit: float = TIME_L
                 if record is None:
                     continue
                 store.add(record)
+                heard(record)
                 if not worker.process.is_alive():
                     workers[workers.index(worker)] = Worker()
                 worker.cell = None

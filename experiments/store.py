@@ -18,6 +18,8 @@ class Record:
 
     ``status`` is "ok", "timeout", "refused" (the method cannot take such data) or "failed"; ``reason`` says more.
     ``kmeans_seconds`` is KMeans(n_init=1) on the same rows in the same process, the unit of all times on the page.
+    ``measured_with`` is the version of the code that measured a record which was carried over to a later one, ``code``,
+    after so many cells of its group were ``sampled`` (``experiments/confirm.py``).
     """
 
     cell: Cell
@@ -28,6 +30,8 @@ class Record:
     seconds: list[float] = field(default_factory=list)
     kmeans_seconds: float = 0.0
     extra: list[dict[str, Any]] = field(default_factory=list)
+    measured_with: str = ""
+    sampled: int = 0
 
     def line(self) -> str:
         cell = self.cell
