@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,7 +20,8 @@ from experiments.cells import Cell, Outcome, Task
 from experiments.judge import judge
 from experiments.store import PATH, Record, Store
 from experiments.tables import EXPERIMENTS
-from experiments.tables._table import BASELINE, FREE, MAJORITY, TUNED, Measured, Printed, Row, Table, Tuned
+from experiments.tables._ranking import ranking, shortfalls
+from experiments.tables._table import ACCURACY, BASELINE, FREE, MAJORITY, TUNED, Measured, Printed, Row, Table, Tuned
 
 ROOT = Path(__file__).parent.parent
 assert catalogue
@@ -194,6 +196,49 @@ def test_what_labels_chose_is_never_called_label_free():
                 assert column.kind == TUNED, (experiment.name, column.title)
 
 
+def test_the_best_of_a_row_is_bold_and_so_is_what_prints_alike(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    for method, accuracy in (("m", 90.04), ("n", 89.96), ("o", 80.0)):
+        store.add(record(Cell.of("a", method, 1), (accuracy,)))
+    columns = [Measured(title, title, seeds=1) for title in "mnop"]
+    text = replace(table_of(*columns), bold=True).section(store)
+    assert "| one | **90.0** | **90.0** | 80.0 | not run |" in text
+    assert "<strong>90.0</strong>" in page.as_html(text)
+
+
+RANKED = {"MaxMarginClustering": (90, 80, 70), "KMeans(10)": (80, 83, 60), "HDBSCAN": (95, 60, None)}
+
+
+@pytest.fixture
+def ranked(tmp_path):
+    """Three methods on three sets, the last of which one of them did not finish."""
+    store = Store(tmp_path / "r.jsonl")
+    for method, accuracies in RANKED.items():
+        for name, accuracy in zip("abc", accuracies, strict=True):
+            scores = {} if accuracy is None else {"scores": {"accuracy": [accuracy - 1.0, accuracy + 1.0]}}
+            status = "timeout" if accuracy is None else "ok"
+            store.add(record(Cell.of(name, method, 2), status=status, **scores))
+    columns = tuple(Measured(name, name, seeds=2) for name in RANKED)
+    return Table("t", "Title", tuple(Row(name, (name,)) for name in "abc"), columns, ACCURACY), store
+
+
+def test_ranking_counts_the_sets_that_all_finished(ranked):
+    text = ranking(*ranked, ())
+    assert "over the 2 labelled sets" in text
+    assert "| MaxMarginClustering | 85.0 | 1.0 | 2.00 | 0 | | | 2 | 80.0 |" in text
+    assert "| KMeans(10) | 81.5 | 1.0 | 2.00 | 1 | 1, 1 | 1 | 2 | 74.3 |" in text
+    assert "| HDBSCAN | 77.5 | 1.0 | 2.00 | 1 | 1, 1 | 1 | 2 |  |" in text
+    assert "is first by mean accuracy and first by mean rank" in text
+    assert "better than every other method but KMeans(10), HDBSCAN" in text
+
+
+def test_shortfalls_name_the_sets(ranked):
+    text = shortfalls(*ranked, ("b",), "gemclus")
+    assert "MaxMarginClustering has 90.0 on 1 sets" in text
+    assert "More than 2 points below KMeans(10): b (80.0 against 83.0)." in text
+    assert "More than 5 points behind the best method of the row: nowhere." in text
+
+
 def test_names_rows_and_the_folder_are_checked(monkeypatch):
     monkeypatch.delenv("WIDEGAP_DATA", raising=False)
     with pytest.raises(SystemExit, match="WIDEGAP_DATA is not set"):
@@ -201,6 +246,8 @@ def test_names_rows_and_the_folder_are_checked(monkeypatch):
     monkeypatch.setenv("WIDEGAP_DATA", ".")
     with pytest.raises(SystemExit, match="no experiment nonsense: choose from .*panel"):
         main(["run", "nonsense"])
+    with pytest.raises(SystemExit, match="no experiment nonsense: choose from .*panel"):
+        main(["confirm", "nonsense"])
     for quick in ([], ["--quick"]):
         with pytest.raises(SystemExit, match="panel has no row nonsense: choose from .*wine"):
             main(["run", "panel", "--rows", "sklearn wine,nonsense", *quick])

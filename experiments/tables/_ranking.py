@@ -47,6 +47,12 @@ class Panel:
         """The sets that all methods finished."""
         return self.on(~np.isnan(self.scores).any(axis=0))
 
+    def begun(self) -> "Panel":
+        """The methods that were measured at all."""
+        begun = ~np.isnan(self.scores).all(axis=1)
+        names = [name for name, kept in zip(self.names, begun, strict=True) if kept]
+        return Panel(names, self.sets, self.scores[begun], self.spreads[begun], self.times[begun])
+
     @property
     def front(self) -> int:
         return self.names.index(FRONT)
@@ -63,7 +69,7 @@ def _figures(table: Table, store: Store, columns: Sequence[Any], score: Score, s
 
 def ranking(table: Table, store: Store, left_out: Collection[str]) -> str:
     """The methods in order of mean accuracy, over the sets that all finished, and where the front door stands."""
-    whole = Panel.of(table, store, left_out)
+    whole = Panel.of(table, store, left_out).begun()
     panel = whole.finished()
     if not panel.sets:
         return "Not measured yet."
@@ -72,14 +78,14 @@ def ranking(table: Table, store: Store, left_out: Collection[str]) -> str:
     spreads, times = panel.spreads.mean(axis=1), np.exp(np.log(panel.times).mean(axis=1))
     lines = [
         f"Accuracy in %, no labels seen, over the {len(panel.sets)} labelled sets that all methods finished:\n",
-        f"| | mean accuracy | spread over seeds | mean rank | best on | better, worse than it: {FRONT} | p "
+        f"| | mean accuracy | spread over seeds | mean rank | best on | {FRONT} better, worse on | p "
         f"| time | mean over all {len(whole.sets)} sets |",
         "|---" * 9 + "|",
     ]
     for i in np.argsort(-means):
         everywhere = "" if np.isnan(whole.scores[i]).any() else f"{whole.scores[i].mean():.1f}"
         better, worse, chance = _against(panel, i)
-        beside = "| |" if i == front else f"| {better}, {worse} | {chance:.2g} |"
+        beside = "| | |" if i == front else f"| {better}, {worse} | {chance:.2g} |"
         lines.append(
             f"| {panel.names[i]} | {means[i]:.1f} | {spreads[i]:.1f} | {ranks[i]:.2f} | {best[i]} {beside} "
             f"{times[i]:.0f} | {everywhere} |"
@@ -122,10 +128,11 @@ def _significance(panel: Panel) -> str:
 
 def shortfalls(table: Table, store: Store, joined_last: Collection[str], beside: str) -> str:
     """Where the front door is not good enough, set by set, and what it has without the sets that joined last."""
-    whole = Panel.of(table, store)
-    panel = Panel.of(table, store, (beside,)).finished()
-    if not panel.sets or np.isnan(whole.scores[whole.front]).any():
+    whole = Panel.of(table, store).begun()
+    panel = Panel.of(table, store, (beside,)).begun().finished()
+    if not panel.sets:
         return ""
+    whole = whole.on(~np.isnan(whole.scores[whole.front]))
     former = panel.on(np.array([name not in joined_last for name in panel.sets]))
     found = [
         f"Without the {len(joined_last)} collections of texts, which joined the panel last, {FRONT} has "

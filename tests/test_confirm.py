@@ -1,0 +1,105 @@
+"""Results of older code: carried over if a sample measured again agrees, and only then."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments import catalogue, cells, confirm, page, runner
+from experiments.cells import Cell
+from experiments.store import Record, Store
+
+assert catalogue
+
+PAIRS = [f"digits/{a}-{b}" for a in range(10) for b in range(a + 1, 10)]
+
+
+def record(cell, **changed):
+    """A measurement with older code."""
+    scores = {"accuracy": [90.0, 92.0], "majority": [90.0, 92.0]}
+    fields = {"code": "older", "status": "ok", "scores": scores, "seconds": [1.0, 2.0], "kmeans_seconds": 0.5}
+    return Record(cell, **(fields | changed))
+
+
+@pytest.fixture
+def stale(tmp_path):
+    """Two methods on 45 pairs, measured with older code."""
+    store = Store(tmp_path / "r.jsonl")
+    for method in ("KMeans(1)", "KMeans(10)"):
+        for name in PAIRS:
+            store.add(record(Cell.of(name, method, 2), extra=[{"at": 0.1}, {"at": 0.2}]))
+    return store
+
+
+def confirmed(store, *, changed=None, **fields):
+    """Confirm by an imitation of measuring: all as it was but for the times and, in one method, some fields."""
+    measured = []
+
+    def measure(cells_, store, heard):
+        for cell in cells_:
+            others = fields if cell.method == changed else {}
+            found = replace(store.records[cell], code=cells.code_version(cell), seconds=[7.0, 8.0], **others)
+            measured.append(found)
+            store.add(found)
+            heard(found)
+
+    tables = {"t": list(store.records), "again": list(store.records)}
+    confirm.confirm(confirm.groups(tables, store), store, measure)
+    return measured
+
+
+def test_a_group_whose_sample_agrees_is_carried_over(stale):
+    measured = confirmed(stale)
+    assert len(measured) == 2 * 3
+    assert runner.pending(stale.records, stale) == []
+    for method in ("KMeans(1)", "KMeans(10)"):
+        again = [found.cell.data for found in measured if found.cell.method == method]
+        steps = np.diff([PAIRS.index(name) for name in again])
+        assert set(steps) <= {14, 15, 16}, "spread over the data sets"
+        rest = [r for cell, r in Store(stale.path).records.items() if cell.method == method and cell.data not in again]
+        assert {(r.code, r.measured_with, r.sampled) for r in rest} == {(cells.code_version(rest[0].cell), "older", 3)}
+        assert all(r.seconds == [1.0, 2.0] for r in rest), "times stay those of the older code"
+    assert not any(found.sampled for found in measured)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"scores": {"accuracy": [90.0, 92.0], "majority": [90.0, 92.001]}},
+        {"extra": [{"at": 0.1}, {"at": 0.2001}]},
+        {"status": "timeout", "scores": {}},
+    ],
+    ids=["a score", "a figure of its own", "no score"],
+)
+def test_a_changed_method_is_not_carried_over(stale, fields):
+    measured = confirmed(stale, changed="KMeans(10)", **fields)
+    waiting = runner.pending(stale.records, stale)
+    assert {cell.method for cell in waiting} == {"KMeans(10)"}
+    assert len(waiting) == 45 - 3
+    assert all(stale.records[cell].code == "older" for cell in waiting)
+    assert all(stale.records[found.cell] == found for found in measured), "what was measured counts"
+
+
+def test_rounding_is_no_difference_and_a_record_carried_twice_remembers_the_first_version(stale):
+    close = {"scores": {"accuracy": [90.0 + 1e-12, 92.0], "majority": [90.0, 92.0]}}
+    confirmed(stale, changed="KMeans(10)", **close)
+    old = next(r for r in stale.records.values() if r.sampled)
+    again = confirm.carried(old, "newest", 4)
+    assert (again.code, again.measured_with, again.sampled) == ("newest", "older", 4)
+
+
+def test_every_change_of_code_has_a_sample_of_its_own_and_failures_are_left_to_a_run(stale):
+    for name in PAIRS[:10]:
+        stale.add(record(Cell.of(name, "KMeans(1)", 2), code="oldest"))
+    stale.add(record(Cell.of(PAIRS[20], "KMeans(1)", 2), status="timeout"))
+    found = confirm.groups({"t": list(stale.records)}, stale)
+    assert sorted(len(group.cells) for group in found) == [10, 34, 45]
+    assert sorted(len(group.sample) for group in found) == [3, 3, 3]
+    only = [Cell.of(PAIRS[i], "KMeans(10)", 2) for i in range(2)]
+    assert [group.sample for group in confirm.groups({"t": only}, stale)] == [tuple(only)]
+
+
+def test_page_says_how_much_was_carried_over(stale):
+    assert "carried over" not in page._effort(stale)
+    confirmed(stale)
+    assert "84 of them were measured with earlier code and carried over" in page._effort(stale)
