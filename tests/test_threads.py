@@ -189,7 +189,7 @@ def test_fits_and_predictions_side_by_side_leave_the_numbers_of_threads_alone():
 
 
 def test_predict_never_limits_blas(monkeypatch):
-    X = table(60, 4)
+    X = np.vstack([table(30, 4), 9 + table(30, 4)])
     models = [MaxMarginClustering(2, random_state=0).fit(X), MKC(2, kernels=["rbf", "linear"], random_state=0).fit(X)]
     monkeypatch.setattr(_threads, "_blas_limit", None)  # a use would fail
     for model in models:
