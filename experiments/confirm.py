@@ -1,10 +1,10 @@
 """Results that a change of code should have left as they are: a sample is measured again, the rest carried over.
 
-A *group* are the cells of one table, one method and one change of the code behind them, from the version they were
-measured with to the present one. Of each, a twentieth but at least three cells, spread over the data sets, is measured
-again. If every score and every further figure of the sample is what it was (times aside, which no two runs share), the
-group is carried over: its records name the present version as theirs, the version they were measured with, and the size
-of the sample. If one differs, what the sample measured is kept and the rest of the group waits for ``run``.
+A *group* are the cells of one table and one method that were measured with other code than the present one. Of each, a
+twentieth but at least three cells, spread over the data sets, is measured again. If every score and every further
+figure of the sample is what it was (times aside, which no two runs share), the group is carried over: its records name
+the present version as theirs, the version they were measured with, and the size of the sample. If one differs, what
+the sample measured is kept and the rest of the group waits for ``run``.
 """
 
 import math
@@ -26,7 +26,7 @@ DRAWN_WITH = 0
 
 @dataclass(frozen=True)
 class Group:
-    """Cells with one change of code behind them, and those of them that are measured again."""
+    """Cells of a table and a method that older code measured, and those of them that are measured again."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -46,13 +46,13 @@ def groups(tables: Mapping[str, Iterable[Cell]], store: Store) -> list[Group]:
     seen: set[Cell] = set()
     ordered = []
     for table, cells in tables.items():
-        found: dict[tuple[str, str, str], list[Cell]] = {}
+        found: dict[str, list[Cell]] = {}
         for cell in runner.pending([cell for cell in cells if cell not in seen], store):
             seen.add(cell)
             record = store.records.get(cell)
             if record is not None and record.status == "ok":
-                found.setdefault((cell.method, record.code, code_version(cell)), []).append(cell)
-        made = [_group(f"{table}, {method}", tuple(members), store) for (method, _, _), members in found.items()]
+                found.setdefault(cell.method, []).append(cell)
+        made = [_group(f"{table}, {method}", tuple(members), store) for method, members in found.items()]
         ordered += sorted(made, key=lambda group: group.seconds)
     return ordered
 

@@ -75,7 +75,7 @@ def _effort(store: Store) -> str:
         return f"{took}\n"
     return (
         f"{took} {carried} of them were measured with earlier code and carried over to the present one, after a sample "
-        f"of their kind (same table, method and change of code; {SHARE:.0%}, at least {LEAST} cells) was measured "
+        f"of their kind (same table and method; {SHARE:.0%}, at least {LEAST} cells) was measured "
         f"again and all its scores agreed to {TOLERANCE:g}; their times are those of the earlier code.\n"
     )
 

@@ -88,15 +88,16 @@ def test_rounding_is_no_difference_and_a_record_carried_twice_remembers_the_firs
     assert (again.code, again.measured_with, again.sampled) == ("newest", "older", 4)
 
 
-def test_every_change_of_code_has_a_sample_of_its_own_and_failures_are_left_to_a_run(stale):
-    for name in PAIRS[:10]:
-        stale.add(record(Cell.of(name, "KMeans(1)", 2), code="oldest"))
+def test_groups_are_of_one_table_and_method_cheap_ones_first_and_failures_are_left_to_a_run(stale):
+    for name in PAIRS:
+        stale.add(record(Cell.of(name, "KMeans(1)", 2), seconds=[1.0, 3.0]))
     stale.add(record(Cell.of(PAIRS[20], "KMeans(1)", 2), status="timeout"))
-    found = confirm.groups({"t": list(stale.records)}, stale)
-    assert sorted(len(group.cells) for group in found) == [10, 34, 45]
-    assert sorted(len(group.sample) for group in found) == [3, 3, 3]
-    only = [Cell.of(PAIRS[i], "KMeans(10)", 2) for i in range(2)]
-    assert [group.sample for group in confirm.groups({"t": only}, stale)] == [tuple(only)]
+    few = [Cell.of(name, "KMeans(10)", 2) for name in PAIRS[:2]]
+    found = confirm.groups({"t": few, "u": list(stale.records)}, stale)
+    assert [group.name for group in found] == ["t, KMeans(10)", "u, KMeans(10)", "u, KMeans(1)"]
+    assert [len(group.cells) for group in found] == [2, 43, 44]
+    assert found[0].sample == tuple(few)
+    assert [group.seconds for group in found] == [2 * 3.0, 3 * 3.0, 3 * 4.0]
 
 
 def test_page_says_how_much_was_carried_over(stale):

@@ -93,6 +93,19 @@ def test_what_needs_a_package_that_is_not_here_keeps_its_result(tmp_path, monkey
     assert set(runner.pending([old, new], store)) == {old, new}
 
 
+@pytest.mark.parametrize("method", ["UMAP + GMM", "UMAP + HDBSCAN"])
+def test_a_package_that_is_compared_with_only_may_be_missing(monkeypatch, method):
+    monkeypatch.setitem(sys.modules, "umap", None)
+    found = runner.measure(Cell.of("sklearn/iris", method))
+    assert (found.status, found.reason) == ("refused", "umap-learn is not installed")
+
+
+def test_thinned_sets_keep_a_share_of_every_other_class():
+    whole, thin = (np.bincount(runner.load(name).y) for name in ("digits/all", "thinned/digits-20"))
+    assert thin[::2].tolist() == whole[::2].tolist()
+    assert thin[1::2].tolist() == (whole[1::2] // 20).tolist()
+
+
 def test_measure_gives_scores_times_and_reasons(monkeypatch):
     y = np.arange(20) % 2
     monkeypatch.setitem(cells.TASKS, "toy", lambda _: Task(np.c_[10.0 * y, np.arange(20)], y))
