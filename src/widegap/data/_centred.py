@@ -101,9 +101,9 @@ class CentredRows:
 
         self.n_passes += 1
         found, sums = self.blocks.sweep(part, *state)
-        normal = np.ascontiguousarray(sums.normal)
-        normal -= np.outer(sums.uncentred, self.mean)
-        normal /= self.scale
+        normal = np.outer(sums.uncentred, self.mean)
+        np.subtract(sums.normal, normal, out=normal)
+        normal *= 1 / self.scale
         return found, replace(sums, normal=normal, uncentred=np.zeros(len(W)))
 
     def judge(

@@ -20,6 +20,7 @@ by ``bias``.
 import numpy as np
 
 from widegap._jit import jit
+from widegap.data._vectors import add_products, add_rows
 
 FLUSH = 4096
 _TILE = 4  # rows whose scores are computed together, so that W is loaded once for four rows
@@ -203,32 +204,65 @@ def margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, labels, codes, 
     """The pass over CSR rows, uncentred. ``Wt`` and ``normal_t`` are (features, clusters): one cache line an entry."""
     k = Wt.shape[1]
     s = np.empty(k, data.dtype)
+    pull = np.zeros(k, np.float64)
     active = np.empty(k, np.int64)
     loss = 0.0
     pairs = 0
     for i in range(labels.shape[0]):
+        first = np.int64(indptr[i])
+        last = np.int64(indptr[i + 1])
         for p in range(k):
             s[p] = b[p]
-        for e in range(indptr[i], indptr[i + 1]):
-            x = data[e]
-            j = indices[e]
-            for p in range(k):
-                s[p] += x * Wt[j, p]
+        add_products(data, indices, first, last, Wt, s)
         if choose:
             labels[i] = _largest(s)
         z = labels[i]
         count, row_loss = _activate_rivals(s, z, all_rivals, codes[i], active)
+        if count == 0:
+            continue
         loss += row_loss
         pairs += count
         for a in range(count):
-            q = active[a]
-            bias[z] += 1.0
-            bias[q] -= 1.0
-            for e in range(indptr[i], indptr[i + 1]):
-                x = data[e]
-                j = indices[e]
-                normal_t[j, z] += x
-                normal_t[j, q] -= x
+            pull[active[a]] = -1.0
+        pull[z] = count
+        add_rows(data, indices, first, last, normal_t, pull)
+        for p in range(k):
+            bias[p] += pull[p]
+            pull[p] = 0.0
+    return loss, pairs
+
+
+@jit
+def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, normal_t, bias):  # type: ignore[no-untyped-def]
+    """The same for two clusters: w = W_1 - W_0, of shape (features, 1), needs one product."""
+    s = np.empty(1, data.dtype)
+    pull = np.empty(1, np.float64)
+    total = np.zeros(w.shape, np.float64)
+    loss = 0.0
+    pairs = 0
+    ahead = 0
+    for i in range(labels.shape[0]):
+        first = np.int64(indptr[i])
+        last = np.int64(indptr[i + 1])
+        s[0] = b
+        add_products(data, indices, first, last, w, s)
+        if choose:
+            labels[i] = 1 if s[0] > 0 else 0
+        sign = 2 * labels[i] - 1
+        hinge = 1.0 - sign * s[0]
+        codes[i, 0] = 0
+        if hinge > 0.0:
+            loss += hinge
+            pairs += 1
+            codes[i, 0] = 2 - labels[i]  # the bit of the other cluster
+            ahead += sign
+            pull[0] = sign
+            add_rows(data, indices, first, last, total, pull)
+    for j in range(len(total)):
+        normal_t[j, 1] += total[j, 0]
+        normal_t[j, 0] -= total[j, 0]
+    bias[1] += ahead
+    bias[0] -= ahead
     return loss, pairs
 
 
@@ -254,11 +288,7 @@ def scores_csr(data, indices, indptr, Wt, b, out):  # type: ignore[no-untyped-de
     for i in range(out.shape[0]):
         for p in range(k):
             out[i, p] = b[p]
-        for e in range(indptr[i], indptr[i + 1]):
-            x = data[e]
-            j = indices[e]
-            for p in range(k):
-                out[i, p] += x * Wt[j, p]
+        add_products(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), Wt, out[i])
 
 
 @jit

@@ -47,15 +47,18 @@ class CsrSource:
             X = X.copy()
             X.sum_duplicates()
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
+        self._views: dict[tuple[int, int], Any] = {}
 
     def spans(self) -> list[tuple[int, int]]:
         # A block adds up its own (k, d) normal, which for text is as large as the rows: fewer, larger blocks.
         return _spans(self.shape[0], (self.X.data.nbytes + self.X.indices.nbytes) // 4)
 
     def read(self, start: int, stop: int) -> Any:
-        lo, hi = self.X.indptr[start], self.X.indptr[stop]
-        parts = (self.X.data[lo:hi], self.X.indices[lo:hi], self.X.indptr[start : stop + 1] - lo)
-        return sp.csr_array(parts, shape=(stop - start, self.shape[1]), copy=False)
+        if (start, stop) not in self._views:  # kept, because scipy checks every index of a new one
+            lo, hi = self.X.indptr[start], self.X.indptr[stop]
+            parts = (self.X.data[lo:hi], self.X.indices[lo:hi], self.X.indptr[start : stop + 1] - lo)
+            self._views[start, stop] = sp.csr_array(parts, shape=(stop - start, self.shape[1]), copy=False)
+        return self._views[start, stop]
 
 
 class NpzSource:

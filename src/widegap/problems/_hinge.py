@@ -44,8 +44,13 @@ def _dense_loop(
     return _passes.margin_dense(X, mean, W, b, choose, all_rivals, *outputs)
 
 
-def _csr_loop(*arguments: Any) -> tuple[float, int]:
-    return _passes.margin_csr(*arguments)
+def _csr_loop(
+    data: Floats, indices: Any, indptr: Any, Wt: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
+) -> tuple[float, int]:
+    if len(b) == 2:
+        w = Wt[:, 1:] - Wt[:, :1]
+        return _passes.margin_csr_two(data, indices, indptr, w, b[1] - b[0], choose, *outputs)
+    return _passes.margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, *outputs)
 
 
 LOOPS = Loops(dense=_dense_loop, csr=_csr_loop)  # plain functions: they travel by name, compiled ones by content

@@ -1,0 +1,143 @@
+"""Products of CSR rows with a few columns, by vector instructions that numba does not find by itself.
+
+A stored entry x in column j needs row j of a table W (d, k): a handful of neighbouring numbers. Written as a plain loop
+this is compiled either to one number at a time, or to gathers across entries, which are slower still. So the two inner
+loops are spelled out as LLVM vectors of 8, 4, 2 or 1 numbers; k clusters take one sweep for each that fits,
+and a row of a document stays in the first cache meanwhile. Several running sums hide the latency of an addition.
+
+    add_products    s_p   += sum_e x_e W[j_e, p]
+    add_rows        N[j_e, p] += c_p x_e          N, c in float64
+
+for the entries e of one row. Arrays are C-contiguous. numba's cache does not notice a change in this file: a changed
+kernel needs a touched ``_passes.py``, whose loops these become part of.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils
+
+from widegap._jit import jit
+
+intrinsic: Any = extending.intrinsic  # its annotations count an argument too many
+SUMS = 4  # running sums of a product
+_INT64 = ir.IntType(64)
+_CONTRACT = ("contract",)  # a product and its addition may be one instruction
+
+
+class _Entries:
+    """The code that reads entries of a CSR row and the ``lanes`` numbers from ``column`` on that go with them."""
+
+    def __init__(self, context: Any, builder: Any, arrays: Any, table: Any, column: Any, lanes: int):
+        self.builder, self.column, self.lanes = builder, column, lanes
+        self.data, self.indices = (context.make_array(kind)(context, builder, value).data for kind, value in arrays)
+        kind, value = table
+        array = context.make_array(kind)(context, builder, value)
+        self.table, self.number = array.data, context.get_data_type(kind.dtype)
+        self.size = context.get_abi_sizeof(self.number)
+        rows = cgutils.unpack_tuple(builder, array.strides)[0]
+        self.width = builder.udiv(rows, ir.Constant(_INT64, self.size))
+        self.vector = ir.VectorType(self.number, lanes)
+
+    def load(self, address: Any) -> Any:
+        """The vector that begins at an address; it need not be aligned."""
+        found = self.builder.load(self.builder.bitcast(address, self.vector.as_pointer()))
+        found.align = self.size
+        return found
+
+    def store(self, value: Any, address: Any) -> None:
+        self.builder.store(value, self.builder.bitcast(address, self.vector.as_pointer())).align = self.size
+
+    def address(self, e: Any) -> Any:
+        """Where the numbers of entry e are in the table."""
+        j = self.builder.load(self.builder.gep(self.indices, [e]))
+        j = self.builder.sext(j, _INT64) if j.type.width < _INT64.width else j
+        return self.builder.gep(self.table, [self.builder.add(self.builder.mul(j, self.width), self.column)])
+
+    def spread(self, e: Any) -> Any:
+        """Entry e in every lane."""
+        x = self.builder.load(self.builder.gep(self.data, [e]))
+        x = x if x.type == self.number else self.builder.fpext(x, self.number)
+        alone = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), x, ir.Constant(ir.IntType(32), 0))
+        places = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
+        return self.builder.shuffle_vector(alone, ir.Constant(self.vector, ir.Undefined), places)
+
+    def multiply_add(self, x: Any, y: Any, z: Any) -> Any:
+        return self.builder.fadd(self.builder.fmul(x, y, flags=_CONTRACT), z, flags=_CONTRACT)
+
+
+@intrinsic(prefer_literal=True)
+def _add_products(typing, data, indices, first, last, W, s, column, lanes):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kinds = signature.args
+        entries = _Entries(
+            context, builder, zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4]), args[6], lanes.literal_value
+        )
+        out = builder.gep(context.make_array(kinds[5])(context, builder, args[5]).data, [args[6]])
+        sums = [cgutils.alloca_once(builder, entries.vector) for _ in range(SUMS)]
+        builder.store(entries.load(out), sums[0])
+        for total in sums[1:]:
+            builder.store(ir.Constant(entries.vector, [0.0] * entries.lanes), total)
+
+        def add(e, total):  # type: ignore[no-untyped-def]
+            value = entries.multiply_add(entries.spread(e), entries.load(entries.address(e)), builder.load(total))
+            builder.store(value, total)
+
+        _, _, begin, end = args[:4]
+        whole = builder.sub(end, builder.and_(builder.sub(end, begin), ir.Constant(_INT64, SUMS - 1)))
+        with cgutils.for_range_slice(builder, begin, whole, ir.Constant(_INT64, SUMS), _INT64) as (e, _):
+            for place, total in enumerate(sums):
+                add(builder.add(e, ir.Constant(_INT64, place)), total)
+        with cgutils.for_range_slice(builder, whole, end, ir.Constant(_INT64, 1), _INT64) as (e, _):
+            add(e, sums[0])
+        value = builder.load(sums[0])
+        for total in sums[1:]:
+            value = builder.fadd(value, builder.load(total))
+        entries.store(value, out)
+        return context.get_dummy_value()
+
+    return types.void(data, indices, first, last, W, s, column, lanes), generate
+
+
+@intrinsic(prefer_literal=True)
+def _add_rows(typing, data, indices, first, last, N, c, column, lanes):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kinds = signature.args
+        entries = _Entries(
+            context, builder, zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4]), args[6], lanes.literal_value
+        )
+        factors = entries.load(builder.gep(context.make_array(kinds[5])(context, builder, args[5]).data, [args[6]]))
+        with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(_INT64, 1), _INT64) as (e, _):
+            address = entries.address(e)
+            entries.store(entries.multiply_add(entries.spread(e), factors, entries.load(address)), address)
+        return context.get_dummy_value()
+
+    return types.void(data, indices, first, last, N, c, column, lanes), generate
+
+
+@jit
+def add_products(data, indices, first, last, W, s):  # type: ignore[no-untyped-def]
+    """s[p] += the product of a row's entries, those from first to last, and column p of W."""
+    k = s.shape[0]
+    for p in range(0, k - 7, 8):
+        _add_products(data, indices, first, last, W, s, p, 8)
+    if k & 4:
+        _add_products(data, indices, first, last, W, s, k & ~7, 4)
+    if k & 2:
+        _add_products(data, indices, first, last, W, s, k & ~3, 2)
+    if k & 1:
+        _add_products(data, indices, first, last, W, s, k - 1, 1)
+
+
+@jit
+def add_rows(data, indices, first, last, N, c):  # type: ignore[no-untyped-def]
+    """N[j, p] += c[p] times the row's entry in column j; vectors of clusters without any factor are left out."""
+    k = c.shape[0]
+    for p in range(0, k - 3, 4):
+        if c[p] != 0 or c[p + 1] != 0 or c[p + 2] != 0 or c[p + 3] != 0:
+            _add_rows(data, indices, first, last, N, c, p, 4)
+    if k & 2 and (c[k & ~3] != 0 or c[(k & ~3) + 1] != 0):
+        _add_rows(data, indices, first, last, N, c, k & ~3, 2)
+    if k & 1 and c[k - 1] != 0:
+        _add_rows(data, indices, first, last, N, c, k - 1, 1)
