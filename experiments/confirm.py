@@ -86,9 +86,8 @@ def _settle(group: Group, before: Mapping[Cell, Record], store: Store) -> str:
     differing = [cell for cell in group.sample if not same(before[cell], store.records[cell])]
     if differing:
         return f"to be measured: {differing[0].data} is another"
-    for cell in group.cells:
-        if cell not in group.sample:
-            store.add(carried(before[cell], code_version(cell), len(group.sample)))
+    for cell in group.cells:  # the sample, too: times of two versions would not belong into one table
+        store.add(carried(before[cell], code_version(cell), len(group.sample)))
     return "carried over"
 
 
