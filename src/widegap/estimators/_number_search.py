@@ -35,7 +35,8 @@ class ClusterNumberScore:
         How much more clearly the two clusters that would be joined next are apart than chance keeps them, in standard
         errors; about 0 without structure.
     excess : float
-        The separation beyond that of all deeper merges; the clusters are taken for real while it exceeds 4.
+        By how much all of these clusters are more clearly apart than parts of them are, at least; the number is the
+        largest at which it exceeds 4.
     agreement : float
         Mean share of members that agree on a row's cluster, at this number.
     """
@@ -47,7 +48,7 @@ class ClusterNumberScore:
 
 
 def find_separations(rows: Any, n_neighbors: int, rng: np.random.Generator) -> Separations:
-    """Separations of the last merges of a table of rows, from ``MOST_CLUSTERS`` groups on."""
+    """Separations of the merges of a table of rows, for up to ``MOST_CLUSTERS`` clusters."""
     rows = sample_rows(rows, COMPARED_ROWS, rng)
     chance = [tree for table in chance_tables(rows, rng) for tree in _trees(table, n_neighbors, rng)]
     return separations(_trees(rows, n_neighbors, rng), chance, MOST_CLUSTERS)

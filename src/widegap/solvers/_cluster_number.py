@@ -8,14 +8,21 @@ covariance, and a quadratic in log size is fitted to the log conductances found 
     log phi_0(s) = c_0 + c_1 log s + c_2 (log s)^2,    s the rows of the smaller group,   sigma its standard error
     z_k = (log phi_0(s) - log phi) / sigma             for the merge from k to k - 1 groups, median over the trees
 
-is the *separation* of the merge: about 0 where chance would do, 10 and more between clear clusters. Curved or long
-clusters are cut more easily than a round cloud wherever one cuts them, which lifts all z below the true number alike;
-what counts is how far a merge stands out from the deeper ones:
+is the *separation* of the merge: about 0 where chance would do, 10 and more between clear clusters. But a long or
+curved cluster is cut more easily than a round cloud wherever one cuts it, and the more easily the more rows are on
+either side. So the merges within clusters are themselves what a merge between clusters has to stand out from. If there
+are k clusters, those are the merges j > k, and a line through them (the median of all slopes between two of them, after
+Theil and Sen, and at least 0),
 
-    e_k = z_k - max(0, median of z_j over j > k).
+    line_k(s) = max(0, a + b min(log s, the largest log s among j > k)),
 
-The number of clusters is the largest k such that e_2, ..., e_k all exceed ``CLEAR``; 1 if none does. The threshold was
-settled on drawn shapes (blobs, moons, circles, bands, and clouds without structure), not on data sets with classes.
+tells the separation to be expected of a merge within a cluster. It ends where they end: beyond, it would tell of
+clusters larger than there are. The *excess* of k clusters is what even the least clear merge between them has above it,
+
+    e_k = min over 2 <= j <= k of z_j - line_k(s_j),
+
+and the number of clusters is the largest k with e_k > ``CLEAR``; 1 if there is none. The threshold was settled on drawn
+shapes (blobs, moons, rings, bands, and clouds without structure), not on data sets with classes.
 """
 
 from collections.abc import Sequence
@@ -30,11 +37,13 @@ CLEAR = 4.0
 LEAST_PHI = 1e-4  # nothing crosses some cuts: they are this clear, no more
 LEAST_ERROR = 0.05  # of log phi_0
 FEWEST_MERGES = 5  # of the rows without structure, below which no curve is fitted
+FEWEST_DEEPER = 3  # merges within clusters, below which no line is fitted
+LEAST_STEP = 0.1  # of log sizes between which a slope is taken
 
 
 @dataclass(frozen=True)
 class Separations:
-    """Separation z of the merges from k = 2, 3, ... groups, and by how much each stands out, e."""
+    """Separation z of the merges from k = 2, 3, ... groups, and the excess e of so many clusters."""
 
     separation: FloatArray
     excess: FloatArray
@@ -42,22 +51,33 @@ class Separations:
     @property
     def n_clusters(self) -> int:
         """The number of clusters that the excesses speak for."""
-        below = np.flatnonzero(self.excess <= CLEAR)
-        return 1 + int(below[0] if len(below) else len(self.excess))
+        clear = np.flatnonzero(self.excess > CLEAR)
+        return int(clear[-1]) + 2 if len(clear) else 1
 
 
 def separations(trees: Sequence[MergeTree], chance: Sequence[MergeTree], most: int) -> Separations:
-    """Compare the last merges of trees, from ``most`` groups on, with those of rows without structure."""
+    """Compare the merges of trees with those of rows without structure, for up to ``most`` clusters."""
     curve, error = _chance_curve(chance)
-    found = []
+    found, sizes = [], []
+    shortest = min(len(tree.merges) for tree in trees)
     for tree in trees:
         phi, smaller = _merges(tree)
         z = (np.polyval(curve, np.log(smaller)) - np.log(np.maximum(phi, LEAST_PHI))) / error
-        found.append(z[::-1][: most - 1])
-    shortest = min(map(len, found))
-    z = np.median([row[:shortest] for row in found], axis=0)
-    deeper = np.array([np.median(z[j + 1 :]) if j + 1 < len(z) else 0.0 for j in range(len(z))])
-    return Separations(z, z - np.maximum(deeper, 0.0))
+        found.append(z[::-1][:shortest])
+        sizes.append(smaller[::-1][:shortest])
+    z, s = np.median(found, axis=0), np.log(np.median(sizes, axis=0))
+    excess = [np.min((z - _line(z[k - 1 :], s[k - 1 :], s))[: k - 1]) for k in range(2, min(most, len(z) + 1) + 1)]
+    return Separations(z[: most - 1], np.array(excess))
+
+
+def _line(z: FloatArray, s: FloatArray, at: FloatArray) -> FloatArray:
+    """What merges with separations z and log sizes s let one expect at other log sizes."""
+    if len(z) < FEWEST_DEEPER:
+        return np.zeros(len(at))
+    i, j = np.triu_indices(len(z), 1)
+    wide = np.abs(s[j] - s[i]) > LEAST_STEP
+    slope = max(0.0, float(np.median((z[j] - z[i])[wide] / (s[j] - s[i])[wide]))) if wide.any() else 0.0
+    return np.maximum(0.0, float(np.median(z - slope * s)) + slope * np.minimum(at, s.max()))
 
 
 def _chance_curve(chance: Sequence[MergeTree]) -> tuple[FloatArray, float]:
