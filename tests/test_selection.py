@@ -26,10 +26,19 @@ def make_default(k):
     return MaxMarginClustering(k, random_state=0)
 
 
+def by_moves(k=2):
+    return MaxMarginClustering(k, search="moves", random_state=0)
+
+
+def four_blobs():
+    return make_blobs(160, centers=CENTRES, cluster_std=0.7, random_state=0)[0]
+
+
 def test_the_true_number_is_stable_and_beats_chance():
-    X, _ = make_blobs(160, centers=CENTRES, cluster_std=0.7, random_state=0)
     calls = []
-    records = compare_cluster_numbers(make_default, X, [4, 7], random_state=0, n_subsamples=3, on_fit=calls.append)
+    records = compare_cluster_numbers(
+        by_moves, four_blobs(), [4, 7], random_state=0, n_subsamples=3, on_fit=calls.append
+    )
     assert calls == [4] * 5 + [7] * 5  # all rows, three subsamples, the shuffled rows
     four, seven = records
     assert four.stability == pytest.approx(1.0)
@@ -37,6 +46,32 @@ def test_the_true_number_is_stable_and_beats_chance():
     assert four.gain > max(0, seven.gain)
     assert (four.smallest, four.largest) == (1.0, 1.0)
     assert seven.smallest < 1 < seven.largest
+    assert four.separation is None
+
+
+def test_one_fit_of_a_search_by_merging_serves_all_numbers():
+    X, calls = four_blobs(), []
+    options = {"random_state": 0, "n_subsamples": 2}
+    records = compare_cluster_numbers(make_default(3), X, [1, 4, 6], on_fit=calls.append, **options)
+    assert calls == [6] * 4  # all rows, two subsamples, the shuffled rows
+    one, four, six = records
+    assert (one.stability, one.gain, one.separation) == (1.0, None, None)
+    assert four.stability == pytest.approx(1.0) and four.smallest == four.largest == 1.0
+    assert six.stability < 0.95
+    assert four.separation > 10 > 4 > six.separation
+    whole = make_default(6).fit(X)
+    assert six.objective == whole.objective_ and four.objective == whole.with_clusters(4).objective_
+    assert compare_cluster_numbers(make_default(3), X, [1, 4, 6], **options) == records
+    calls.clear()
+    compare_cluster_numbers(make_default, X, [2, 3], n_subsamples=1, on_fit=calls.append)
+    assert calls == [2] * 3 + [3] * 3  # a function may make anything
+
+
+def test_fewer_different_rows_than_clusters():
+    X = np.repeat([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0]], 20, axis=0)
+    two, five = compare_cluster_numbers(make_default(2), X, [2, 5], n_subsamples=1, random_state=0)
+    assert (two.stability, two.smallest) == (1.0, 2 / 3)
+    assert 0 < five.stability <= 1
 
 
 def test_a_loss_that_is_lower_on_the_data_is_a_gain():
@@ -75,9 +110,15 @@ def few_blobs():
 
 def test_an_estimator_does_in_place_of_a_function(few_blobs):
     options = {"numbers": [2, 3], "n_subsamples": 1, "random_state": 0}
-    expected = compare_cluster_numbers(make_default, few_blobs, **options)
-    assert compare_cluster_numbers(MaxMarginClustering(7, random_state=0), few_blobs, **options) == expected
+    expected = compare_cluster_numbers(by_moves, few_blobs, **options)
+    assert compare_cluster_numbers(by_moves(7), few_blobs, **options) == expected
+    assert compare_cluster_numbers(make_pipeline(FunctionTransformer(), by_moves()), few_blobs, **options) == expected
+
+
+def test_a_pipeline_is_fitted_once_too(few_blobs):
+    options = {"numbers": [2, 3], "n_subsamples": 1, "random_state": 0}
     pipeline = make_pipeline(FunctionTransformer(), MaxMarginClustering(random_state=0))
+    expected = compare_cluster_numbers(MaxMarginClustering(random_state=0), few_blobs, **options)
     assert compare_cluster_numbers(pipeline, few_blobs, **options) == expected
 
 

@@ -21,6 +21,7 @@ from widegap.estimators._number_search import ClusterNumberScore, find_separatio
 from widegap.estimators._partition_search import StartRecord
 from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
 from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
+from widegap.solvers._cluster_number import Separations
 from widegap.solvers._merging import MergeTree
 from widegap.solvers._result import FloatArray, LabelArray, Recorder
 from widegap.solvers._single_moves import improve, r_squared
@@ -62,6 +63,11 @@ class ForestClusterer(WeightVectorClusterer):
     def _by_moves(self) -> bool:
         """Whether the search makes single moves and leaves no forest."""
         raise NotImplementedError
+
+    @property
+    def _leaves_forest(self) -> bool:
+        """Whether one fit serves every number of clusters."""
+        return not self._by_moves
 
     def _min_count(self, n: int) -> int:
         """Least rows of a cluster among n."""
@@ -130,16 +136,22 @@ class ForestClusterer(WeightVectorClusterer):
         self, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator
     ) -> LabelArray:
         """Labels of the searched rows on which the members agree; fewer than asked for where hardly any rows differ."""
-        rows = self._space.rows
-        found = find_separations(rows, self.n_neighbors, rng) if self.n_clusters == "auto" else None
+        found = self._find_separations(rng) if self.n_clusters == "auto" else None
         k = self.n_clusters if found is None else found.n_clusters
         self._forest = self._grow(max(2, k), more_features, recorder, rng)
         if found is not None:
             self.n_clusters_scores_ = number_scores(found, self._forest)
         labels = self._store_cut(k)
         if found is None and self.agreement_.mean() < DOUBTFUL:
-            self._warn_of_chance(find_separations(rows, self.n_neighbors, rng).separation)
+            self._warn_of_chance(self._find_separations(rng).separation)
         return labels
+
+    def _find_separations(self, rng: np.random.Generator) -> Separations:
+        return find_separations(self._space.rows, self.n_neighbors, rng)
+
+    def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
+        """What speaks for other numbers of clusters of the fitted rows."""
+        return number_scores(self._find_separations(rng), self._kept_forest())
 
     def _grow(
         self, k: int, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator

@@ -1,6 +1,5 @@
 """Choosing the number of clusters without labels: stability, gain over shuffled data, and balance of sizes."""
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from widegap._validation import check_generator
+from widegap._validation import check_generator, take_rows
 from widegap.describe import last_step
+from widegap.estimators._base import muted
 from widegap.exceptions import NoStructureWarning
 from widegap.selection._trials import Trials, check_plan, gain_over_chance, read_rows
 
@@ -35,6 +35,10 @@ class ClusterNumberRecord:
     smallest, largest : float
         Sizes of the smallest and the largest cluster relative to equal sizes.
     objective : float or None
+    separation : float or None
+        How much more clearly the two clusters that would be joined next are apart than chance keeps them, as
+        ``n_clusters="auto"`` of :class:`MaxMarginClustering` measures it: about 0 without structure, 10 and more
+        between clear clusters. None for one cluster, above 25, and for clusterers without a tree of merges.
     """
 
     n_clusters: int
@@ -43,6 +47,7 @@ class ClusterNumberRecord:
     smallest: float
     largest: float
     objective: float | None
+    separation: float | None
 
 
 def compare_cluster_numbers(
@@ -55,7 +60,10 @@ def compare_cluster_numbers(
     random_state: Any = None,
     on_fit: Callable[[int], Any] | None = None,
 ) -> list[ClusterNumberRecord]:
-    """Fit several numbers of clusters and compare them by what needs no labels.
+    """Compare several numbers of clusters by what needs no labels.
+
+    An estimator whose search leaves a tree of merges, as that of :class:`MaxMarginClustering`, is fitted once, for the
+    largest number, and cut at all of them. Any other, and what a function makes, is fitted anew for each number.
 
     Parameters
     ----------
@@ -73,7 +81,7 @@ def compare_cluster_numbers(
     random_state : int, RandomState instance or None, default=None
         Determines samples and shuffles; the estimators have seeds of their own.
     on_fit : callable, default=None
-        Called with the number of clusters after every fit.
+        Called with the number of clusters after every fit; with the largest where one fit serves them all.
 
     Returns
     -------
@@ -91,36 +99,73 @@ def compare_cluster_numbers(
     """
     check_plan(n_subsamples, fraction)
     factory = _factory(make)
-    trials = Trials.draw(read_rows(X), n_subsamples, fraction, check_generator(random_state))
+    rng = check_generator(random_state)
+    trials = Trials.draw(read_rows(X), n_subsamples, fraction, rng)
     numbers = _check_numbers(numbers, trials)
 
     def fit(k: int, rows: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoStructureWarning)  # the records tell, and shuffled rows have none
+        with muted(NoStructureWarning):  # shuffled columns have none, and the records tell of the others
             model = last_step(factory(k).fit(rows))
         if on_fit is not None:
             on_fit(k)
         return model
 
-    return [_record(k, partial(fit, k), trials) for k in numbers]
+    if one_fit_serves(make) and max(numbers, default=1) > 1:
+        return _compare_cuts(numbers, partial(fit, max(numbers)), trials, rng)
+    return [_compare_fits(k, partial(fit, k), trials) for k in numbers]
 
 
-def _record(k: int, fit: Callable[[Any], Any], trials: Trials) -> ClusterNumberRecord:
+def one_fit_serves(make: Any) -> bool:
+    """Whether a single fit can be cut at every number; a function may make anything, so only of an estimator."""
+    return hasattr(make, "get_params") and bool(getattr(last_step(make), "_leaves_forest", False))
+
+
+def _compare_cuts(
+    numbers: list[int], fit: Callable[[Any], Any], trials: Trials, rng: np.random.Generator
+) -> list[ClusterNumberRecord]:
+    """Records of all numbers from one fit of all rows, of every subsample and of the shuffled columns."""
     whole = fit(trials.X)
-    labels = np.asarray(whole.labels_)
-    objective = getattr(whole, "objective_", None)
-    stability = trials.stability(labels, fit)
+    parts = [fit(take_rows(trials.X, rows)) for rows in trials.subsamples]
+    shuffled = None if trials.shuffled is None else fit(trials.shuffled)
+    separations = {score.n_clusters: score.separation for score in whole._score_numbers(rng)}
+    found = []
+    for k in numbers:
+        model = _at(whole, k)
+        stability = trials.agreement(model.labels_, [_at(part, k).labels_ for part in parts])
+        chance = None if shuffled is None or k == 1 else float(_at(shuffled, k).objective_)
+        found.append(_record(k, model, stability, chance, separations.get(k)))
+    return found
+
+
+def _at(model: Any, k: int) -> Any:
+    """The fitted model at k clusters, or at as many as it has groups where rows repeat."""
+    return model.with_clusters(min(k, model._forest.most_clusters))
+
+
+def _compare_fits(k: int, fit: Callable[[Any], Any], trials: Trials) -> ClusterNumberRecord:
+    """The record of one number from fits of its own."""
+    whole = fit(trials.X)
+    stability = trials.stability(np.asarray(whole.labels_), fit)
     chance = None
-    if objective is not None and trials.shuffled is not None and k > 1:
+    if getattr(whole, "objective_", None) is not None and trials.shuffled is not None and k > 1:
         chance = float(fit(trials.shuffled).objective_)
+    return _record(k, whole, stability, chance, None)
+
+
+def _record(
+    k: int, model: Any, stability: float, chance: float | None, separation: float | None
+) -> ClusterNumberRecord:
+    labels = np.asarray(model.labels_)
+    objective = getattr(model, "objective_", None)
     sizes = np.bincount(labels[labels >= 0], minlength=k) * k / len(labels)
     return ClusterNumberRecord(
         n_clusters=k,
         stability=stability,
-        gain=gain_over_chance(whole, chance),
+        gain=gain_over_chance(model, chance),
         smallest=float(sizes.min()),
         largest=float(sizes.max()),
         objective=None if objective is None else float(objective),
+        separation=separation,
     )
 
 

@@ -84,8 +84,12 @@ class Trials:
     def stability(self, labels: Any, fit: Callable[[Any], Any], X: Any = None) -> float:
         """Mean adjusted Rand index of labels of all rows with those that ``fit`` finds in each subsample."""
         X = self.X if X is None else X
-        found = [adjusted_rand_score(labels[rows], fit(take_rows(X, rows)).labels_) for rows in self.subsamples]
-        return float(np.mean(found))
+        return self.agreement(labels, [fit(take_rows(X, rows)).labels_ for rows in self.subsamples])
+
+    def agreement(self, labels: Any, found: list[Any]) -> float:
+        """Mean adjusted Rand index of labels of all rows with those found in each subsample."""
+        pairs = zip(self.subsamples, found, strict=True)
+        return float(np.mean([adjusted_rand_score(labels[rows], other) for rows, other in pairs]))
 
 
 def _shuffled(X: Any, rng: np.random.Generator) -> Any:
