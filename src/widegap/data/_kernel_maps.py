@@ -111,8 +111,8 @@ class KernelMap(FeatureMap):
         """Kernel between rows and landmarks times factors, plus b, a chunk of rows after the other."""
         found = np.empty((X.shape[0], factors.shape[1]), X.dtype)
         for rows in row_chunks(X.shape[0], self.landmarks.shape[0]):
-            chunk = shift_columns(self.scaled(X[rows]), self.offsets)
-            found[rows] = values(chunk) @ factors + b
+            K = values(shift_columns(self.scaled(X[rows]), self.offsets))
+            found[rows] = K @ factors.astype(K.dtype, copy=False) + b
         return found
 
     def is_exact(self, n_rows: int) -> bool:

@@ -10,7 +10,6 @@ kernel is one entry. Beside it are the rules by which a width is found from the 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -29,6 +28,7 @@ MEDIAN_FACTOR = 1.5  # width of the Gaussian in medians of the distances
 DIAMETER_SAMPLE = 2000
 DIAMETER_FACTOR = 4.0
 DIAMETER_TRIES = 10
+ROUNDED = 1e-5  # error of an exponent, by rounding of float32, from which on float64 is used
 ZERO_SQUARED = 1e-14  # equal rows come out some roundings apart, relative to their squared length
 
 Kernel = str | Callable[[Any, Any], Floats]
@@ -99,27 +99,28 @@ class _Marks:
 
     def __init__(self, rows: Any):
         self.rows = rows
+        self._forms: dict[Any, tuple[Floats, Floats, Floats]] = {}
 
-    @cached_property
-    def centre(self) -> Floats:
-        """Mean of the rows."""
-        return np.asarray(self.rows.mean(axis=0, dtype=np.float64))
-
-    @cached_property
-    def factors(self) -> tuple[Floats, Floats]:
-        """-2 times the centred rows, as columns, and their squared lengths."""
-        centred = self.rows - self.centre
-        return -2 * centred.T, row_norms(centred, squared=True)
+    def form(self, dtype: Any) -> tuple[Floats, Floats, Floats]:
+        """Their mean, -2 times the rows about it, as columns, and the squared lengths of these."""
+        if dtype not in self._forms:
+            centre = np.asarray(self.rows.mean(axis=0, dtype=np.float64)).astype(dtype)
+            centred = np.asarray(self.rows - centre, dtype=dtype)
+            self._forms[dtype] = centre, -2 * centred.T, row_norms(centred, squared=True)
+        return self._forms[dtype]
 
 
 def _gaussian(X: Any, marks: _Marks, gamma: float) -> Any:
-    """exp(-gamma |x - y|^2) for the rows y of ``marks``."""
+    """exp(-gamma |x - y|^2) for the rows y of ``marks``, in float32 where X is and that leaves five digits."""
     if not isinstance(X, np.ndarray):
         return _named("rbf")(X, marks.rows, gamma=gamma)
-    columns, norms = marks.factors
-    X = X - marks.centre
-    K = X @ columns
-    K += row_norms(X, squared=True)[:, None]
+    centre, columns, norms = marks.form(X.dtype)
+    centred = X - centre
+    squares = row_norms(centred, squared=True)
+    if X.dtype == np.float32 and gamma * max(squares.max(), norms.max()) * np.finfo(np.float32).eps > ROUNDED:
+        return _gaussian(X.astype(np.float64), marks, gamma)
+    K = centred @ columns
+    K += squares[:, None]
     K += norms
     np.maximum(K, 0, out=K)
     K *= -gamma
@@ -243,17 +244,20 @@ def check_arguments(who: str, entry: KernelEntry, options: Mapping[str, Any]) ->
 
 
 def kernel_to(Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Callable[[Any], Floats]:
-    """The function from rows X to their kernel with the rows of Y; Y numbers columns of X where X holds the values."""
+    """The function from rows X to their kernel with the rows of Y; Y numbers columns of X where X holds the values.
+
+    A Gaussian of float32 rows may come in float32.
+    """
     entry = kernel_entry(kernel)
     if entry is None:
         return lambda X: _function_values(X, Y, kernel, arguments)
     values, prepared = entry.values, Y if entry.prepare is None else entry.prepare(Y)
-    return lambda X: np.asarray(values(X, prepared, **arguments), dtype=np.float64)
+    return lambda X: np.asarray(values(X, prepared, **arguments))
 
 
 def kernel_matrix(X: Any, Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Floats:
     """Kernel between rows of X and Y in float64."""
-    return kernel_to(Y, kernel, arguments)(X)
+    return kernel_to(Y, kernel, arguments)(X.astype(np.float64, copy=False)).astype(np.float64, copy=False)
 
 
 def _function_values(X: Any, Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Floats:

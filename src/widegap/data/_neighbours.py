@@ -11,6 +11,11 @@ many rows the graph serves.
     w_ij = exp(-d_ij^2 / (s_i s_j)),     s_i the distance from row i to its 20th neighbour,
 
 so that a step counts for as much in a sparse region as in a dense one. Equal rows are as near as can be.
+
+*Search.* All pairs of dense rows are compared, a block of rows after the other: products in float32 tell which rows are
+nearest, and the distances of these are then taken from the rows themselves. Rounding displaces a squared distance by
+about ``eps sqrt(d) (2 |x| + distance)^2``; where that is more than a thousandth of the distance to the last neighbour
+(rows far from the mean and close to each other, equal rows), products are taken in float64.
 """
 
 from dataclasses import dataclass
@@ -22,13 +27,16 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
+from widegap._jit import jit
 from widegap.data._blocks import Floats
-from widegap.data._tables import near_origin
-from widegap.data._threads import one_blas_thread
+from widegap.data._tables import near_origin, storage
+from widegap.data._threads import one_blas_thread, ordered_map
 
-WORKING_MEMORY = 64  # MiB of distances at a time
+WORKING_MEMORY = 64  # MiB of distances of sparse rows at a time
+BLOCK = 1 << 22  # distances of dense rows at a time, for every thread
 FEW = 3  # mutual neighbours below which the graph does not serve a row
 LINKED = 20  # neighbours with a weight
+NEGLIGIBLE = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 FIFTH = 5  # of few rows no more than a fifth are neighbours: else all are averaged into one
 
 
@@ -87,12 +95,86 @@ class NeighbourGraph:
         return sp.csr_array((values.ravel(), self.nearest[:, :width].ravel(), ends), shape=(n, n))
 
 
-def neighbour_graph(X: Any, n_neighbors: int) -> NeighbourGraph:
+def neighbour_graph(X: Any, n_neighbors: int, n_threads: int = 1) -> NeighbourGraph:
     """The graph of the rows of X by Euclidean distance; distances are computed block by block.
 
     Every row has ``n_neighbors`` neighbours, or a fifth of the rows where these are few.
     """
-    search = NearestNeighbors(n_neighbors=min(n_neighbors, max(1, X.shape[0] // FIFTH)))
+    count = min(n_neighbors, max(1, X.shape[0] // FIFTH))
+    X = near_origin(X)
     with config_context(working_memory=WORKING_MEMORY), one_blas_thread():
-        distances, nearest = search.fit(near_origin(X)).kneighbors()
+        if storage(X) == "dense":
+            return NeighbourGraph(*_nearest_rows(X, count, n_threads))
+        distances, nearest = NearestNeighbors(n_neighbors=count).fit(X).kneighbors()
     return NeighbourGraph(nearest, np.asarray(distances, dtype=np.float64))
+
+
+def _nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Any, Floats]:
+    """The nearest other rows of all rows, and their distances, two tables (n, count)."""
+    X = np.ascontiguousarray(X)
+    centre = X.mean(axis=0, dtype=np.float64)
+    columns = (X - centre.astype(X.dtype)).astype(np.float32, copy=False)
+    nearest, distances = _search_rows(X, columns, np.arange(len(X)), count, n_threads)
+    reach = 2 * np.sqrt(np.einsum("ij,ij->i", columns, columns)) + distances[:, -1]
+    rounding = np.finfo(np.float32).eps * (4 + np.sqrt(X.shape[1])) * np.square(reach)
+    blurred = np.flatnonzero(rounding > NEGLIGIBLE * np.square(distances[:, -1]))
+    if len(blurred):
+        nearest[blurred], distances[blurred] = _search_rows(X, X - centre, blurred, count, n_threads)
+    return nearest, distances
+
+
+def _search_rows(
+    X: Floats, centred: Floats, wanted: Any, count: int, n_threads: int
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Floats]:
+    """Neighbours of the rows numbered ``wanted``, found by products in the dtype of the centred rows."""
+    norms, columns = np.einsum("ij,ij->i", centred, centred), -2 * centred.T
+    step = max(1, BLOCK // len(X))
+
+    def search(start: int) -> tuple[Any, Any]:
+        rows = wanted[start : start + step]
+        nearest = np.zeros((len(rows), count), np.int64)
+        _select(centred[rows] @ columns, norms, rows, nearest)
+        return nearest, _measure(X, rows, nearest)
+
+    parts = list(ordered_map(search, range(0, len(wanted), step), n_threads))
+    return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
+
+
+@jit
+def _select(products, norms, rows, nearest):  # type: ignore[no-untyped-def]
+    """For every row the numbers of the smallest of ``products + norms``, but for the row itself."""
+    count = nearest.shape[1]
+    best = np.empty(count, products.dtype)
+    for r in range(len(rows)):
+        best[:] = np.inf
+        for j in range(len(norms)):
+            value = products[r, j] + norms[j]
+            if value < best[count - 1] and j != rows[r]:
+                place = count - 1
+                while place > 0 and best[place - 1] > value:
+                    best[place] = best[place - 1]
+                    nearest[r, place] = nearest[r, place - 1]
+                    place -= 1
+                best[place] = value
+                nearest[r, place] = j
+
+
+@jit
+def _measure(X, rows, nearest):  # type: ignore[no-untyped-def]
+    """Distances to the rows that were selected; these are sorted by them."""
+    distances = np.zeros(nearest.shape)
+    for r in range(len(rows)):
+        for c in range(nearest.shape[1]):
+            j = nearest[r, c]
+            total = 0.0
+            for f in range(X.shape[1]):
+                step = np.float64(X[rows[r], f]) - np.float64(X[j, f])
+                total += step * step
+            place = c
+            while place > 0 and distances[r, place - 1] > total:
+                distances[r, place] = distances[r, place - 1]
+                nearest[r, place] = nearest[r, place - 1]
+                place -= 1
+            distances[r, place] = total
+            nearest[r, place] = j
+    return np.sqrt(distances)

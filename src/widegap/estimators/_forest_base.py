@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from widegap._validation import check_threads
 from widegap.data._blocks import RowBlocks
 from widegap.data._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.data._kernels import holds_values
@@ -28,7 +29,7 @@ from widegap.solvers._single_moves import improve, r_squared
 from widegap.solvers._transport import assign
 
 AUTO_COMPONENTS = 300
-EXACT_ROWS = 1_000  # up to so many rows the kernel is not approximated
+EXACT_ROWS = 1_000  # up to so many rows single moves see the kernel as it is
 POLISH_SWEEPS = 3  # of exact moves on all rows
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with chance
 CHANCE = 2.5  # separation that rows without structure can reach
@@ -158,7 +159,8 @@ class ForestClusterer(WeightVectorClusterer):
     ) -> Forest:
         """The members, until the callback asks to stop; the first features are those of ``predict``."""
         space = self._space
-        graph, Q = neighbour_graph(space.rows, self.n_neighbors), space.whitened(self.C)
+        graph = neighbour_graph(space.rows, self.n_neighbors, check_threads(self.n_jobs))
+        Q = space.whitened(self.C)
         smoothings = SMOOTHINGS if self.smoothing == "auto" else (self.smoothing,)
         members: list[Any] = []
         for member in grow(lambda: more_features() if members else space.features, graph, k, rng, smoothings):
@@ -188,7 +190,8 @@ class ForestClusterer(WeightVectorClusterer):
     def _fit_map(self, sample: Any, chosen: Any, rng: np.random.Generator) -> KernelMap:
         """Features of the kernel from the searched rows."""
         n = len(chosen)
-        rank = self.n_components if self.n_components != "auto" else n if n <= EXACT_ROWS else AUTO_COMPONENTS
+        exact = self._by_moves and n <= EXACT_ROWS
+        rank = self.n_components if self.n_components != "auto" else n if exact else AUTO_COMPONENTS
         if self._precomputed:
             return fit_precomputed_map(sample, chosen, rank, rng)
         return fit_kernel_map(

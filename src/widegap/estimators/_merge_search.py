@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
 
 from widegap.data._neighbours import NeighbourGraph
 from widegap.data._principal import PrincipalMap
 from widegap.estimators._search_space import POINT
-from widegap.estimators._starts import best_kmeans_labels
 from widegap.solvers._agreement import agree, row_agreement
+from widegap.solvers._kmeans import best_kmeans
 from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, Rule, claims, merge_all
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import cluster_sums
@@ -111,13 +112,15 @@ def grow(
 ) -> Iterator[Member]:
     """The members, one after the other; ``features`` makes features of all rows, each time from other landmarks."""
     for double in (False, True):
-        Phi = features()
+        Phi = smoothed = features().astype(np.float32, copy=False)
+        done = 0
         for steps in smoothings:
-            P = _coordinates(graph.smooth(Phi, steps), Phi)
+            smoothed, done = graph.smooth(smoothed, steps - done), steps
+            P = _coordinates(smoothed, Phi)
             groups, m = form_groups(P, n_groups(len(P), k, double), rng)
-            graph_sums = GroupGraph.of(graph, groups, m)
+            graph_sums = GroupGraph.of(graph, P, groups, m)
             for rule in rules:
-                tree = graph_sums.merge(RULES[rule](P, graph_sums), P)
+                tree = graph_sums.merge(RULES[rule](P, graph_sums))
                 yield Member(f"{rule}, {m} groups, {steps} steps", groups, tree)
 
 
@@ -132,32 +135,36 @@ def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:
 def form_groups(P: FloatArray, m: int, rng: np.random.Generator) -> tuple[LabelArray, int]:
     """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
     axes = np.ascontiguousarray(P[:, :GROUP_AXES])
-    found = best_kmeans_labels(axes, m, GROUP_RUNS, rng)
-    kinds, groups = np.unique(found, return_inverse=True)
+    found = best_kmeans(axes, m, GROUP_RUNS, rng)
+    kinds, groups = np.unique(found.labels, return_inverse=True)
     return groups.astype(np.int32), len(kinds)
 
 
 @dataclass(frozen=True)
 class GroupGraph:
-    """The neighbour graph between groups: weights from and to every row, (n, m), and their sums E, (m, m)."""
+    """The neighbour graph between groups: weights from and to every row, (n, m), and their sums E, (m, m).
+
+    ``near`` (m, m) is the nearness of the groups' means, which decides between groups that nothing connects.
+    """
 
     groups: LabelArray
     sizes: Any
     out: FloatArray
     into: FloatArray
     E: FloatArray
+    near: FloatArray
 
     @classmethod
-    def of(cls, graph: NeighbourGraph, groups: LabelArray, m: int) -> "GroupGraph":
+    def of(cls, graph: NeighbourGraph, P: FloatArray, groups: LabelArray, m: int) -> "GroupGraph":
         out, into = graph.weights_to(groups, m)
-        return cls(groups, np.bincount(groups, minlength=m), out, into, _sums_between(out, groups, m))
-
-    def merge(self, rule: Rule, P: FloatArray) -> MergeTree:
-        """The tree of a rule; between groups that nothing connects the distance of their means decides."""
-        means = cluster_sums(P, self.groups, len(self.sizes)) / self.sizes[:, None]
-        apart = np.square(means[:, None] - means[None]).sum(axis=2)
+        sizes = np.bincount(groups, minlength=m)
+        apart = euclidean_distances(cluster_sums(P, groups, m) / sizes[:, None], squared=True)
         near = 1 / (1 + apart / max(float(apart.mean()), np.finfo(np.float64).tiny))
-        return merge_all(rule, self.E, near, self.sizes)
+        return cls(groups, sizes, out, into, _sums_between(out, groups, m), near)
+
+    def merge(self, rule: Rule) -> MergeTree:
+        """The tree of a rule."""
+        return merge_all(rule, self.E, self.near, self.sizes)
 
 
 def _margin(P: FloatArray, graph: GroupGraph) -> Rule:

@@ -85,11 +85,6 @@ def kmeans_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
     return _kmeans(X, k, rng).labels_.astype(np.int32)
 
 
-def best_kmeans_labels(X: Any, k: int, n_runs: int, rng: np.random.Generator) -> Labels:
-    """Labels of the best of several k-means runs by inertia."""
-    return min((_kmeans(X, k, rng) for _ in range(n_runs)), key=lambda model: model.inertia_).labels_
-
-
 def _kmeans(X: Any, k: int, rng: np.random.Generator) -> KMeans:
     with one_blas_thread(), warnings.catch_warnings():
         # Fewer distinct rows than clusters: the search that follows deals with it.

@@ -46,6 +46,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from widegap._jit import jit
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import cluster_sums
 
@@ -68,37 +69,68 @@ class AverageLinkage:
     """S(a, b) = E_ab / (n_a n_b) for a symmetric E that is a sum over rows."""
 
     def __init__(self, E: FloatArray, sizes: npt.NDArray[Any]):
-        self._E, self._sizes = E.astype(np.float64, copy=True), sizes.astype(np.float64)
+        self._E, self._sizes = E.astype(np.float64, order="C", copy=True), sizes.astype(np.float64)
+        self._S = self._E / np.outer(self._sizes, self._sizes)
 
     def similarity(self) -> FloatArray:
-        return self._E / np.outer(self._sizes, self._sizes)
+        return self._S
 
     def merge(self, a: int, b: int) -> None:
-        self._E[a] += self._E[b]
-        self._E[:, a] += self._E[:, b]
-        self._sizes[a] += self._sizes[b]
+        _merge_average(self._E, self._sizes, self._S, a, b)
 
 
 class DegreeLinkage:
     """The degree product of a directed graph; ``into`` and ``out`` are I and O, shape (n, m)."""
 
     def __init__(self, into: FloatArray, out: FloatArray, labels: LabelArray, sizes: npt.NDArray[Any]):
-        self._into, self._out, self._labels = into.copy(), out.copy(), labels.copy()
+        self._into, self._out, self._labels = into.T.copy(), out.T.copy(), labels.copy()
         self._sizes = sizes.astype(np.float64)
         self._D = cluster_sums(into * out, labels, len(sizes))
+        shares = self._D / np.square(self._sizes)
+        self._S = shares + shares.T
 
     def similarity(self) -> FloatArray:
-        shares = self._D / np.square(self._sizes)
-        return shares + shares.T
+        return self._S
 
     def merge(self, a: int, b: int) -> None:
-        self._labels[self._labels == b] = a
-        self._sizes[a] += self._sizes[b]
-        self._into[:, a] += self._into[:, b]
-        self._out[:, a] += self._out[:, b]
-        self._D[a] += self._D[b]
-        m = len(self._sizes)
-        self._D[:, a] = np.bincount(self._labels, self._into[:, a] * self._out[:, a], m)
+        _merge_degree(self._D, self._into, self._out, self._labels, self._sizes, self._S, a, b)
+
+
+@jit
+def _add_group(E, a, b):  # type: ignore[no-untyped-def]
+    """Add row and column b of sums between groups to those of a."""
+    for c in range(len(E)):
+        E[a, c] += E[b, c]
+    for c in range(len(E)):
+        E[c, a] += E[c, b]
+
+
+@jit
+def _merge_average(E, sizes, S, a, b):  # type: ignore[no-untyped-def]
+    """Group b joins a: E, sizes and the similarities of a."""
+    _add_group(E, a, b)
+    sizes[a] += sizes[b]
+    for c in range(len(E)):
+        S[a, c] = E[a, c] / (sizes[a] * sizes[c])
+        S[c, a] = S[a, c]
+
+
+@jit
+def _merge_degree(D, into, out, labels, sizes, S, a, b):  # type: ignore[no-untyped-def]
+    """Group b joins a; ``into`` and ``out`` are (m, n) here."""
+    sizes[a] += sizes[b]
+    for c in range(len(D)):
+        D[a, c] += D[b, c]
+        D[c, a] = 0.0
+    for i in range(len(labels)):
+        if labels[i] == b:
+            labels[i] = a
+        into[a, i] += into[b, i]
+        out[a, i] += out[b, i]
+        D[labels[i], a] += into[a, i] * out[a, i]
+    for c in range(len(D)):
+        S[a, c] = D[a, c] / sizes[c] ** 2 + D[c, a] / sizes[a] ** 2
+        S[c, a] = S[a, c]
 
 
 @dataclass(frozen=True)
@@ -150,7 +182,7 @@ def merge_all(rule: Rule, cuts: FloatArray, second: FloatArray, leaf_sizes: npt.
     """
     m = len(leaf_sizes)
     beside = AverageLinkage(second * np.outer(leaf_sizes, leaf_sizes), leaf_sizes)
-    weights, sizes = cuts.astype(np.float64, copy=True), leaf_sizes.copy()
+    weights, sizes = cuts.astype(np.float64, order="C", copy=True), leaf_sizes.copy()
     names, alive = np.arange(m), np.ones(m, dtype=bool)
     merges, margins, made = np.zeros((m - 1, 2), np.int64), np.zeros(m - 1), np.zeros(m - 1, np.int64)
     for step in range(m - 1):
@@ -159,21 +191,31 @@ def merge_all(rule: Rule, cuts: FloatArray, second: FloatArray, leaf_sizes: npt.
         margins[step] = 1 - cut_conductance(weights, a, b)
         rule.merge(a, b)
         beside.merge(a, b)
-        weights[a] += weights[b]
-        weights[:, a] += weights[:, b]
+        _add_group(weights, a, b)
         sizes[a] += sizes[b]
         made[step], names[a], alive[b] = sizes[a], m + step, False
     return MergeTree(merges, margins, made, leaf_sizes)
 
 
-def _nearest(similarity: FloatArray, beside: FloatArray, alive: npt.NDArray[np.bool_]) -> tuple[int, int]:
+@jit
+def _nearest(S, beside, alive):  # type: ignore[no-untyped-def]
     """The most similar pair a < b of the groups that are left."""
-    groups = np.flatnonzero(alive)
-    S = similarity[np.ix_(groups, groups)]
-    S = S / max(float(S.max()), np.finfo(np.float64).tiny) + SECOND * beside[np.ix_(groups, groups)]
-    np.fill_diagonal(S, -np.inf)
-    a, b = np.unravel_index(int(S.argmax()), S.shape)
-    return int(groups[min(a, b)]), int(groups[max(a, b)])
+    m = len(alive)
+    top = np.finfo(np.float64).tiny
+    for a in range(m):
+        for b in range(a, m):
+            if alive[a] and alive[b] and S[a, b] > top:
+                top = S[a, b]
+    best = -np.inf
+    first, second = 0, 0
+    for a in range(m):
+        for b in range(a + 1, m):
+            if alive[a] and alive[b]:
+                value = S[a, b] / top + SECOND * beside[a, b]
+                if value > best:
+                    best = value
+                    first, second = a, b
+    return first, second
 
 
 def cut_conductance(weights: FloatArray, a: int, b: int) -> float:

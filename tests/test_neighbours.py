@@ -1,0 +1,60 @@
+"""Neighbours found by blocks, against scikit-learn's, in every representation and where float32 fails."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.neighbors import NearestNeighbors
+
+from widegap.data import _neighbours
+from widegap.data._neighbours import neighbour_graph
+
+
+def exact(X, count):
+    """Distances and numbers of the nearest other rows, in float64."""
+    return NearestNeighbors(n_neighbors=count, algorithm="brute").fit(np.asarray(X, np.float64)).kneighbors()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d"), [(50, 1), (300, 2), (300, 40)])
+def test_neighbours_are_the_nearest_rows(n, d, dtype):
+    X = np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
+    graph = neighbour_graph(X, 10)
+    distances, nearest = exact(X, 10)
+    assert_allclose(graph.distances, distances, rtol=1e-5)
+    assert (graph.nearest == nearest).mean() > 0.999  # neighbours as near as rounding may change places
+
+
+def test_blocks_and_threads_change_nothing(monkeypatch):
+    X = np.random.default_rng(1).normal(size=(200, 5))
+    whole = neighbour_graph(X, 8)
+    monkeypatch.setattr(_neighbours, "BLOCK", 200 * 7)
+    for n_threads in (1, 3):
+        parts = neighbour_graph(X, 8, n_threads)
+        assert_array_equal(parts.nearest, whole.nearest)
+        assert_array_equal(parts.distances, whole.distances)
+
+
+def test_close_rows_far_from_the_others():
+    """Two tight bunches a million times as far apart as they are wide: float32 products know nothing of them."""
+    rng = np.random.default_rng(2)
+    X = np.repeat([0.0, 1e6], 40)[:, None] + rng.normal(size=(80, 3))
+    distances, nearest = exact(X[:40], 6)
+    graph = neighbour_graph(X, 6)
+    assert_allclose(graph.distances[:40], distances, rtol=1e-6)
+    assert_array_equal(graph.nearest[:40], nearest)
+    assert (graph.nearest[40:] >= 40).all()
+
+
+def test_equal_rows_are_at_distance_0_and_no_row_is_its_own_neighbour():
+    X = np.repeat(np.random.default_rng(3).normal(size=(10, 4)), 6, axis=0)
+    graph = neighbour_graph(X, 5)
+    assert (graph.distances == 0).all()
+    assert (graph.nearest // 6 == np.arange(60)[:, None] // 6).all()
+    assert (graph.nearest != np.arange(60)[:, None]).all()
+
+
+def test_sparse_rows_have_the_same_neighbours():
+    X = np.random.default_rng(4).normal(size=(80, 6)) * (np.random.default_rng(5).random((80, 6)) < 0.5)
+    dense, sparse = neighbour_graph(X, 5), neighbour_graph(sp.csr_array(X), 5)
+    assert_allclose(sparse.distances, dense.distances, atol=1e-6)
