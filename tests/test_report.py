@@ -544,8 +544,20 @@ def test_the_report_says_how_sure_clusters_are_where_members_agree():
     expected = [model.agreement_[model.labels_ == cluster].mean() for cluster in range(3)]
     assert [cluster["agreement"] for cluster in summary["clusters"]] == pytest.approx(expected)
     page = render(summary)
-    assert "12 clusterings were made in different ways; on average they agree on" in page
+    assert (
+        "12 clusterings were made in different ways, and the clusters are what they agree on. On average, 100 %" in page
+    )
     assert page.count("% sure") == 3
+    assert ", 100 % sure" in Page(page).text
     others = summarize(model, X + 1e-3)
     assert all(cluster["agreement"] is None for cluster in others["clusters"])
     assert "% sure" not in render(others)
+
+
+def test_a_single_tree_is_not_called_sure():
+    X, _ = make_blobs(200, 3, centers=3, random_state=0)
+    summary = summarize(MaxMarginClustering(3, search="merge", random_state=0).fit(X), X)
+    assert summary["search"]["agreement"] is None
+    page = render(summary)
+    assert "sure" not in Page(page).text
+    assert "Many small groups were merged, the nearest first, until 3 were left." in page

@@ -193,21 +193,25 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
     objective = summary["objective"]
     counts = f"{counted(summary['n_rows'], summary['unit'])}, {counted(summary['n_clusters'], 'cluster')}"
     line = f"{counts} by {summary['method']}"
+    sure = summary["fitted"] and (summary["search"] or {}).get("agreement") is not None
+    if sure:
+        line += f", {_percent(summary['search']['agreement'])} sure"
     if objective and summary["fitted"]:
         most = f" of at most {objective['most']}" if objective["most"] is not None else ""
         line += f", {objective['name']} {objective['value']:.4g}{most} ({objective['better']} is better)"
     console.print(Text(line))
     document = summary["unit"] == "document"
     grid = Grid(box=None, pad_edge=False, header_style="dim")
-    for heading, justify in (("cluster", "right"), ("size", "right"), ("", "right"), ("margin", "right")):
-        grid.add_column(heading, justify=justify, no_wrap=True)
+    for heading in ("cluster", "size", "", *(["sure"] if sure else []), "margin"):
+        grid.add_column(heading, justify="right", no_wrap=True)
     grid.add_column("top terms" if document else "what sets it apart (standard deviations)")
     for cluster in summary["clusters"]:
         margin = cluster["margin"]
         grid.add_row(
             str(cluster["label"]),
             f"{cluster['size']:,}",
-            f"{100 * cluster['share']:.0f} %",
+            _percent(cluster["share"]),
+            *([_percent(cluster["agreement"])] if sure else []),
             f"{margin['median']:.3g}" if margin else "",
             Text(one_line(_apart(cluster["separates"], document))),
         )
@@ -216,6 +220,10 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
         console.print(Text(f"note: {one_line(note)}", style="yellow"))
     for line in written:
         console.print(Text(one_line(line)))
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def _apart(items: list[dict[str, Any]], document: bool) -> str:

@@ -158,8 +158,9 @@ def _search(estimator: Any) -> dict[str, Any] | None:
     records = [record for record in records if plain(record.get("objective")) is not None]
     if not records:
         return None
-    if hasattr(estimator, "agreement_"):  # its members are not told by their objectives
-        return {"starts": [], "curve": [], "members": len(records), "agreement": float(estimator.agreement_.mean())}
+    if hasattr(estimator, "agreement_"):  # its members are not told by their objectives; one agrees with itself
+        agreement = float(estimator.agreement_.mean()) if len(records) > 1 else None
+        return {"starts": [], "curve": [], "members": len(records), "agreement": agreement}
     if "iteration" not in records[0]:  # one record a start
         starts = [{key: plain(value) for key, value in record.items()} for record in records]
         return {"starts": starts, "curve": [], "members": 0, "agreement": None}

@@ -63,7 +63,8 @@ class RowView:
         self.margins = np.full(self.n_rows, np.nan)
         if self.scores is not None:
             self.margins = describe.leads(self.scores, self.labels)
-        self._agreement = getattr(estimator, "agreement_", None) if self.is_fit else None
+        if self.is_fit and len(getattr(estimator, "history_", ())) > 1:  # a single member agrees with itself
+            self._agreement = getattr(estimator, "agreement_", None)
         self.pairwise = get_tags(estimator).input_tags.pairwise
         self.item = self._values
         self._strongest: Any = None

@@ -61,7 +61,7 @@ def _about_clusters(summary: dict[str, Any]) -> list[str]:
     if negative > DOUBT_SHARE * summary["n_rows"]:
         found.append(
             f"{negative:,} of {counted(summary['n_rows'], unit)} score higher for another cluster than for their own "
-            "(limits on sizes or smoothing over neighbours placed them)."
+            "(a limit on sizes, or their neighbours, placed them)."
         )
     n = summary["unassigned"]
     if n:
