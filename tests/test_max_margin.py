@@ -47,11 +47,9 @@ def triple():
 @parametrize_with_checks(
     [
         MaxMarginClustering(),
-        MaxMarginClustering("auto", search="merge"),
-        MaxMarginClustering(3, search="merge", kernel="linear", smoothing=0),
+        MaxMarginClustering("auto", search="merge", kernel="linear", smoothing=0),
         MaxMarginClustering(search="moves"),
-        MaxMarginClustering(3, search="moves", kernel="linear", smoothing=0),
-        MaxMarginClustering(2, search="moves", smoothing=1, standardize=True, n_init=2),
+        MaxMarginClustering(3, search="moves", kernel="linear", smoothing=1, standardize=True, n_init=2),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):
@@ -141,7 +139,7 @@ def test_other_kernels_find_the_groups(triple, kernel):
 
 def test_sparse_rows_are_never_densified():
     rng = np.random.default_rng(0)
-    n, d = 6000, 200_000  # 9.6 GB dense
+    n, d = 6000, 60_000  # 2.9 GB dense
     group = np.repeat([0, 1], n // 2)
     columns = rng.integers(0, 50, size=(n, 20)) + 100 * group[:, None]
     X = sp.csr_array((np.ones(columns.size), (np.repeat(np.arange(n), 20), columns.ravel())), shape=(n, d))
@@ -369,9 +367,9 @@ def test_a_spectral_start_is_one_start(pair):
 
 @pytest.mark.parametrize("kernel", ["linear", "cosine"])
 def test_wide_sparse_rows_are_never_made_dense(kernel):
-    """3000 rows of 400000 columns: 9.6 GB if dense. The random projections take 15 * 400000 * 8 bytes a table."""
+    """3000 rows of 150000 columns: 3.6 GB if dense. The random projections take 15 * 150000 * 8 bytes a table."""
     rng = np.random.default_rng(0)
-    n, d, y = 3000, 400_000, np.arange(3000) % 2
+    n, d, y = 3000, 150_000, np.arange(3000) % 2
     columns = rng.integers(0, 40, (n, 8)) + 1000 * y[:, None]
     rare = rng.integers(2000, d, (n, 4))
     indices = np.hstack([columns, rare]).ravel()
@@ -413,8 +411,10 @@ def test_whitening_in_place_is_whitening_and_takes_no_second_table(monkeypatch):
 def test_moves_on_all_rows_raise_r2_of_all_rows(monkeypatch):
     """Whitened by the covariance of the sample they lowered it, and ringnorm's error rose from 4 to 24 %."""
     rng = np.random.default_rng(0)
-    y = np.arange(20_000) % 2
-    X = np.where(y[:, None] == 1, rng.normal(0.45, 1, (20_000, 20)), rng.normal(0, 2, (20_000, 20)))
+    monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 2000)
+    monkeypatch.setattr(_starts, "SAMPLE", 1500)
+    y = np.arange(6000) % 2
+    X = np.where(y[:, None] == 1, rng.normal(0.45, 1, (6000, 20)), rng.normal(0, 2, (6000, 20)))
     values, models = [], []
     for sweeps in (0, 3):
         monkeypatch.setattr(_forest_base, "POLISH_SWEEPS", sweeps)
