@@ -1,13 +1,16 @@
-"""Leading eigenvalues of the covariance of some rows, dense or sparse, without densifying them."""
+"""Leading eigenvalues of the covariance of some rows, and leading singular vectors, without densifying any."""
 
 from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.utils.extmath import randomized_svd
 
 from widegap.data._blocks import Floats
 
 EXPLICIT_SIZE = 400  # up to this many rows or columns the small Gram matrix is formed and solved whole
+RARE = 3  # stored entries below which a column of many rows has no part in a leading direction
+POWER_STEPS = 2
 LANCZOS_TOL = 1e-3  # the values set the scale of a regulariser: three digits are plenty
 
 
@@ -31,6 +34,22 @@ def leading_variances(X: Any, mean: Floats, count: int) -> Floats:
         )
     leading = np.sort(np.maximum(values, 0))[::-1][:count] / n
     return np.pad(leading, (0, count - len(leading)))
+
+
+def leading_vectors(X: Any, rank: int, seed: int) -> Floats:
+    """About the ``rank`` leading right singular vectors of the rows, uncentred, as orthonormal rows (rank, d).
+
+    Single precision is enough to find a subspace; rare columns of a sparse table are left out of it.
+    """
+    n, d = X.shape
+    columns = np.arange(d)
+    if not isinstance(X, np.ndarray):
+        columns = np.flatnonzero(np.bincount(X.indices, minlength=d) >= RARE)
+        X = X[:, columns]
+    rank = min(rank, n, len(columns))
+    V = np.zeros((rank, d))
+    V[:, columns] = randomized_svd(X.astype(np.float32), rank, n_iter=POWER_STEPS, random_state=seed)[2]
+    return V
 
 
 def _small_gram(X: Any, mean: Floats) -> Floats:

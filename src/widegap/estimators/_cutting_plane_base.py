@@ -22,6 +22,7 @@ from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.estimators._base import COMMON_CONSTRAINTS, WeightVectorClusterer, warn_caller
 from widegap.estimators._progress import logger
+from widegap.estimators._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
 from widegap.estimators._starts import Sample, rounded, sample_starts
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
@@ -156,17 +157,15 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
             some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
         recorder = SearchRecorder(lambda: rows.n_passes, self.callback, logger.info if self.verbose else None)
-        plan = self._plan()
         sample = Sample(rows, self.n_clusters, rng)
-        beta = self._beta(rows, sample, plan)
+        beta = self._beta(rows, sample)
         if isinstance(self.init, str):
-            problem = self._problem(sample.rows, beta, others.on_sample(sample.rows, beta))
-            best = self._best_start(sample, problem, plan, rng, recorder)
+            best, done = self._best_on_sample(sample, others, beta, rng, recorder)
         problem = self._problem(rows, beta, others.on_all(rows, beta))
         if not isinstance(self.init, str):
             labels = check_start_labels(self.init, rows.shape[0], self.n_clusters)
-            best = self._search_from_labels(problem, labels, plan, recorder)
-        elif not (sample.whole and others.whole):
+            best = self._search_from_labels(problem, labels, recorder, self.tol, self.max_iter)
+        elif not done:
             best = self._carry_over(problem, best, recorder)
         if not best.converged:
             best = _relabelled(best, problem)
@@ -175,13 +174,13 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
     def _plan(self) -> Plan:
         return plan_for(self.n_clusters)
 
-    def _beta(self, rows: CentredRows, sample: Sample, plan: Plan) -> float:
+    def _beta(self, rows: CentredRows, sample: Sample) -> float:
         """Weight of the regulariser for rescaled rows."""
         if self.C != "auto":
             return 1 / (self.C * rows.scale**2)
         variances = leading_variances(sample.X, sample.rows.mean, self.n_clusters - 1) / sample.rows.scale**2
         # Data of rank below k - 1 have no further variance: take the last direction that has any.
-        return plan.rho * float(variances[variances > RANK_TOL * variances[0]][-1])
+        return self._plan().rho * float(variances[variances > RANK_TOL * variances[0]][-1])
 
     def _problem(self, rows: CentredRows, beta: float, others: Sequence[Loss]) -> Problem:
         n, d = rows.shape
@@ -190,21 +189,39 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         term = HingeLoss(rows, k, loss=self.loss)
         return Problem(term, n, k, d, beta, assign, balance=self.balance, min_count=min_count, others=others)
 
+    def _best_on_sample(
+        self, sample: Sample, others: Others, beta: float, rng: np.random.Generator, recorder: SearchRecorder
+    ) -> tuple[Result, bool]:
+        """The best start of a sample, and whether the search for it was one on all rows and columns."""
+        problem = self._problem(sample.rows, beta, others.on_sample(sample.rows, beta))
+        one_norm = len(problem.norm.blocks(problem.n_features)) == 1
+        if is_wide(sample) and one_norm and not problem.others:
+            reduced = ReducedSample.of(sample, self.n_clusters, rng)
+            problem = self._problem(reduced.rows, beta * reduced.stretch**2, ())
+            starts = self._starts(reduced, rng)
+            tol, steps = max(self.tol, START_TOL), min(self.max_iter, START_STEPS)
+            return reduced.lifted(self._best_start(starts, problem, recorder, tol, steps)), False
+        starts = self._starts(sample, rng)
+        found = self._best_start(starts, problem, recorder, self.tol, self.max_iter)
+        return found, sample.whole and others.whole
+
     def _best_start(
-        self, sample: Sample, problem: Problem, plan: Plan, rng: np.random.Generator, recorder: SearchRecorder
+        self, starts: Sequence[Any], problem: Problem, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> Result:
         """Search from every start; the lowest objective among the runs that did not starve."""
         results: list[Result] = []
-        for i, labels in enumerate(self._starts(sample, plan, rng)):
+        for i, labels in enumerate(starts):
             recorder.begin(i)
-            results.append(self._search_from_labels(problem, labels, plan, recorder))
+            results.append(self._search_from_labels(problem, labels, recorder, tol, max_iter))
             if recorder.stopped:
                 break
         return min(results, key=lambda result: (self._degenerate(result, problem), rounded(result.point.objective)))
 
-    def _search_from_labels(self, problem: Problem, labels: Any, plan: Plan, recorder: SearchRecorder) -> Result:
-        search = Search.from_labels(problem, labels, recorder, self.tol, self.max_iter)
-        return search_from(search, plan.order if self.order == "auto" else self.order, anneal=self.annealing)
+    def _search_from_labels(
+        self, problem: Problem, labels: Any, recorder: SearchRecorder, tol: float, max_iter: int
+    ) -> Result:
+        search = Search.from_labels(problem, labels, recorder, tol, max_iter)
+        return search_from(search, self._plan().order if self.order == "auto" else self.order, anneal=self.annealing)
 
     def _carry_over(self, problem: Problem, found: Result, recorder: SearchRecorder) -> Result:
         """Go on with all rows where the search on the sample ended; from there the objective only falls."""
@@ -215,8 +232,9 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         result = search_from(search, "linearize_first", anneal=False)
         return replace(result, n_iter=found.n_iter + result.n_iter)
 
-    def _starts(self, sample: Sample, plan: Plan, rng: np.random.Generator):
+    def _starts(self, sample: Sample | ReducedSample, rng: np.random.Generator):
         """Starting labels of the sample, the most promising first."""
+        plan = self._plan()
         n_runs, keep, n_random = plan.kmeans_runs, plan.kmeans_starts, plan.random_starts
         if self.n_init != "auto":
             n_runs, keep, n_random = self.n_init, self.n_init, 0

@@ -1,0 +1,87 @@
+"""Starts of wide rows in few dimensions: the frame they are found in, and what a whole fit makes of them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from widegap import CPM3C
+from widegap.data._centred import CentredRows
+from widegap.data._sources import row_blocks
+from widegap.data._spectrum import leading_vectors
+from widegap.estimators import _cutting_plane_base
+from widegap.estimators._reduced_sample import ReducedSample, is_wide
+from widegap.estimators._starts import Sample
+from widegap.metrics import clustering_accuracy
+from widegap.problems._hinge import HingeLoss
+from widegap.solvers._result import Point, Result
+
+both_forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+
+
+def topics(n, d, k, seed=0):
+    """Rows of counts in which every topic prefers words of its own, and the topics."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, k, n)
+    rates = np.full((k, d), 0.01)
+    for p in range(k):
+        rates[p, p * 40 : (p + 1) * 40] = 0.2
+    return rng.poisson(rates[y]).astype(float), y
+
+
+def sample_of(X):
+    return Sample(CentredRows(row_blocks(X)), 3, np.random.default_rng(0))
+
+
+@both_forms
+def test_leading_vectors_span_what_an_exact_decomposition_does(form):
+    X, _ = topics(400, 300, 3)
+    V = leading_vectors(form(X), 3, seed=0)
+    assert_allclose(V @ V.T, np.eye(3), atol=1e-5)
+    exact = np.linalg.svd(X, full_matrices=False)[2][:3]
+    cosines = np.linalg.svd(exact @ V.T, compute_uv=False)
+    assert cosines.min() > 0.98
+
+
+def test_rare_columns_have_no_part_in_a_leading_direction():
+    X, _ = topics(400, 300, 3)
+    X[:, 250:] = 0
+    X[:2, 250] = 9
+    assert not leading_vectors(sp.csr_array(X), 3, seed=0)[:, 250:].any()
+
+
+@both_forms
+def test_lifted_weights_score_and_cost_the_same(form):
+    sample = sample_of(form(topics(500, 300, 3)[0]))
+    reduced = ReducedSample.of(sample, 3, np.random.default_rng(0))
+    w, b = np.random.default_rng(1).normal(size=(3, reduced.X.shape[1])), np.array([0.1, -0.2, 0.1])
+    point = Point(w, b, np.zeros(500, np.int32), 0.0)
+    W = reduced.lifted(Result(point, 0, True)).point.W
+    assert_allclose(sample.rows.scores(W, b), reduced.rows.scores(w, b), atol=1e-6)
+    assert np.vdot(W, W) == pytest.approx(reduced.stretch**2 * np.vdot(w, w), rel=1e-5)
+    losses = [
+        HingeLoss(rows, 3, loss="max").best_labels(v, b)[1].loss for rows, v in ((sample.rows, W), (reduced.rows, w))
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_only_a_sample_of_wide_rows_is_reduced(monkeypatch):
+    monkeypatch.setattr("widegap.estimators._starts.SAMPLE", 1100)
+    X = sp.random_array((1200, 1050), density=0.02, rng=np.random.default_rng(0), format="csr")
+    assert is_wide(sample_of(X))
+    assert not is_wide(sample_of(X[:1100]))
+    assert not is_wide(sample_of(X[:, :900]))
+
+
+@both_forms
+def test_fit_of_wide_rows_finds_the_topics(form, monkeypatch):
+    """The objective is that of all rows and columns, and not above where a search on all columns ends."""
+    monkeypatch.setattr("widegap.estimators._starts.SAMPLE", 1100)
+    X, y = topics(1500, 1050, 3)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    found = CPM3C(3, random_state=0).fit(form(X))
+    assert clustering_accuracy(y, found.labels_) > 0.99
+    assert found.converged_
+    np.testing.assert_array_equal(found.predict(form(X)), found.labels_)
+    monkeypatch.setattr(_cutting_plane_base, "is_wide", lambda sample: False)
+    assert found.objective_ <= CPM3C(3, random_state=0).fit(form(X)).objective_ * (1 + 2 * found.tol)
