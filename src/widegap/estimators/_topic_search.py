@@ -50,7 +50,7 @@ class Reduction:
 
     def __call__(self, terms: Any) -> Any:
         """Rows in few dimensions; float32 halves the reading."""
-        return None if terms is None else self._lsa.transform(terms).astype(np.float32)
+        return None if terms is None else self._lsa.transform(terms.astype(np.float32))
 
 
 class TopicSearch:
