@@ -148,8 +148,47 @@ def test_a_range_of_numbers_is_compared_without_labels(table, capsys):
     assert found[4]["stability"] < 0.95
     assert found[3]["smallest"] == found[3]["largest"] == 1.0
     assert found[3]["gain"] > 0
+    assert found[3]["excess"] > 4 > found[4]["excess"]
     assert main(["cluster", str(table), "-k", "2..3", "--columns", "width,height,depth"]) == 0
-    assert "gain over chance" in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "gain over chance" in shown
+    assert "3 clusters, clearly so: they are more clearly apart than rows without structure" in shown
+
+
+def test_the_number_of_clusters_is_found(table, tmp_path, capsys):
+    report, model = tmp_path / "r.html", tmp_path / "m.widegap"
+    arguments = ["cluster", str(table), "-k", "auto", "--columns", "width,height,depth"]
+    assert main([*arguments, "--report", str(report), "--model", str(model)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("60 rows, 3 clusters by MaxMarginClustering")
+    assert "3 clusters, clearly so: they are more clearly apart" in shown
+    page = report.read_text(encoding="utf-8")
+    assert "How many clusters" in page and "Excess of every number of clusters" in page
+    assert main(["predict", str(model), str(table)]) == 0
+    capsys.readouterr()
+    assert main([*arguments, "--json"]) == 0
+    number = json.loads(capsys.readouterr().out)["number"]
+    assert (number["chosen"], number["sure"], number["needed"]) == (3, "clear", 4)
+    assert [score["n_clusters"] for score in number["scores"]][:3] == [2, 3, 4]
+
+
+def test_one_cluster_is_an_answer(tmp_path, capsys):
+    path = tmp_path / "noise.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(100, 3)))
+    report = tmp_path / "r.html"
+    assert main(["cluster", str(path), "-k", "auto", "--report", str(report)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "100 rows, 1 cluster by MaxMarginClustering" in shown
+    assert "no split of the rows is clearer than what rows without structure show" in shown
+    assert "If you expect groups, check the scale of the columns" in shown
+    assert "How many clusters" in report.read_text(encoding="utf-8")
+
+
+def test_equal_rows_are_one_cluster(tmp_path, capsys):
+    path = tmp_path / "same.npy"
+    np.save(path, np.ones((30, 2)))
+    assert main(["cluster", str(path), "-k", "auto"]) == 0
+    assert "One cluster: all rows are equal, or too few to tell" in " ".join(capsys.readouterr().out.split())
 
 
 def test_mixed_tables_say_what_was_done(tmp_path, capsys):

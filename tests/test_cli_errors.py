@@ -60,7 +60,9 @@ def test_files_that_cannot_be_clustered(name, content, message, tmp_path, capsys
 
 CALLS = [
     (["-k", "21"], "asks for more clusters than there are rows (20)"),
-    (["-k", "many"], "is not a number of clusters; pass one such as 5, or a range such as 3..10"),
+    (["-k", "many"], "is not a number of clusters; pass one such as 5, a range such as 3..10, or auto"),
+    (["-k", "2..1000000000"], "-k 1000000000 asks for more clusters than there are rows (20)"),
+    (["-k", "auto", "--method", "cpm3c"], "has to be told the number of clusters; use --method max-margin"),
     (["-k", "5..3"], "a range goes upwards"),
     (["-k", "0"], "numbers begin at 1"),
     (["-k", "2", "--columns", "z"], "has no column 'z'; it has 'x', 'y'"),
@@ -77,6 +79,14 @@ CALLS = [
 @pytest.mark.parametrize(("arguments", "message"), CALLS, ids=[" ".join(call) for call, _ in CALLS])
 def test_calls_that_cannot_be_served(arguments, message, good, capsys):
     assert message in complaint(capsys, ["cluster", good, *arguments])
+
+
+def test_many_numbers_are_not_compared_at_once(tmp_path, capsys):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((5000, 2)))
+    line = complaint(capsys, ["cluster", tmp_path / "x.npy", "-k", "2..5000"])
+    assert "-k 2..5000 are 4,999 numbers to compare; ask for 100 at most, such as -k 2..10, or for -k auto" in line
+    line = complaint(capsys, ["cluster", tmp_path / "x.npy", "-k", "4950..5000"])
+    assert "random subsamples, which have 1600 of the 5000 rows; ask for 1600 or fewer" in line
 
 
 def test_missing_files_and_folders(tmp_path, good, capsys):

@@ -115,7 +115,7 @@ FITS = 7  # a number takes all rows, five subsamples, and shuffled columns
 
 def test_ctrl_c_shows_the_numbers_that_were_compared(table, capsys, monkeypatch):
     press_at(monkeypatch, 2 * FITS + 2)  # while 4 clusters are tried
-    assert main(["cluster", str(table), "-k", "2..5"]) == 130
+    assert main(["cluster", str(table), "-k", "2..5", "--method", "cpm3c"]) == 130
     said = capsys.readouterr()
     assert [line.split()[0] for line in said.out.splitlines()[:3]] == ["k", "2", "3"]
     last = said.err.splitlines()[-1]
@@ -126,12 +126,10 @@ def test_ctrl_c_shows_the_numbers_that_were_compared(table, capsys, monkeypatch)
 
 def test_numbers_compared_before_ctrl_c_are_those_of_a_whole_run(table, blobs, capsys, monkeypatch):
     press_at(monkeypatch, FITS + 1)
-    assert main(["cluster", str(table), "-k", "2..3", "--scale", "none", "--json"]) == 130
+    assert main(["cluster", str(table), "-k", "2..3", "--scale", "none", "--json", "--method", "cpm3c"]) == 130
     found = json.loads(capsys.readouterr().out)
     assert found["missing"] == [3]
-    whole = compare_cluster_numbers(
-        lambda k: _fitting.make_estimator("max-margin", k, 0), blobs, [2, 3], random_state=0
-    )
+    whole = compare_cluster_numbers(_fitting.make_estimator("cpm3c", 2, 0), blobs, [2, 3], random_state=0)
     (record,) = found["numbers"]
     assert record == pytest.approx(vars(whole[0]))
 
@@ -236,9 +234,10 @@ def test_a_fit_shows_percent_and_eta_on_a_terminal_only(table, run_on_terminal, 
     assert capsys.readouterr().err == ""
 
 
-def test_a_range_shows_percent_and_eta(table, run_on_terminal):
-    shown = run_on_terminal("cluster", table, "-k", "2..4")
-    check_countdown(shares_and_times(shown, "Comparing 3 numbers of clusters"), total=3 * FITS)
+@pytest.mark.parametrize(("method", "total"), [("cpm3c", 3 * FITS), ("max-margin", FITS)])
+def test_a_range_shows_percent_and_eta(method, total, table, run_on_terminal):
+    shown = run_on_terminal("cluster", table, "-k", "2..4", "--method", method)
+    check_countdown(shares_and_times(shown, "Comparing 3 numbers of clusters"), total=total)
 
 
 def test_splits_show_percent_and_eta(tmp_path, run_on_terminal):

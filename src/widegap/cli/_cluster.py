@@ -47,7 +47,9 @@ class Targets:
 @guarded
 def cluster(
     data: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, .npy, .npz or svmlight; '-' reads CSV from stdin.")],
-    k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters, or a range to compare: 3..10.")],
+    k: Annotated[
+        str, typer.Option("-k", "--clusters", help="Number of clusters, auto to find it, or a range to compare: 3..10.")
+    ],
     method: options.Method = "auto",
     columns: Annotated[str | None, typer.Option(help="Columns to use, separated by commas.")] = None,
     categorical: Annotated[str | None, typer.Option(help="Columns of numbers that are categories.")] = None,
@@ -76,7 +78,8 @@ def cluster(
     from widegap.cli._fitting import check_count, check_variety, choose_method
     from widegap.cli._reading import Dialect, read_table
 
-    numbers = options.cluster_numbers(k)
+    find_number = k == "auto"
+    numbers = range(1, 2) if find_number else options.cluster_numbers(k)
     targets = Targets(output, model, report)
     targets.check(data, json=json)
     if len(numbers) > 1 and targets.any:
@@ -93,14 +96,14 @@ def cluster(
     plan, rows = plan_columns(table, choices)
     check_count(numbers[-1], rows.X.shape[0])
     check_variety(numbers[-1], rows.X, rows.notes)
-    chosen = choose_method(method, rows.X)
+    chosen = choose_method(method, rows.X, find_number=find_number)
     if len(numbers) > 1:
         from widegap.cli._compare import compare
 
         compare(chosen, numbers, rows, seed, quiet=quiet, json=json)
         return
     job = _Job(table, plan, rows, title or (data.stem if str(data) != "-" else "standard input"), label_column)
-    _run(job, chosen, numbers[0], seed, targets, quiet=quiet, json=json)
+    _run(job, chosen, "auto" if find_number else numbers[0], seed, targets, quiet=quiet, json=json)
 
 
 @dataclass
@@ -112,7 +115,7 @@ class _Job:
     label_column: str | None
 
 
-def _run(job: _Job, method: str, k: int, seed: int, targets: Targets, *, quiet: bool, json: bool) -> None:
+def _run(job: _Job, method: str, k: int | str, seed: int, targets: Targets, *, quiet: bool, json: bool) -> None:
     from widegap.cli import _fitting as fitting
     from widegap.cli._output import show
     from widegap.report._wording import counted

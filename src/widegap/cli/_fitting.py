@@ -17,8 +17,15 @@ LONG_WAIT = 2.0  # seconds; shorter waits are not announced
 PATIENCE = 0.5  # seconds until a wait is explained
 
 
-def choose_method(method: str, X: Any) -> str:
-    """The method by name; "auto" looks at the rows."""
+def choose_method(method: str, X: Any, *, find_number: bool = False) -> str:
+    """The method by name; "auto" looks at the rows. Only one method finds the number of clusters itself."""
+    if find_number:
+        if method not in ("auto", "max-margin"):
+            raise CommandError(
+                f"-k auto is not possible with --method {method}, which has to be told the number of clusters; use "
+                "--method max-margin, or compare numbers: -k 2..8."
+            )
+        return "max-margin"
     if method != "auto":
         return method
     from widegap.data._tables import storage
@@ -26,7 +33,7 @@ def choose_method(method: str, X: Any) -> str:
     return "cpm3c" if storage(X) == "sparse" and X.shape[1] > WIDE else "max-margin"
 
 
-def make_estimator(method: str, k: int, seed: int) -> Any:
+def make_estimator(method: str, k: int | str, seed: int) -> Any:
     """The estimator of a method, for rows that are scaled as asked for: it must not scale them once more."""
     estimator = command_class(method)(n_clusters=k, random_state=seed)
     if "standardize" in estimator.get_params():

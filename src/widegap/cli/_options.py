@@ -56,19 +56,19 @@ class Missing(StrEnum):
     refuse = "refuse"
 
 
-def cluster_numbers(text: str) -> list[int]:
-    """``5`` or ``3..10`` as a list of numbers."""
+def cluster_numbers(text: str) -> range:
+    """``5`` or ``3..10`` as a range of numbers; its end may lie anywhere, so that it must not become a list."""
     low, dots, high = text.partition("..")
     try:
         first = int(low)
         last = int(high) if dots else first
     except ValueError:
         raise CommandError(
-            f"-k {text!r} is not a number of clusters; pass one such as 5, or a range such as 3..10."
+            f"-k {text!r} is not a number of clusters; pass one such as 5, a range such as 3..10, or auto."
         ) from None
     if first < 1 or last < first:
         raise CommandError(f"-k {text!r} is out of range; numbers begin at 1, and a range goes upwards.")
-    return list(range(first, last + 1))
+    return range(first, last + 1)
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -200,6 +200,8 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
         most = f" of at most {objective['most']}" if objective["most"] is not None else ""
         line += f", {objective['name']} {objective['value']:.4g}{most} ({objective['better']} is better)"
     console.print(Text(line))
+    if summary["number"]:
+        console.print(Text(summary["number"]["words"]))
     document = summary["unit"] == "document"
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     for heading in ("cluster", "size", "", *(["sure"] if sure else []), "margin"):

@@ -174,7 +174,7 @@ class ForestClusterer(WeightVectorClusterer):
         """Cut the forest at k clusters, store what follows, and return the labels of the searched rows."""
         found = self._forest.cut(k)
         self.n_clusters_, self.tree_, self.agreement_, self.starved_ = k, found.tree, found.agreement, False
-        self.objective_ = r_squared(self._space.whitened(self.C), found.labels, k)
+        self.objective_ = r_squared(self._space.whitened(self.C), found.labels, k) if k > 1 else 0.0
         return found.labels
 
     def _warn_of_chance(self, separation: FloatArray) -> None:

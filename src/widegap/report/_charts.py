@@ -119,3 +119,20 @@ def curves(records: Sequence[dict[str, Any]]) -> Markup:
         parts.append(f'<polyline class="{colour(i)}" points="{path}"/>')
         parts.append(f'<circle class="{colour(i)}" cx="{x_scale(x):.1f}" cy="{y_scale(y):.1f}" r="4"/>')
     return Markup("".join(parts))  # noqa: S704
+
+
+def number_bars(number: dict[str, Any]) -> Markup:
+    """The excess of every number of clusters as a bar, the chosen one in colour, and a line at what is needed."""
+    scores = number["scores"]
+    values = [max(0.0, float(score["excess"] or 0.0)) for score in scores]
+    y_scale = Scale([0.0, max(*values, 2 * number["needed"])], LINE_HEIGHT, LINE_EDGE)
+    width = LINE_WIDTH / len(scores)
+    bars = [
+        f'<rect class="{"c0" if score["n_clusters"] == number["chosen"] else "cx"}" x="{(i + 0.15) * width:.1f}" '
+        f'y="{min(y_scale(value), LINE_HEIGHT - 1):.1f}" width="{0.7 * width:.1f}" '
+        f'height="{max(1.0, LINE_HEIGHT - y_scale(value)):.1f}"/>'
+        for i, (score, value) in enumerate(zip(scores, values, strict=True))
+    ]
+    y = y_scale(number["needed"])
+    line = f'<line class="boundary" x1="0" x2="{LINE_WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
+    return Markup("".join([*bars, line]))  # noqa: S704

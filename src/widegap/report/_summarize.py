@@ -11,6 +11,7 @@ import numpy as np
 
 from widegap import describe
 from widegap.exceptions import InvalidDataError
+from widegap.report._numbers import number_found
 from widegap.report._views import RowView, view_of
 from widegap.report._warnings import plain_warnings
 from widegap.report._wording import clip, plain
@@ -63,9 +64,9 @@ def summarize(
     -------
     dict
         With the keys schema ("widegap.report/1"; the number grows when keys change their meaning), title, created,
-        method, unit, n_rows, n_features, n_clusters, objective, clusters, margin_edges, map, search, kernels,
-        universum, settings, versions, warnings, and fitted: whether these are the rows of the fit, which objective and
-        search tell of, or others.
+        method, unit, n_rows, n_features, n_clusters, number (what "auto" found and why, or None), objective, clusters,
+        margin_edges, map, search, kernels, universum, settings, versions, warnings, and fitted: whether these are the
+        rows of the fit, which objective and search tell of, or others.
     """
     view, steps = view_of(estimator, X, labels), getattr(estimator, "steps", ())
     estimator = describe.last_step(estimator)
@@ -86,6 +87,7 @@ def summarize(
         "n_rows": view.n_rows,
         "n_features": view.n_features,
         "n_clusters": len(view.kinds),
+        "number": number_found(estimator),
         "fitted": view.is_fit,
         "objective": _objective(estimator),
         "clusters": _clusters(view, edges),

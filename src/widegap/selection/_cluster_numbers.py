@@ -39,6 +39,9 @@ class ClusterNumberRecord:
         How much more clearly the two clusters that would be joined next are apart than chance keeps them, as
         ``n_clusters="auto"`` of :class:`MaxMarginClustering` measures it: about 0 without structure, 10 and more
         between clear clusters. None for one cluster, above 25, and for clusterers without a tree of merges.
+    excess : float or None
+        By how much all of these clusters are more clearly apart than parts of them are; "auto" takes the largest number
+        at which it exceeds 4. None as above.
     """
 
     n_clusters: int
@@ -47,7 +50,8 @@ class ClusterNumberRecord:
     smallest: float
     largest: float
     objective: float | None
-    separation: float | None
+    separation: float | None = None
+    excess: float | None = None
 
 
 def compare_cluster_numbers(
@@ -127,13 +131,13 @@ def _compare_cuts(
     whole = fit(trials.X)
     parts = [fit(take_rows(trials.X, rows)) for rows in trials.subsamples]
     shuffled = None if trials.shuffled is None else fit(trials.shuffled)
-    separations = {score.n_clusters: score.separation for score in whole._score_numbers(rng)}
+    reasons = {score.n_clusters: (score.separation, score.excess) for score in whole._score_numbers(rng)}
     found = []
     for k in numbers:
         model = _at(whole, k)
         stability = trials.agreement(model.labels_, [_at(part, k).labels_ for part in parts])
         chance = None if shuffled is None or k == 1 else float(_at(shuffled, k).objective_)
-        found.append(_record(k, model, stability, chance, separations.get(k)))
+        found.append(_record(k, model, stability, chance, reasons.get(k, (None, None))))
     return found
 
 
@@ -149,11 +153,11 @@ def _compare_fits(k: int, fit: Callable[[Any], Any], trials: Trials) -> ClusterN
     chance = None
     if getattr(whole, "objective_", None) is not None and trials.shuffled is not None and k > 1:
         chance = float(fit(trials.shuffled).objective_)
-    return _record(k, whole, stability, chance, None)
+    return _record(k, whole, stability, chance)
 
 
 def _record(
-    k: int, model: Any, stability: float, chance: float | None, separation: float | None
+    k: int, model: Any, stability: float, chance: float | None, reasons: tuple[Any, Any] = (None, None)
 ) -> ClusterNumberRecord:
     labels = np.asarray(model.labels_)
     objective = getattr(model, "objective_", None)
@@ -165,7 +169,8 @@ def _record(
         smallest=float(sizes.min()),
         largest=float(sizes.max()),
         objective=None if objective is None else float(objective),
-        separation=separation,
+        separation=reasons[0],
+        excess=reasons[1],
     )
 
 
