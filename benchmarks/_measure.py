@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
@@ -35,6 +35,17 @@ def best_ratio(ours: Callable[[], object], theirs: Callable[[], object], repeats
     pairs = np.array([(time_once(ours), time_once(theirs)) for _ in range(repeats)])
     best = pairs.min(axis=0)
     return float(best[0] / best[1]), float(best[1])
+
+
+def best_cpu_times(*functions: Callable[[], object], repeats: int = 1) -> list[float]:
+    """The least processor seconds of each function; they take turns."""
+    return [float(best) for best in np.min([[_cpu_once(f) for f in functions] for _ in range(repeats)], axis=0)]
+
+
+def _cpu_once(function: Callable[[], object]) -> float:
+    began = process_time()
+    function()
+    return process_time() - began
 
 
 def exponent(sizes: list[int], seconds: list[float]) -> float:

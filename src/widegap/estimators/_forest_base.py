@@ -29,6 +29,7 @@ from widegap.solvers._single_moves import improve, r_squared
 from widegap.solvers._transport import assign
 
 AUTO_COMPONENTS = 300
+LEAST_COMPONENTS = 150
 EXACT_ROWS = 1_000  # up to so many rows single moves see the kernel as it is
 POLISH_SWEEPS = 3  # of exact moves on all rows
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with chance
@@ -190,8 +191,7 @@ class ForestClusterer(WeightVectorClusterer):
     def _fit_map(self, sample: Any, chosen: Any, rng: np.random.Generator) -> KernelMap:
         """Features of the kernel from the searched rows."""
         n = len(chosen)
-        exact = self._by_moves and n <= EXACT_ROWS
-        rank = self.n_components if self.n_components != "auto" else n if exact else AUTO_COMPONENTS
+        rank = self._auto_rank(n) if self.n_components == "auto" else self.n_components
         if self._precomputed:
             return fit_precomputed_map(sample, chosen, rank, rng)
         return fit_kernel_map(
@@ -204,6 +204,12 @@ class ForestClusterer(WeightVectorClusterer):
             weights=column_weights(sample, self.standardize),
             unit_rows=self.standardize == "auto" and not self._by_moves and storage(sample) == "sparse",
         )
+
+    def _auto_rank(self, n: int) -> int:
+        """How many landmarks n searched rows get."""
+        if self._by_moves:
+            return n if n <= EXACT_ROWS else AUTO_COMPONENTS
+        return min(AUTO_COMPONENTS, max(LEAST_COMPONENTS, n // 4))
 
     def _label_all(self, blocks: RowBlocks, labels: Any, rng: np.random.Generator) -> Any:
         """Labels of all rows: those beyond the sample get theirs by the scores, in one pass."""

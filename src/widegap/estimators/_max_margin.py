@@ -84,8 +84,8 @@ class MaxMarginClustering(ForestClusterer):
     <kernel_params>
 
     n_components : "auto" or int, default="auto"
-        Landmarks, and so the rank of the features; "auto" is 300, and for ``search="moves"`` every row up to 1000
-        rows.
+        Landmarks, and so the rank of the features. "auto" is a quarter of the searched rows, but 150 at least and 300
+        at most; for ``search="moves"`` every row up to 1000 rows, and 300 above.
 
     smoothing : "auto" or int, default="auto"
         Steps of averaging the features over mutual nearest neighbours. "auto" takes 2 and 8 steps, each for half of
