@@ -11,8 +11,10 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_random_state, validate_data
 
+from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
+from widegap.data._collections import collection_rows, is_collection
 from widegap.data._fingerprints import fingerprint, text_fingerprint
 from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
@@ -59,20 +61,33 @@ def check_threads(n_jobs: int | None) -> int:
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlocks:
     """Rows as blocks: arrays, memmaps, frames and sparse matrices are validated, RowBlocks are taken as they are."""
+    if is_collection(X):
+        rows, names, warning = collection_rows(X, n_threads)
+        _check_shape(estimator, rows.shape, reset=reset)
+        if reset and names is not None:
+            estimator.feature_names_in_ = names
+        if warning is not None:
+            warn_caller(warning, UserWarning)
+        return rows
     if isinstance(X, RowBlocks):
-        if not X.shape[0]:
-            raise InvalidDataError("X has 0 rows; at least one is needed: check the files.")
-        if reset:
-            estimator.n_features_in_ = X.shape[1]
-            for name in ("feature_names_in_", "_rows_digest"):
-                vars(estimator).pop(name, None)  # of an earlier fit on a table
-        elif X.shape[1] != estimator.n_features_in_:
-            raise InvalidDataError(
-                f"X has {X.shape[1]} features, but {type(estimator).__name__} was fitted with "
-                f"{estimator.n_features_in_}; pass the same columns."
-            )
+        _check_shape(estimator, X.shape, reset=reset)
         return row_blocks(X, n_threads=n_threads)
     return row_blocks(check_table(estimator, X, reset=reset), n_threads=n_threads)
+
+
+def _check_shape(estimator: Any, shape: tuple[int, int], *, reset: bool) -> None:
+    """Refuse rows that are none, or other than those fitted; remember their number of columns."""
+    if not shape[0]:
+        raise InvalidDataError("X has 0 rows; at least one is needed: check the files.")
+    if reset:
+        estimator.n_features_in_ = shape[1]
+        for name in ("feature_names_in_", "_rows_digest"):
+            vars(estimator).pop(name, None)  # of an earlier fit on a table
+    elif shape[1] != estimator.n_features_in_:
+        raise InvalidDataError(
+            f"X has {shape[1]} features, but {type(estimator).__name__} was fitted with "
+            f"{estimator.n_features_in_}; pass the same columns."
+        )
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -17,6 +17,10 @@ class SolverError(WidegapError, RuntimeError):
     """A numerical solver returned no answer that passes its own check."""
 
 
+class ClusterLostError(WidegapError, RuntimeError):
+    """The Dask cluster that holds the rows of a fit went away."""
+
+
 class NotSupportedError(WidegapError, NotImplementedError):
     """A legal-looking request that this version does not serve, with the alternative in the message."""
 

@@ -3,26 +3,21 @@
 A block is a few MiB of consecutive rows and knows its own representation; nothing above this package asks whether
 data are sparse. Each operation is linear in the stored entries and never densifies. The mean is subtracted on the
 way: dense rows are centred as they are read, sparse rows by correcting the constants and the sums.
-
-What a method knows of every row, such as labels and the codes of cuts, is *state* of the blocks: a pass maps a block
-and its part of the state to a part of the new state and a small sum. ``Rows`` is that border, and who stands above it
-holds states without looking inside. Here, in ``RowBlocks``, a state is an array with one entry a row, and its parts
-are views.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
+from widegap.data._rows import Filling, Parts, Source, State, Total, add_up, end_to_end
 from widegap.data._threads import ordered_map
 
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 Labels = np.ndarray[Any, np.dtype[np.int32]]
 Codes = np.ndarray[Any, np.dtype[np.uint8]]
-State = Any  # one entry a row, wherever the rows are
 
 
 class Scorer:
@@ -224,61 +219,14 @@ class CsrBlock:
         return taken
 
 
-class Source(Protocol):
-    """Rows in one place: an array in memory, a memmap, a file. ``spans`` is how it likes to be read."""
-
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-
-    def spans(self) -> list[tuple[int, int]]: ...
-
-    def read(self, start: int, stop: int) -> Any: ...
-
-
-class Sum(Protocol):
-    """Anything that can be added up over blocks."""
-
-    def __add__(self, other: Any, /) -> Any: ...
-
-
-Total = TypeVar("Total", bound=Sum)
-Parts = tuple[np.ndarray[Any, Any], ...]
-
-
-class Rows(Protocol):
-    """All rows, and passes over them with state. Whatever is passed as a function must not hold on to rows itself."""
-
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    n_threads: int
-
-    def sweep(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
-        """New states and a sum, of ``function(block, *parts)``: one read of the data."""
-
-    def reduce(
-        self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
-    ) -> Total | None:
-        """Sum of ``function(block, *parts)``: one read, but only of blocks with ``where(*parts)``; None if none has."""
-
-    def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
-        """New states and a sum, of ``function(*parts)``: the data are not read."""
-
-    def take(self, rows: np.ndarray[Any, Any]) -> Any:
-        """The given rows (ascending) in memory, as one array or CSR array."""
-
-    def place(self, values: np.ndarray[Any, Any]) -> State:
-        """An array with one entry a row as a state."""
-
-    def publish(self, state: State) -> Any:
-        """A state in the form in which users get it."""
-
-
 class RowBlocks:
     """Rows from one or several sources, read block by block on up to ``n_threads`` threads.
 
     Passes read every row exactly once. Blocks and the order of summation do not depend on the number of threads, so
     neither does any result.
     """
+
+    in_process = True
 
     def __init__(self, sources: Sequence[Source], n_threads: int = 1):
         self.sources = sources
@@ -317,10 +265,10 @@ class RowBlocks:
         return ordered_map(part, spans, self.n_threads)
 
     def sweep(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
-        new: _Filling | None = None
+        new: Filling | None = None
         for parts, part in self._each(function, state, self._spans):
             if new is None:
-                new, total = _Filling(self.shape[0], parts), part
+                new, total = Filling(self.shape[0], parts), part
             else:
                 total = total + part
             new.add(parts)
@@ -361,39 +309,3 @@ def _rows(span: tuple[Source, int, int, int]) -> slice:
     """Where the rows of a span lie in the whole."""
     _, start, stop, first = span
     return slice(first, first + stop - start)
-
-
-def add_up(parts: Iterator[Total]) -> Total | None:
-    """Their sum, from the first to the last; None of nothing."""
-    total = next(parts, None)
-    for part in parts:
-        total = total + part  # type: ignore[operator]
-    return total
-
-
-def end_to_end(parts: Sequence[Any]) -> Any:
-    """Tables of rows as one."""
-    if len(parts) == 1:
-        return parts[0]
-    if any(map(sp.issparse, parts)):
-        return sp.vstack([sp.csr_array(part) for part in parts], format="csr")
-    return np.concatenate(parts)
-
-
-class _Filling:
-    """Arrays of all rows that are filled as their parts come, so that nothing is held twice."""
-
-    def __init__(self, n_rows: int, first: Parts):
-        self.arrays = tuple(np.empty((n_rows, *part.shape[1:]), part.dtype) for part in first)
-        self._done = 0
-
-    def add(self, parts: Parts) -> None:
-        """Take in the next rows."""
-        arrays = []
-        for array, part in zip(self.arrays, parts, strict=True):
-            if not np.can_cast(part.dtype, array.dtype):  # sources of several dtypes
-                array = array.astype(np.promote_types(part.dtype, array.dtype))
-            array[self._done : self._done + len(part)] = part
-            arrays.append(array)
-        self.arrays = tuple(arrays)
-        self._done += len(parts[0]) if parts else 0

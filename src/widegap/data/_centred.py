@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from widegap.data._blocks import Block, Floats, Labels, Loops, Part, Parts, PassSums, Rows, Scorer, State, Total
+from widegap.data._blocks import Block, Floats, Labels, Loops, Part, PassSums, Scorer
+from widegap.data._rows import Parts, Rows, State, Total
 from widegap.exceptions import InvalidDataError
 
 CHUNK_ROWS = 1 << 14  # moved rows worked on at a time, so that what is held does not grow with their number

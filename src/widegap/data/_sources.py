@@ -7,17 +7,26 @@ read block by block, an ``.npz`` shard (an array named X, or scipy's ``save_npz`
 import os
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from widegap.data._blocks import RowBlocks, Source
+from widegap.data._blocks import RowBlocks
+from widegap.data._rows import Source
 from widegap.exceptions import InvalidDataError
 
+TABLE_BYTES = 64 << 20  # features of rows on disk up to so many bytes are kept
 BLOCK_BYTES = 4 << 20  # large enough to hide the cost of a Python call, small enough for the cache and two threads
+
+
+def _is_mapped(X: Any) -> bool:
+    """Whether an array is a view of a file."""
+    while X is not None and not isinstance(X, np.memmap):
+        X = getattr(X, "base", None)
+    return X is not None
 
 
 def _spans(n_rows: int, n_bytes: int) -> list[tuple[int, int]]:
@@ -31,6 +40,7 @@ class ArraySource:
 
     def __init__(self, X: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None):
         self.X, self.shape, self.dtype = X, X.shape, dtype or X.dtype
+        self.in_memory = not _is_mapped(X)
 
     def spans(self) -> list[tuple[int, int]]:
         return _spans(self.shape[0], self.shape[0] * self.shape[1] * self.dtype.itemsize)
@@ -41,6 +51,8 @@ class ArraySource:
 
 class CsrSource:
     """A CSR matrix in memory; blocks are views of its three arrays."""
+
+    in_memory = True
 
     def __init__(self, X: Any):
         if not X.has_canonical_format:  # moments need every entry stored once
@@ -63,6 +75,8 @@ class CsrSource:
 
 class NpzSource:
     """An ``.npz`` file that is read whole whenever it is needed, so that only one shard is in memory a thread."""
+
+    in_memory = False
 
     def __init__(self, path: Path):
         self.path = path
@@ -146,3 +160,34 @@ def row_blocks(X: Any, *, n_threads: int = 1) -> RowBlocks:
     if isinstance(X, RowBlocks):
         return RowBlocks(X.sources, n_threads)
     return RowBlocks([CsrSource(X) if sp.issparse(X) else ArraySource(X)], n_threads)
+
+
+class MappedSource:
+    """Another source after a feature map, which is applied whenever rows are read."""
+
+    in_memory = False
+
+    def __init__(self, source: Source, transform: Callable[[Any], Any], width: int, dtype: np.dtype[Any]):
+        self._source, self._transform = source, transform
+        self.shape, self.dtype = (source.shape[0], width), dtype
+
+    def spans(self) -> list[tuple[int, int]]:
+        return self._source.spans()
+
+    def read(self, start: int, stop: int) -> Any:
+        return self._transform(self._source.read(start, stop))
+
+
+def feature_rows(rows: Any, transform: Callable[[Any], Any], width: int) -> Any:
+    """Rows after a feature map: a table of so many columns, or mapped block by block in every pass.
+
+    The table is formed where the rows are in memory themselves, or if it is small.
+    """
+    if not isinstance(rows, RowBlocks):
+        return rows.features(transform)
+    n = rows.shape[0]
+    if all(source.in_memory for source in rows.sources) or n * width * rows.dtype.itemsize <= TABLE_BYTES:
+        table = rows.map(lambda block: transform(block.take(slice(None))))
+        return row_blocks(table, n_threads=rows.n_threads)
+    sources = [MappedSource(source, transform, width, rows.dtype) for source in rows.sources]
+    return RowBlocks(sources, rows.n_threads)

@@ -11,12 +11,10 @@ and fills in the steps of ``Clusterer._fit``. Nothing else keeps a list of estim
 which says where a public name lives.
 """
 
-import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, get_type_hints
 from weakref import WeakKeyDictionary
@@ -27,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.data._blocks import RowBlocks, Scorer
+from widegap.data._collections import is_collection, map_collection
 from widegap.data._kernel_maps import FoldedScores, KernelMap
 from widegap.estimators._progress import progress_logging
 from widegap.exceptions import InvalidDataError
@@ -198,30 +197,6 @@ def stored_attributes(cls: type) -> dict[str, Any]:
 
 # Beside the estimators, not in them: copies, pickles and model files need not hold what follows from the weights.
 _folded_scores: "WeakKeyDictionary[WeightVectorClusterer, FoldedScores]" = WeakKeyDictionary()
-_muted: ContextVar[tuple[type[Warning], ...]] = ContextVar("muted", default=())
-
-
-@contextmanager
-def muted(category: type[Warning]) -> Iterator[None]:
-    """No warnings of the package's own category from fits in this block, and in this thread only.
-
-    ``warnings.catch_warnings`` would change the filters of the whole process for as long as the fits take.
-    """
-    token = _muted.set((*_muted.get(), category))
-    try:
-        yield
-    finally:
-        _muted.reset(token)
-
-
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn of the line that called the package, however deep inside it the cause was found."""
-    if issubclass(category, _muted.get()):
-        return
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("widegap."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
 
 
 class WeightVectorClusterer(Clusterer):
@@ -263,11 +238,21 @@ class WeightVectorClusterer(Clusterer):
         return folded
 
     def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
-        """``function`` of the scores of the rows of X, a block at a time."""
+        """``function`` of the scores of the rows of X, a block at a time; lazy where X is."""
         check_is_fitted(self)
+        if is_collection(X):
+            return map_collection(X, partial(self._scores_alone()._map_scores, function=function))
         blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
         # Arrays were checked above; rows from files are first looked at here.
         return self._map_blocks(blocks, lambda scores: function(_check_scores(scores)))
+
+    def _scores_alone(self) -> Self:
+        """A copy that can score rows and holds nothing that is of length n: it travels to the rows."""
+        alone = copy.copy(self)
+        kept = {"n_features_in_", "n_clusters_", "_has_views", *WeightVectorClusterer._stored, *self.get_params()}
+        vars(alone).clear()
+        vars(alone).update({name: value for name, value in vars(self).items() if name in kept})
+        return alone.set_params(callback=None)
 
     def _scores(self, X: Any) -> np.ndarray[Any, Any]:
         return self._map_scores(X, lambda scores: scores)

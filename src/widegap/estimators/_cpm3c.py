@@ -106,6 +106,11 @@ class CPM3C(CuttingPlaneClusterer):
     (``balance=0``) all boundaries pass through the mean, so that in one or two columns only as many clusters can be
     told apart as there are directions: give ``balance`` a value there, or use a kernel.
 
+    Arrays and data frames of Dask are clustered where they are, chunk by chunk, if a client of ``distributed`` is open:
+    ``labels_`` and ``predict`` are lazy arrays then. Chunks must hold whole rows, and should be persisted, as each pass
+    would compute them again. There the bound on cluster sizes is met within 0.1 % of itself. Without a client, chunks
+    are read in this process.
+
     Rows of unequal length, such as counts of words or 0/1, are told apart by their length first, because long rows lie
     far from the mean: bring them to length one (``sklearn.preprocessing.Normalizer``) or weight them by tf-idf. On 0/1
     rows of four news groups that raised the accuracy from 39 ± 5 to 79 ± 1 %, and on nine such sets the mean normalised

@@ -15,20 +15,22 @@ from widegap._validation import (
     kernel_constraints,
     one_point_error,
 )
+from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_maps import fit_kernel_map
-from widegap.data._sources import row_blocks
+from widegap.data._sources import feature_rows
 from widegap.data._spectrum import leading_variances
-from widegap.estimators._base import COMMON_CONSTRAINTS, WeightVectorClusterer, warn_caller
+from widegap.data._threads import one_blas_thread
+from widegap.estimators._base import COMMON_CONSTRAINTS, WeightVectorClusterer
 from widegap.estimators._progress import logger
 from widegap.estimators._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
 from widegap.estimators._starts import Sample, rounded, sample_starts
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.solvers._cccp import Search, search_from
+from widegap.solvers._prices import label_step
 from widegap.solvers._result import IterationRecord, Point, Result, SearchRecorder
-from widegap.solvers._transport import assign
 
 AUTO_COMPONENTS = 300
 RANK_TOL = 1e-6
@@ -148,7 +150,8 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         """The rows as the linear method sees them."""
         if self.kernel_map_ is None:
             return blocks
-        return row_blocks(self.kernel_map_.transform_blocks(blocks), n_threads=blocks.n_threads)
+        with one_blas_thread():  # blocks are mapped side by side
+            return feature_rows(blocks, self.kernel_map_.transform, self.kernel_map_.projection.shape[1])
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         """Search from several starts on a sample, then from the best on all rows; store what was found."""
@@ -186,8 +189,8 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         n, d = rows.shape
         k = self.n_clusters
         min_count = max(1, int(self.min_cluster_fraction * n / k)) if self.min_cluster_fraction else 0
-        term = HingeLoss(rows, k, loss=self.loss)
-        return Problem(term, n, k, d, beta, assign, balance=self.balance, min_count=min_count, others=others)
+        term, step = HingeLoss(rows, k, loss=self.loss), label_step(rows.blocks)
+        return Problem(term, n, k, d, beta, step, balance=self.balance, min_count=min_count, others=others)
 
     def _best_on_sample(
         self, sample: Sample, others: Others, beta: float, rng: np.random.Generator, recorder: SearchRecorder
@@ -220,7 +223,8 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
     def _search_from_labels(
         self, problem: Problem, labels: Any, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> Result:
-        search = Search.from_labels(problem, labels, recorder, tol, max_iter)
+        placed = problem.target.rows.blocks.place(labels)
+        search = Search.from_labels(problem, placed, recorder, tol, max_iter)
         return search_from(search, self._plan().order if self.order == "auto" else self.order, anneal=self.annealing)
 
     def _carry_over(self, problem: Problem, found: Result, recorder: SearchRecorder) -> Result:
@@ -253,7 +257,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         point = best.point
         self.coef_, self.intercept_ = rows.to_input_space(point.W, point.b)
         self._mean, self._mean_scores = rows.mean, point.b
-        self.labels_ = point.labels
+        self.labels_ = rows.blocks.publish(point.labels)
         self.C_ = 1 / (problem.beta * rows.scale**2)
         self.objective_ = point.objective
         self.history_ = found.recorder.records

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator, digest_of
+from widegap._warnings import warn_caller
 from widegap.data.text._corpus import Corpus, cosines_to_means
 from widegap.data.text._reader import DocumentReader
 from widegap.data.text._vocabulary import TermChoice
-from widegap.estimators._base import Clusterer, Objective, warn_caller
+from widegap.estimators._base import Clusterer, Objective
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._linear_scores import explaining_weights
 from widegap.estimators._progress import logger

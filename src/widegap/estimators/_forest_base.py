@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import check_threads
+from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.data._kernels import holds_values
@@ -16,7 +17,7 @@ from widegap.data._neighbours import neighbour_graph
 from widegap.data._principal import PrincipalMap
 from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, storage
-from widegap.estimators._base import WeightVectorClusterer, warn_caller
+from widegap.estimators._base import WeightVectorClusterer
 from widegap.estimators._merge_search import SMOOTHINGS, Forest, grow
 from widegap.estimators._number_search import ClusterNumberScore, find_separations, number_scores
 from widegap.estimators._partition_search import StartRecord

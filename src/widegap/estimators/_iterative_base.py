@@ -19,12 +19,13 @@ from widegap._validation import (
     kernel_constraints,
     one_point_error,
 )
+from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._kernel_maps import KernelMap, fit_kernel_map
 from widegap.data._kernels import check_kernel_params
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, WeightVectorClusterer, warn_caller
+from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, WeightVectorClusterer
 from widegap.estimators._bisection import Tree, principal_axes
 from widegap.estimators._bisection_starts import bisection_starts, merged_labels
 from widegap.estimators._progress import logger

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from widegap._warnings import warn_caller
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_stack import KernelStack
-from widegap.estimators._base import warn_caller
 from widegap.exceptions import KernelWarning
 from widegap.problems._norms import KernelNorm
 

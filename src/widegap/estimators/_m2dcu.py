@@ -6,9 +6,10 @@ from typing import Any, Self
 import numpy as np
 
 from widegap._validation import Interval, StrOptions, check_threads
+from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
-from widegap.estimators._base import Objective, warn_caller
+from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import NO_OTHERS, CuttingPlaneClusterer, Fit, Prepared
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._universum_rows import (

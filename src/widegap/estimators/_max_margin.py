@@ -17,11 +17,12 @@ from widegap._validation import (
     kernel_constraints,
     one_point_error,
 )
+from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._sampling import all_or_drawn, drawn
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, warn_caller
+from widegap.estimators._base import COMMON_CONSTRAINTS, Objective
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._forest_base import AUTO_COMPONENTS, ForestClusterer
 from widegap.estimators._merge_search import N_MEMBERS

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from widegap._validation import Interval, kernel_constraints
+from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_maps import KernelMap, centre_kernel, check_values, decompose, without_offsets
@@ -17,7 +18,7 @@ from widegap.data._kernels import kernel_matrix, kernel_options, settle_width
 from widegap.data._sources import row_blocks
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import WeightVectorClusterer, warn_caller
+from widegap.estimators._base import WeightVectorClusterer
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.solvers._semidefinite import SDPRecord, SDPSolution, SignArray, round_matrix
 

@@ -24,10 +24,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
+from widegap._warnings import muted
 from widegap.data._spectrum import leading_variances
 from widegap.data._tables import dense_rows
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import muted
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._cutting_plane_base import RANK_TOL
 from widegap.estimators._linear_scores import FLOOR, Labels, LinearScores, fit_linear_scores, fit_svm, relabelled

@@ -35,8 +35,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from widegap._planes import LabelStep, Norm, Plane, PlaneShift
-from widegap.data._blocks import Floats, State
+from widegap.data._blocks import Floats
 from widegap.data._centred import CentredRows
+from widegap.data._rows import State
 from widegap.exceptions import InfeasibleBalanceError
 from widegap.problems._norms import Ridge
 

@@ -20,8 +20,9 @@ import numpy as np
 
 from widegap._planes import Plane, PlaneShift
 from widegap.data import _passes
-from widegap.data._blocks import Codes, Floats, Labels, Loops, Part, Parts, State
+from widegap.data._blocks import Codes, Floats, Labels, Loops, Part
 from widegap.data._centred import CentredRows
+from widegap.data._rows import Parts, State
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from widegap._planes import Plane, PlaneShift
-from widegap.data._blocks import Floats, Labels, Part, Parts, State
+from widegap.data._blocks import Floats, Labels, Part
 from widegap.data._centred import CentredRows
+from widegap.data._rows import Parts, State
 
 Codes = np.ndarray[Any, Any]
 

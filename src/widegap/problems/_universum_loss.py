@@ -31,8 +31,9 @@ from typing import Any
 import numpy as np
 
 from widegap._planes import Plane
-from widegap.data._blocks import Floats, Parts, PassSums, State
+from widegap.data._blocks import Floats, PassSums
 from widegap.data._centred import CentredRows
+from widegap.data._rows import Parts, State
 
 # A smaller tolerance is 0: the offsets of planes would differ by less than the master's accuracy, which below 1e-6 left
 # up to one QP in eight unsolved.

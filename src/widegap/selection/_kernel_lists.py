@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_array
 
 from widegap._validation import check_generator
+from widegap._warnings import muted
 from widegap.data._tables import storage
-from widegap.estimators._base import muted
 from widegap.estimators._mkc import KERNELS, MKC
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.selection._trials import Trials, check_plan, gain_over_chance

@@ -1,0 +1,287 @@
+"""Fits of Dask collections on a real cluster of two processes: the same answer, little travels, what can go wrong."""
+
+import os
+import pickle
+import signal
+import warnings
+
+import cloudpickle
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
+
+from widegap import CPM3C, M2DCU
+from widegap.data import _dask
+from widegap.data._centred import CentredRows
+from widegap.data._collections import collection_rows
+from widegap.exceptions import ClusterLostError, InvalidDataError
+from widegap.problems._hinge import HingeLoss
+from widegap.solvers._prices import SHORT, assign_by_prices
+from widegap.solvers._transport import assign
+
+N, D = 6000, 6
+
+
+def rows(n=N, seed=0, spread=1.5):
+    return make_blobs(n, D, centers=4, cluster_std=spread, random_state=seed)[0]
+
+
+def long_search(callback):
+    """A fit that makes several passes over all rows after the search on a sample."""
+    return CPM3C(4, random_state=0, n_init=2, min_cluster_fraction=0.05, callback=callback)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of packages that processes of a cluster import
+        with LocalCluster(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0") as cluster:
+            with Client(cluster) as client:
+                yield client
+
+
+def model(k=4, **settings):
+    return CPM3C(k, random_state=0, n_init=2, **settings)
+
+
+def held(X, chunks):
+    return da.from_array(X, chunks=(chunks, X.shape[1])).persist()
+
+
+def as_frame(X):
+    return pd.DataFrame(X, columns=list("abcdef"))
+
+
+FORMS = {
+    "even": lambda X: held(X, 1500),
+    "one_chunk": lambda X: held(X, len(X)),
+    "uneven": lambda X: held(X, (1, 3000, 2000, len(X) - 5001)),
+    "empty": lambda X: da.concatenate(
+        [held(X[:0], 1), held(X[:4000], 2500), held(X[:0], 1), held(X[4000:], 4000)]
+    ).persist(),
+    "unknown": lambda X: dd.from_pandas(as_frame(X), npartitions=5).to_dask_array().persist(),
+    "frame": lambda X: dd.from_pandas(as_frame(X), npartitions=5).persist(),
+    "csr": lambda X: held(X, 2000).map_blocks(sp.csr_matrix, meta=sp.csr_matrix((0, D))).persist(),
+    "float32": lambda X: held(X.astype(np.float32), 2000),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_labels_are_those_of_the_same_rows_in_memory(client, form):
+    X = rows()
+    if form == "float32":
+        X = X.astype(np.float32)
+    expected = model().fit(sp.csr_array(X) if form == "csr" else X)
+    found = model().fit(FORMS[form](X))
+    assert isinstance(found.labels_, da.Array) and found.labels_.dtype == np.int32
+    assert found.labels_.shape == (N,)
+    assert_array_equal(found.labels_.compute(), expected.labels_)
+    assert_allclose(found.coef_, expected.coef_, rtol=1e-3 if form == "float32" else 1e-8, atol=1e-8)
+    assert len(found.history_) == len(expected.history_)
+    lazy = found.predict(FORMS[form](X))
+    assert isinstance(lazy, da.Array)
+    assert_array_equal(lazy.compute(), expected.predict(X))
+    assert_allclose(found.decision_function(FORMS[form](X)).compute(), expected.decision_function(X), atol=1e-4)
+
+
+def test_labels_have_the_chunks_of_the_rows(client):
+    X = FORMS["empty"](rows())
+    assert model().fit(X).labels_.chunks == (X.chunks[0],)
+
+
+def test_integers_and_names_of_columns(client):
+    X = as_frame((10 * rows()).astype(int))
+    found, expected = (model(2).fit(form) for form in (dd.from_pandas(X, npartitions=3).persist(), X))
+    assert_array_equal(found.labels_.compute(), expected.labels_)
+    assert list(found.feature_names_in_) == list("abcdef")
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_few_rows_and_a_kernel(client, k):
+    X = rows(900)
+    for settings in ({}, {"kernel": "rbf", "n_components": 40}, {"init": np.arange(900) % k}):
+        found, expected = (model(k, **settings).fit(form) for form in (held(X, 250), X))
+        assert (found.labels_.compute() != expected.labels_).mean() < 0.005
+
+
+def test_a_kernel_on_many_rows(client):
+    X = rows()
+    found, expected = (model(3, kernel="rbf", n_components=30).fit(form) for form in (held(X, 2000), X))
+    assert (found.labels_.compute() != expected.labels_).mean() < 0.002
+
+
+def test_a_universum(client):
+    X, U = rows(), rows(700, seed=5) * 0.3
+    expected = M2DCU(3, random_state=0).fit(X, universum=U)
+    for universum in (U, held(U, 300)):
+        found = M2DCU(3, random_state=0).fit(held(X, 2000), universum=universum)
+        assert_array_equal(found.labels_.compute(), expected.labels_)
+        assert found.universum_report_.n_inside_after == expected.universum_report_.n_inside_after
+
+
+def test_without_a_cluster_chunks_are_read_in_this_process(monkeypatch):
+    def no_client():
+        raise ValueError("No global client found and no address provided")
+
+    monkeypatch.setattr("distributed.get_client", no_client)
+    X = rows()
+    expected = model().fit(X)
+    found = model().fit(da.from_array(X, chunks=(2000, D)))
+    assert isinstance(found.labels_, da.Array) and found.labels_.chunks[0][0] == 2000
+    assert_array_equal(found.labels_.compute(), expected.labels_)
+
+
+def test_chunks_along_the_columns_are_refused(client):
+    X = da.from_array(rows(), chunks=(2000, 3))
+    for call in (model().fit, model().fit(rows()).predict):
+        with pytest.raises(InvalidDataError, match=r"2 chunks along its columns.*X\.rechunk\({1: 6}\)"):
+            call(X)
+    model().fit(X.rechunk({1: 6}).persist())
+
+
+def test_other_refusals(client):
+    with pytest.raises(InvalidDataError, match="X has 1 dimensions"):
+        model().fit(da.zeros(10))
+    with pytest.raises(InvalidDataError, match="'b' of X has dtype"):
+        frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+        model().fit(dd.from_pandas(frame, npartitions=1))
+    with pytest.raises(InvalidDataError, match="contain NaN"):
+        model().fit(held(np.where(np.arange(N)[:, None] == 5500, np.nan, rows()), 2000))
+    with pytest.raises(ValueError, match="X has 5 features, but CPM3C is expecting 6"):
+        model().fit(rows()).predict(held(rows()[:, :5], 2000)).compute()
+    with pytest.raises(InvalidDataError, match="n_samples=3 should be >= n_clusters=4"):
+        model().fit(held(rows()[:3], 2))
+
+
+def test_rows_that_are_not_persisted_are_read_again_and_it_is_said_once(client):
+    X = da.from_array(rows(), chunks=(2000, D)) * 1.0
+    with pytest.warns(UserWarning, match=r"not persisted.*X = X\.persist\(\)") as caught:
+        found = model().fit(X)
+    assert len(caught) == 1
+    assert_array_equal(found.labels_.compute(), model().fit(rows()).labels_)
+
+
+def spy_on(monkeypatch):
+    """Sizes of what is sent to the cluster and of what comes back, a call each."""
+    sent, received = [], []
+    submit, wait = _dask.DaskRows._submit, _dask.DaskRows._wait
+
+    def submitting(self, task, *arguments):
+        sent.append(len(cloudpickle.dumps([a for a in arguments if isinstance(a, tuple)])))
+        return submit(self, task, *arguments)
+
+    def waiting(self, futures):
+        found = wait(self, futures)
+        received.extend(len(pickle.dumps(part)) for part in found)
+        return found
+
+    monkeypatch.setattr(_dask.DaskRows, "_submit", submitting)
+    monkeypatch.setattr(_dask.DaskRows, "_wait", waiting)
+    return sent, received
+
+
+def bytes_between_workers(client):
+    logs = client.run(lambda dask_worker: [entry["total"] for entry in dask_worker.transfer_outgoing_log])
+    return sum(map(sum, logs.values()))
+
+
+def test_what_travels_in_a_pass_does_not_depend_on_the_number_of_rows(client, monkeypatch):
+    k, most = 4, []
+    for n in (8000, 32_000):
+        X, _, _ = collection_rows(held(rows(n), n // 8), 1)
+        loss = HingeLoss(CentredRows(X), k, loss="max")
+        W, b = np.random.default_rng(0).normal(size=(k, D)), np.zeros(k)
+        before = bytes_between_workers(client)
+        with monkeypatch.context() as patch:
+            sent, received = spy_on(patch)
+            labels, plane = loss.best_labels(W, b)
+            other = loss.best_labels(-W, b)[0]
+            loss.plane(W, b, other)
+            loss.shift([plane.codes], labels, other)
+            loss.rows.class_sums(labels, k)
+            loss.rows.label_counts(labels, k)
+        most.append((max(sent), max(received)))
+        assert bytes_between_workers(client) - before < 6 * 4 * 40 * k * D * 8  # passes, shards, and small sums
+    assert most[0] == most[1]
+    assert max(most[0]) < 3000 + 3 * k * D * 8  # a function and (k, d) numbers
+
+
+def test_graphs_do_not_grow_with_the_number_of_passes(client):
+    def tasks(dask_scheduler):
+        return len(dask_scheduler.tasks)
+
+    X, sizes = held(rows(), 1500), []
+    model().fit(X)
+    model(callback=lambda record: sizes.append(client.run_on_scheduler(tasks)) and False).fit(X)
+    assert len(sizes) > 20
+    assert max(sizes) < 400  # 24 cuts and a few states of 4 shards, each with the task that hands on its sum
+
+
+def test_a_worker_that_is_lost_changes_nothing():
+    X, passes = rows(spread=2.5), []
+    expected = long_search(lambda record: passes.append(record.passes)).fit(X).labels_
+    assert max(passes) > 6
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
+        with Client(cluster) as client:
+            killed = []
+
+            def kill(record):
+                if not killed and record.passes > 3:
+                    killed.append(next(iter(client.run(os.getpid).values())))
+                    os.kill(killed[0], signal.SIGKILL)
+
+            found = long_search(kill).fit(held(X, 1500))
+            assert killed
+            assert_array_equal(found.labels_.compute(), expected)
+
+
+def test_a_client_that_closes_is_said_in_words():
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
+        client = Client(cluster)
+        X = held(rows(spread=2.5), 3000)
+        with pytest.raises(ClusterLostError, match="client is clos.*keep the client open until fit returns"):
+            long_search(lambda record: client.close() if record.passes > 3 else None).fit(X)
+        client.close()
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_label_step_by_prices_against_the_exact_one(client, k, ties):
+    rng = np.random.default_rng(k)
+    costs = rng.gamma(2, size=(N, k)) + np.linspace(0, 3, k)
+    if ties:
+        costs = np.round(costs)
+    least = np.full(k, int(0.95 * N / k))
+    X, _, _ = collection_rows(held(rows(), 2500), 1)
+    exact = assign(costs, least)
+    found = assign_by_prices(X, X.place(costs), least)
+    labels = X.publish(found.labels).compute()
+    assert (np.bincount(labels, minlength=k) >= least - np.floor(SHORT * least)).all()
+    per_row = costs[np.arange(N), labels].mean() - costs[np.arange(N), exact.labels].mean()
+    assert abs(per_row) < SHORT * np.ptp(costs)
+    assert_allclose(found.prices, exact.prices, atol=1.0 if ties else 0.02)
+
+
+def test_the_bound_on_sizes_is_kept(client):
+    X = rows()
+    found, expected = (model(3, min_cluster_fraction=0.95).fit(form) for form in (held(X, 2000), X))
+    least = int(0.95 * N / 3)
+    assert np.bincount(found.labels_.compute()).min() >= (1 - SHORT) * least - 1
+    assert (found.labels_.compute() != expected.labels_).mean() < 0.01
+
+
+def test_dask_is_not_imported_for_arrays():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, numpy as np; from widegap import CPM3C; CPM3C(2).fit_predict(np.random.rand(50, 2));"
+        "sys.exit('dask' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
