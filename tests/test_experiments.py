@@ -247,7 +247,7 @@ def test_ranking_counts_the_sets_that_all_finished(ranked):
 
 def test_shortfalls_name_the_sets(ranked):
     text = shortfalls(*ranked, ("b",), "gemclus")
-    assert "MaxMarginClustering has 90.0 on 1 sets" in text
+    assert "has 90.0 on 1 sets, with a mean rank of 2.00; the aim was 77." in text
     assert "More than 2 points below KMeans(10): b (80.0 against 83.0)." in text
     assert "More than 5 points behind the best method of the row: nowhere." in text
 
