@@ -82,6 +82,10 @@ class PassSums:
         )
 
 
+def csr_parts(X: Any) -> tuple[Any, Any, Any]:
+    return X.data, X.indices, X.indptr
+
+
 class Part(Protocol):
     """Some rows of a block, to be summed up centred and rescaled."""
 
@@ -95,8 +99,7 @@ class DensePart:
     """Rows that have been centred."""
 
     def __init__(self, centred: Floats, scale: float):
-        self.X, self.scale = centred, scale
-        self.n_features = centred.shape[1]
+        self.X, self.scale, self.n_features = centred, scale, centred.shape[1]
 
     def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
         return weights @ (self.X if chosen is None else self.X[chosen]) / self.scale
@@ -106,12 +109,13 @@ class CsrPart:
     """Sparse rows, whose mean is taken off the sums."""
 
     def __init__(self, X: Any, mean: Floats, scale: float):
-        self.X, self.mean, self.scale = X, mean, scale
-        self.n_features = X.shape[1]
+        self.X, self.mean, self.scale, self.n_features = X, mean, scale, X.shape[1]
 
     def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
-        X = self.X if chosen is None else self.X[chosen]
-        return ((X.T @ weights.T).T - np.outer(weights.sum(axis=1), self.mean)) / self.scale
+        from widegap.data import _passes
+
+        rows, weights = np.arange(self.X.shape[0]) if chosen is None else chosen, np.ascontiguousarray(weights)
+        return _passes.weighted_csr(*csr_parts(self.X), rows, weights, self.mean, self.scale)
 
 
 class Block(Protocol):
@@ -181,13 +185,10 @@ class CsrBlock:
         self.X = X
         self.rows = slice(start, start + X.shape[0])
 
-    def _parts(self) -> tuple[Any, Any, Any]:
-        return self.X.data, self.X.indices, self.X.indptr
-
     def run(self, loops: Loops, scorer: Scorer, arguments: tuple[Any, ...]) -> PassSums:
         Wt, b = scorer.csr(self.X.dtype)
         normal, bias = np.zeros(Wt.shape), np.zeros(len(b))
-        values = loops.csr(*self._parts(), Wt, b, *arguments, normal, bias)
+        values = loops.csr(*csr_parts(self.X), Wt, b, *arguments, normal, bias)
         return PassSums(np.array(values), normal.T, bias, bias)
 
     def scores(self, scorer: Scorer) -> Floats:
@@ -195,7 +196,7 @@ class CsrBlock:
 
         out = np.empty((self.X.shape[0], len(scorer)), self.X.dtype)
         Wt, b = scorer.csr(self.X.dtype)
-        _passes.scores_csr(*self._parts(), Wt, b, out)
+        _passes.scores_csr(*csr_parts(self.X), Wt, b, out)
         return out
 
     def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:

@@ -292,6 +292,26 @@ def scores_csr(data, indices, indptr, Wt, b, out):  # type: ignore[no-untyped-de
 
 
 @jit
+def weighted_csr(data, indices, indptr, rows, weights, mean, scale):  # type: ignore[no-untyped-def]
+    """Sums of the given CSR rows, centred and rescaled, weighted by each row of ``weights``: one after the other.
+
+    A sum of d numbers stays in the cache, which all of them together would not.
+    """
+    out = np.zeros((weights.shape[0], mean.shape[0]), np.float64)
+    for m in range(weights.shape[0]):
+        total = 0.0
+        for i in range(rows.shape[0]):
+            weight = weights[m, i]
+            if weight != 0:
+                total += weight
+                for e in range(indptr[rows[i]], indptr[rows[i] + 1]):
+                    out[m, indices[e]] += weight * data[e]
+        for j in range(mean.shape[0]):
+            out[m, j] = (out[m, j] - total * mean[j]) / scale
+    return out
+
+
+@jit
 def moments_dense(X):  # type: ignore[no-untyped-def]
     """Column means and the summed squared distances of the rows to them, in float64, while the chunk is in cache.
 

@@ -126,7 +126,7 @@ def _enter_minus_leave(rows: Part, counts: Floats, old: Labels, new: Labels, k: 
         for side, sign in ((new, 1.0), (old, -1.0)):
             chosen = np.flatnonzero(side == p)
             if len(chosen):
-                sums[:, p] += sign * rows.weighted(counts[:, chosen], chosen)
+                sums[:, p] += rows.weighted(sign * counts[:, chosen], chosen)
     return sums
 
 
