@@ -3,17 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
+# As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
 .PHONY: demo test coverage test-slow test-browser lint bench experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
 
 test: lint
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(PYTEST)
 
 # Which lines no test runs; it takes a third longer than the tests alone.
 coverage: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
