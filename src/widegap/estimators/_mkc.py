@@ -338,8 +338,8 @@ class MKC(CuttingPlaneClusterer):
         # rho is not used, as C is a number.
         return Plan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)
 
-    def _starts(self, sample, plan, rng):
-        starts = super()._starts(sample, plan, rng)
+    def _starts(self, sample, rng):
+        starts = super()._starts(sample, rng)
         # Many k-means runs are much alike; the objective is a good judge only of those that are not.
         return different_starts(starts, STARTS) if self.n_init == "auto" else starts
 
