@@ -2,6 +2,7 @@
 
 from experiments.tables import (
     aims,
+    cluster_numbers,
     cpm3c,
     documents,
     iterative,
@@ -26,6 +27,12 @@ CHAPTERS = {
     ),
     "M2DCU: documents with a universum": universum.EXPERIMENTS + documents.EXPERIMENTS,
     "MKC: multiple kernels": mkc.EXPERIMENTS + kernel_choice.EXPERIMENTS,
-    "Beyond the papers": panel.EXPERIMENTS + aims.EXPERIMENTS + rules.EXPERIMENTS + lengths.EXPERIMENTS,
+    "Beyond the papers": (
+        *panel.EXPERIMENTS,
+        *aims.EXPERIMENTS,
+        *cluster_numbers.EXPERIMENTS,
+        *rules.EXPERIMENTS,
+        *lengths.EXPERIMENTS,
+    ),
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter}

@@ -1,0 +1,104 @@
+"""How many clusters are there? Ways to find the number, on every labelled set and on drawn shapes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from experiments.shapes import FRESH, SINGLE, STRUCTURED
+from experiments.store import Record, Store
+from experiments.tables._table import BASELINE, Measured, Printed, Row, Score, Table
+from experiments.tables.panel import SETS
+
+ROWS = 3000  # of larger sets, the same for all ways
+LARGE = ("optdigits", "letter", "satimage", "svmguide1", "ringnorm", "mnist", "a4a", "a9a", "fcps engytime", "rcv1")
+CLASSES = {
+    **dict.fromkeys(SETS, 2),
+    **dict.fromkeys(("digits", "optdigits", "mnist"), 10),
+    **dict.fromkeys(("sklearn iris", "sklearn wine", "fcps lsun"), 3),
+    **dict.fromkeys(("segment", "fcps hepta", "cora", "cora titles ha", "cora titles ml"), 7),
+    **dict.fromkeys(("fcps tetra", "cora titles os", "rcv1"), 4),
+    **dict.fromkeys(("cora titles ds", "cora titles pl"), 9),
+    **dict.fromkeys(("satimage", "fcps target"), 6),
+    "letter": 26,
+}
+SMALL = ("sklearn", "ionosphere", "fcps")  # begin the names of sets for which the most stable number was sought
+STABLE = "most stable"
+DRAWS = 6  # of every kind, none of which was looked at while the rule was settled
+WAYS = (
+    Measured("auto", "number by auto", seeds=1),
+    Measured(STABLE, "number by stability", seeds=1),
+    Measured("HDBSCAN", "number by HDBSCAN", kind=BASELINE),
+    Measured("silhouette", "number by silhouette", kind=BASELINE, seeds=1),
+    Measured("gap statistic", "number by gap", kind=BASELINE, seeds=1),
+    Measured("BIC of mixtures", "number by BIC", kind=BASELINE, seeds=1),
+)
+QUICK_WAYS = tuple(way.title for way in WAYS if way.title != STABLE)
+
+
+def _distances(record: Record) -> Any:
+    """Of the numbers found from the number of classes, seed by seed."""
+    return np.array([extra["number"] - extra["classes"] for extra in record.extra])
+
+
+NUMBER = Score("number of clusters found", lambda record: [extra["number"] for extra in record.extra], 0)
+RIGHT = Score("draws with the right number, in %", lambda record: 100.0 * (_distances(record) == 0), 0)
+AWAY = Score("distance from the number of classes", lambda record: np.abs(_distances(record)))
+
+
+def tally(table: Table, store: Store) -> str:
+    """Hits, mean distance and, where there is one cluster alone, false alarms of every way that was measured on all."""
+    several = [row for row in table.rows if row.label not in SINGLE]
+    alone = [row for row in table.rows if row.label in SINGLE]
+    lines = ["| | right | mean distance" + (" | false alarms |" if alone else " |"), "|---" * (3 + bool(alone)) + "|"]
+    for way in WAYS:
+        right, away, quiet = (_all(way, *what, store) for what in ((several, RIGHT), (several, AWAY), (alone, RIGHT)))
+        if right is None or away is None or quiet is None or not len(right):
+            continue
+        hits = f"{np.count_nonzero(right)} of {len(right)}"
+        alarms = f" {np.count_nonzero(quiet == 0)} of {len(quiet)} |" if alone else ""
+        lines.append(f"| {way.title} | {hits} | {np.mean(away):.2f} |{alarms}")
+    return "\n".join(lines)
+
+
+def _all(way: Measured, rows: Sequence[Row], score: Score, store: Store) -> Any:
+    """The score on every data set of the rows that the way is for; None unless all were measured."""
+    single = [replace(row, data=(name,)) for row in rows for name in row.data if way.cells(row)]
+    values = [way.values(row, score, store) for row in single]
+    return None if any(isinstance(value, str) for value in values) else np.array([np.mean(value) for value in values])
+
+
+def _set(label: str, name: str) -> Row:
+    if label in LARGE:
+        return Row(label, (f"{name}@{ROWS}",), only=QUICK_WAYS)
+    return Row(label, (name,), only=None if label.startswith(SMALL) else QUICK_WAYS)
+
+
+ON_SETS = Table(
+    "cluster-numbers",
+    "How many clusters: all labelled sets",
+    tuple(_set(label, name) for label, name in SETS.items()),
+    (Printed("classes", CLASSES, kind="known"), *WAYS),
+    NUMBER,
+    f"Classes need not be clusters, nor clusters classes. Of sets with more than {ROWS} rows all ways get the same "
+    f"{ROWS}. The most stable number takes several fits, and was sought on small sets alone.",
+    quick=("sklearn iris", "fcps hepta"),
+    after=tally,
+)
+ON_SHAPES = Table(
+    "cluster-numbers-drawn",
+    "How many clusters: drawn shapes",
+    tuple(
+        Row(kind, tuple(f"shapes/{kind}-{i}" for i in range(FRESH, FRESH + DRAWS))) for kind in (*STRUCTURED, *SINGLE)
+    ),
+    tuple(way for way in WAYS if way.title != STABLE),
+    RIGHT,
+    f"Every kind was drawn {DRAWS} times, with other numbers of rows (200 to 1600), columns and clusters; "
+    f'{", ".join(SINGLE)} have one cluster, where any other answer is a false alarm. The rule of "auto" was settled on '
+    "other draws. The silhouette cannot answer 1.",
+    quick=("moons", "gaussian"),
+    after=tally,
+)
+
+EXPERIMENTS = (ON_SETS, ON_SHAPES)
