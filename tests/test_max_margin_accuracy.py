@@ -85,14 +85,14 @@ def test_moves_tell_pairs_of_digits_apart():
 @pytest.mark.parametrize(
     ("load", "least", "spread", "predicted"),
     [
-        (datasets.load_digits, 87.0, 3.0, 98),  # 87.9, spread 2.6; 99.0
+        (datasets.load_digits, 87.0, 3.0, 98),  # 87.6, spread 2.5; 98.9
         (loaders.load_optdigits, 96.0, 3.0, 98),  # 97.3, 0.2; 99.1
-        (loaders.load_satimage, 76.0, 8.0, 94),  # 80.7, 6.4: 77 or 83; 94.9
-        (loaders.load_segment, 74.0, 7.0, 96),  # 74.6, 5.5: one seed of five 70.3; 97.2
+        (loaders.load_satimage, 76.0, 8.0, 93),  # 81.7, 4.6 (once 6.4); 94.3
+        (loaders.load_segment, 74.0, 7.0, 96),  # 74.7, 5.6: one seed of five 70.2; 97.4
         (loaders.load_w1a, 85.0, 3.0, 99),  # 89.2, 0.0; 100
-        (lambda: loaders.load_fcps("engytime"), 93.5, 6.5, 95),  # 94.4, 5.0; 96.3
-        (loaders.load_ringnorm, 96.0, 3.0, 95),
-        (mnist_test, 83.0, 3.0, 95),
+        (lambda: loaders.load_fcps("engytime"), 93.5, 6.5, 95),  # 94.2, 4.3; 97.0
+        (loaders.load_ringnorm, 96.0, 3.0, 96),  # 97.7, 0.4; 97.9
+        (mnist_test, 83.0, 6.5, 93),  # 83.8, 5.0: one seed of five 80.0; 94.6
     ],
     ids=["digits", "optdigits", "satimage", "segment", "w1a", "engytime", "ringnorm", "MNIST test"],
 )
@@ -109,22 +109,23 @@ def test_sets(load, least, spread, predicted):
 @requires_data
 @pytest.mark.parametrize(
     ("load", "least"),
-    [(datasets.load_digits, 78.0), (loaders.load_optdigits, 78.0)],  # 78.9, from 76.8 to 82.9; 83.4, from 78.2 to 90.5
+    [(datasets.load_digits, 78.0), (loaders.load_optdigits, 78.0)],  # 79.4, draws from 75.5 to 82.8; 80.0
     ids=["digits", "optdigits"],
 )
 def test_half_of_the_classes_thinned(load, least):
-    """Without setting ``min_cluster_fraction``; the mean over draws of the thinned classes."""
+    """Without setting ``min_cluster_fraction``; the mean over draws of the thinned classes and over seeds."""
     data = load()
-    assert np.mean([runs(*thinned(data, draw), range(1))[0] for draw in range(5)]) >= least
+    assert np.mean([runs(*thinned(data, draw), range(3))[0] for draw in range(5)]) >= least
 
 
 @pytest.mark.slow
 @requires_data
 def test_all_of_mnist():
     data = loaders.load_mnist()
-    accuracy, predicted = runs(data.data, data.target, range(2))
-    assert accuracy.mean() >= 77
-    assert predicted.min() >= 95
+    accuracy, predicted = runs(data.data, data.target)
+    assert accuracy.mean() >= 77  # 80.0
+    assert np.ptp(accuracy) <= 5  # 3.2
+    assert predicted.min() >= 95  # 98.8
 
 
 @pytest.mark.slow
