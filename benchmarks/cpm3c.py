@@ -15,18 +15,19 @@ from widegap.metrics import clustering_accuracy
 from widegap.problems._hinge import hinge_pass
 
 GROUPS = ("comp.", "rec.", "sci.", "talk.")
+SEEDS = (0, 1, 2)
 
 
 def rows() -> Iterator[Row]:
     """All rows of the report, each as soon as it is measured."""
     X, y = _mnist()
     yield from _dense_pass(X)
-    yield from _fit("MNIST 70000 x 784 float32", X, y, 10, [0, 1, 2])
+    yield from _fit("MNIST 70000 x 784 float32", X, y, 10, (0.7, 0.4))
     yield from _growth(X)
     yield from _tolerance(X)
     text, topics = _news()
     yield from _sparse_pass(text)
-    yield from _fit(f"20news, 4 super-groups, {text.shape[0]} x {text.shape[1]} CSR", text, topics, 4, [0, 1, 2])
+    yield from _fit(f"20news, 4 super-groups, {text.shape[0]} x {text.shape[1]} CSR", text, topics, 4, (2.0, 0.3))
 
 
 def _mnist():
@@ -58,22 +59,22 @@ def _dense_pass(X) -> Iterator[Row]:
 def _sparse_pass(X) -> Iterator[Row]:
     for n_threads in (1, 2):
         view = CentredRows(row_blocks(X, n_threads=n_threads))
-        for k in (2, 4, 10):
+        for k, target in ((2, 1.0), (4, 1.0), (10, 1.5)):
             W, b = _random_weights(k, X.shape[1], 3.0)
             Wt = np.ascontiguousarray(W.T)
             ratio, base = best_ratio(
                 lambda v=view, W=W, b=b: hinge_pass(v, W, b, None, all_rivals=False), lambda Wt=Wt: X @ Wt
             )
             name = f"one pass, 20news CSR, k = {k}, {n_threads} thread(s), against X @ W.T"
-            yield Row(name, ratio, 2.3, f"X @ W.T {1e3 * base:.1f} ms")
+            yield Row(name, ratio, target, f"X @ W.T {1e3 * base:.1f} ms")
 
 
-def _fit(name: str, X, y, k: int, seeds: list[int]) -> Iterator[Row]:
-    """Whole fits, start included; the three methods take turns over the seeds."""
-    CPM3C(k, random_state=0).fit(X[:500])
+def _fit(name: str, X, y, k: int, targets: tuple[float, float]) -> Iterator[Row]:
+    """Whole fits, start included; the three methods take turns over the seeds. Targets are for n_init = 1 and 10."""
+    CPM3C(k, random_state=0).fit(X[:6000])  # beyond the sample of starts: compiles all that the fits need
     seconds = {"CPM3C": [], "KMeans(n_init=1)": [], "KMeans(n_init=10)": []}
     accuracies = {method: [] for method in seconds}
-    for seed in seeds:
+    for seed in SEEDS:
         for method, model in (
             ("CPM3C", CPM3C(k, random_state=seed)),
             ("KMeans(n_init=1)", KMeans(k, n_init=1, random_state=seed)),
@@ -85,7 +86,7 @@ def _fit(name: str, X, y, k: int, seeds: list[int]) -> Iterator[Row]:
         f"{method} {np.mean(seconds[method]):.2f} s, accuracy {np.mean(a):.1f} ({min(a):.1f}-{max(a):.1f})"
         for method, a in accuracies.items()
     )
-    for method, target in (("KMeans(n_init=1)", 1.5), ("KMeans(n_init=10)", 0.4)):
+    for method, target in zip(("KMeans(n_init=1)", "KMeans(n_init=10)"), targets, strict=True):
         ratio = np.sum(seconds["CPM3C"]) / np.sum(seconds[method])
         yield Row(f"fit, {name}, k = {k}, against {method}", ratio, target, detail)
         detail = ""
