@@ -16,6 +16,7 @@ SUITES = {
     "cpm3c": cpm3c.rows,
     "max_margin": max_margin.rows,
     "max_margin_samples": max_margin.sample_sizes,
+    "max_margin_neighbours": max_margin.neighbours,
     "max_margin_predictions": max_margin.predictions,
     "iterative": iterative.rows,
     "documents": documents.rows,

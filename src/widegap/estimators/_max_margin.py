@@ -187,10 +187,12 @@ class MaxMarginClustering(ForestClusterer):
     -----
     Above 10000 rows the search runs on a sample of 10000 (of 5000 for ``search="moves"``), and the others get their
     cluster by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves
-    on all rows.
+    on all rows. With 5000, 10000 and 20000 rows searched the accuracy on MNIST is 79, 80 and 82 %, on letters 37, 37
+    and 30 %, on a million rows of two Gaussians 97, 98 and 98 %; 20000 take twice the time.
 
     ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
-    for rows at a boundary (1.0 % on scikit-learn's digits).
+    for rows at a boundary: 1 % on scikit-learn's digits, at most 3 % on 20 other labelled sets, 5 to 6 % on satimage
+    and on the test set of MNIST.
 
     Memory: of the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
     4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
