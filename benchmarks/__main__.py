@@ -26,7 +26,7 @@ PAGE = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Measured speed
 
 Written by `make bench`. Every number is a ratio of times measured side by side in one run (below 1: we are faster),
-unless it is an exponent. A target is what we want to reach; missed ones stay on the page.
+unless it is an exponent or a per cent. A target is what we want to reach; missed ones stay on the page.
 """
 
 
