@@ -5,6 +5,7 @@ float32 (``table`` does) and all forms hold the very same rows.
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -63,6 +64,18 @@ def _shards(X, folder, writers):
     return shards(paths)
 
 
+def _frame(X):
+    return pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+
+
+def _save_parquet(path, X):
+    _frame(X).to_parquet(path, row_group_size=max(1, len(X) // 2))
+
+
+def _save_feather(path, X):
+    _frame(X).to_feather(path, chunksize=max(1, len(X) // 2))
+
+
 NPY, NPZ, CSR_NPZ = ("npy", np.save), ("npz", _save_dense), ("npz", _save_csr)
 
 REPRESENTATIONS = {
@@ -77,6 +90,8 @@ REPRESENTATIONS = {
     "npy_shards": lambda X, folder: _shards(X, folder, [NPY]),
     "npz_shards": lambda X, folder: _shards(X, folder, [NPZ]),
     "csr_shards": lambda X, folder: _shards(X, folder, [CSR_NPZ]),
+    "parquet_shards": lambda X, folder: _shards(X, folder, [("parquet", _save_parquet)]),
+    "feather_shards": lambda X, folder: _shards(X.astype(np.float32), folder, [("feather", _save_feather)]),
     "mixed_shards": lambda X, folder: _shards(X, folder, [NPY, CSR_NPZ, NPZ]),
 }
 SPARSE = ("csr", "csr_float32", "csr_long_indices", "csr_shards")

@@ -16,11 +16,11 @@ from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
-from widegap import CPM3C, M2DCU
+from widegap import CPM3C, M2DCU, MKC, IterSVR, MaxMarginClustering
 from widegap.data import _dask
 from widegap.data._centred import CentredRows
 from widegap.data._collections import collection_rows
-from widegap.exceptions import ClusterLostError, InvalidDataError
+from widegap.exceptions import ClusterLostError, InvalidDataError, NotSupportedError
 from widegap.problems._hinge import HingeLoss
 from widegap.solvers._prices import SHORT, assign_by_prices
 from widegap.solvers._transport import assign
@@ -243,11 +243,18 @@ def test_a_worker_that_is_lost_changes_nothing():
 
 def test_a_client_that_closes_is_said_in_words():
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
-        client = Client(cluster)
-        X = held(rows(spread=2.5), 3000)
-        with pytest.raises(ClusterLostError, match="client is clos.*keep the client open until fit returns"):
-            long_search(lambda record: client.close() if record.passes > 3 else None).fit(X)
-        client.close()
+        with Client(cluster) as client, client.as_current():
+            X = held(rows(spread=2.5), 3000)
+            with pytest.raises(ClusterLostError, match="client is clos.*keep the client open until fit returns"):
+                long_search(lambda record: client.close() if record.passes > 3 else None).fit(X)
+
+
+def test_other_estimators_say_that_they_do_not_take_collections(client):
+    for other in (MaxMarginClustering(2), MKC(2), IterSVR(2)):
+        with pytest.raises(NotSupportedError, match=r"does not fit collections of Dask; .*CPM3C.*X\.compute\(\)"):
+            other.fit(held(rows(), 3000))
+    fitted = MaxMarginClustering(2, random_state=0).fit(rows(800))
+    assert_array_equal(fitted.predict(held(rows(), 3000)).compute(), fitted.predict(rows()))
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -20,7 +20,7 @@ from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
 from widegap.data.text._corpus import input_kind
 from widegap.data.text._words import check_documents
-from widegap.exceptions import InvalidDataError
+from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = [
     "HasMethods",
@@ -62,6 +62,11 @@ def check_threads(n_jobs: int | None) -> int:
 def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlocks:
     """Rows as blocks: arrays, memmaps, frames and sparse matrices are validated, RowBlocks are taken as they are."""
     if is_collection(X):
+        if not estimator._fits_collections:
+            raise NotSupportedError(
+                f"{type(estimator).__name__} does not fit collections of Dask; use CPM3C or M2DCU, or fit X.compute() "
+                "or a sample of X and predict X, which is lazy."
+            )
         rows, names, warning = collection_rows(X, n_threads)
         _check_shape(estimator, rows.shape, reset=reset)
         if reset and names is not None:

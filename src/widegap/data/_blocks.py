@@ -302,6 +302,9 @@ class RowBlocks:
     def place(self, values: np.ndarray[Any, Any]) -> State:
         return values
 
+    def collect(self, state: State) -> np.ndarray[Any, Any]:
+        return state
+
     def publish(self, state: State) -> Any:
         return state
 

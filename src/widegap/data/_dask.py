@@ -70,7 +70,7 @@ class DaskRows:
 
     def map(self, function: Callable[[Any], Any]) -> Any:
         """``function(block)``, one entry a row, on the client."""
-        return self._gathered(self.sweep(lambda block: ((function(block),), 0))[0][0])
+        return self.collect(self.sweep(lambda block: ((function(block),), 0))[0][0])
 
     def take(self, rows: np.ndarray[Any, Any]) -> Any:
         """The given rows (ascending), drawn by the workers."""
@@ -91,6 +91,14 @@ class DaskRows:
         pieces = np.split(values, np.cumsum(self._lengths)[:-1])
         parts = [((np.concatenate([pieces[c] for c in shard.numbers]),), None) for shard in self._shards]
         return DaskState(self._client.scatter(parts, hash=False), 0)
+
+    def collect(self, state: State) -> np.ndarray[Any, Any]:
+        whole = self._wait([self._client.submit(_piece, result, state.index, pure=False) for result in state.results])
+        pieces: dict[int, Any] = {}
+        for shard, values in zip(self._shards, whole, strict=True):
+            ends = np.cumsum(self._lengths[shard.numbers])[:-1]
+            pieces |= dict(zip(shard.numbers, np.split(values, ends), strict=True))
+        return np.concatenate([pieces[number] for number in sorted(pieces)])
 
     def publish(self, state: State) -> Any:
         """A lazy array whose chunks are those of the collection."""
@@ -140,9 +148,6 @@ class DaskRows:
         except Exception as error:
             raise _lost(error, self._client) from error
 
-    def _gathered(self, state: DaskState) -> Any:
-        return self.publish(state).compute() if state.results else None
-
 
 def _lost(error: Exception, client: Client) -> Exception:
     """What to tell of a pass that failed: errors of the rows as they are, of the cluster in words of our own."""
@@ -182,7 +187,7 @@ def _sum_and_number(result: Result) -> tuple[Any, int]:
     return result[1], len(result[0])
 
 
-def _piece(result: Result, index: int, start: int, stop: int) -> Any:
+def _piece(result: Result, index: int, start: int = 0, stop: int | None = None) -> Any:
     return result[0][index][start:stop]
 
 

@@ -62,6 +62,9 @@ class Rows(Protocol):
     def place(self, values: np.ndarray[Any, Any]) -> State:
         """An array with one entry a row as a state."""
 
+    def collect(self, state: State) -> np.ndarray[Any, Any]:
+        """A state as an array of this process."""
+
     def publish(self, state: State) -> Any:
         """A state in the form in which users get it."""
 

@@ -1,7 +1,8 @@
 """Where rows come from: arrays and memmaps, CSR matrices, files on disk; ``row_blocks`` tells them apart.
 
 Float32 and float64 are kept as they come. Files are opened without pickle: an ``.npy`` shard is memory-mapped and
-read block by block, an ``.npz`` shard (an array named X, or scipy's ``save_npz``) is read whole, once a pass.
+read block by block, an ``.npz`` shard (an array named X, or scipy's ``save_npz``) is read whole, once a pass; Parquet
+and Arrow are in ``_columnar.py``.
 """
 
 import os
@@ -15,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widegap.data._blocks import RowBlocks
+from widegap.data._columnar import FORMATS, ColumnarSource
 from widegap.data._rows import Source
 from widegap.exceptions import InvalidDataError
 
@@ -124,23 +126,29 @@ def _shard(path: str | os.PathLike[str]) -> Source:
             return ArraySource(X, _float_dtype(X, path))
         if path.suffix == ".npz":
             return NpzSource(path)
+        if path.suffix in FORMATS:
+            return ColumnarSource(path)
     except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, InvalidDataError):
             raise
         raise InvalidDataError(
             f"Shard {path} cannot be read as {path.suffix}: {error}. Write it anew with numpy."
         ) from error
-    raise InvalidDataError(f"Shard {path} ends in '{path.suffix}'; only .npy and .npz are read: convert it.")
+    raise InvalidDataError(
+        f"Shard {path} ends in '{path.suffix}'; only .npy, .npz, .parquet and .feather are read: convert it."
+    )
 
 
 def shards(paths: Sequence[str | os.PathLike[str]]) -> RowBlocks:
-    """Rows stored in several ``.npy`` or ``.npz`` files, in the order given, without loading them together.
+    """Rows stored in several files, in the order given, without loading them together.
 
     Parameters
     ----------
     paths : sequence of paths
-        Tables with the same number of columns. Pass the result to an estimator's ``fit`` or ``predict`` in place
-        of an array. Each thread of the fit holds one block, or one whole ``.npz`` shard, at a time.
+        Tables with the same number of columns: ``.npy``, ``.npz`` (an array named X, or scipy's ``save_npz``),
+        ``.parquet`` or ``.feather``. Pass the result to an estimator's ``fit`` or ``predict`` in place of an array.
+        Each thread of a fit holds up to two pieces at a time: 4 MiB of an ``.npy`` file, a whole ``.npz`` shard, a row
+        group of Parquet, or a record batch of Feather.
 
     Returns
     -------

@@ -85,6 +85,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
     # A function, a choice for one machine, and scikit-learn's routing of arguments.
     _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "_metadata_request"})
     _command: ClassVar[str | None] = None
+    _fits_collections: ClassVar[bool] = False  # of Dask
 
     n_clusters: int
     random_state: Any

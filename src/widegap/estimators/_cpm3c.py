@@ -70,6 +70,8 @@ class CPM3C(CuttingPlaneClusterer):
 
     <callback>
 
+    <checkpoint>
+
     Attributes
     ----------
     <labels_>
@@ -170,6 +172,7 @@ class CPM3C(CuttingPlaneClusterer):
         n_jobs=None,
         verbose=0,
         callback=None,
+        checkpoint=None,
     ):
         self.n_clusters = n_clusters
         self.C = C
@@ -190,3 +193,4 @@ class CPM3C(CuttingPlaneClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint

@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+from importlib.metadata import version
 from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from widegap._validation import (
@@ -18,7 +23,10 @@ from widegap._validation import (
 from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
+from widegap.data._fingerprints import ROWS, fingerprint
+from widegap.data._journal import Journal, JournaledRows
 from widegap.data._kernel_maps import fit_kernel_map
+from widegap.data._rows import Rows
 from widegap.data._sources import feature_rows
 from widegap.data._spectrum import leading_variances
 from widegap.data._threads import one_blas_thread
@@ -26,6 +34,7 @@ from widegap.estimators._base import COMMON_CONSTRAINTS, WeightVectorClusterer
 from widegap.estimators._progress import logger
 from widegap.estimators._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
 from widegap.estimators._starts import Sample, rounded, sample_starts
+from widegap.exceptions import InvalidDataError
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.solvers._cccp import Search, search_from
@@ -115,6 +124,9 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
     """
 
     _slow_remedy: ClassVar[str]
+    _not_stored = WeightVectorClusterer._not_stored | {"checkpoint"}
+    _fits_collections = True
+    checkpoint: Any = None
     _record = IterationRecord
     _stored = {"C_": float}
 
@@ -131,12 +143,24 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "checkpoint": [str, PathLike, None],
     }
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> Prepared:
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, further: str = "") -> Prepared:
         """The rows after the kernel's map if there is one."""
         self.kernel_map_ = self._fit_kernel_map(blocks, rng)
-        return Prepared(CentredRows(self._features(blocks)))
+        return Prepared(CentredRows(self._journaled(self._features(blocks), further)))
+
+    def _journaled(self, rows: Rows, further: str) -> Rows:
+        """The rows, whose passes a checkpoint keeps if there is one; ``further`` tells other rows of the fit apart."""
+        if self.checkpoint is None:
+            return rows
+        if not isinstance(self.random_state, Integral):
+            raise InvalidDataError(
+                f"A checkpoint needs a fit that can be repeated, but random_state={self.random_state!r}; give it a "
+                "number."
+            )
+        return JournaledRows(rows, Journal(Path(self.checkpoint), identity_of(self, rows, further)))
 
     def _fit_kernel_map(self, blocks: RowBlocks, rng: np.random.Generator):
         if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
@@ -276,6 +300,19 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
         self.C_ = np.nan
+
+
+def identity_of(estimator: BaseEstimator, rows: Rows, further: str) -> dict[str, str]:
+    """What makes a fit the same as another: the method, its settings and the rows, by a digest of some of them."""
+    settings = {
+        name: blake2b(np.ascontiguousarray(value).tobytes()).hexdigest() if np.ndim(value) else repr(value)
+        for name, value in estimator.get_params().items()
+        if name not in ("callback", "checkpoint", "n_jobs", "verbose")
+    }
+    some = rows.take(np.unique(np.linspace(0, rows.shape[0] - 1, ROWS).astype(np.intp)))
+    found = {"version": version("widegap"), "method": type(estimator).__name__, **settings}
+    digests = {"the digest of the rows": fingerprint(some), "the digest of further rows": further}
+    return {**found, "the number of rows": str(rows.shape[0]), **digests}
 
 
 def _relabelled(result: Result, problem: Problem) -> Result:

@@ -40,6 +40,11 @@ min_cluster_fraction : float, default=0.3
     Every cluster keeps at least this fraction of n / k rows (and one row, if not 0). The balance of mean scores
     alone does not keep clusters from vanishing when k > 2.
 
+checkpoint : path, default=None
+    File that keeps what the passes over all rows gave. A fit with the same settings and rows that finds the file goes
+    on where the last one was killed, and ends with the same labels; a file of another fit is refused. ``random_state``
+    must be a number. The file stays when the fit is done.
+
 annealing : bool, default=False
     Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
 

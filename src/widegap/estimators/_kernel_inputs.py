@@ -7,6 +7,7 @@ import numpy as np
 
 from widegap._validation import check_rows, check_table, check_threads, check_views
 from widegap.data._blocks import RowBlocks
+from widegap.data._collections import is_collection
 from widegap.data._kernel_specs import KernelSpec, TableColumns, raw_views, read_specs
 from widegap.data._kernel_stack import KernelStack
 from widegap.estimators._base import Clusterer
@@ -23,7 +24,7 @@ def read_views(estimator: Clusterer, views: Mapping[str, Any], kernels: Any) -> 
 
 def read_table(estimator: Clusterer, X: Any, kernels: Any) -> tuple[Any, list[KernelSpec]]:
     """The checked table, in memory, and where each kernel looks in it."""
-    if isinstance(X, RowBlocks):
+    if isinstance(X, RowBlocks) or is_collection(X):
         blocks = check_rows(estimator, X, reset=True, n_threads=check_threads(estimator.n_jobs))
         X = blocks.take(np.arange(X.shape[0]))
     else:

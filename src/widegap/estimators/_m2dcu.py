@@ -19,6 +19,7 @@ from widegap.estimators._universum_rows import (
     check_nearness,
     check_universum,
     report_on,
+    rows_digest,
 )
 from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 
@@ -78,6 +79,8 @@ class M2DCU(CuttingPlaneClusterer):
         "auto" only "linearize_first" converges reliably.
 
     <annealing>
+
+    <checkpoint>
 
     loss : {"sum", "max"}, default="sum"
         "sum" is the formula above; "max" counts the strongest rival only, as CPM3C does.
@@ -221,6 +224,7 @@ class M2DCU(CuttingPlaneClusterer):
         n_jobs=None,
         verbose=0,
         callback=None,
+        checkpoint=None,
     ):
         self.n_clusters = n_clusters
         self.C = C
@@ -243,6 +247,7 @@ class M2DCU(CuttingPlaneClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None, universum: Any = None) -> Self:
         """Find the clusters of the rows of X, whose boundaries run through the universum.
@@ -284,7 +289,8 @@ class M2DCU(CuttingPlaneClusterer):
                 "belong to no cluster (widegap.universum makes some), or set C_universum=0 to cluster without. In a "
                 "pipeline, enable metadata routing and call set_fit_request(universum=True)."
             )
-        rows = super()._prepare(blocks, rng).rows
+        given = self.checkpoint is not None and universum is not None
+        rows = super()._prepare(blocks, rng, rows_digest(universum) if given else "").rows
         return Prepared(rows, NO_OTHERS if universum is None else self._universum_rows(universum, rows, rng))
 
     def _universum_rows(self, universum: Any, rows: CentredRows, rng: np.random.Generator) -> UniversumRows:

@@ -237,6 +237,7 @@ class MKC(CuttingPlaneClusterer):
         "_has_views": bool,
     }
     _command = "mkc"
+    _fits_collections = False
     _slow_remedy = "or lower C"
 
     kernel_map_: KernelStack

@@ -51,7 +51,7 @@ class Sample:
         size = sample_size(n_clusters)
         for _ in range(DRAWS):
             chosen = all_or_drawn(n, size, rng)
-            self.whole = len(chosen) == n
+            self.whole = len(chosen) == n and rows.blocks.in_process
             self.X = rows.blocks.take(chosen)
             self.rows = rows if self.whole else CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads))
             if self.rows.scale > 0 or rows.scale == 0:

@@ -43,6 +43,8 @@ class Costs(Protocol):
 
     def fold(self, function: Callable[..., Any], *state: Any) -> tuple[tuple[Any, ...], Any]: ...
 
+    def collect(self, state: Any) -> Any: ...
+
 
 @dataclass(frozen=True)
 class PricedLabels:
@@ -54,7 +56,9 @@ class PricedLabels:
 
 def label_step(rows: Costs) -> Callable[[Any, Any], Any]:
     """The label step for rows in this process, exact, or for those elsewhere, by prices."""
-    return assign if rows.in_process else lambda costs, min_counts: assign_by_prices(rows, costs, min_counts)
+    if rows.in_process:
+        return lambda costs, min_counts: assign(rows.collect(costs), min_counts)
+    return lambda costs, min_counts: assign_by_prices(rows, costs, min_counts)
 
 
 def assign_by_prices(rows: Costs, costs: Any, min_counts: Any) -> PricedLabels:

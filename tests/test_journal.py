@@ -1,0 +1,170 @@
+"""Checkpoints: a fit that was killed goes on with the same bits, reads few rows again, and other fits are refused."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_blobs
+
+from widegap import CPM3C, M2DCU
+from widegap.data import RowBlocks
+from widegap.data._sources import ArraySource
+from widegap.exceptions import InvalidDataError
+
+N = 800
+
+
+def rows(n=N):
+    return make_blobs(n, 5, centers=4, cluster_std=2.5, random_state=0)[0]
+
+
+def model(**settings):
+    return CPM3C(**{"n_clusters": 4, "random_state": 0, "n_init": 1, "min_cluster_fraction": 0.05, **settings})
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+def killer(after):
+    """A callback that ends the fit as a kill would, at a given record."""
+    count = iter(range(10**6))
+
+    def callback(record):
+        if next(count) == after:
+            raise KilledError
+
+    return callback
+
+
+class CountedSource(ArraySource):
+    reads = 0
+
+    def read(self, start, stop):
+        self.reads += stop - start
+        return super().read(start, stop)
+
+
+GIVEN = np.arange(N) % 4
+CASES = {
+    "several starts": {},
+    "annealing": {"annealing": True, "init": GIVEN, "max_iter": 40},
+    "one step": {"order": "one_step", "init": GIVEN},
+    "sum": {"loss": "sum", "balance": 0.5, "init": GIVEN % 2, "n_clusters": 2},
+    "bound": {"min_cluster_fraction": 0.97, "max_iter": 12, "init": GIVEN},
+    "random starts": {"n_clusters": 2, "n_init": "auto"},
+}
+
+
+@pytest.mark.filterwarnings("ignore:CPM3C stopped after max_iter")
+@pytest.mark.parametrize("case", CASES)
+def test_a_fit_goes_on_with_the_same_bits(case, tmp_path):
+    X, settings = rows(), CASES[case]
+    expected = model(**settings).fit(X)
+    n_records = len(expected.history_)
+    for i, share in enumerate((0.3, 0.9)):
+        path = tmp_path / f"{i}.journal"
+        with pytest.raises(KilledError):
+            model(checkpoint=path, callback=killer(int(share * n_records)), **settings).fit(X)
+        found = model(checkpoint=path, **settings).fit(X)
+        assert_array_equal(found.labels_, expected.labels_)
+        assert_array_equal(found.coef_, expected.coef_)
+        assert [r.objective for r in found.history_] == [r.objective for r in expected.history_]
+    again = model(checkpoint=path, **settings).fit(X)  # of a fit that is done
+    assert_array_equal(again.labels_, expected.labels_)
+
+
+def test_what_is_done_is_not_read_again(tmp_path):
+    X, path = rows(), tmp_path / "journal"
+    source = CountedSource(X)
+    expected = model(min_cluster_fraction=0).fit(RowBlocks([source]))
+    passes = source.reads / N
+    n_records = len(expected.history_)
+    with pytest.raises(KilledError):
+        model(min_cluster_fraction=0, checkpoint=path, callback=killer(n_records - 1)).fit(RowBlocks([source]))
+    source.reads = 0
+    found = model(min_cluster_fraction=0, checkpoint=path).fit(RowBlocks([source]))
+    assert_array_equal(found.labels_, expected.labels_)
+    # The sample and the digest take rows, states are made in one read, and one or two passes were left.
+    assert passes > 20
+    assert source.reads / N < 6
+
+
+def test_the_search_on_all_rows_after_one_on_a_sample(tmp_path):
+    X, path = rows(5200), tmp_path / "journal"
+    expected = model().fit(X)
+    with pytest.raises(KilledError):
+        model(checkpoint=path, callback=killer(len(expected.history_) - 2)).fit(X)
+    assert_array_equal(model(checkpoint=path).fit(X).coef_, expected.coef_)
+
+
+def test_a_universum(tmp_path):
+    X, U, path = rows(), rows(100) * 0.2, tmp_path / "journal"
+    expected = M2DCU(2, random_state=0, n_init=1).fit(X, universum=U)
+    with pytest.raises(KilledError):
+        M2DCU(2, random_state=0, n_init=1, checkpoint=path, callback=killer(len(expected.history_) - 2)).fit(
+            X, universum=U
+        )
+    found = M2DCU(2, random_state=0, n_init=1, checkpoint=path).fit(X, universum=U)
+    assert_array_equal(found.coef_, expected.coef_)
+    assert found.universum_report_ == expected.universum_report_
+    with pytest.raises(InvalidDataError, match="the digest of further rows was"):
+        M2DCU(2, random_state=0, n_init=1, checkpoint=path).fit(X, universum=U + 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
+def test_killed_ten_times_at_random_moments(tmp_path):
+    X, path = rows(), tmp_path / "journal"
+    expected = model(n_jobs=1).fit(X)
+    model(n_jobs=1, checkpoint=tmp_path / "whole").fit(X)
+    whole = (tmp_path / "whole").stat().st_size
+    rng = np.random.default_rng(0)
+    moments = np.sort(rng.integers(500, whole - 200, 10))
+    for moment in moments:
+        child = os.fork()
+        if not child:
+            try:
+                model(n_jobs=1, checkpoint=path).fit(X)
+            finally:
+                os._exit(0)
+        while not path.exists() or path.stat().st_size < moment:
+            time.sleep(0.0005)
+            assert os.waitpid(child, os.WNOHANG) == (0, 0), "the fit ended before it was killed"
+        time.sleep(rng.uniform(0, 0.003))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    found = model(n_jobs=1, checkpoint=path).fit(X)
+    assert_array_equal(found.labels_, expected.labels_)
+    assert_array_equal(found.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("damage", [lambda c: c[:-7], lambda c: c[:-20] + bytes(20), lambda c: c + b"\x05"])
+def test_an_unfinished_record_is_cut_off(damage, tmp_path):
+    X, path = rows(), tmp_path / "journal"
+    expected = model(checkpoint=path).fit(X)
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert_array_equal(model(checkpoint=path).fit(X).labels_, expected.labels_)
+    assert path.read_bytes() == whole
+
+
+def test_another_fit_is_refused_with_the_reason(tmp_path):
+    X, path = rows(), tmp_path / "journal"
+    model(checkpoint=path).fit(X)
+    for other, reason in (
+        (lambda: model(checkpoint=path, tol=0.02).fit(X), "tol was 0.01, and is 0.02"),
+        (lambda: model(checkpoint=path).fit(X[1:]), "the number of rows was 800, and is 799"),
+        (lambda: model(checkpoint=path).fit(X + 1), "the digest of the rows was"),
+        (lambda: M2DCU(4, random_state=0, C_universum=0, checkpoint=path).fit(X), "method was CPM3C, and is M2DCU"),
+    ):
+        with pytest.raises(InvalidDataError, match=f"checkpoint of another fit: {reason}.*delete the file"):
+            other()
+    path.write_text("something else\n")
+    with pytest.raises(InvalidDataError, match="is not a checkpoint; choose another file name"):
+        model(checkpoint=path).fit(X)
+    with pytest.raises(InvalidDataError, match="random_state=None; give it a number"):
+        model(checkpoint=path, random_state=None).fit(X)
+    model(checkpoint=path.with_suffix(".new"), n_jobs=2, verbose=0).fit(X)

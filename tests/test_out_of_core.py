@@ -1,0 +1,137 @@
+"""Data larger than the memory that a process may allocate, and the labels of the same rows in memory.
+
+``RLIMIT_DATA`` bounds what is allocated; read-only mappings of files do not count. The imported packages take about
+300 MB, which are part of the larger limit and come on top of the smaller one. Files are written in pieces.
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+from widegap import CPM3C, M2DCU
+from widegap.data import shards
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory by RLIMIT_DATA of Linux")
+
+FIT = """
+import re, resource, sys
+import numpy as np
+from widegap import CPM3C, M2DCU, MaxMarginClustering
+from widegap.data import shards
+
+limit, method, out, *paths = sys.argv[1:]
+warm = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)  # compiled before the limit
+CPM3C(3, random_state=0, max_iter=3).fit(warm)
+if limit.startswith("+"):
+    limit = int(limit) + 1024 * int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read()).group(1))
+resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
+if paths[0].endswith(".bin"):
+    X = np.memmap(paths[0], np.float32, "r").reshape(-1, 50)
+else:
+    X = shards(paths)
+model = eval(method)
+model.fit(X)
+np.save(out, model.labels_)
+"""
+
+
+def fit_within(limit, method, paths, folder):
+    """Labels of a fit in a process that may allocate ``limit`` bytes."""
+    out = folder / "labels.npy"
+    command = [sys.executable, "-W", "ignore", "-c", FIT, str(limit), method, str(out), *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return np.load(out)
+
+
+def piece(n, i):
+    """Float32 rows around three centres."""
+    rng = np.random.default_rng(i)
+    centres = 6 * np.random.default_rng(0).normal(size=(3, 50)).astype(np.float32)
+    return centres[rng.integers(0, 3, n)] + rng.standard_normal((n, 50), np.float32)
+
+
+def write_npy(folder, n_pieces, n):
+    paths = [folder / f"{i}.npy" for i in range(n_pieces)]
+    for i, path in enumerate(paths):
+        np.save(path, piece(n, i))
+    return paths
+
+
+def write_csr(folder, n_pieces, n):
+    paths = [folder / f"{i}.npz" for i in range(n_pieces)]
+    for i, path in enumerate(paths):
+        X = piece(n, i)
+        X[np.random.default_rng(i).random(X.shape) < 0.5] = 0
+        sp.save_npz(path, sp.csr_array(X), compressed=False)
+    return paths
+
+
+def write_parquet(folder, n_pieces, n):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / "X.parquet"
+    schema = pa.schema([(f"c{j}", pa.float32()) for j in range(50)])
+    with pq.ParquetWriter(path, schema, compression="none") as writer:
+        for i in range(n_pieces):
+            writer.write_table(pa.table(list(piece(n, i).T), schema=schema))
+    return [path]
+
+
+def write_bin(folder, n_pieces, n):
+    with open(folder / "X.bin", "wb") as file:
+        for i in range(n_pieces):
+            file.write(piece(n, i).tobytes())
+    return [folder / "X.bin"]
+
+
+WRITERS = {"npy": write_npy, "csr": write_csr, "parquet": write_parquet, "memmap": write_bin}
+MODEL = "CPM3C(3, random_state=0, n_jobs=2)"
+
+
+def check(form, method, folder, n_pieces, n, limit):
+    paths = WRITERS[form](folder, n_pieces, n)
+    size = sum(path.stat().st_size for path in paths)
+    labels = fit_within(limit, method, paths, folder)
+    assert len(labels) == n_pieces * n
+    assert (np.bincount(labels) > len(labels) / 5).all()
+    return size
+
+
+@pytest.mark.parametrize("form", ["npy", "csr"])
+def test_400_mb_within_300(form, tmp_path):
+    assert check(form, MODEL, tmp_path, 20, 100_000, f"+{300 << 20}") > 400e6 * 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "method", [MODEL, "M2DCU(3, random_state=0, C_universum=0)", "MaxMarginClustering(3, random_state=0)"]
+)
+@pytest.mark.parametrize("form", WRITERS)
+def test_4_gb_within_1200_mb(form, method, tmp_path):
+    assert check(form, method, tmp_path, 200, 100_000, 1200 << 20) > 4e9 * 0.95
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("make", [lambda: CPM3C(3, random_state=0), lambda: M2DCU(3, random_state=0, C_universum=0)])
+def test_the_labels_are_those_in_memory(form, make, tmp_path):
+    paths = WRITERS[form](tmp_path, 4, 2000)
+    X = np.concatenate([piece(2000, i) for i in range(4)])
+    if form == "csr":
+        X = sp.vstack([sp.csr_array(sp.load_npz(path)) for path in paths], format="csr")
+    given = np.memmap(paths[0], np.float32, "r").reshape(-1, 50) if form == "memmap" else shards(paths)
+    assert_array_equal(make().fit(given).labels_, make().fit(X).labels_)
+
+
+def test_a_kernel_of_rows_in_files_is_mapped_block_by_block(tmp_path, monkeypatch):
+    paths = write_npy(tmp_path, 4, 2000)
+    X = np.concatenate([piece(2000, i) for i in range(4)])
+    settings = {"kernel": "rbf", "n_components": 30, "random_state": 0}
+    expected = CPM3C(3, **settings).fit(X)
+    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
+    assert_array_equal(CPM3C(3, **settings).fit(shards(paths)).labels_, expected.labels_)
