@@ -92,6 +92,11 @@ def method(name: str, *, seeded: bool = True) -> Callable[[Any], Any]:
     return register
 
 
+def family(cell: Cell) -> str:
+    """The name of the loader behind a cell's data set: "digits" of "digits/3-8@50each"."""
+    return cell.data.split("/")[0].split("@")[0]
+
+
 def code_version(cell: Cell, sources: Sources = SOURCES) -> str:
     """Digest of the code that a cell's figures depend on, comments and docstrings aside.
 
@@ -99,8 +104,7 @@ def code_version(cell: Cell, sources: Sources = SOURCES) -> str:
     widegap and the experiments, and the versions of the packages that the method itself names, as for methods of
     others.
     """
-    family, subset = cell.data.split("/")[0].split("@")[0], "@" in cell.data
-    return _version(_symbol(TASKS[family]), _symbol(METHODS[cell.method].run), subset, sources)
+    return _version(_symbol(TASKS[family(cell)]), _symbol(METHODS[cell.method].run), "@" in cell.data, sources)
 
 
 @cache

@@ -1,10 +1,10 @@
 """Results that a change of code should have left as they are: a sample is measured again, the rest carried over.
 
 A *group* are the cells of one table and one method that were measured with other code than the present one. Of each, a
-twentieth but at least three cells, spread over the data sets, is measured again. If every score and every further
-figure of the sample is what it was (times aside, which no two runs share), the group is carried over: its records name
-the present version as theirs, the version they were measured with, and the size of the sample. If one differs, what
-the sample measured is kept and the rest of the group waits for ``run``.
+twentieth but at least three cells, and one of every family of data sets, is measured again. If every score and every
+further figure of the sample is what it was (times aside, which no two runs share), the group is carried over: its
+records name the present version as theirs, the version they were measured with, and the size of the sample. If one
+differs, what the sample measured is kept and the rest of the group waits for ``run``.
 """
 
 import math
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from experiments import runner
-from experiments.cells import Cell, code_version
+from experiments.cells import Cell, code_version, family
 from experiments.store import Record, Store
 
 SHARE, LEAST = 0.05, 3
@@ -58,11 +58,19 @@ def groups(tables: Mapping[str, Iterable[Cell]], store: Store) -> list[Group]:
 
 
 def _group(name: str, cells: tuple[Cell, ...], store: Store) -> Group:
-    """With a sample at even steps through the sorted cells, so that it is spread over data sets and settings."""
+    """With a sample at even steps through the sorted cells, and one cell of every family of data sets it would miss.
+
+    A change of code may show in some kinds of data alone, as in wide or sparse rows.
+    """
     size = min(len(cells), max(LEAST, math.ceil(SHARE * len(cells))))
-    begin = np.random.default_rng(DRAWN_WITH).random()
-    sample = tuple(cells[int((begin + i) * len(cells) / size)] for i in range(size))
-    return Group(name, cells, sample, sum(sum(store.records[cell].seconds) for cell in sample))
+    rng = np.random.default_rng(DRAWN_WITH)
+    begin = rng.random()
+    sample = [cells[int((begin + i) * len(cells) / size)] for i in range(size)]
+    met = {family(cell) for cell in sample}
+    for missed in sorted({family(cell) for cell in cells} - met):
+        members = [cell for cell in cells if family(cell) == missed]
+        sample.append(members[rng.integers(len(members))])
+    return Group(name, cells, tuple(sample), sum(sum(store.records[cell].seconds) for cell in sample))
 
 
 def confirm(found: list[Group], store: Store, measure: Measure) -> None:

@@ -75,8 +75,9 @@ def _effort(store: Store) -> str:
         return f"{took}\n"
     return (
         f"{took} {carried} of them were measured with earlier code and carried over to the present one, after a sample "
-        f"of their kind (same table and method; {SHARE:.0%}, at least {LEAST} cells) was measured "
-        f"again and all its scores agreed to {TOLERANCE:g}; their times are those of the earlier code.\n"
+        f"of their kind (same table and method; {SHARE:.0%}, at least {LEAST} cells, and one of every family of data "
+        f"sets) was measured again and all its scores agreed to {TOLERANCE:g}; their times are those of the earlier "
+        "code.\n"
     )
 
 

@@ -99,6 +99,15 @@ def test_groups_are_of_one_table_and_method_cheap_ones_first_and_failures_are_le
     assert [group.seconds for group in found] == [2 * 3.0, 3 * 3.0, 3 * 4.0]
 
 
+def test_every_family_of_data_is_in_the_sample(stale):
+    others = [Cell.of(name, "KMeans(1)", 2) for name in ("ringnorm", "mnist/3-8", "adult/a1a", "sklearn/iris@100")]
+    for cell in others:
+        stale.add(record(cell))
+    sample = confirm.groups({"t": [cell for cell in stale.records if cell.method == "KMeans(1)"]}, stale)[0].sample
+    assert set(others) <= set(sample)
+    assert len(sample) <= 3 + len(others)
+
+
 def test_page_says_how_much_was_carried_over(stale):
     assert "carried over" not in page._effort(stale)
     confirmed(stale)
