@@ -22,6 +22,7 @@ WHY = {
     "ionosphere": "a small table whose groups overlap and differ in spread, so that neighbours tell little",
     "a4a": "one class has three quarters of the rows and overlaps with the other; the halves found are of another kind",
     "webkb": TIGHT,
+    "rcv1": TIGHT,
     "rcv1, 6000 rows": TIGHT,
 }
 
