@@ -192,7 +192,7 @@ class MaxMarginClustering(ForestClusterer):
 
     ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
     for rows at a boundary: 1 % on scikit-learn's digits, at most 3 % on 21 other labelled tables, 5 to 6 % on satimage
-    and on the test set of MNIST, 7 to 19 % on titles of papers (sparse rows of a few words).
+    and on the test set of MNIST, 7 to 19 % on the words of papers or of their titles (cora, sparse rows).
 
     Memory: of the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
     4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
