@@ -274,3 +274,16 @@ def test_one_cluster_and_as_many_as_rows(k, table, tmp_path):
     out, page = tmp_path / "out.csv", tmp_path / "r.html"
     assert main(["cluster", str(table), "-k", str(k), "-q", "-o", str(out), "--report", str(page)]) == 0
     assert len({row["cluster"] for row in rows_of(out)}) == k
+
+
+def test_a_checkpoint_is_kept_used_and_refused(table, tmp_path, capsys):
+    path, outputs = tmp_path / "run.checkpoint", [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for output in outputs:
+        command = ["cluster", str(table), "-k", "3", "--method", "cpm3c", "--checkpoint", str(path), "-o", str(output)]
+        assert main(command) == 0
+    assert path.stat().st_size > 1000
+    assert outputs[0].read_text() == outputs[1].read_text()
+    assert main([*command[:3], "2", *command[4:]]) != 0
+    assert "checkpoint of another fit: n_clusters was 3, and is 2" in " ".join(capsys.readouterr().err.split())
+    assert main(["cluster", str(table), "-k", "3", "--method", "mkc", "--checkpoint", str(path)]) != 0
+    assert "--checkpoint is for --method cpm3c" in capsys.readouterr().err

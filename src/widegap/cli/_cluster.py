@@ -69,6 +69,9 @@ def cluster(
     delimiter: options.Delimiter = None,
     header: options.Header = None,
     seed: options.Seed = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File from which a run that was killed goes on; of --method cpm3c.")
+    ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -103,7 +106,8 @@ def cluster(
         compare(chosen, numbers, rows, seed, quiet=quiet, json=json)
         return
     job = _Job(table, plan, rows, title or (data.stem if str(data) != "-" else "standard input"), label_column)
-    _run(job, chosen, "auto" if find_number else numbers[0], seed, targets, quiet=quiet, json=json)
+    estimator = _estimator(chosen, "auto" if find_number else numbers[0], seed, checkpoint)
+    _run(job, estimator, targets, quiet=quiet, json=json)
 
 
 @dataclass
@@ -115,12 +119,23 @@ class _Job:
     label_column: str | None
 
 
-def _run(job: _Job, method: str, k: int | str, seed: int, targets: Targets, *, quiet: bool, json: bool) -> None:
+def _estimator(method: str, k: int | str, seed: int, checkpoint: Path | None) -> Any:
+    from widegap.cli._fitting import make_estimator
+
+    estimator = make_estimator(method, k, seed)
+    if checkpoint is None:
+        return estimator
+    if "checkpoint" not in estimator.get_params():
+        raise CommandError(f"--checkpoint is for --method cpm3c; {method} keeps none: choose cpm3c, or leave it out.")
+    check_writable(checkpoint)
+    return estimator.set_params(checkpoint=checkpoint)
+
+
+def _run(job: _Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool) -> None:
     from widegap.cli import _fitting as fitting
     from widegap.cli._output import show
     from widegap.report._wording import counted
 
-    estimator = fitting.make_estimator(method, k, seed)
     label = f"Clustering {counted(len(job.rows.kept), 'row')}"
     with fitting.watching(label, estimator._expected_records(), quiet) as watch:
         with fitting.gathering_warnings(job.rows.notes):
