@@ -26,10 +26,12 @@ that papers print. Mean ± standard deviation over seeds. Four kinds of columns 
   table says so. The constants behind the defaults were settled while looking at the accuracy on many of these very
   sets, though, so for others expect less;
 - *tuned with labels*: the best of the paper's grid by accuracy, as the papers did. Nobody has this in practice;
-- *baseline*: methods of others, measured here, without labels at run time. The settings of CLGR and of gemclus were
-  picked by accuracy among several, in their favour.
+- *baseline*: methods of others, measured here, without labels at run time. The settings of CLGR, of
+  gemclus and the size of UMAP's embedding were picked by accuracy among several, in their favour.
 
 Times are CPU time on one thread, as multiples of one k-means (`KMeans(n_init=1)`) on the same rows in the same process.
+Every figure is of the code that measured it, which may be older than the present one: `python -m experiments list` says
+how many cells the present code has not measured or confirmed.
 """
 
 

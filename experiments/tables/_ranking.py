@@ -19,8 +19,9 @@ FAR = 5.0  # points behind the best that are told
 BELOW = 2.0  # points below k-means that need a reason
 TIGHT = "small groups of nearly equal documents stand apart and are taken for clusters, and nearly all others stay one"
 WHY = {
-    "ionosphere": "a small table whose groups overlap and differ in spread, so that neighbours tell little",
+    "ionosphere": "probably because groups of unequal spread overlap in few rows, so that neighbours tell little",
     "a4a": "one class has three quarters of the rows and overlaps with the other; the halves found are of another kind",
+    "a9a": "one seed of five falls far below the others",
     "webkb": TIGHT,
     "rcv1": TIGHT,
     "rcv1, 6000 rows": TIGHT,
