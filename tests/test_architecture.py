@@ -322,15 +322,15 @@ def test_checker_sees_limits_on_threads(text):
 
 
 def lines_that_count(source):
-    """(number, line) without blanks, constructors, which scikit-learn wants written out."""
+    """(number, line) without blanks, constructors, which scikit-learn wants written out, and names of shared texts."""
     constructors = {
         number
         for node in source.nodes
         if isinstance(node, ast.FunctionDef) and node.name == "__init__"
         for number in range(node.lineno, node.end_lineno + 1)
     }
-    lines = enumerate(source.text.splitlines(), 1)
-    return [(number, line.strip()) for number, line in lines if line.strip() and number not in constructors]
+    lines = enumerate(map(str.strip, source.text.splitlines()), 1)
+    return [(i, line) for i, line in lines if line and i not in constructors and not re.fullmatch(r"<[\w ]+>", line)]
 
 
 def repeated_lines(sources):

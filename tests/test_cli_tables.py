@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from widegap import MaxMarginClustering
+from widegap import CPM3C, MaxMarginClustering
 from widegap.cli._cells import Cells, is_number, level_name, plain_number
 from widegap.cli._main import main
 from widegap.cli._output import with_numbers
@@ -198,19 +198,19 @@ def test_numbers_beyond_the_subsamples_do_not_cost_the_others(twelve, capsys):
 
 
 def test_a_number_that_fails_does_not_cost_the_others(twelve, capsys, monkeypatch):
-    fit = MaxMarginClustering.fit
+    fit = CPM3C.fit
 
     def fails_at_three(self, X, y=None):
         if self.n_clusters == 3:
             raise ValueError("three will not do; ask for two.")
         return fit(self, X, y)
 
-    monkeypatch.setattr(MaxMarginClustering, "fit", fails_at_three)
-    assert main(["cluster", str(twelve), "-k", "2..4", "--json"]) == 0
+    monkeypatch.setattr(CPM3C, "fit", fails_at_three)
+    assert main(["cluster", str(twelve), "-k", "2..4", "--method", "cpm3c", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [entry["n_clusters"] for entry in found["numbers"]] == [2, 4]
     assert found["missing"] == [3]
     assert "-k 3 could not be compared: three will not do; ask for two." in found["warnings"]
-    monkeypatch.setattr(MaxMarginClustering, "fit", lambda *_: (_ for _ in ()).throw(ValueError("no fit; stop.")))
-    assert main(["cluster", str(twelve), "-k", "2..4"]) == 2
+    monkeypatch.setattr(CPM3C, "fit", lambda *_: (_ for _ in ()).throw(ValueError("no fit; stop.")))
+    assert main(["cluster", str(twelve), "-k", "2..4", "--method", "cpm3c"]) == 2
     assert "error: None of the numbers could be compared. no fit; stop." in capsys.readouterr().err

@@ -109,8 +109,13 @@ class ColumnarSource:
         return [(end - length, end) for end, length in zip(ends, self._lengths, strict=True) if length]
 
     def read(self, start: int, stop: int) -> Any:
-        piece = int(np.searchsorted(np.cumsum(self._lengths), start, side="right"))
         table = np.empty((stop - start, self.shape[1]), self.dtype)
-        for j, column in enumerate(self._open().columns(piece)):
-            table[:, j] = column.to_numpy(zero_copy_only=False)
+        file, ends = self._open(), np.cumsum(self._lengths)
+        for piece in range(np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop) + 1):
+            first = ends[piece] - self._lengths[piece]
+            begin, end = max(start, first), min(stop, ends[piece])
+            for j, column in enumerate(file.columns(piece)):
+                table[begin - start : end - start, j] = column.to_numpy(zero_copy_only=False)[
+                    begin - first : end - first
+                ]
         return table

@@ -80,8 +80,6 @@ class M2DCU(CuttingPlaneClusterer):
 
     <annealing>
 
-    <checkpoint>
-
     loss : {"sum", "max"}, default="sum"
         "sum" is the formula above; "max" counts the strongest rival only, as CPM3C does.
 
@@ -102,6 +100,8 @@ class M2DCU(CuttingPlaneClusterer):
     <verbose>
 
     <callback>
+
+    <checkpoint>
 
     Attributes
     ----------

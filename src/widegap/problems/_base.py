@@ -111,7 +111,7 @@ class Problem:
         return [loss.plane(W, b, labels) for loss in self.losses]
 
     def relabel(self, W: Floats, b: Floats) -> LabelStep:
-        """State of least loss at (W, b) among those that meet the count bound, and the planes there.
+        """Labels of least loss at (W, b) among those that meet the count bound, and the planes there.
 
         One read of the data when the bound is inactive, three when it is active.
         """
