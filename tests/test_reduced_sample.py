@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from widegap import CPM3C
+from widegap import CPM3C, MKC
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_vectors
@@ -85,3 +85,12 @@ def test_fit_of_wide_rows_finds_the_topics(form, monkeypatch):
     np.testing.assert_array_equal(found.predict(form(X)), found.labels_)
     monkeypatch.setattr(_cutting_plane_base, "is_wide", lambda sample: False)
     assert found.objective_ <= CPM3C(3, random_state=0).fit(form(X)).objective_ * (1 + 2 * found.tol)
+
+
+def test_a_list_of_one_kernel_with_many_components_keeps_its_columns():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=5500)
+    X = rng.normal(size=(5500, 10))
+    X[np.arange(5500), y] += 8
+    model = MKC(3, kernels=["rbf"], n_components=1100, max_iter=20, random_state=0).fit(X)
+    assert clustering_accuracy(y, model.labels_) > 0.99

@@ -37,6 +37,7 @@ from widegap.estimators._starts import Sample, rounded, sample_starts
 from widegap.exceptions import InvalidDataError
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
+from widegap.problems._norms import Ridge
 from widegap.solvers._cccp import Search, search_from
 from widegap.solvers._prices import label_step
 from widegap.solvers._result import IterationRecord, Point, Result, SearchRecorder
@@ -221,8 +222,8 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
     ) -> tuple[Result, bool]:
         """The best start of a sample, and whether the search for it was one on all rows and columns."""
         problem = self._problem(sample.rows, beta, others.on_sample(sample.rows, beta))
-        one_norm = len(problem.norm.blocks(problem.n_features)) == 1
-        if is_wide(sample) and one_norm and not problem.others:
+        # The norm of a list of kernels knows their columns, even of a list of one.
+        if is_wide(sample) and isinstance(problem.norm, Ridge) and not problem.others:
             reduced = ReducedSample.of(sample, self.n_clusters, rng)
             problem = self._problem(reduced.rows, beta * reduced.stretch**2, ())
             starts = self._starts(reduced, rng)
