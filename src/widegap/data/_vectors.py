@@ -9,7 +9,7 @@ and a row of a document stays in the first cache meanwhile. Several running sums
     add_rows        N[j_e, p] += c_p x_e          N, c in float64
 
 for the entries e of one row. Arrays are C-contiguous. numba's cache does not notice a change in this file: a changed
-kernel needs a touched ``_passes.py``, whose loops these become part of.
+loop needs a touched ``_passes.py``, whose loops these become part of.
 """
 
 from typing import Any
