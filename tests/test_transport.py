@@ -244,3 +244,76 @@ def test_refuses_unusable_costs(value):
 def test_refuses_costs_that_are_no_matrix(shape):
     with pytest.raises(InvalidDataError, match=r"costs has shape .* must be \(n_rows, n_clusters\) .* Pass one row"):
         assign(np.zeros(shape), np.array([1, 1]))
+
+
+# Upper bounds
+
+
+def check_two_sided(costs: Costs, lower: Counts, upper: Counts) -> None:
+    """Feasibility, signs of the prices, complementary slackness and primal = dual."""
+    found = assign(costs, lower, upper)
+    n, k = costs.shape
+    counts = np.bincount(found.labels, minlength=k)
+    priced = costs - found.prices
+    size = 1.0 + np.abs(costs).sum()
+    assert (counts >= lower).all() and (counts <= upper).all()
+    assert (found.prices[counts > lower] <= 1e-12 * size).all()
+    assert (found.prices[counts < upper] >= -1e-12 * size).all()
+    gain, fee = np.maximum(found.prices, 0), np.minimum(found.prices, 0)
+    dual = gain @ lower + fee @ np.minimum(upper, n) + priced.min(axis=1).sum()
+    assert cost_of(costs, found) == pytest.approx(dual, rel=1e-9, abs=1e-11 * size)
+
+
+@st.composite
+def two_sided_problems(draw: st.DrawFn) -> tuple[Costs, Counts, Counts]:
+    """Small problems with bounds about some sizes that add up to n."""
+    n, k = draw(st.integers(1, 7)), draw(st.integers(1, 3))
+    integers = st.integers(-3, 3).map(float)
+    costs = draw(arrays(np.float64, (n, k), elements=draw(st.sampled_from([integers, st.floats(-1e3, 1e3)]))))
+    sizes = np.bincount(draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)), minlength=k)
+    slack = draw(arrays(np.int64, (2, k), elements=st.integers(0, 3)))
+    return costs, np.maximum(sizes - slack[0], 0), sizes + slack[1]
+
+
+@settings(deadline=None, max_examples=150)
+@given(two_sided_problems())
+def test_upper_bounds_agree_with_brute_force(problem):
+    costs, lower, upper = problem
+    n, k = costs.shape
+    labelings = np.array(list(product(range(k), repeat=n)))
+    counts = (labelings[:, :, None] == np.arange(k)).sum(axis=1)
+    feasible = labelings[((counts >= lower) & (counts <= upper)).all(axis=1)]
+    expected = costs[np.arange(n), feasible].sum(axis=1).min()
+    assert cost_of(costs, assign(costs, lower, upper)) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    check_two_sided(costs, lower, upper)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_upper_bounds_prove_themselves(seed):
+    rng = np.random.default_rng(seed)
+    n, k = 2000, 6
+    costs = rng.normal(size=(n, k)) + rng.normal(size=k)
+    sizes = rng.multinomial(n, rng.dirichlet(np.full(k, 3.0)))
+    check_two_sided(costs, sizes * 9 // 10, sizes + rng.integers(0, 40, size=k))
+
+
+def test_upper_bounds_that_are_met_change_nothing():
+    costs = np.random.default_rng(0).normal(size=(300, 4))
+    plain = assign(costs, np.full(4, 70))
+    bounded = assign(costs, np.full(4, 70), np.full(4, 300))
+    np.testing.assert_array_equal(plain.labels, bounded.labels)
+    np.testing.assert_array_equal(plain.prices, bounded.prices)
+
+
+@pytest.mark.parametrize(
+    ("max_counts", "message"),
+    [
+        ([1, 2], r"max_counts sums to 3 but there are 4 rows; .* Raise the bounds or the number of clusters"),
+        ([0, 9], r"max_counts = \[0 9\] with min_counts = \[1 1\]; .* not below the lower bounds. Raise them"),
+        ([9], r"max_counts = \[9\] .* one per cluster"),
+        ([2.5, 2.5], r"max_counts = \[2.5 2.5\] .* must be integers"),
+    ],
+)
+def test_refuses_impossible_upper_bounds(max_counts, message):
+    with pytest.raises(InfeasibleBalanceError, match=message):
+        assign(np.zeros((4, 2)), np.array([1, 1]), np.array(max_counts))

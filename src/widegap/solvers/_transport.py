@@ -1,18 +1,20 @@
-"""Cheapest labels under lower bounds on the cluster sizes, solved exactly.
+"""Cheapest labels under bounds on the cluster sizes, solved exactly.
 
 The problem is a transportation problem and has an integral solution:
 
-    min_z  sum_i c[i, z_i]      subject to   #{i : z_i = p} >= m[p]   for every cluster p
+    min_z  sum_i c[i, z_i]      subject to   m[p] <= #{i : z_i = p} <= M[p]   for every cluster p
 
-Its dual has one price per cluster, however many rows there are:
+Its dual has one price per cluster, however many rows there are; without upper bounds
 
-    max_{pi >= 0}  pi'm + sum_i min_p (c[i, p] - pi[p])
+    max_{pi >= 0}  pi'm + sum_i min_p (c[i, p] - pi[p]),
+
+and with them prices below zero, a fee to join p, cost pi'M.
 
 =========  =========================================================================================
 symbol     meaning
 =========  =========================================================================================
 c          costs, shape (n, k): price of giving label p to row i
-m          min_counts, shape (k,): least number of rows per cluster
+m, M       min_counts, max_counts, shape (k,): least and largest number of rows per cluster
 z          labels, shape (n,)
 pi         prices, shape (k,): what one more required row in p would cost; a subsidy to join p
 w[p, q]    min over the rows i now in p of c[i, q] - c[i, p]: the cheapest move from p to q
@@ -32,13 +34,18 @@ prices. They also serve as Johnson potentials: w[p, q] + pi[p] - pi[q] >= 0 alth
 so Dijkstra replaces Bellman-Ford. Besides taking k^2 in place of k^3 steps it makes rounding harmless: a
 cycle of length -1e-17 can close a loop of Bellman-Ford parents; Dijkstra's parents always form a forest.
 
+Upper bounds come second: labels that are optimal for the lower bounds alone may fill a cluster beyond M. One row at a
+time leaves such a cluster, along a shortest path to a further node T: a cluster p with fewer than M[p] rows has an edge
+of length 0 to T, and T one of length 0 to every cluster with more than m[p] rows. These edges keep the signs of the
+prices, which are the distances minus that of T.
+
 The edges (p, q) are binary heaps of row numbers, ordered by c[i, q] - c[i, p] read from c. A row that left p
 stays in the heaps of p until it surfaces. Heaps have room for n/k arrivals; when a cluster has had that many,
 all are built anew. A step adds at most one row to a cluster, so that happens less than k times.
 
-Time, with D the total deficit: O(nk) when D = 0, else O(nk (1 + Dk/n) + D (k^2 + L k log n)) where L is the
-number of edges of a path, mostly 1 or 2. Memory beside c: 25 n bytes, and if D > 0 another
-4 (k - 1) (n + min(kD, n + k)) bytes of heaps, which is at most about as much as c in float64.
+Time, with D the total deficit (then the total excess): O(nk) when D = 0, else
+O(nk (1 + Dk/n) + D (k^2 + L k log n)) where L is the number of edges of a path, mostly 1 or 2. Memory beside c: 25 n
+bytes, and if D > 0 another 4 (k - 1) (n + min(kD, n + k)) bytes of heaps, at most about as much as c in float64.
 """
 
 from dataclasses import dataclass
@@ -48,7 +55,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from widegap._jit import jit
-from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
+from widegap.exceptions import InvalidDataError
+from widegap.solvers._size_bounds import check_max_counts, check_min_counts
 
 # Differences of two costs, and sums of k of them, must not overflow.
 _LARGEST_COST = 1e300
@@ -63,16 +71,16 @@ class Assignment:
     labels : ndarray of shape (n,), int32
         Cluster of each row.
     prices : ndarray of shape (k,), float64
-        Optimal dual prices, >= 0, and > 0 only where the cluster has exactly its minimum of rows. Each row's
-        label minimises `costs[i] - prices` up to rounding.
+        Optimal dual prices: > 0 only where the cluster has exactly its minimum of rows, < 0 only where it has exactly
+        its maximum. Each row's label minimises `costs[i] - prices` up to rounding.
     """
 
     labels: NDArray[np.int32]
     prices: NDArray[np.float64]
 
 
-def assign(costs: ArrayLike, min_counts: ArrayLike) -> Assignment:
-    """Label the rows at least total cost so that every cluster has its minimum number of rows.
+def assign(costs: ArrayLike, min_counts: ArrayLike, max_counts: ArrayLike | None = None) -> Assignment:
+    """Label the rows at least total cost so that every cluster has so many rows.
 
     Parameters
     ----------
@@ -81,6 +89,8 @@ def assign(costs: ArrayLike, min_counts: ArrayLike) -> Assignment:
         are read in place, other types are converted; all arithmetic is in float64.
     min_counts : integer array of shape (k,)
         Lower bounds on the cluster sizes, >= 0, with a sum of at most n.
+    max_counts : integer array of shape (k,), default=None
+        Upper bounds, not below the lower ones, with a sum of at least n. None for no bound.
 
     Returns
     -------
@@ -91,18 +101,25 @@ def assign(costs: ArrayLike, min_counts: ArrayLike) -> Assignment:
     Raises
     ------
     InfeasibleBalanceError
-        If `min_counts` does not fit `costs` or asks for more rows than there are.
+        If a bound does not fit `costs`, or no labeling can meet them.
     InvalidDataError
         If `costs` is not a matrix of finite numbers.
     """
     c = _check_costs(costs)
-    m = _check_min_counts(min_counts, *c.shape)
-    cheapest = _find_cheapest(c)
-    counts = np.bincount(cheapest, minlength=c.shape[1])
-    if np.all(counts >= m):
-        return Assignment(cheapest, np.zeros(c.shape[1]))
-    labels, prices = _fill_deficits(c, cheapest, counts, m)
-    return Assignment(labels, np.maximum(prices, 0.0))
+    m = check_min_counts(min_counts, *c.shape)
+    labels = _find_cheapest(c)
+    counts = np.bincount(labels, minlength=c.shape[1])
+    prices = np.zeros(c.shape[1])
+    if np.any(counts < m):
+        labels, prices = _fill_deficits(c, labels, counts, m)
+        prices = np.maximum(prices, 0.0)
+        counts = np.bincount(labels, minlength=c.shape[1])
+    if max_counts is None:
+        return Assignment(labels, prices)
+    most = check_max_counts(max_counts, m, len(c))
+    if np.any(counts > most):
+        labels, prices = _empty_excess(c, labels, counts, m, most, prices)
+    return Assignment(labels, prices)
 
 
 def _check_costs(costs: ArrayLike) -> NDArray[np.floating]:
@@ -122,29 +139,6 @@ def _check_costs(costs: ArrayLike) -> NDArray[np.floating]:
             "Remove NaN and infinity from the data or rescale it."
         )
     return c
-
-
-def _check_min_counts(min_counts: ArrayLike, n: int, k: int) -> NDArray[np.int64]:
-    """Return min_counts as int64 after checking that n rows in k clusters can satisfy it."""
-    m = np.asarray(min_counts)
-    if m.shape != (k,):
-        raise InfeasibleBalanceError(
-            f"min_counts has shape {m.shape} but costs has {k} columns; there must be one lower bound "
-            f"per cluster. Pass an array of shape ({k},)."
-        )
-    if m.dtype.kind not in "iu" or np.any(m < 0):
-        raise InfeasibleBalanceError(
-            f"min_counts = {m}; lower bounds on cluster sizes must be integers >= 0. "
-            "Round fractions of rows down and use 0 for no bound."
-        )
-    # Python integers, because a sum in int64 can wrap round to a small number.
-    total = sum(m.tolist())
-    if total > n:
-        raise InfeasibleBalanceError(
-            f"min_counts sums to {total} but there are only {n} rows; the lower bounds together must not "
-            "exceed the number of rows. Lower the bounds or the number of clusters."
-        )
-    return m.astype(np.int64)
 
 
 @jit
@@ -197,16 +191,7 @@ def _fill_deficits(
     prices = np.zeros(k)
     deficit = np.maximum(m - counts, 0).sum()
     room = min(deficit, n // k + 1)
-    graph = _Graph(
-        cheapest.copy(),
-        counts.copy(),
-        np.empty(k, dtype=np.int64),
-        np.empty((k, k)),
-        np.empty((k - 1) * (n + k * room), dtype=np.int32),
-        np.empty((k, k), dtype=np.int64),
-        np.empty((k, k), dtype=np.int64),
-    )
-    _build_heaps(c, graph, room)
+    graph = _make_graph(c, cheapest, counts, room)
     for _ in range(deficit):
         if graph.arrivals.max() == room:
             _build_heaps(c, graph, room)
@@ -215,6 +200,54 @@ def _fill_deficits(
         sink = int(np.argmin(np.where(graph.counts < m, prices, np.inf)))
         _move_along_path(c, graph, parents, sink)
     return graph.labels, prices
+
+
+@jit
+def _make_graph(c: NDArray[np.floating], labels: NDArray[np.int32], counts: NDArray[np.int64], room: int) -> _Graph:
+    """The labels with heaps of the moves they allow, and room for so many arrivals in each."""
+    n, k = c.shape
+    graph = _Graph(
+        labels.copy(),
+        counts.copy(),
+        np.empty(k, dtype=np.int64),
+        np.empty((k, k)),
+        np.empty((k - 1) * (n + k * room), dtype=np.int32),
+        np.empty((k, k), dtype=np.int64),
+        np.empty((k, k), dtype=np.int64),
+    )
+    _build_heaps(c, graph, room)
+    return graph
+
+
+@jit
+def _empty_excess(
+    c: NDArray[np.floating],
+    labels: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    m: NDArray[np.int64],
+    most: NDArray[np.int64],
+    prices: NDArray[np.float64],
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return optimal labels and prices from those that are optimal without upper bounds; some must be exceeded."""
+    n, k = c.shape
+    excess = np.maximum(counts - most, 0).sum()
+    room = min(excess, n // k + 1)
+    graph = _make_graph(c, labels, counts, room)
+    w = np.full((k + 1, k + 1), np.inf)  # the last node is T
+    potentials = np.zeros(k + 1)
+    potentials[:k] = prices
+    sources = np.zeros(k + 1, dtype=np.bool_)
+    for _ in range(excess):
+        if graph.arrivals.max() == room:
+            _build_heaps(c, graph, room)
+        w[:k, :k] = graph.w
+        for p in range(k):
+            w[p, k] = 0.0 if graph.counts[p] < most[p] else np.inf
+            w[k, p] = 0.0 if graph.counts[p] > m[p] else np.inf
+            sources[p] = graph.counts[p] > most[p]
+        potentials, parents = _search_paths(w, sources, potentials)
+        _move_along_path(c, graph, parents, int(parents[k]))
+    return graph.labels, potentials[:k] - potentials[k]
 
 
 @jit

@@ -1,0 +1,66 @@
+"""Bounds on cluster sizes as users give them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widegap.exceptions import InfeasibleBalanceError
+from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes
+
+
+def sizes(size_min, size_max, n_rows, n_clusters):
+    return [bound.tolist() for bound in read_sizes(size_min, size_max, n_rows, n_clusters)]
+
+
+def test_numbers_shares_and_one_for_every_cluster():
+    assert sizes(None, None, 10, 3) == [[0, 0, 0], [10, 10, 10]]
+    assert sizes(2, 5, 10, 3) == [[2, 2, 2], [5, 5, 5]]
+    assert sizes(0.2, 0.5, 10, 2) == [[2, 2], [5, 5]]
+    assert sizes([1, 0.29], [0.31, np.int64(90)], 100, 2) == [[1, 29], [31, 90]]
+    assert sizes(0, 1.0, 10, 2) == [[0, 0], [10, 10]]
+
+
+@given(st.integers(1, 500), st.integers(1, 20))
+def test_an_even_share_can_always_be_met(n_rows, n_clusters):
+    lower, upper = read_sizes(1 / n_clusters, 1 / n_clusters, n_rows, n_clusters)
+    assert lower.sum() <= n_rows <= upper.sum() and (upper - lower <= 1).all()
+
+
+@pytest.mark.parametrize(
+    ("size_min", "size_max", "message"),
+    [
+        (4, None, r"size_min=4 asks for 3 x 4 = 12 rows, but there are 10; lower it or n_clusters"),
+        ([4, 4, 3], None, r"size_min=\[4, 4, 3\] asks for 4 \+ 4 \+ 3 = 11 rows, but there are 10"),
+        (None, 3, r"size_max=3 leaves room for 3 x 3 = 9 rows, but there are 10; raise it or n_clusters"),
+        ([5, 0, 0], [4, 9, 9], r"size_min asks for 5 rows in cluster 0 and size_max allows 4; lower the one or raise"),
+        ([1, 2], None, r"size_min has 2 entries, but n_clusters=3; pass one number, or one for every cluster"),
+        (-1, None, r"size_min holds -1; give a number of rows as an integer >= 0, or a share .* from 0 to 1"),
+        (None, 1.5, r"size_max holds 1.5; give a number"),
+        (None, [True, 5, 5], r"size_max holds True; give a number"),
+        (["a", 0, 0], None, r"size_min holds 'a'"),
+        (float("nan"), None, r"size_min holds nan"),
+    ],
+)
+def test_refuses_bounds_that_cannot_be(size_min, size_max, message):
+    with pytest.raises(InfeasibleBalanceError, match=message):
+        read_sizes(size_min, size_max, 10, 3)
+
+
+def test_known_rows_may_make_bounds_impossible():
+    known = np.array([6, 0, 0])
+    check_known_sizes(np.array([2, 2, 2]), np.array([6, 6, 6]), known, 10)
+    with pytest.raises(
+        InfeasibleBalanceError, match=r"6 rows are known to be in cluster 0, but size_max allows 5; rai"
+    ):
+        check_known_sizes(np.zeros(3, int), np.array([5, 9, 9]), known, 10)
+    with pytest.raises(
+        InfeasibleBalanceError, match=r"size_min ask for 6 \+ 3 \+ 3 = 12 rows, but there are 10; lower"
+    ):
+        check_known_sizes(np.full(3, 3), np.full(3, 9), known, 10)
+
+
+def test_a_least_size_gives_way_to_what_is_known():
+    assert feasible_minimum(3, np.zeros(3, int), 10).tolist() == [3, 3, 3]
+    assert feasible_minimum(3, np.array([7, 0, 0]), 10).tolist() == [0, 1, 1]
+    assert feasible_minimum(3, np.array([9, 1, 0]), 10).tolist() == [0, 0, 0]
