@@ -272,12 +272,12 @@ def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
     monkeypatch.setattr(numba, "njit", refuse_cache(numba.njit))
     double = _jit.jit(lambda x: 2 * x)
     assert double(21) == 42
-    assert double.targetoptions["nogil"] and double.targetoptions["fastmath"]
-    assert not isinstance(double._cache, numba.core.caching.FunctionCache)
+    assert double.compiled.targetoptions["nogil"] and double.compiled.targetoptions["fastmath"]
+    assert not isinstance(double.compiled._cache, numba.core.caching.FunctionCache)
 
 
 def test_jit_caches_where_it_can():
-    assert isinstance(_passes.scores_dense._cache, numba.core.caching.FunctionCache)
+    assert isinstance(_passes.scores_dense.compiled._cache, numba.core.caching.FunctionCache)
 
 
 def test_fast_math_still_sees_nan():

@@ -298,7 +298,7 @@ def test_error_names_gap_residual_and_size_when_both_engines_fail(monkeypatch):
 def test_engines_that_return_nan_are_an_error_not_a_crash(monkeypatch):
     problem = random_problem(7, "plain", 1)
     nan = np.full(problem.linear.size, np.nan)
-    monkeypatch.setattr(_qp.daqp, "solve", lambda *args, **options: (nan, 0.0, -1, {"lam": np.append(nan, 0.0)}))
+    monkeypatch.setattr("daqp.solve", lambda *args, **options: (nan, 0.0, -1, {"lam": np.append(nan, 0.0)}))
     assert solve_qp(*problem).solver == "piqp"
     broken = SimpleNamespace(
         settings=SimpleNamespace(),
@@ -306,7 +306,7 @@ def test_engines_that_return_nan_are_an_error_not_a_crash(monkeypatch):
         solve=lambda: None,
         result=SimpleNamespace(x=nan, y=np.zeros(0)),
     )
-    monkeypatch.setattr(_qp.piqp, "DenseSolver", lambda: broken)
+    monkeypatch.setattr("piqp.DenseSolver", lambda: broken)
     with pytest.raises(SolverError, match="not solved"):
         solve_qp(*problem)
 

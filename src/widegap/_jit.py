@@ -1,23 +1,62 @@
-"""The one place that decides how numba compiles our loops.
+"""The one place that decides how and when numba compiles our loops.
 
-``nogil`` lets threads run chunk kernels side by side; ``cache`` keeps machine code on disk between runs. A package
-directory that cannot be written (a read-only image) makes numba raise at decoration: then we compile per process.
-NaN-related fast-math flags stay off: the estimators reject NaN, but a kernel that meets one must not loop or guess.
+A loop is compiled, or loaded from the cache, when it is first called: importing numba takes longer than most of what a
+short-lived process does with this package. ``nogil`` lets threads run chunk kernels side by side; ``cache`` keeps
+machine code on disk between runs. A package directory that cannot be written (a read-only image) makes numba raise at
+decoration: then we compile per process. NaN-related fast-math flags stay off: the estimators reject NaN, but a kernel
+that meets one must not loop or guess.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
-
-import numba
+from functools import update_wrapper
+from threading import RLock
+from typing import Any, TypeVar, cast
 
 _FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+_lock = RLock()  # of two threads that call a loop for the first time, one prepares it
 
-def jit(function: Function) -> Function:
-    """Compile ``function`` with numba: cached on disk where possible, without the GIL."""
+
+class _Loop:
+    """A function that is handed to numba when it is called first, by Python or by another loop."""
+
+    def __init__(self, function: Callable[..., Any]):
+        update_wrapper(self, function)
+        self._function = function
+        self._compiled: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.compiled(*arguments)
+
+    @property
+    def compiled(self) -> Any:
+        """The function as numba has it."""
+        if self._compiled is None:
+            with _lock:
+                if self._compiled is None:
+                    self._compiled = _compile(self._function)
+        return self._compiled
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for where a loop calls this one."""
+        return self.compiled._numba_type_
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__  # pickled by its name, as functions are
+
+
+def _compile(function: Callable[..., Any]) -> Any:
+    import numba
+
     try:
         return numba.njit(cache=True, nogil=True, fastmath=_FAST_MATH)(function)
     except RuntimeError:  # "cannot cache function": no writable place for the cache
         return numba.njit(nogil=True, fastmath=_FAST_MATH)(function)
+
+
+def jit(function: Function) -> Function:
+    """Compile ``function`` with numba at its first call: cached on disk where possible, without the GIL."""
+    return cast(Function, _Loop(function))

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._collections import is_collection, map_collection
+from widegap.data._few_rows import certain_labels, largest
 from widegap.data._kernel_maps import FoldedScores, KernelMap
 from widegap.estimators._progress import progress_logging
 from widegap.exceptions import InvalidDataError
@@ -225,9 +226,12 @@ class WeightVectorClusterer(Clusterer):
         """``function`` of the scores of all rows; of scores and a kernel's values a block is held at a time."""
         if self.kernel_map_ is not None:
             return self._folded().map(blocks, function)
-        # Scores about the fitted mean: exact where the rows lie far from the origin.
-        scorer = Scorer(self.coef_, self._mean_scores, self._mean)
+        scorer = self._scorer()
         return blocks.map(lambda block: function(block.scores(scorer)))
+
+    def _scorer(self) -> Scorer:
+        """Scores about the fitted mean: exact where the rows lie far from the origin."""
+        return Scorer(self.coef_, self._mean_scores, self._mean)
 
     def _folded(self) -> FoldedScores:
         """The scores of the kernel's features, formed anew only where the weights have changed."""
@@ -244,8 +248,19 @@ class WeightVectorClusterer(Clusterer):
         if is_collection(X):
             return map_collection(X, partial(self._scores_alone()._map_scores, function=function))
         blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
-        # Arrays were checked above; rows from files are first looked at here.
-        return self._map_blocks(blocks, lambda scores: function(_check_scores(scores)))
+
+        def checked(scores: Any) -> Any:  # arrays were checked above; rows from files are first looked at here
+            return function(_check_scores(scores))
+
+        if function is not largest or self.kernel_map_ is not None:
+            return self._map_blocks(blocks, checked)
+        scorer = self._scorer()
+
+        def label(block: Any) -> Any:
+            labels = certain_labels(block, scorer)
+            return checked(block.scores(scorer)) if labels is None else labels
+
+        return blocks.map(label)
 
     def _scores_alone(self) -> Self:
         """A copy that can score rows and holds nothing that is of length n: it travels to the rows."""
@@ -286,7 +301,7 @@ class WeightVectorClusterer(Clusterer):
         -------
         ndarray of shape (n_samples,), dtype int32
         """
-        return self._map_scores(X, lambda scores: scores.argmax(axis=1).astype(np.int32))
+        return self._map_scores(X, largest)
 
 
 def _check_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from widegap._planes import Plane, PlaneShift
-from widegap.data import _passes
 from widegap.data._blocks import Codes, Floats, Labels, Loops, Part
 from widegap.data._centred import CentredRows
 from widegap.data._rows import Parts, State
@@ -40,6 +39,8 @@ class HingePass:
 def _dense_loop(
     X: Floats, mean: Floats, W: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
 ) -> tuple[float, int]:
+    from widegap.data import _passes
+
     if len(W) == 2:
         return _passes.margin_dense_two(X, mean, W[1] - W[0], b[1] - b[0], choose, *outputs)
     return _passes.margin_dense(X, mean, W, b, choose, all_rivals, *outputs)
@@ -48,6 +49,8 @@ def _dense_loop(
 def _csr_loop(
     data: Floats, indices: Any, indptr: Any, Wt: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
 ) -> tuple[float, int]:
+    from widegap.data import _passes
+
     if len(b) == 2:
         w = Wt[:, 1:] - Wt[:, :1]
         return _passes.margin_csr_two(data, indices, indptr, w, b[1] - b[0], choose, *outputs)

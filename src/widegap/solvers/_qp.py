@@ -47,10 +47,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import daqp
 import numpy as np
 import numpy.typing as npt
-import piqp
 
 from widegap.exceptions import SolverError
 
@@ -214,6 +212,8 @@ def _row_basis(equality: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _solve_daqp(problem: _Scaled, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Active set of the ridged problem, then the exact KKT point on that active set."""
+    import daqp
+
     m, n_caps = problem.linear.size, problem.n_caps
     ridged = problem.gram.copy()
     # The ridge must stay below the linear term at the largest x that the caps allow, and above rounding.
@@ -265,6 +265,8 @@ def _polish(
 
 def _solve_piqp(problem: _Scaled, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Interior point on the problem as it is; an interior method has no use for a start."""
+    import piqp
+
     n_caps = problem.n_caps
     solver = piqp.DenseSolver()
     for name in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
