@@ -1,11 +1,8 @@
 """Fits of Dask collections on a real cluster of two processes: the same answer, little travels, what can go wrong."""
 
 import os
-import pickle
 import signal
-import warnings
 
-import cloudpickle
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -14,10 +11,9 @@ import pytest
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_blobs
 
+from _clusters import FORMS, D, N, as_frame, bytes_between_workers, held, rows, spy_on, two_processes
 from widegap import CPM3C, M2DCU, MKC, IterSVR, MaxMarginClustering
-from widegap.data import _dask
 from widegap.data._centred import CentredRows
 from widegap.data._collections import collection_rows
 from widegap.exceptions import ClusterLostError, InvalidDataError, NotSupportedError
@@ -25,11 +21,11 @@ from widegap.problems._hinge import HingeLoss
 from widegap.solvers._prices import SHORT, assign_by_prices
 from widegap.solvers._transport import assign
 
-N, D = 6000, 6
 
-
-def rows(n=N, seed=0, spread=1.5):
-    return make_blobs(n, D, centers=4, cluster_std=spread, random_state=seed)[0]
+@pytest.fixture(scope="module")
+def client():
+    with two_processes() as client:
+        yield client
 
 
 def long_search(callback):
@@ -37,39 +33,8 @@ def long_search(callback):
     return CPM3C(4, random_state=0, n_init=2, min_cluster_fraction=0.05, callback=callback)
 
 
-@pytest.fixture(scope="module")
-def client():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of packages that processes of a cluster import
-        with LocalCluster(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0") as cluster:
-            with Client(cluster) as client:
-                yield client
-
-
 def model(k=4, **settings):
     return CPM3C(k, random_state=0, n_init=2, **settings)
-
-
-def held(X, chunks):
-    return da.from_array(X, chunks=(chunks, X.shape[1])).persist()
-
-
-def as_frame(X):
-    return pd.DataFrame(X, columns=list("abcdef"))
-
-
-FORMS = {
-    "even": lambda X: held(X, 1500),
-    "one_chunk": lambda X: held(X, len(X)),
-    "uneven": lambda X: held(X, (1, 3000, 2000, len(X) - 5001)),
-    "empty": lambda X: da.concatenate(
-        [held(X[:0], 1), held(X[:4000], 2500), held(X[:0], 1), held(X[4000:], 4000)]
-    ).persist(),
-    "unknown": lambda X: dd.from_pandas(as_frame(X), npartitions=5).to_dask_array().persist(),
-    "frame": lambda X: dd.from_pandas(as_frame(X), npartitions=5).persist(),
-    "csr": lambda X: held(X, 2000).map_blocks(sp.csr_matrix, meta=sp.csr_matrix((0, D))).persist(),
-    "float32": lambda X: held(X.astype(np.float32), 2000),
-}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -167,30 +132,6 @@ def test_rows_that_are_not_persisted_are_read_again_and_it_is_said_once(client):
     assert_array_equal(found.labels_.compute(), model().fit(rows()).labels_)
 
 
-def spy_on(monkeypatch):
-    """Sizes of what is sent to the cluster and of what comes back, a call each."""
-    sent, received = [], []
-    submit, wait = _dask.DaskRows._submit, _dask.DaskRows._wait
-
-    def submitting(self, task, *arguments):
-        sent.append(len(cloudpickle.dumps([a for a in arguments if isinstance(a, tuple)])))
-        return submit(self, task, *arguments)
-
-    def waiting(self, futures):
-        found = wait(self, futures)
-        received.extend(len(pickle.dumps(part)) for part in found)
-        return found
-
-    monkeypatch.setattr(_dask.DaskRows, "_submit", submitting)
-    monkeypatch.setattr(_dask.DaskRows, "_wait", waiting)
-    return sent, received
-
-
-def bytes_between_workers(client):
-    logs = client.run(lambda dask_worker: [entry["total"] for entry in dask_worker.transfer_outgoing_log])
-    return sum(map(sum, logs.values()))
-
-
 def test_what_travels_in_a_pass_does_not_depend_on_the_number_of_rows(client, monkeypatch):
     k, most = 4, []
     for n in (8000, 32_000):
@@ -250,7 +191,7 @@ def test_a_client_that_closes_is_said_in_words():
 
 
 def test_other_estimators_say_that_they_do_not_take_collections(client):
-    for other in (MaxMarginClustering(2), MKC(2), IterSVR(2)):
+    for other in (MKC(2), IterSVR(2)):
         with pytest.raises(NotSupportedError, match=r"does not fit collections of Dask; .*CPM3C.*X\.compute\(\)"):
             other.fit(held(rows(), 3000))
     fitted = MaxMarginClustering(2, random_state=0).fit(rows(800))

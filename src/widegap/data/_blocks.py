@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from widegap.data._rows import Filling, Parts, Source, State, Total, add_up, end_to_end
+from widegap.data._rows import Filling, Parts, Source, State, Total, add_up, end_to_end, marked
 from widegap.data._threads import ordered_map
 
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
@@ -301,6 +301,9 @@ class RowBlocks:
 
     def place(self, values: np.ndarray[Any, Any]) -> State:
         return values
+
+    def mark(self, rows: np.ndarray[Any, Any]) -> State:
+        return marked(self.shape[0], rows, np.arange(len(rows)))
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return state

@@ -56,6 +56,20 @@ def map_collection(X: Any, function: Callable[[Any], Any]) -> Any:
     return X.map_blocks(part, dtype=sample.dtype, meta=sample[:0], **chunks)
 
 
+def look_up(table: np.ndarray[Any, Any], places: Any) -> Any:
+    """``table[places]``, lazy where the places are a collection."""
+    if not is_collection(places):
+        return table[places]
+    import dask
+
+    # Delayed: one entry of the graph, not one a chunk.
+    return places.map_blocks(_entries, table=dask.delayed(table), dtype=table.dtype, meta=table[:0])
+
+
+def _entries(places: Any, *, table: Any) -> Any:
+    return table[places]
+
+
 def _of_chunk(chunk: Any, *, function: Callable[[Any], Any], width: tuple[int, ...], dtype: Any) -> Any:
     return function(chunk) if chunk.shape[0] else np.empty((0, *width), dtype)
 

@@ -22,7 +22,7 @@ from dask.base import flatten
 from distributed import CancelledError, Client, Future, futures_of
 
 from widegap.data._blocks import RowBlocks
-from widegap.data._rows import Parts, State, Total, add_up, end_to_end
+from widegap.data._rows import Parts, State, Total, add_up, end_to_end, marked
 from widegap.data._sources import row_blocks
 from widegap.exceptions import ClusterLostError
 
@@ -35,6 +35,7 @@ class DaskState:
 
     results: Sequence[Future]
     index: int
+    dtype: Any
 
 
 @dataclass(frozen=True)
@@ -74,23 +75,35 @@ class DaskRows:
 
     def take(self, rows: np.ndarray[Any, Any]) -> Any:
         """The given rows (ascending), drawn by the workers."""
-        chunks = np.searchsorted(np.cumsum(self._lengths), rows, side="right")
-        within = rows - (np.cumsum(self._lengths) - self._lengths)[chunks]
-        parts, order = [], []
-        for shard in self._shards:
-            mine = np.flatnonzero(np.isin(chunks, shard.numbers))
-            if len(mine):
-                starts = dict(zip(shard.numbers, np.cumsum([0, *self._lengths[shard.numbers]]), strict=False))
-                places = within[mine] + np.array([starts[chunk] for chunk in chunks[mine]])
-                parts.append(self._submit(_take, places, shard))
-                order.append(mine)
-        return end_to_end(self._wait(parts))[np.argsort(np.concatenate(order))]
+        found = [(shard, *self._find(shard, rows)) for shard in self._shards]
+        parts = [self._submit(_take, (places,), shard) for shard, _, places in found if len(places)]
+        order = np.concatenate([numbers for _, numbers, _ in found])
+        return end_to_end(self._wait(parts))[np.argsort(order)]
+
+    def _find(self, shard: Shard, rows: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+        """Which of the given rows a shard has, and their places there."""
+        first = np.cumsum(self._lengths) - self._lengths
+        chunks = np.searchsorted(first + self._lengths, rows, side="right")
+        mine = np.flatnonzero(np.isin(chunks, shard.numbers))
+        within, lengths = np.zeros_like(first), self._lengths[shard.numbers]
+        within[shard.numbers] = np.cumsum(lengths) - lengths
+        return mine, rows[mine] + (within - first)[chunks[mine]]
 
     def place(self, values: np.ndarray[Any, Any]) -> State:
         """An array of the client; a lost worker takes its part with it."""
         pieces = np.split(values, np.cumsum(self._lengths)[:-1])
         parts = [((np.concatenate([pieces[c] for c in shard.numbers]),), None) for shard in self._shards]
-        return DaskState(self._client.scatter(parts, hash=False), 0)
+        return DaskState(self._client.scatter(parts, hash=False), 0, values.dtype)
+
+    def mark(self, rows: np.ndarray[Any, Any]) -> State:
+        results = []
+        for shard in self._shards:
+            numbers, places = self._find(shard, rows)
+            given = int(self._lengths[shard.numbers].sum()), places, numbers
+            # Beside the shard, which is not looked at; a graph would be computed.
+            near = [] if dask.is_dask_collection(shard.blocks) else [shard]
+            results.append(self._submit(_mark, given, *near))
+        return DaskState(results, 0, np.dtype(np.int32))
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         whole = self._wait([self._client.submit(_piece, result, state.index, pure=False) for result in state.results])
@@ -110,9 +123,10 @@ class DaskRows:
             for number in shard.numbers:
                 length = int(self._lengths[number])
                 piece = dask.delayed(_piece, pure=True)(result, state.index, start, start + length)
-                pieces[number] = da.from_delayed(piece, (length,), np.int32)
+                pieces[number] = da.from_delayed(piece, (length,), state.dtype)
                 start += length
-        return da.concatenate([pieces.get(number, da.zeros(0, np.int32)) for number in range(len(self._lengths))])
+        empty = da.zeros(0, dtype=state.dtype)
+        return da.concatenate([pieces.get(number, empty) for number in range(len(self._lengths))])
 
     def features(self, transform: Callable[[Any], Any]) -> "DaskRows":
         """The rows after a feature map, held by the workers as the rows are."""
@@ -129,8 +143,9 @@ class DaskRows:
             self._submit(task, (function, indices), *([shard] if reads else []), *(s.results[i] for s in state))
             for i, shard in enumerate(self._shards)
         ]
-        sums = self._wait([self._client.submit(_sum_and_number, result, pure=False) for result in results])
-        new = tuple(DaskState(results, index) for index in range(sums[0][1]))
+        sums = self._wait([self._client.submit(_sum_and_dtypes, result, pure=False) for result in results])
+        dtypes = [np.result_type(*kinds) for kinds in zip(*(kinds for _, kinds in sums), strict=True)]
+        new = tuple(DaskState(results, index, dtype) for index, dtype in enumerate(dtypes))
         return new, add_up(part for part, _ in sums if part is not None)
 
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
@@ -178,13 +193,17 @@ def _parts(results: Sequence[Result], indices: Sequence[int]) -> list[Any]:
     return [result[0][index] for result, index in zip(results, indices, strict=True)]
 
 
-def _take(rows: Any, blocks: RowBlocks) -> Any:
-    return blocks.take(rows)
+def _take(places: tuple[Any], blocks: RowBlocks) -> Any:
+    return blocks.take(*places)
 
 
-def _sum_and_number(result: Result) -> tuple[Any, int]:
-    """What of a result goes to the client: the sum, and how many states there are."""
-    return result[1], len(result[0])
+def _mark(given: tuple[Any, ...], *_near: RowBlocks) -> Result:
+    return (marked(*given),), None
+
+
+def _sum_and_dtypes(result: Result) -> tuple[Any, list[str]]:
+    """What of a result goes to the client: the sum, and what the states are."""
+    return result[1], [state.dtype.str for state in result[0]]
 
 
 def _piece(result: Result, index: int, start: int = 0, stop: int | None = None) -> Any:

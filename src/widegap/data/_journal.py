@@ -87,6 +87,9 @@ class JournaledRows:
     def place(self, values: np.ndarray[Any, Any]) -> State:
         return self._rows.place(values)
 
+    def mark(self, rows: np.ndarray[Any, Any]) -> State:
+        return self._rows.mark(rows)
+
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return self._rows.collect(*self._made((state,)))
 

@@ -31,6 +31,7 @@ from widegap.data._kernels import (
     kernel_to,
     settle_width,
 )
+from widegap.data._rows import Parts, Rows, State
 from widegap.data._sampling import drawn
 from widegap.data._tables import check_finite, column_offsets, row_chunks, scale_table, shift_columns
 from widegap.data._threads import one_blas_thread
@@ -70,10 +71,16 @@ class FoldedScores:
         """Whether these are the scores of a map and weights, which may have been changed in place."""
         return feature_map is self._map and all(map(np.array_equal, weights, self._weights))
 
-    def map(self, blocks: RowBlocks, function: Callable[[Floats], Any]) -> Any:
-        """``function`` of the scores of every block, one after the other, as BLAS has its own threads."""
-        blocks = RowBlocks(blocks.sources, n_threads=1)
-        return blocks.map(lambda block: function(self.of_rows(block.take(slice(None)))))
+    def sweep(self, rows: Rows, function: Callable[..., Parts], *state: State) -> tuple[State, ...]:
+        """New states ``function(scores, *parts)``: one block after the other, as BLAS has its own threads."""
+        of_rows = self.of_rows
+        if isinstance(rows, RowBlocks):
+            rows = RowBlocks(rows.sources, n_threads=1)
+        return rows.sweep(lambda block, *parts: (function(of_rows(block.take(slice(None))), *parts), 0), *state)[0]
+
+    def map(self, rows: Rows, function: Callable[[Floats], Any]) -> State:
+        """``function`` of the scores of all rows."""
+        return self.sweep(rows, lambda scores: (function(scores),))[0]
 
 
 @dataclass(frozen=True)

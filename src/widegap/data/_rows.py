@@ -62,11 +62,21 @@ class Rows(Protocol):
     def place(self, values: np.ndarray[Any, Any]) -> State:
         """An array with one entry a row as a state."""
 
+    def mark(self, rows: np.ndarray[Any, Any]) -> State:
+        """For every row its number among the given ones (ascending), and -1 for the others."""
+
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         """A state as an array of this process."""
 
     def publish(self, state: State) -> Any:
         """A state in the form in which users get it."""
+
+
+def constant(rows: Rows, value: np.generic) -> Any:
+    """The value for every row, in the form in which users get states."""
+    nobody = rows.mark(np.zeros(0, np.intp))
+    (state,), _ = rows.fold(lambda marks: ((np.full(len(marks), value),), 0), nobody)
+    return rows.publish(state)
 
 
 def add_up(parts: Iterator[Total]) -> Total | None:
@@ -75,6 +85,13 @@ def add_up(parts: Iterator[Total]) -> Total | None:
     for part in parts:
         total = total + part  # type: ignore[operator]
     return total
+
+
+def marked(n_rows: int, places: Any, numbers: Any) -> np.ndarray[Any, Any]:
+    """Numbers at some places of n, and -1 elsewhere."""
+    marks = np.full(n_rows, -1, np.int32)
+    marks[places] = numbers
+    return marks
 
 
 def end_to_end(parts: Sequence[Any]) -> Any:

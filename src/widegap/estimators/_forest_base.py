@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import check_threads
 from widegap._warnings import warn_caller
-from widegap.data._blocks import RowBlocks
 from widegap.data._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.data._kernels import holds_values
 from widegap.data._neighbours import neighbour_graph
 from widegap.data._principal import PrincipalMap
+from widegap.data._rows import Rows, State
 from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, storage
 from widegap.estimators._base import WeightVectorClusterer
@@ -25,9 +25,9 @@ from widegap.estimators._search_space import Extension, SearchSpace, nearest_mea
 from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
 from widegap.solvers._cluster_number import Separations
 from widegap.solvers._merging import MergeTree
+from widegap.solvers._prices import label_step
 from widegap.solvers._result import FloatArray, LabelArray, Recorder
 from widegap.solvers._single_moves import improve, r_squared
-from widegap.solvers._transport import assign
 
 AUTO_COMPONENTS = 300
 LEAST_COMPONENTS = 150
@@ -76,6 +76,20 @@ class ForestClusterer(WeightVectorClusterer):
         """Least rows of a cluster among n."""
         raise NotImplementedError
 
+    def _check_distributable(self) -> None:
+        """Refuse what needs a number for every row, or more, in this process."""
+        if self._by_moves:
+            what = "init=<labels>" if self.search != "moves" else "search='moves'"
+            raise NotSupportedError(
+                f"{what} on rows of Dask would need the kernel features of all rows in one process; use "
+                "search='agree' or 'merge' without starting labels, or fit X.compute()."
+            )
+        if self._precomputed:
+            raise NotSupportedError(
+                "kernel='precomputed' on rows of Dask would need the kernel between searched rows and all rows in one "
+                "process; pass the rows and a kernel, or fit X.compute()."
+            )
+
     def cut(self, k: int) -> np.ndarray[Any, Any]:
         """Clusters of the fitted rows at another number, without a new search.
 
@@ -99,8 +113,7 @@ class ForestClusterer(WeightVectorClusterer):
             )
         if k == self.n_clusters_:
             return self.labels_
-        found = self._forest.cut(int(k)).labels
-        return found if len(found) == len(self.labels_) else self._extension.to_all_rows(found, int(k))
+        return self._extension.to_all_rows(self._forest.cut(int(k)).labels, int(k))
 
     def with_clusters(self, k: int) -> Self:
         """A fitted estimator for another number of clusters, without a new search.
@@ -119,7 +132,8 @@ class ForestClusterer(WeightVectorClusterer):
         other = clone(self).set_params(n_clusters=int(k))
         vars(other).update({name: value for name, value in vars(self).items() if name not in self.get_params()})
         other._store_cut(int(k))
-        other._fix_scores(self._space.whitened(self.C), self._space.principal, labels[self._space.chosen])
+        searched = np.asarray(labels[self._space.chosen])  # computed where labels are lazy
+        other._fix_scores(self._space.whitened(self.C), self._space.principal, searched)
         other._store_labels(labels)
         return other
 
@@ -212,23 +226,27 @@ class ForestClusterer(WeightVectorClusterer):
             return n if n <= EXACT_ROWS else AUTO_COMPONENTS
         return min(AUTO_COMPONENTS, max(LEAST_COMPONENTS, n // 4))
 
-    def _label_all(self, blocks: RowBlocks, labels: Any, rng: np.random.Generator) -> Any:
+    def _label_all(self, rows: Rows, labels: LabelArray, rng: np.random.Generator) -> State:
         """Labels of all rows: those beyond the sample get theirs by the scores, in one pass."""
-        n, space, by_moves = blocks.shape[0], self._space, self._by_moves
+        space, by_moves = self._space, self._by_moves
         self._fix_scores(space.whitened(self.C), space.principal, labels)
         if by_moves:
             del self._space
-        if len(space.chosen) == n:
-            return self._with_bound(blocks, labels)
-        if by_moves:
-            # Moves by coordinates that are not smoothed would undo what smoothing found.
-            found = self._with_bound(blocks, self._map_blocks(blocks, _largest))
-            return found if self.smoothing_ else self._polish(blocks, found, rng)
-        found = self._extend(blocks, labels)
-        self._extension = Extension(space.chosen, found[:, 1].copy())
-        return self._with_bound(blocks, found[:, 0].copy())
+        marks, whole = rows.mark(space.chosen), len(space.chosen) == rows.shape[0]
+        if whole:
+            found, nearest = rows.fold(lambda marks: ((labels[marks], marks), 0), marks)[0]
+        elif by_moves:
+            found = self._folded().map(rows, _largest)
+        else:
+            found, nearest = self._extend(rows, labels, marks)
+        if not by_moves:
+            groups = self._forest.members[0].groups
+            self._extension = Extension.of(rows, nearest, marks, groups)
+        found = self._with_bound(rows, found)
+        # Moves by coordinates that are not smoothed would undo what smoothing found.
+        return found if whole or not by_moves or self.smoothing_ else self._polish(rows, found, rng)
 
-    def _polish(self, blocks: RowBlocks, labels: Any, rng: np.random.Generator) -> Any:
+    def _polish(self, blocks: Any, labels: Any, rng: np.random.Generator) -> Any:
         """Exact moves of all rows."""
         features = self.kernel_map_.transform_blocks(blocks)
         # Whitened by all rows, not by the sample: with the sample's covariance the moves go astray.
@@ -238,18 +256,18 @@ class ForestClusterer(WeightVectorClusterer):
         self._fix_scores(Q, principal, labels)
         return labels
 
-    def _with_bound(self, blocks: RowBlocks, labels: Any) -> Any:
+    def _with_bound(self, rows: Rows, labels: State) -> State:
         """The labels, moved at least cost in the scores where a cluster would be too small."""
-        n, k = len(labels), self.n_clusters_
-        least = self._min_count(n)
-        if np.bincount(labels, minlength=k).min() >= least:
+        k = self.n_clusters_
+        least = self._min_count(rows.shape[0])
+        counts = rows.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
+        if counts.min() >= least:
             return labels
-        costs = -self._map_blocks(blocks, lambda scores: scores)
-        costs[np.arange(n), labels] = costs.min(axis=1)
-        return assign(costs, np.full(k, least)).labels
+        (costs,) = self._folded().sweep(rows, _costs, labels)
+        return label_step(rows)(costs, np.full(k, least)).labels
 
-    def _extend(self, blocks: RowBlocks, labels: Any) -> Any:
-        """Cluster and group of every row, shape (n, 2)."""
+    def _extend(self, rows: Rows, labels: LabelArray, marks: State) -> tuple[State, ...]:
+        """Cluster and nearest group of every row; the searched rows keep their labels."""
         space, k = self._space, self.n_clusters_
         groups = self._forest.members[0].groups
         Q, m = space.whitened(self.C), int(groups.max()) + 1
@@ -257,12 +275,10 @@ class ForestClusterer(WeightVectorClusterer):
         W = np.vstack([self.coef_, coef])
         b = np.concatenate([self._mean_scores, constants])
 
-        def winners(scores: Any) -> Any:
-            return np.column_stack([scores[:, :k].argmax(axis=1), scores[:, k:].argmax(axis=1)]).astype(np.int32)
+        def winners(scores: Any, marks: Any) -> Any:
+            return np.where(marks < 0, _largest(scores[:, :k]), labels[marks]), _largest(scores[:, k:])
 
-        found = FoldedScores(self.kernel_map_, W, b, space.principal.mean).map(blocks, winners)
-        found[space.chosen] = np.column_stack([labels, groups])
-        return found
+        return FoldedScores(self.kernel_map_, W, b, space.principal.mean).sweep(rows, winners, marks)
 
     def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> None:
         """Scores of the nearest cluster mean, as weights for the features."""
@@ -272,12 +288,19 @@ class ForestClusterer(WeightVectorClusterer):
 
     def _store_labels(self, labels: Any) -> None:
         self.labels_ = labels
-        if not self._by_moves and len(self.agreement_) < len(labels):
+        if hasattr(self, "_extension"):
             self.agreement_ = self._extension.to_all_means(self.agreement_)
-        sizes = np.bincount(labels, minlength=self.n_clusters_)
+        sizes = np.asarray(np.bincount(labels, minlength=self.n_clusters_))  # computed where labels are lazy
         self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(labels)))
 
 
 def _largest(scores: Any) -> Any:
     """Number of the largest score of every row."""
     return scores.argmax(axis=1).astype(np.int32)
+
+
+def _costs(scores: Any, labels: Any) -> tuple[Any]:
+    """What the clusters cost every row; its own is no dearer than any."""
+    costs = -scores
+    costs[np.arange(len(labels)), labels] = costs.min(axis=1)
+    return (costs,)

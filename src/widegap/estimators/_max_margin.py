@@ -20,6 +20,8 @@ from widegap._validation import (
 from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
+from widegap.data._collections import is_collection
+from widegap.data._rows import constant
 from widegap.data._sampling import all_or_drawn, drawn
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import COMMON_CONSTRAINTS, Objective
@@ -194,6 +196,9 @@ class MaxMarginClustering(ForestClusterer):
     for rows at a boundary: 1 % on scikit-learn's digits, at most 3 % on 21 other labelled tables, 5 to 6 % on satimage
     and on the test set of MNIST, 7 to 19 % on the words of papers or of their titles (cora, sparse rows).
 
+    Arrays and data frames of Dask stay on their cluster, but for the sample: ``labels_``, ``agreement_`` and cuts are
+    lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
+
     Memory: of the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
     4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
     values and features of other rows are made block by block. A precomputed kernel matrix is not copied.
@@ -236,6 +241,7 @@ class MaxMarginClustering(ForestClusterer):
     _record = StartRecord
     _stored = {"starts_": np.ndarray, "smoothing_": int}
     _command = "max-margin"
+    _fits_collections = True
 
     def __init__(
         self,
@@ -291,6 +297,8 @@ class MaxMarginClustering(ForestClusterer):
                 "n_clusters='auto' needs the tree of a search by merging, but this one makes moves; give n_clusters a "
                 "number, or use search='agree' without starting labels."
             )
+        if is_collection(X):
+            self._check_distributable()
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         check_cluster_number(blocks.shape[0], 1 if self.n_clusters == "auto" else self.n_clusters)
         return blocks
@@ -301,7 +309,7 @@ class MaxMarginClustering(ForestClusterer):
         if self._precomputed:
             check_precomputed(blocks.shape, self.standardize)
         if CentredRows(blocks).scale == 0 and self.n_clusters not in (1, "auto"):
-            raise one_point_error(self.kernel, blocks, blocks.shape[0], self.n_clusters)
+            raise one_point_error("linear", None, blocks.shape[0], self.n_clusters)
         return blocks
 
     def _search(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
@@ -331,7 +339,7 @@ class MaxMarginClustering(ForestClusterer):
             )
         self.history_ = recorder.records
         self.n_iter_, self.converged_ = len(recorder.records), not recorder.stopped
-        self._store_labels(self._label_all(blocks, labels, rng))
+        self._store_labels(blocks.publish(self._label_all(blocks, labels, rng)))
 
     def _choose(self, n: int, rng: np.random.Generator) -> Any:
         """Numbers of the rows to be searched."""
@@ -382,10 +390,11 @@ class MaxMarginClustering(ForestClusterer):
 
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
+        self.labels_ = constant(rows, np.int32(0))
         self.kernel_map_ = None
         if self._by_moves:
             self.starts_, self.smoothing_ = np.zeros(0), 0
         else:
             leaf = np.array([rows.shape[0]])
             self.tree_ = MergeTree(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64), leaf)
-            self.agreement_ = np.ones(rows.shape[0])
+            self.agreement_ = constant(rows, np.float64(1))

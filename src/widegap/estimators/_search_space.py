@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from widegap.data._collections import look_up
 from widegap.data._kernel_maps import KernelMap
 from widegap.data._principal import PrincipalMap
+from widegap.data._rows import Rows, State
 from widegap.data._tables import near_origin
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import cluster_sums
@@ -67,25 +69,32 @@ def nearest_mean_scores(
 class Extension:
     """How clusters of the searched rows become clusters of all rows, for any number of them.
 
-    ``groups`` (n,) are the groups of all rows: of the searched ones as the search formed them, of the others by the
-    nearest mean. A row that was not searched goes where most of the searched rows of its group are.
+    ``groups`` are the groups of the searched rows, as the search formed them. A row that was not searched belongs to
+    the group with the nearest mean, and goes where most searched rows of that group are. ``places`` (n,) tell where
+    every row looks up its values: at its group, or, if it was searched, at the number of groups plus its own number
+    among the searched ones. They are lazy where the rows are.
     """
 
-    chosen: Any
+    places: Any
     groups: LabelArray
 
-    def to_all_rows(self, labels: LabelArray, k: int) -> LabelArray:
+    @classmethod
+    def of(cls, rows: Rows, nearest: State, marks: State, groups: LabelArray) -> "Extension":
+        """From the nearest groups of rows that were not searched, and the numbers of those that were, else -1."""
+        n_groups = int(groups.max()) + 1
+
+        def places(nearest: Any, marks: Any) -> Any:
+            return ((np.where(marks < 0, nearest, n_groups + marks).astype(np.int32),), 0)
+
+        return cls(rows.publish(rows.fold(places, nearest, marks)[0][0]), groups)
+
+    def to_all_rows(self, labels: LabelArray, k: int) -> Any:
         """Clusters of all rows."""
         votes = np.zeros((int(self.groups.max()) + 1, k), np.int64)
-        np.add.at(votes, (self.groups[self.chosen], labels), 1)
-        found = votes.argmax(axis=1).astype(np.int32)[self.groups]
-        found[self.chosen] = labels
-        return found
+        np.add.at(votes, (self.groups, labels), 1)
+        return look_up(np.concatenate([votes.argmax(axis=1), labels]).astype(np.int32), self.places)
 
-    def to_all_means(self, values: FloatArray) -> FloatArray:
+    def to_all_means(self, values: FloatArray) -> Any:
         """Values of the searched rows for all rows: for others the mean of their group."""
-        groups = self.groups[self.chosen]
-        counts = np.bincount(groups, minlength=int(self.groups.max()) + 1)
-        found = (np.bincount(groups, values, len(counts)) / np.maximum(counts, 1))[self.groups]
-        found[self.chosen] = values
-        return found
+        means = np.bincount(self.groups, values) / np.maximum(np.bincount(self.groups), 1)
+        return look_up(np.concatenate([means, values]), self.places)

@@ -1,0 +1,174 @@
+"""MaxMarginClustering of Dask collections: a sample comes to the client, and what follows from it goes to the rows."""
+
+import os
+import signal
+
+import dask.array as da
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+from numpy.testing import assert_allclose, assert_array_equal
+
+from _clusters import FORMS, D, N, bytes_between_workers, held, rows, spy_on, two_processes
+from widegap import MaxMarginClustering
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.solvers._prices import SHORT
+
+SEARCHED = 700
+
+
+@pytest.fixture(scope="module")
+def client():
+    with two_processes() as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def small_sample(monkeypatch):
+    monkeypatch.setattr("widegap.estimators._max_margin.SEARCH_ROWS", SEARCHED)
+
+
+def model(k=4, **settings):
+    return MaxMarginClustering(k, random_state=0, **{"search": "merge", **settings})
+
+
+def agree_but_for_ties(found, expected):
+    """Scores are summed in blocks of other sizes, so rows between two clusters may fall to either."""
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    assert (np.asarray(found) != np.asarray(expected)).sum() <= 1e-3 * len(expected)
+
+
+@pytest.mark.parametrize("form", ["uneven", "empty", "unknown", "frame", "csr", "float32"])
+def test_the_labels_are_those_of_the_same_rows_in_memory(client, form):
+    X = rows()
+    if form == "float32":
+        X = X.astype(np.float32)
+    expected = model().fit(sp.csr_array(X) if form == "csr" else X)
+    given = FORMS[form](X)
+    found = model().fit(given)
+    for lazy in (found.labels_, found.agreement_, found.cut(3), found.predict(given)):
+        assert isinstance(lazy, da.Array)
+    assert found.labels_.chunks == found.agreement_.chunks == found.cut(3).chunks
+    agree_but_for_ties(found.labels_, expected.labels_)
+    agree_but_for_ties(found.cut(3), expected.cut(3))
+    agree_but_for_ties(found.agreement_, expected.agreement_)
+    agree_but_for_ties(found.predict(given).compute(), expected.predict(X))
+    assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+    assert (found.objective_, found.starved_) == (pytest.approx(expected.objective_), expected.starved_)
+
+
+def test_members_that_agree_and_other_numbers_of_clusters(client):
+    X = rows(spread=3.0)
+    found, expected = (model(search="agree").fit(form) for form in (held(X, (1, 2999, 3000)), X))
+    agree_but_for_ties(found.labels_, expected.labels_)
+    agree_but_for_ties(found.agreement_.round(6), expected.agreement_.round(6))
+    assert (expected.agreement_ < 1).any()
+    for k in (1, 3, 6):
+        other, known = found.with_clusters(k), expected.with_clusters(k)
+        assert isinstance(other.labels_, da.Array) and isinstance(other.agreement_, da.Array)
+        agree_but_for_ties(other.labels_, known.labels_)
+        agree_but_for_ties(other.agreement_.round(6), known.agreement_.round(6))
+        assert_allclose(other.coef_, known.coef_, atol=1e-8)
+    assert found.n_clusters_ == 4
+
+
+def test_the_number_of_clusters_is_found(client):
+    X = rows()
+    found, expected = (model("auto").fit(form) for form in (held(X, 1500), X))
+    assert found.n_clusters_ == expected.n_clusters_ == 4
+    agree_but_for_ties(found.labels_, expected.labels_)
+
+
+def test_few_rows_are_all_searched(client):
+    X = rows(500)
+    found, expected = (model().fit(form) for form in (held(X, (200, 0, 300)), X))
+    assert found.labels_.chunks == found.cut(2).chunks == found.agreement_.chunks == ((200, 300),)
+    for k in (2, 4):
+        assert_array_equal(found.cut(k), expected.cut(k))
+    assert_array_equal(found.agreement_, expected.agreement_)
+
+
+@pytest.mark.parametrize("k", [1, "auto"])
+def test_one_cluster(client, k):
+    found = model(k).fit(held(np.ones((N, 2)), 2500))
+    assert found.n_clusters_ == 1
+    assert isinstance(found.labels_, da.Array) and isinstance(found.agreement_, da.Array)
+    assert_array_equal(found.labels_, np.zeros(N, np.int32))
+    assert_array_equal(found.agreement_, np.ones(N))
+
+
+def test_the_bound_on_sizes_is_kept(client):
+    X = rows()
+    found, expected = (model(3, min_cluster_fraction=0.98).fit(form) for form in (held(X, 2000), X))
+    least = int(0.98 * N / 3)
+    assert np.bincount(expected.labels_).min() == least
+    assert np.bincount(found.labels_).min() >= (1 - SHORT) * least - 1
+    assert (found.labels_.compute() != expected.labels_).mean() < 0.01
+
+
+def test_without_a_cluster_chunks_are_read_in_this_process(monkeypatch):
+    def no_client():
+        raise ValueError("No global client found and no address provided")
+
+    monkeypatch.setattr("distributed.get_client", no_client)
+    X = rows()
+    expected, found = model().fit(X), model().fit(da.from_array(X, chunks=(2000, D)))
+    for k in (3, 4):
+        assert isinstance(found.cut(k), da.Array)
+        agree_but_for_ties(found.cut(k).compute(scheduler="threads"), expected.cut(k))
+
+
+def test_rows_that_are_not_persisted_are_read_again_and_it_is_said_once(client):
+    with pytest.warns(UserWarning, match=r"not persisted.*X = X\.persist\(\)") as caught:
+        found = model().fit(da.from_array(rows(), chunks=(2000, D)) * 1.0)
+    assert len(caught) == 1
+    agree_but_for_ties(found.labels_, model().fit(rows()).labels_)
+
+
+def test_what_travels_is_a_sample_whatever_the_number_of_rows(client, monkeypatch):
+    totals = []
+    for n in (8000, 64_000):
+        X, before = held(rows(n), n // 8), bytes_between_workers(client)
+        with monkeypatch.context() as patch:
+            sent, received = spy_on(patch)
+            model(n_components=50).fit(X).with_clusters(3)
+        totals.append((sum(sent), sum(received)))
+        assert bytes_between_workers(client) - before < 150_000  # labels of 64 000 rows would be 256 000
+    sample = SEARCHED * D * 8
+    assert sample < totals[0][1] < sample + 20_000  # the rows once, and small sums
+    assert_allclose(totals[1], totals[0], rtol=0.02)  # pickled numbers of rows take a byte more or less
+
+
+def test_a_worker_that_is_lost_changes_nothing(monkeypatch):
+    X = rows(spread=2.5)
+    expected = model().fit(X)
+    go_on, killed = MaxMarginClustering._with_bound, []
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
+        with Client(cluster) as client:
+
+            def kill_and_go_on(self, rows, labels):
+                """At this point labels of all rows are with the workers."""
+                killed.append(next(iter(client.run(os.getpid).values())))
+                os.kill(killed[0], signal.SIGKILL)
+                return go_on(self, rows, labels)
+
+            monkeypatch.setattr(MaxMarginClustering, "_with_bound", kill_and_go_on)
+            found = model().fit(held(X, 1500))
+            assert len(killed) == 1
+            agree_but_for_ties(found.labels_, expected.labels_)
+            agree_but_for_ties(found.cut(3), expected.cut(3))
+            agree_but_for_ties(found.agreement_, expected.agreement_)
+
+
+def test_refusals(client):
+    X = held(rows(), 3000)
+    for settings in ({"search": "moves"}, {"init": np.arange(N) % 4}):
+        with pytest.raises(NotSupportedError, match=r"on rows of Dask.*search='agree' or 'merge'.*X\.compute\(\)"):
+            model(**settings).fit(X)
+    with pytest.raises(NotSupportedError, match=r"kernel='precomputed' on rows of Dask.*pass the rows and a kernel"):
+        model(kernel="precomputed").fit(X)
+    with pytest.raises(InvalidDataError, match="All 6000 rows are equal"):
+        model().fit(held(np.ones((N, 2)), 3000))
+    with pytest.raises(InvalidDataError, match="contain NaN"):
+        model().fit(held(np.where(np.arange(N)[:, None] == 5500, np.nan, rows()), 2000))
