@@ -285,5 +285,5 @@ def test_a_checkpoint_is_kept_used_and_refused(table, tmp_path, capsys):
     assert outputs[0].read_text() == outputs[1].read_text()
     assert main([*command[:3], "2", *command[4:]]) != 0
     assert "checkpoint of another fit: n_clusters was 3, and is 2" in " ".join(capsys.readouterr().err.split())
-    assert main(["cluster", str(table), "-k", "3", "--method", "mkc", "--checkpoint", str(path)]) != 0
+    assert main(["cluster", str(table), "-k", "3", "--method", "iter-svr", "--checkpoint", str(path)]) != 0
     assert "--checkpoint is for --method cpm3c" in capsys.readouterr().err

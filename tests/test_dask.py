@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, wait
 from numpy.testing import assert_allclose, assert_array_equal
 
 from _clusters import FORMS, D, N, as_frame, bytes_between_workers, held, rows, spy_on, two_processes
@@ -90,16 +90,45 @@ def test_a_universum(client):
         assert found.universum_report_.n_inside_after == expected.universum_report_.n_inside_after
 
 
-def test_without_a_cluster_chunks_are_read_in_this_process(monkeypatch):
-    def no_client():
-        raise ValueError("No global client found and no address provided")
+def no_client():
+    raise ValueError("No global client found and no address provided")
 
+
+def test_without_a_cluster_chunks_are_read_in_this_process(monkeypatch):
     monkeypatch.setattr("distributed.get_client", no_client)
     X = rows()
     expected = model().fit(X)
     found = model().fit(da.from_array(X, chunks=(2000, D)))
     assert isinstance(found.labels_, da.Array) and found.labels_.chunks[0][0] == 2000
     assert_array_equal(found.labels_.compute(), expected.labels_)
+
+
+def kernels(k=3):
+    return MKC(k, kernels=["linear", "rbf", ("few", "poly", [0, 2, 5])], n_components=20, random_state=0, n_init=2)
+
+
+@pytest.mark.parametrize("form", ["empty", "frame", "csr", "float32"])
+def test_several_kernels(client, form):
+    X = rows().astype(np.float32) if form == "float32" else rows()
+    expected = kernels().fit(sp.csr_array(X) if form == "csr" else X)
+    found = kernels().fit(FORMS[form](X))
+    assert isinstance(found.labels_, da.Array) and found.labels_.shape == (N,)
+    assert (found.labels_.compute() != expected.labels_).mean() < 0.002
+    for name in ("kernel_weights_", "kernel_margins_", "kernel_ranks_"):
+        assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-2 if form == "float32" else 1e-5)
+    assert_array_equal(found.predict(FORMS[form](X)).compute(), found.labels_.compute())
+
+
+def test_several_kernels_on_chunks_without_a_cluster(monkeypatch):
+    monkeypatch.setattr("distributed.get_client", no_client)
+    X = rows()
+    expected = kernels().fit(X)
+    for table_bytes in (64 << 20, 0):  # features held, and made in every pass
+        monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", table_bytes)
+        found = kernels().fit(da.from_array(X, chunks=(2500, D)))
+        assert found.labels_.chunks == ((2500, 2500, 1000),)
+        assert_array_equal(found.labels_.compute(), expected.labels_)
+        assert_allclose(found.kernel_weights_, expected.kernel_weights_, rtol=1e-6)
 
 
 def test_chunks_along_the_columns_are_refused(client):
@@ -170,16 +199,21 @@ def test_a_worker_that_is_lost_changes_nothing():
     assert max(passes) > 6
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
         with Client(cluster) as client:
-            killed = []
+            killed, given = [], np.arange(N) % 4
+            on_cluster, _, _ = collection_rows(held(X, 1500), 1)
+            placed = on_cluster.place(given)  # as starting labels are
+            wait(placed.results)
 
             def kill(record):
                 if not killed and record.passes > 3:
-                    killed.append(next(iter(client.run(os.getpid).values())))
+                    holder = next(iter(client.who_has(placed.results[:1]).values()))[0]
+                    killed.append(client.run(os.getpid)[holder])
                     os.kill(killed[0], signal.SIGKILL)
 
             found = long_search(kill).fit(held(X, 1500))
             assert killed
             assert_array_equal(found.labels_.compute(), expected)
+            assert_array_equal(on_cluster.collect(placed), given)
 
 
 def test_a_client_that_closes_is_said_in_words():
@@ -191,9 +225,8 @@ def test_a_client_that_closes_is_said_in_words():
 
 
 def test_other_estimators_say_that_they_do_not_take_collections(client):
-    for other in (MKC(2), IterSVR(2)):
-        with pytest.raises(NotSupportedError, match=r"does not fit collections of Dask; .*CPM3C.*X\.compute\(\)"):
-            other.fit(held(rows(), 3000))
+    with pytest.raises(NotSupportedError, match=r"does not fit collections of Dask; .*CPM3C.*X\.compute\(\)"):
+        IterSVR(2).fit(held(rows(), 3000))
     fitted = MaxMarginClustering(2, random_state=0).fit(rows(800))
     assert_array_equal(fitted.predict(held(rows(), 3000)).compute(), fitted.predict(rows()))
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
 
-from widegap import CPM3C, M2DCU
+from widegap import CPM3C, M2DCU, MKC
 from widegap.data import RowBlocks
 from widegap.data._sources import ArraySource
 from widegap.exceptions import InvalidDataError
@@ -113,6 +113,28 @@ def test_a_universum(tmp_path):
     assert found.universum_report_ == expected.universum_report_
     with pytest.raises(InvalidDataError, match="the digest of further rows was"):
         M2DCU(2, random_state=0, n_init=1, checkpoint=path).fit(X, universum=U + 1)
+
+
+@pytest.mark.filterwarnings("ignore:The objective of")  # no bias beyond 1 costs anything; it takes a pass more
+@pytest.mark.parametrize("table_bytes", [64 << 20, 0], ids=["held", "mapped"])
+def test_several_kernels(table_bytes, tmp_path, monkeypatch):
+    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", table_bytes)
+    np.save(tmp_path / "X.npy", rows(5200))
+    X, path = np.load(tmp_path / "X.npy", mmap_mode="r"), tmp_path / "journal"
+
+    def fit(columns=(0, 3), **settings):
+        # Functions are new objects in every process, as here.
+        kernels = ["rbf", ("few", "linear", list(columns)), (lambda A, B: (A @ B.T + 1) ** 2)]
+        return MKC(3, kernels=kernels, n_components=10, random_state=0, n_init=1, balance=1.5, **settings).fit(X)
+
+    expected = fit()
+    with pytest.raises(KilledError):
+        fit(checkpoint=path, callback=killer(len(expected.history_) - 2))
+    found = fit(checkpoint=path)
+    for name in ("labels_", "coef_", "kernel_weights_", "kernel_margins_"):
+        assert_array_equal(getattr(found, name), getattr(expected, name))
+    with pytest.raises(InvalidDataError, match=r"kernels was \['rbf', \['few', 'linear', .*, and is \['rbf'"):
+        fit(columns=(0, 4), checkpoint=path)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")

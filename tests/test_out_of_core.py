@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="li
 FIT = """
 import re, resource, sys
 import numpy as np
-from widegap import CPM3C, M2DCU, MaxMarginClustering
+from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
 from widegap.data import shards
 
 limit, method, out, *paths = sys.argv[1:]
@@ -48,24 +48,24 @@ def fit_within(limit, method, paths, folder):
     return np.load(out)
 
 
-def piece(n, i):
+def piece(n, i, d=50):
     """Float32 rows around three centres."""
     rng = np.random.default_rng(i)
-    centres = 6 * np.random.default_rng(0).normal(size=(3, 50)).astype(np.float32)
-    return centres[rng.integers(0, 3, n)] + rng.standard_normal((n, 50), np.float32)
+    centres = 6 * np.random.default_rng(0).normal(size=(3, d)).astype(np.float32)
+    return centres[rng.integers(0, 3, n)] + rng.standard_normal((n, d), np.float32)
 
 
-def write_npy(folder, n_pieces, n):
+def write_npy(folder, n_pieces, n, d=50):
     paths = [folder / f"{i}.npy" for i in range(n_pieces)]
     for i, path in enumerate(paths):
-        np.save(path, piece(n, i))
+        np.save(path, piece(n, i, d))
     return paths
 
 
-def write_csr(folder, n_pieces, n):
+def write_csr(folder, n_pieces, n, d=50):
     paths = [folder / f"{i}.npz" for i in range(n_pieces)]
     for i, path in enumerate(paths):
-        X = piece(n, i)
+        X = piece(n, i, d)
         X[np.random.default_rng(i).random(X.shape) < 0.5] = 0
         sp.save_npz(path, sp.csr_array(X), compressed=False)
     return paths
@@ -92,10 +92,11 @@ def write_bin(folder, n_pieces, n):
 
 WRITERS = {"npy": write_npy, "csr": write_csr, "parquet": write_parquet, "memmap": write_bin}
 MODEL = "CPM3C(3, random_state=0, n_jobs=2)"
+KERNELS = 'MKC(3, kernels=["linear", "rbf"], n_components=20, tol=0.05, n_init=1, random_state=0, n_jobs=2)'
 
 
-def check(form, method, folder, n_pieces, n, limit):
-    paths = WRITERS[form](folder, n_pieces, n)
+def check(form, method, folder, n_pieces, n, limit, **columns):
+    paths = WRITERS[form](folder, n_pieces, n, **columns)
     size = sum(path.stat().st_size for path in paths)
     labels = fit_within(limit, method, paths, folder)
     assert len(labels) == n_pieces * n
@@ -108,9 +109,15 @@ def test_400_mb_within_300(form, tmp_path):
     assert check(form, MODEL, tmp_path, 20, 100_000, f"+{300 << 20}") > 400e6 * 0.95
 
 
+@pytest.mark.parametrize("form", ["npy", "csr"])
+def test_400_mb_of_several_kernels_within_300(form, tmp_path):
+    # A table of the features, 40 columns, would take more than the 64 MiB up to which it is held.
+    assert check(form, KERNELS, tmp_path, 20, 25_000, f"+{300 << 20}", d=200) > 400e6 * 0.95
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "method", [MODEL, "M2DCU(3, random_state=0, C_universum=0)", "MaxMarginClustering(3, random_state=0)"]
+    "method", [MODEL, KERNELS, "M2DCU(3, random_state=0, C_universum=0)", "MaxMarginClustering(3, random_state=0)"]
 )
 @pytest.mark.parametrize("form", WRITERS)
 def test_4_gb_within_1200_mb(form, method, tmp_path):

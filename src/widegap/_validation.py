@@ -64,7 +64,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
     if is_collection(X):
         if not estimator._fits_collections:
             raise NotSupportedError(
-                f"{type(estimator).__name__} does not fit collections of Dask; use CPM3C, M2DCU or "
+                f"{type(estimator).__name__} does not fit collections of Dask; use CPM3C, M2DCU, MKC or "
                 "MaxMarginClustering, or fit X.compute() or a sample of X and predict X, which is lazy."
             )
         rows, names, warning = collection_rows(X, n_threads)

@@ -70,7 +70,7 @@ def cluster(
     header: options.Header = None,
     seed: options.Seed = 0,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File from which a run that was killed goes on; of --method cpm3c.")
+        Path | None, typer.Option(help="File from which a run that was killed goes on; of --method cpm3c and mkc.")
     ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -126,7 +126,9 @@ def _estimator(method: str, k: int | str, seed: int, checkpoint: Path | None) ->
     if checkpoint is None:
         return estimator
     if "checkpoint" not in estimator.get_params():
-        raise CommandError(f"--checkpoint is for --method cpm3c; {method} keeps none: choose cpm3c, or leave it out.")
+        raise CommandError(
+            f"--checkpoint is for --method cpm3c and mkc; {method} keeps none: choose one of them, or leave it out."
+        )
     check_writable(checkpoint)
     return estimator.set_params(checkpoint=checkpoint)
 

@@ -7,12 +7,13 @@ way: dense rows are centred as they are read, sparse rows by correcting the cons
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from widegap.data._rows import Filling, Parts, Source, State, Total, add_up, end_to_end, marked
+from widegap.data._rows import Filling, Parts, Source, State, Total, add_up, end_to_end, marked, pieces
 from widegap.data._threads import ordered_map
 
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
@@ -220,17 +221,22 @@ class CsrBlock:
         return taken
 
 
+def as_it_is(state: State) -> Any:
+    """A state in memory, for users."""
+    return state
+
+
 class RowBlocks:
     """Rows from one or several sources, read block by block on up to ``n_threads`` threads.
 
     Passes read every row exactly once. Blocks and the order of summation do not depend on the number of threads, so
-    neither does any result.
+    neither does any result. ``publish`` brings a state into the form in which users get it.
     """
 
     in_process = True
 
-    def __init__(self, sources: Sequence[Source], n_threads: int = 1):
-        self.sources = sources
+    def __init__(self, sources: Sequence[Source], n_threads: int = 1, publish: Callable[[State], Any] = as_it_is):
+        self.sources, self.publish = sources, publish
         self.shape = (sum(s.shape[0] for s in sources), sources[0].shape[1])
         self.dtype = np.result_type(*(s.dtype for s in sources))
         self.n_threads = n_threads
@@ -251,19 +257,20 @@ class RowBlocks:
         return [self._spans[s] for s in np.unique(np.searchsorted(starts, rows, side="right") - 1)]
 
     @staticmethod
-    def _read(span: tuple[Source, int, int, int]) -> Block:
+    def _read(span: tuple[Source, int, int, int]) -> Iterator[Block]:
+        """The blocks of a span: one, unless its source gives it in pieces."""
         source, start, stop, first = span
-        X = source.read(start, stop)
-        return CsrBlock(X, first) if sp.issparse(X) else DenseBlock(X, first)
+        for X in pieces(source.read(start, stop)):
+            yield CsrBlock(X, first) if sp.issparse(X) else DenseBlock(X, first)
+            first += X.shape[0]
 
     def _each(self, function: Callable[..., Any], state: tuple[State, ...], spans: Sequence[Any]) -> Iterator[Any]:
         """``function(block, *parts)`` for some spans, in their order."""
 
-        def part(span: tuple[Source, int, int, int]) -> Any:
-            block = self._read(span)
-            return function(block, *(values[block.rows] for values in state))
+        def part(span: tuple[Source, int, int, int]) -> list[Any]:
+            return [function(block, *(values[block.rows] for values in state)) for block in self._read(span)]
 
-        return ordered_map(part, spans, self.n_threads)
+        return chain.from_iterable(ordered_map(part, spans, self.n_threads))
 
     def sweep(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
         new: Filling | None = None
@@ -279,10 +286,14 @@ class RowBlocks:
     def reduce(
         self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
     ) -> Total | None:
-        spans = self._spans
-        if where is not None:
-            spans = [span for span in spans if where(*(values[_rows(span)] for values in state))]
-        return add_up(self._each(function, state, spans))
+        if where is None:
+            return add_up(self._each(function, state, self._spans))
+
+        def part(block: Block, *parts: Any) -> Total | None:
+            return function(block, *parts) if where(*parts) else None  # a piece of a span may have none
+
+        spans = [span for span in self._spans if where(*(values[_rows(span)] for values in state))]
+        return add_up(found for found in self._each(part, state, spans) if found is not None)
 
     def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
         return function(*state)
@@ -294,7 +305,7 @@ class RowBlocks:
     def take(self, rows: np.ndarray[Any, Any]) -> Any:
         """The given rows (ascending); reads only the blocks that hold them."""
         parts = []
-        for block in map(self._read, self._holding(rows)):
+        for block in chain.from_iterable(map(self._read, self._holding(rows))):
             inside = slice(*np.searchsorted(rows, [block.rows.start, block.rows.stop]))
             parts.append(block.take(rows[inside] - block.rows.start))
         return end_to_end(parts)
@@ -306,9 +317,6 @@ class RowBlocks:
         return marked(self.shape[0], rows, np.arange(len(rows)))
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
-        return state
-
-    def publish(self, state: State) -> Any:
         return state
 
 

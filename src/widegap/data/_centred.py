@@ -135,6 +135,14 @@ class CentredRows:
         self.n_passes += 1
         return self.blocks.sweep(lambda block: ((function(block.scores(scorer)),), 0))[0][0]
 
+    def sum_scores(self, W: Floats, b: Floats, function: Callable[..., Total], *state: State) -> Total:
+        """Sum of ``function(scores, *parts)``, of a block's scores and its part of the state: one read."""
+        scorer = self._scorer(W, b)
+        self.n_passes += 1
+        total = self.blocks.reduce(lambda block, *parts: function(block.scores(scorer), *parts), *state)
+        assert total is not None
+        return total
+
     def scores(self, W: Floats, b: Floats) -> State:
         """Scores of every row, shape (n, k)."""
         return self.map_scores(W, b, lambda scores: scores)

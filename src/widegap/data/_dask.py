@@ -90,10 +90,10 @@ class DaskRows:
         return mine, rows[mine] + (within - first)[chunks[mine]]
 
     def place(self, values: np.ndarray[Any, Any]) -> State:
-        """An array of the client; a lost worker takes its part with it."""
+        """An array of the client, sent as part of a task, which can be run again where a worker is lost."""
         pieces = np.split(values, np.cumsum(self._lengths)[:-1])
-        parts = [((np.concatenate([pieces[c] for c in shard.numbers]),), None) for shard in self._shards]
-        return DaskState(self._client.scatter(parts, hash=False), 0, values.dtype)
+        parts = [np.concatenate([pieces[c] for c in shard.numbers]) for shard in self._shards]
+        return DaskState([self._submit(_placed, (_narrow(part), part.dtype)) for part in parts], 0, values.dtype)
 
     def mark(self, rows: np.ndarray[Any, Any]) -> State:
         results = []
@@ -201,6 +201,18 @@ def _mark(given: tuple[Any, ...], *_near: RowBlocks) -> Result:
     return (marked(*given),), None
 
 
+def _narrow(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Labels in as few bytes as they need."""
+    if values.dtype.kind != "i":
+        return values
+    return values.astype(np.result_type(*map(np.min_scalar_type, (values.min(), values.max()))))
+
+
+def _placed(given: tuple[np.ndarray[Any, Any], Any]) -> Result:
+    values, dtype = given
+    return (values.astype(dtype, copy=False),), None
+
+
 def _sum_and_dtypes(result: Result) -> tuple[Any, list[str]]:
     """What of a result goes to the client: the sum, and what the states are."""
     return result[1], [state.dtype.str for state in result[0]]
@@ -249,21 +261,14 @@ class ChunkSource:
         return _table(self._chunk.compute(scheduler="threads"))[start:stop]
 
 
-class ChunkBlocks(RowBlocks):
-    """Rows of a collection without a cluster."""
+def chunk_blocks(X: Any, width: int, dtype: Any, n_threads: int) -> RowBlocks:
+    """The rows of a collection, read in this process; states get its chunks."""
+    import dask.array as da
 
-    def publish(self, state: State) -> Any:
-        import dask.array as da
-
-        return da.from_array(state, chunks=(tuple(source.shape[0] for source in self.sources),))
-
-
-def chunk_blocks(X: Any, width: int, dtype: Any, n_threads: int) -> ChunkBlocks:
-    """The rows of a collection, read in this process."""
     chunks = list(np.ravel(X.to_delayed()))
     lengths = dask.compute([dask.delayed(_length)(chunk) for chunk in chunks], scheduler="threads")[0]
     sources = [ChunkSource(*found, width, dtype) for found in zip(chunks, lengths, strict=True)]
-    return ChunkBlocks(sources, n_threads)
+    return RowBlocks(sources, n_threads, lambda state: da.from_array(state, chunks=(tuple(lengths),)))
 
 
 def held_chunks(X: Any) -> list[Future] | None:

@@ -296,10 +296,15 @@ def without_offsets(kernel: Kernel, X: Any) -> tuple[Any, Floats | None]:
 def check_values(values: Floats, name: str) -> Floats:
     """The values or features of a kernel; refuses NaN and infinity."""
     if not np.isfinite(values).all():
-        raise InvalidDataError(
-            f"Kernel {name} gives NaN or infinity on these rows; rescale the data or choose other parameters."
-        )
+        raise not_finite(name)
     return values
+
+
+def not_finite(name: str) -> InvalidDataError:
+    """What to say of a kernel whose values or features are not finite."""
+    return InvalidDataError(
+        f"Kernel {name} gives NaN or infinity on these rows; rescale the data or choose other parameters."
+    )
 
 
 def check_symmetric(K: Floats, name: str) -> Floats:

@@ -7,27 +7,28 @@ indefinite one is not refused: its negative directions are dropped, and their sh
 
 Trace normalisation divides a block by the square root of its total variance over all rows, which makes the mean
 diagonal of the centred kernel 1: else the kernel of the largest unit would win. A kernel that is constant on the rows
-has no variance and gets no columns.
+has no variance and gets no columns. The maps are fitted to the landmarks and to a sample; all variances come from one
+read of the rows, and the features are a table or made anew in every pass, as ``feature_rows`` decides.
 
     effective rank   (sum_j lam_j)^2 / sum_j lam_j^2,   lam the spectrum of the centred kernel
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import check_array
 
 from widegap.data._blocks import Floats
-from widegap.data._centred import CentredRows
-from widegap.data._kernel_maps import SVD_SAMPLE, FeatureMap, KernelMap, check_values, fit_map
+from widegap.data._centred import CentredRows, Moments
+from widegap.data._kernel_maps import SVD_SAMPLE, FeatureMap, KernelMap, fit_map, not_finite
 from widegap.data._kernel_specs import KernelSpec
 from widegap.data._kernels import holds_values, needs_width
+from widegap.data._rows import Rows
 from widegap.data._sampling import drawn
-from widegap.data._sources import row_blocks
-from widegap.data._tables import storage
+from widegap.data._seen_rows import SeenRows, TableRows, ViewRows, apply, n_columns, n_rows, select
+from widegap.data._sources import feature_rows, row_blocks
 from widegap.exceptions import InvalidDataError
 
 
@@ -102,6 +103,11 @@ class KernelStack(FeatureMap):
         blocks = [kernel.transform(X) for kernel in self.active]
         return np.hstack(blocks) if blocks else np.zeros((n_rows(X), 0))
 
+    def transform_seen(self, tables: Mapping[str, Any], n_rows: int) -> Floats:
+        """The same of what each kernel, by name, sees of the rows."""
+        blocks = [kernel.map.transform(tables[kernel.name]) for kernel in self.kernels if kernel.map is not None]
+        return np.hstack(blocks) if blocks else np.zeros((n_rows, 0))
+
     def folded(self, W: Floats, b: Floats) -> Callable[[Any], Floats]:
         ends = np.cumsum(self.sizes, dtype=np.int64)
         products = [
@@ -126,91 +132,49 @@ class KernelStack(FeatureMap):
                 )
 
 
-def is_views(X: Any) -> bool:
-    """Whether X is a dict of tables; one of scipy's sparse matrices is a dict, too, and is a table."""
-    return isinstance(X, Mapping) and storage(X) == "dense"
-
-
-def n_columns(table: Any) -> int:
-    """Columns of a table; 1 for a list of documents or other objects."""
-    return int(table.shape[1]) if getattr(table, "ndim", 1) == 2 else 1
-
-
-def select(X: Any, source: Any) -> Any:
-    """A source's part of a table or of a dict of views."""
-    if isinstance(X, Mapping):
-        return X[source]
-    return X if source is None else X[:, source]
-
-
 def fit_kernel_stack(
-    X: Any, specs: Sequence[KernelSpec], *, n_components: int, normalize: bool, rng: np.random.Generator
-) -> tuple[KernelStack, Floats]:
-    """Fit every kernel to a table or a dict of views; the stack, and the features of all rows.
+    X: Any,
+    specs: Sequence[KernelSpec],
+    *,
+    n_components: int,
+    normalize: bool,
+    n_threads: int,
+    rng: np.random.Generator,
+) -> tuple[KernelStack, Rows]:
+    """Fit every kernel to rows or to a dict of views; the stack, and the features of all rows.
 
     The kernels have random numbers of their own, so that those drawn later from ``rng`` do not depend on them.
     """
     n = n_rows(X)
     landmarks = drawn(n, max(2, n_components), rng)  # one alone has no scatter
     sample = drawn(n, SVD_SAMPLE, rng)
-    fitted = [
-        _fit_kernel(X, spec, landmarks, sample, n_components, normalize, own)
-        for spec, own in zip(specs, rng.spawn(len(specs)), strict=True)
-    ]
-    blocks = [features for _, features in fitted if features.shape[1]]
-    return KernelStack([kernel for kernel, _ in fitted]), np.hstack(blocks) if blocks else np.zeros((n, 0))
+    seen: SeenRows = (ViewRows if isinstance(X, Mapping) else TableRows)(X, landmarks, sample)
+    pairs = zip(specs, rng.spawn(len(specs)), strict=True)
+    stack = KernelStack([_fit_kernel(seen, spec, n_components, own) for spec, own in pairs])
+    return _settled(stack, seen.features(stack, n_threads), sample, normalize)
 
 
-def n_rows(X: Any) -> int:
-    """Rows of a table, of a list of documents, or of any of the views, which have the same number."""
-    if isinstance(X, Mapping):
-        X = next(iter(X.values()))
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def _fit_kernel(
-    X: Any,
-    spec: KernelSpec,
-    landmarks: Any,
-    sample: Any,
-    n_components: int,
-    normalize: bool,
-    rng: np.random.Generator,
-) -> tuple[FittedKernel, Floats]:
-    """The kernel and its features of all rows; without columns if it is constant."""
-    table = raw = select(X, spec.source)
-    transformer, width = None, n_columns(raw)
-    if spec.is_transformer:
-        transformer = clone(spec.kernel).fit(raw)
-        table = apply(transformer, raw, spec.name)
-    elif holds_values(spec.kernel) and width != table.shape[0]:
+def _fit_kernel(seen: SeenRows, spec: KernelSpec, n_components: int, rng: np.random.Generator) -> FittedKernel:
+    """The kernel in its own unit; without a map if it is constant on the landmarks."""
+    width = seen.n_columns(spec)
+    if holds_values(spec.kernel) and width != seen.n_rows:
         raise InvalidDataError(
-            f"Kernel {spec.name!r} is precomputed, but its matrix has shape {table.shape}; in fit it must be square, "
-            "with a row and a column for every sample."
+            f"Kernel {spec.name!r} is precomputed, but its matrix has shape {(seen.n_rows, width)}; in fit it must be "
+            "square, with a row and a column for every sample."
         )
-    kernel_map, negative = _fit_map(table, spec, landmarks, sample, n_components, rng)
-    constant = FittedKernel(spec.name, spec.source, width, transformer, None, negative, 0.0)
-    if kernel_map is None:
-        return constant, np.zeros((table.shape[0], 0))
-    features = check_values(kernel_map.transform(table), repr(spec.name))
-    scale = CentredRows(row_blocks(features)).scale
-    if scale == 0:
-        return constant, np.zeros((table.shape[0], 0))
-    rank = _effective_rank(features[sample])
-    if normalize:
-        features /= features.dtype.type(scale)
-        kernel_map = replace(kernel_map, projection=kernel_map.projection / scale)
-    return replace(constant, map=kernel_map, effective_rank=rank), features
+    transformer = seen.fitted(spec)
+    kernel_map, negative = _fit_map(seen, spec, n_components, rng)
+    return FittedKernel(spec.name, spec.source, width, transformer, kernel_map, negative, 0.0)
 
 
 def _fit_map(
-    table: Any, spec: KernelSpec, landmarks: Any, sample: Any, n_components: int, rng: np.random.Generator
+    seen: SeenRows, spec: KernelSpec, n_components: int, rng: np.random.Generator
 ) -> tuple[KernelMap | None, float]:
     """The map of one kernel and the negative share of its spectrum; no map if it is constant on the landmarks."""
     kernel, options = ("linear", {}) if spec.is_transformer else (spec.kernel, spec.params)
-    if needs_width(kernel) and CentredRows(row_blocks(table[sample])).scale == 0:
+    if needs_width(kernel) and CentredRows(row_blocks(seen.take(spec, seen.sample))).scale == 0:
         return None, 0.0
-    rows = _SharedRows(table, landmarks if holds_values(kernel) else None, landmarks, sample, rng)
+    rows = _SharedRows(seen, spec, rng)
     kernel_map, spectrum = fit_map(rows, kernel, options, n_components, rng, name=repr(spec.name), centred=True)
     if spectrum is None:
         return kernel_map, 0.0
@@ -219,34 +183,61 @@ def _fit_map(
 
 @dataclass(frozen=True)
 class _SharedRows:
-    """Rows of a table whose landmarks and samples are those of all kernels; ``columns`` stand for them, if given."""
+    """Rows as one kernel sees them, whose landmarks and samples are those of all kernels."""
 
-    table: Any
-    columns: Any
-    chosen: Any
-    sample: Any
+    seen: SeenRows
+    spec: KernelSpec
     rng: np.random.Generator
     weights: Floats | None = None
     unit_rows: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.table.shape
+        return self.seen.n_rows, self.seen.take(self.spec, self.seen.landmarks).shape[1]
 
     def some(self, size: int) -> Any:
-        whole = size >= len(self.sample)
-        return self.table[self.sample if whole else self.rng.choice(self.sample, size, replace=False)]
+        sample = self.seen.take(self.spec, self.seen.sample)
+        whole = size >= sample.shape[0]
+        return sample if whole else sample[self.rng.choice(sample.shape[0], size, replace=False)]
 
     def landmarks(self) -> tuple[Any, Any]:
-        rows = self.table[self.chosen]
-        return rows, rows if self.columns is None else self.columns
+        rows = self.seen.take(self.spec, self.seen.landmarks)
+        return rows, self.seen.landmarks if holds_values(self.spec.kernel) else rows
 
 
-def apply(transformer: Any, table: Any, name: str) -> Any:
-    """What a transformer makes of rows, as a table of finite numbers."""
-    return check_array(
-        transformer.transform(table), accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"kernel {name!r}"
-    )
+def _settled(stack: KernelStack, features: Rows, sample: Any, normalize: bool) -> tuple[KernelStack, Rows]:
+    """The stack and its features without kernels that are constant, of equal trace if so wished."""
+    moments = features.reduce(lambda block: Moments(*block.moments()))
+    assert moments is not None
+    some, settled, kept, divisors, end = features.take(sample), [], [], [], 0
+    for kernel in stack.kernels:
+        columns = slice(end, end := end + kernel.width)
+        found = replace(moments, mean=moments.mean[columns], scatter=moments.scatter[columns])
+        if not np.isfinite(found.scatter).all():
+            raise not_finite(repr(kernel.name))
+        if not found.varies.any():
+            settled.append(replace(kernel, map=None))
+            continue
+        scale = float(np.sqrt(found.variance)) if normalize else 1.0
+        settled.append(_of_unit(kernel, scale, _effective_rank(some[:, columns])))
+        kept.append(np.arange(columns.start, columns.stop))
+        divisors.append(np.full(kernel.width, scale))
+    if len(kept) == len(stack.active) and not normalize:
+        return stack, features
+    chosen = np.concatenate([*kept, np.zeros(0, np.intp)])
+    scaled = partial(_divided, columns=chosen, divisors=np.concatenate([*divisors, np.zeros(0)]))
+    return KernelStack(settled), feature_rows(features, scaled, len(chosen))
+
+
+def _of_unit(kernel: FittedKernel, scale: float, rank: float) -> FittedKernel:
+    """The kernel with its features divided by ``scale``."""
+    assert kernel.map is not None
+    return replace(kernel, map=replace(kernel.map, projection=kernel.map.projection / scale), effective_rank=rank)
+
+
+def _divided(X: Floats, *, columns: Any, divisors: Floats) -> Floats:
+    """Some columns, each divided by its own number."""
+    return (X if len(columns) == X.shape[1] else X[:, columns]) / divisors.astype(X.dtype)
 
 
 def _effective_rank(features: Floats) -> float:

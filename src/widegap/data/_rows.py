@@ -16,7 +16,10 @@ State = Any  # one entry a row, wherever the rows are
 
 
 class Source(Protocol):
-    """Rows in one place: an array in memory, a memmap, a file. ``spans`` is how it likes to be read."""
+    """Rows in one place: an array in memory, a memmap, a file. ``spans`` is how it likes to be read.
+
+    What is read may be a table, or an iterator over tables of which one is held at a time.
+    """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -77,6 +80,11 @@ def constant(rows: Rows, value: np.generic) -> Any:
     nobody = rows.mark(np.zeros(0, np.intp))
     (state,), _ = rows.fold(lambda marks: ((np.full(len(marks), value),), 0), nobody)
     return rows.publish(state)
+
+
+def pieces(read: Any) -> Iterator[Any]:
+    """The tables that a source gave, one after the other."""
+    return read if isinstance(read, Iterator) else iter((read,))
 
 
 def add_up(parts: Iterator[Total]) -> Total | None:

@@ -8,7 +8,7 @@ and Arrow are in ``_columnar.py``.
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._columnar import FORMATS, ColumnarSource
-from widegap.data._rows import Source
+from widegap.data._rows import Source, pieces
 from widegap.exceptions import InvalidDataError
 
 TABLE_BYTES = 64 << 20  # features of rows on disk up to so many bytes are kept
@@ -170,8 +170,15 @@ def row_blocks(X: Any, *, n_threads: int = 1) -> RowBlocks:
     return RowBlocks([CsrSource(X) if sp.issparse(X) else ArraySource(X)], n_threads)
 
 
+def may_be_held(rows: Any, width: int) -> bool:
+    """Whether a table of so many columns is formed of rows: if they are in memory themselves, or if it is small."""
+    if isinstance(rows, RowBlocks) and all(source.in_memory for source in rows.sources):
+        return True
+    return bool(rows.shape[0] * width * rows.dtype.itemsize <= TABLE_BYTES)
+
+
 class MappedSource:
-    """Another source after a feature map, which is applied whenever rows are read."""
+    """Another source after a feature map, which is applied whenever rows are read, to a few MiB of features a time."""
 
     in_memory = False
 
@@ -182,20 +189,29 @@ class MappedSource:
     def spans(self) -> list[tuple[int, int]]:
         return self._source.spans()
 
-    def read(self, start: int, stop: int) -> Any:
-        return self._transform(self._source.read(start, stop))
+    def read(self, start: int, stop: int) -> Iterator[Any]:
+        for X in pieces(self._source.read(start, stop)):
+            for first, last in _spans(X.shape[0], X.shape[0] * self.shape[1] * self.dtype.itemsize):
+                yield self._transform(X[first:last])
+
+
+class MappedBlocks(RowBlocks):
+    """Rows after a feature map, mapped anew in every pass; of rows that are taken, these alone are mapped."""
+
+    def __init__(self, rows: RowBlocks, transform: Callable[[Any], Any], width: int):
+        sources = [MappedSource(source, transform, width, rows.dtype) for source in rows.sources]
+        super().__init__(sources, rows.n_threads, rows.publish)
+        self._rows, self._transform = rows, transform
+
+    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+        return self._transform(self._rows.take(rows))
 
 
 def feature_rows(rows: Any, transform: Callable[[Any], Any], width: int) -> Any:
-    """Rows after a feature map: a table of so many columns, or mapped block by block in every pass.
-
-    The table is formed where the rows are in memory themselves, or if it is small.
-    """
+    """Rows after a feature map: a table of so many columns where it may be held, else mapped in every pass."""
     if not isinstance(rows, RowBlocks):
         return rows.features(transform)
-    n = rows.shape[0]
-    if all(source.in_memory for source in rows.sources) or n * width * rows.dtype.itemsize <= TABLE_BYTES:
-        table = rows.map(lambda block: transform(block.take(slice(None))))
-        return row_blocks(table, n_threads=rows.n_threads)
-    sources = [MappedSource(source, transform, width, rows.dtype) for source in rows.sources]
-    return RowBlocks(sources, rows.n_threads)
+    if not may_be_held(rows, width):
+        return MappedBlocks(rows, transform, width)
+    table = rows.map(lambda block: transform(block.take(slice(None))))
+    return RowBlocks([ArraySource(table)], rows.n_threads, rows.publish)

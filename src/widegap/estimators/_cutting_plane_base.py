@@ -306,7 +306,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
 def identity_of(estimator: BaseEstimator, rows: Rows, further: str) -> dict[str, str]:
     """What makes a fit the same as another: the method, its settings and the rows, by a digest of some of them."""
     settings = {
-        name: blake2b(np.ascontiguousarray(value).tobytes()).hexdigest() if np.ndim(value) else repr(value)
+        name: _described(value)
         for name, value in estimator.get_params().items()
         if name not in ("callback", "checkpoint", "n_jobs", "verbose")
     }
@@ -314,6 +314,15 @@ def identity_of(estimator: BaseEstimator, rows: Rows, further: str) -> dict[str,
     found = {"version": version("widegap"), "method": type(estimator).__name__, **settings}
     digests = {"the digest of the rows": fingerprint(some), "the digest of further rows": further}
     return {**found, "the number of rows": str(rows.shape[0]), **digests}
+
+
+def _described(value: Any) -> str:
+    """A setting in words that are the same in every process: arrays by a digest, functions by their names."""
+    if isinstance(value, list | tuple) and not all(isinstance(item, Real) for item in value):
+        return f"[{', '.join(map(_described, value))}]"
+    if np.ndim(value):
+        return blake2b(np.ascontiguousarray(value).tobytes()).hexdigest()
+    return getattr(value, "__qualname__", repr(value))
 
 
 def _relabelled(result: Result, problem: Problem) -> Result:

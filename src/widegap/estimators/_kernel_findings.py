@@ -1,5 +1,6 @@
 """What MKC finds out about its kernels, before and after the search, and what it warns of."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,14 +8,19 @@ import numpy as np
 from widegap._warnings import warn_caller
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_stack import KernelStack
-from widegap.exceptions import KernelWarning
+from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.problems._norms import KernelNorm
 
 ONE_DIRECTION = 1.1  # effective rank below which nearly all of a kernel lies in one direction
 
 
-def warn_of_kernels(stack: KernelStack) -> None:
-    """Say which kernels are indefinite or constant."""
+def check_kernels(stack: KernelStack, n_rows: int, n_clusters: int) -> None:
+    """Say which kernels are indefinite or constant; refuse several clusters if all are constant."""
+    if not stack.active and n_clusters > 1:
+        raise InvalidDataError(
+            f"All {len(stack.kernels)} kernels are constant on the {n_rows} rows, so they cannot be separated into "
+            f"{n_clusters} clusters; use fewer clusters or check the data."
+        )
     for kernel in stack.kernels:
         if kernel.negative_share > 0:
             _warn(
@@ -53,21 +59,39 @@ def largest_lead(rows: CentredRows, beta: float) -> float:
     At a solution the regulariser is at most 1, the loss of zero weights: |W|^2 <= 2 / beta. A larger bound on the mean
     scores means the same, and only costs the master its digits.
     """
-    squared = rows.blocks.map(lambda block: np.square(block.take(slice(None)) - rows.mean).sum(axis=1))
-    return 1 + 2 * float(np.sqrt(squared.max() / beta)) / rows.scale
+    mean = rows.mean
+    largest = rows.blocks.reduce(
+        lambda block: _Largest(float(np.square(block.take(slice(None)) - mean).sum(axis=1).max()))
+    )
+    assert largest is not None
+    return 1 + 2 * float(np.sqrt(largest.value / beta)) / rows.scale
+
+
+@dataclass(frozen=True)
+class _Largest:
+    """A number; their sum is the largest."""
+
+    value: float
+
+    def __add__(self, other: "_Largest") -> "_Largest":
+        return _Largest(max(self.value, other.value))
 
 
 def kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:
-    """Mean lead of a row's cluster over its best rival that each kernel contributes: one read a kernel, and one."""
-    everyone = np.arange(rows.shape[0])
-    scores = rows.scores(point.W, point.b)
-    scores[everyone, point.labels] = -np.inf
-    rivals = scores.argmax(axis=1)
-    ends = np.cumsum(norm.sizes)
-    margins = []
-    for stop, size in zip(ends, norm.sizes, strict=True):
-        W = np.zeros_like(point.W)
-        W[:, stop - size : stop] = point.W[:, stop - size : stop]
-        parts = rows.scores(W, np.zeros(len(W)))
-        margins.append((parts[everyone, point.labels] - parts[everyone, rivals]).mean())
-    return np.array(margins)
+    """Mean lead of a row's cluster over its best rival that each kernel contributes: one read."""
+    k, ends = len(point.W), np.cumsum(norm.sizes)
+    W = np.tile(point.W, (1 + len(ends), 1))  # of all kernels, then of each alone
+    for m, (stop, size) in enumerate(zip(ends, norm.sizes, strict=True), start=1):
+        W[m * k : (m + 1) * k, : stop - size] = 0
+        W[m * k : (m + 1) * k, stop:] = 0
+    b = np.concatenate([point.b, np.zeros(k * len(ends))])
+
+    def leads(scores: Any, labels: Any) -> Any:
+        everyone = np.arange(len(labels))
+        scores = scores.reshape(len(labels), -1, k)
+        others = scores[:, 0].copy()
+        others[everyone, labels] = -np.inf
+        parts = scores[everyone, 1:, labels] - scores[everyone, 1:, others.argmax(axis=1)]
+        return parts.sum(axis=0, dtype=np.float64)
+
+    return rows.sum_scores(W, b, leads, point.labels) / rows.shape[0]

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from widegap._validation import check_rows, check_table, check_threads, check_views
-from widegap.data._blocks import RowBlocks
-from widegap.data._collections import is_collection
+from widegap._validation import check_rows, check_threads, check_views
 from widegap.data._kernel_specs import KernelSpec, TableColumns, raw_views, read_specs
 from widegap.data._kernel_stack import KernelStack
+from widegap.data._rows import Rows
+from widegap.data._seen_rows import is_views
 from widegap.estimators._base import Clusterer
+from widegap.exceptions import InvalidDataError
 
 
 def read_views(estimator: Clusterer, views: Mapping[str, Any], kernels: Any) -> tuple[dict[str, Any], list[KernelSpec]]:
@@ -22,14 +21,19 @@ def read_views(estimator: Clusterer, views: Mapping[str, Any], kernels: Any) -> 
     return check_views(used, raw_views((spec.source, spec.is_transformer) for spec in specs)), specs
 
 
-def read_table(estimator: Clusterer, X: Any, kernels: Any) -> tuple[Any, list[KernelSpec]]:
-    """The checked table, in memory, and where each kernel looks in it."""
-    if isinstance(X, RowBlocks) or is_collection(X):
-        blocks = check_rows(estimator, X, reset=True, n_threads=check_threads(estimator.n_jobs))
-        X = blocks.take(np.arange(X.shape[0]))
-    else:
-        X = check_table(estimator, X, reset=True)
-    return X, read_specs(kernels, TableColumns(X.shape[1], getattr(estimator, "feature_names_in_", None)))
+def read_table(estimator: Clusterer, X: Any, kernels: Any) -> tuple[Rows, list[KernelSpec]]:
+    """The checked rows of a table, and where each kernel looks in it."""
+    rows = check_rows(estimator, X, reset=True, n_threads=check_threads(estimator.n_jobs))
+    return rows, read_specs(kernels, TableColumns(rows.shape[1], getattr(estimator, "feature_names_in_", None)))
+
+
+def check_form(estimator: Clusterer, X: Any, has_views: bool) -> None:
+    """Refuse a table of new rows where views were fitted, and the other way round."""
+    if is_views(X) != has_views:
+        raise InvalidDataError(
+            f"{type(estimator).__name__} was fitted on {'a dict of views' if has_views else 'one table'}; "
+            "pass new rows in the same form."
+        )
 
 
 def read_new_views(stack: KernelStack, views: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,16 +16,15 @@ from widegap._validation import (
     kernel_constraints,
 )
 from widegap.data._centred import CentredRows
-from widegap.data._kernel_stack import KernelStack, fit_kernel_stack, is_views, n_rows
-from widegap.data._sources import row_blocks
+from widegap.data._kernel_stack import KernelStack, fit_kernel_stack
+from widegap.data._seen_rows import is_views, n_rows
 from widegap.data._threads import one_blas_thread
 from widegap.estimators import _kernel_findings as findings
 from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan, Prepared
 from widegap.estimators._docs import shared_docs
-from widegap.estimators._kernel_inputs import read_new_views, read_table, read_views
+from widegap.estimators._kernel_inputs import check_form, read_new_views, read_table, read_views
 from widegap.estimators._starts import different_starts
-from widegap.exceptions import InvalidDataError
 from widegap.problems._base import Problem
 from widegap.problems._norms import KernelNorm
 from widegap.solvers._result import Result
@@ -83,7 +82,8 @@ class MKC(CuttingPlaneClusterer):
 
     n_components : "auto" or int, default="auto"
         Landmarks, and thereby most features, of every kernel; "auto" is 100. With as many as there are rows the kernels
-        are exact. The features of all kernels take up to n * M * n_components numbers of memory.
+        are exact. The features of all kernels are up to n * M * n_components numbers; those of rows in files are held
+        only up to 64 MiB, and otherwise made anew in every pass.
 
     <balance>
 
@@ -121,6 +121,8 @@ class MKC(CuttingPlaneClusterer):
     <verbose>
 
     <callback>
+
+    <checkpoint>
 
     Attributes
     ----------
@@ -191,7 +193,11 @@ class MKC(CuttingPlaneClusterer):
     satellite, ringnorm and five MNIST digits, all of them seen with their labels.
 
     A callable or precomputed kernel is used through its values at the landmarks alone, as a named one is: the same
-    kernel gives the same result in every form. Transformers are cloned and fitted to all rows.
+    kernel gives the same result in every form. Transformers are cloned and fitted to all rows, but to a sample of 5000
+    of a table on disk or on a cluster that takes more than 64 MiB.
+
+    Rows in files are read block by block. Dask collections are clustered as by :class:`CPM3C`; the workers hold the
+    features, twice for a moment. Views are tables in memory.
 
     References
     ----------
@@ -237,7 +243,6 @@ class MKC(CuttingPlaneClusterer):
         "_has_views": bool,
     }
     _command = "mkc"
-    _fits_collections = False
     _slow_remedy = "or lower C"
 
     kernel_map_: KernelStack
@@ -264,6 +269,7 @@ class MKC(CuttingPlaneClusterer):
         n_jobs=None,
         verbose=0,
         callback=None,
+        checkpoint=None,
     ):
         self.n_clusters = n_clusters
         self.kernels = kernels
@@ -284,13 +290,14 @@ class MKC(CuttingPlaneClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of the rows of X.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features), or dict of them
+        X : {array-like, sparse matrix, RowBlocks, Dask collection} of shape (n_samples, n_features), or dict of tables
             Rows to cluster, or views of them by name: tables of the same rows in the same order, of which those are
             read that a kernel looks at. The view of a transformer may be anything that it takes, such as a list of
             documents. Of a precomputed kernel, the matrix of shape (n_samples, n_samples).
@@ -316,15 +323,16 @@ class MKC(CuttingPlaneClusterer):
         X, specs = read
         n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
         self.kernel_map_, features = fit_kernel_stack(
-            X, specs, n_components=n_components, normalize=self.normalize is not None, rng=rng
+            X,
+            specs,
+            n_components=n_components,
+            normalize=self.normalize is not None,
+            n_threads=check_threads(self.n_jobs),
+            rng=rng,
         )
-        if not features.shape[1] and self.n_clusters > 1:
-            raise InvalidDataError(
-                f"All {len(specs)} kernels are constant on the {n_rows(X)} rows, so they cannot be separated into "
-                f"{self.n_clusters} clusters; use fewer clusters or check the data."
-            )
-        findings.warn_of_kernels(self.kernel_map_)
-        return Prepared(CentredRows(row_blocks(features, n_threads=check_threads(self.n_jobs))))
+        findings.check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
+        with one_blas_thread():  # where features are made anew in every pass
+            return Prepared(CentredRows(self._journaled(features, further="")))
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
@@ -384,11 +392,7 @@ class MKC(CuttingPlaneClusterer):
 
     def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> Any:
         check_is_fitted(self)
-        if is_views(X) != self._has_views:
-            raise InvalidDataError(
-                f"{type(self).__name__} was fitted on {'a dict of views' if self._has_views else 'one table'}; "
-                "pass new rows in the same form."
-            )
+        check_form(self, X, self._has_views)
         if not self._has_views:
             return super()._map_scores(X, function)
         return function(self._folded().of_rows(read_new_views(self.kernel_map_, X)))
