@@ -23,11 +23,12 @@ SPARSE_EXCEPTIONS = ("solvers/_mmc.py",)  # SCS takes its constraint matrix as C
 # import all but cli.
 LOWER_PARTS = {
     "exceptions": (),
+    "_atomic": (),
     "_jit": (),
     "_planes": (),
     "_catalogue": (),
     "_warnings": (),
-    "data": ("_jit",),
+    "data": ("_atomic", "_jit"),
     "problems": ("data", "_planes"),
     "solvers": ("_jit", "_planes"),
     "_validation": ("data", "_warnings"),

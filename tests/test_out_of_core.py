@@ -98,7 +98,11 @@ KERNELS = 'MKC(3, kernels=["linear", "rbf"], n_components=20, tol=0.05, n_init=1
 def check(form, method, folder, n_pieces, n, limit, **columns):
     paths = WRITERS[form](folder, n_pieces, n, **columns)
     size = sum(path.stat().st_size for path in paths)
-    labels = fit_within(limit, method, paths, folder)
+    try:
+        labels = fit_within(limit, method, paths, folder)
+    finally:
+        for path in paths:  # pytest would keep them
+            path.unlink()
     assert len(labels) == n_pieces * n
     assert (np.bincount(labels) > len(labels) / 5).all()
     return size

@@ -18,6 +18,7 @@ from widegap.data._collections import collection_rows, is_collection
 from widegap.data._fingerprints import fingerprint, text_fingerprint
 from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
+from widegap.data._state_files import state_arrays
 from widegap.data.text._corpus import input_kind
 from widegap.data.text._words import check_documents
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -67,6 +68,11 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
                 f"{type(estimator).__name__} does not fit collections of Dask; use CPM3C, M2DCU, MKC or "
                 "MaxMarginClustering, or fit X.compute() or a sample of X and predict X, which is lazy."
             )
+        if reset and estimator.labels_out is not None:
+            raise NotSupportedError(
+                "labels_out is for rows in memory or in files; of rows of Dask labels_ is lazy: leave labels_out out, "
+                "and write the labels by Dask, such as dask.array.to_npy_stack(folder, model.labels_)."
+            )
         rows, names, warning = collection_rows(X, n_threads)
         _check_shape(estimator, rows.shape, reset=reset)
         if reset and names is not None:
@@ -76,8 +82,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
         return rows
     if isinstance(X, RowBlocks):
         _check_shape(estimator, X.shape, reset=reset)
-        return row_blocks(X, n_threads=n_threads)
-    return row_blocks(check_table(estimator, X, reset=reset), n_threads=n_threads)
+    else:
+        X = check_table(estimator, X, reset=reset)
+    return row_blocks(X, n_threads=n_threads, new_array=state_arrays(estimator.labels_out if reset else None))
 
 
 def _check_shape(estimator: Any, shape: tuple[int, int], *, reset: bool) -> None:

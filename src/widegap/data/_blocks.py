@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widegap.data._rows import Filling, Parts, Source, State, Total, add_up, end_to_end, marked, pieces
+from widegap.data._state_files import CHUNK_ROWS, NewArray
 from widegap.data._threads import ordered_map
 
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
@@ -230,13 +231,20 @@ class RowBlocks:
     """Rows from one or several sources, read block by block on up to ``n_threads`` threads.
 
     Passes read every row exactly once. Blocks and the order of summation do not depend on the number of threads, so
-    neither does any result. ``publish`` brings a state into the form in which users get it.
+    neither does any result. ``publish`` brings a state into the form in which users get it; ``new_array`` makes the
+    arrays that states are.
     """
 
     in_process = True
 
-    def __init__(self, sources: Sequence[Source], n_threads: int = 1, publish: Callable[[State], Any] = as_it_is):
-        self.sources, self.publish = sources, publish
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        n_threads: int = 1,
+        publish: Callable[[State], Any] = as_it_is,
+        new_array: NewArray = np.empty,
+    ):
+        self.sources, self.publish, self.new_array = sources, publish, new_array
         self.shape = (sum(s.shape[0] for s in sources), sources[0].shape[1])
         self.dtype = np.result_type(*(s.dtype for s in sources))
         self.n_threads = n_threads
@@ -273,10 +281,14 @@ class RowBlocks:
         return chain.from_iterable(ordered_map(part, spans, self.n_threads))
 
     def sweep(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
+        return self._gathered(self._each(function, state, self._spans))
+
+    def _gathered(self, found: Iterator[tuple[Parts, Total]]) -> tuple[tuple[State, ...], Total]:
+        """States and sums of consecutive rows as those of all rows."""
         new: Filling | None = None
-        for parts, part in self._each(function, state, self._spans):
+        for parts, part in found:
             if new is None:
-                new, total = Filling(self.shape[0], parts), part
+                new, total = Filling(self.shape[0], parts, self.new_array), part
             else:
                 total = total + part
             new.add(parts)
@@ -296,7 +308,8 @@ class RowBlocks:
         return add_up(found for found in self._each(part, state, spans) if found is not None)
 
     def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
-        return function(*state)
+        starts = range(0, self.shape[0], CHUNK_ROWS)
+        return self._gathered(function(*(values[i : i + CHUNK_ROWS] for values in state)) for i in starts)
 
     def map(self, function: Callable[[Block], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
         """``function(block)``, one entry a row, laid end to end: one read of the data."""
@@ -314,7 +327,7 @@ class RowBlocks:
         return values
 
     def mark(self, rows: np.ndarray[Any, Any]) -> State:
-        return marked(self.shape[0], rows, np.arange(len(rows)))
+        return marked(self.shape[0], rows, np.arange(len(rows)), self.new_array)
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return state

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from widegap.data._state_files import CHUNK_ROWS
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 _EXTRA = "Rows of Dask need the packages dask and distributed: pip install 'widegap[dask]'."
@@ -64,6 +65,14 @@ def look_up(table: np.ndarray[Any, Any], places: Any) -> Any:
 
     # Delayed: one entry of the graph, not one a chunk.
     return places.map_blocks(_entries, table=dask.delayed(table), dtype=table.dtype, meta=table[:0])
+
+
+def count_labels(labels: Any, k: int) -> np.ndarray[Any, Any]:
+    """How often each of k labels occurs, whether they are lazy or not; a few at a time, as counting takes copies."""
+    if is_collection(labels):
+        return np.asarray(np.bincount(labels, minlength=k))
+    starts = range(0, len(labels), CHUNK_ROWS)
+    return sum((np.bincount(labels[i : i + CHUNK_ROWS], minlength=k) for i in starts), np.zeros(k, np.int64))
 
 
 def _entries(places: Any, *, table: Any) -> Any:

@@ -75,7 +75,7 @@ class FoldedScores:
         """New states ``function(scores, *parts)``: one block after the other, as BLAS has its own threads."""
         of_rows = self.of_rows
         if isinstance(rows, RowBlocks):
-            rows = RowBlocks(rows.sources, n_threads=1)
+            rows = RowBlocks(rows.sources, n_threads=1, new_array=rows.new_array)
         return rows.sweep(lambda block, *parts: (function(of_rows(block.take(slice(None))), *parts), 0), *state)[0]
 
     def map(self, rows: Rows, function: Callable[[Floats], Any]) -> State:

@@ -12,6 +12,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from widegap.data._state_files import NewArray
+
 State = Any  # one entry a row, wherever the rows are
 
 
@@ -95,9 +97,10 @@ def add_up(parts: Iterator[Total]) -> Total | None:
     return total
 
 
-def marked(n_rows: int, places: Any, numbers: Any) -> np.ndarray[Any, Any]:
+def marked(n_rows: int, places: Any, numbers: Any, new_array: NewArray = np.empty) -> np.ndarray[Any, Any]:
     """Numbers at some places of n, and -1 elsewhere."""
-    marks = np.full(n_rows, -1, np.int32)
+    marks = new_array((n_rows,), np.dtype(np.int32))
+    marks[:] = -1
     marks[places] = numbers
     return marks
 
@@ -114,8 +117,8 @@ def end_to_end(parts: Sequence[Any]) -> Any:
 class Filling:
     """Arrays of all rows that are filled as their parts come, so that nothing is held twice."""
 
-    def __init__(self, n_rows: int, first: Parts):
-        self.arrays = tuple(np.empty((n_rows, *part.shape[1:]), part.dtype) for part in first)
+    def __init__(self, n_rows: int, first: Parts, new_array: NewArray = np.empty):
+        self.arrays = tuple(new_array((n_rows, *part.shape[1:]), part.dtype) for part in first)
         self._done = 0
 
     def add(self, parts: Parts) -> None:

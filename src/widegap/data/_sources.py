@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from widegap.data._blocks import RowBlocks
 from widegap.data._columnar import FORMATS, ColumnarSource
 from widegap.data._rows import Source, pieces
+from widegap.data._state_files import NewArray
 from widegap.exceptions import InvalidDataError
 
 TABLE_BYTES = 64 << 20  # features of rows on disk up to so many bytes are kept
@@ -163,11 +164,10 @@ def shards(paths: Sequence[str | os.PathLike[str]]) -> RowBlocks:
     return RowBlocks([source for source in sources if source.shape[0]] or sources)
 
 
-def row_blocks(X: Any, *, n_threads: int = 1) -> RowBlocks:
+def row_blocks(X: Any, *, n_threads: int = 1, new_array: NewArray = np.empty) -> RowBlocks:
     """Blocks over a validated array, memmap, CSR matrix or other RowBlocks, to be read by so many threads."""
-    if isinstance(X, RowBlocks):
-        return RowBlocks(X.sources, n_threads)
-    return RowBlocks([CsrSource(X) if sp.issparse(X) else ArraySource(X)], n_threads)
+    sources = X.sources if isinstance(X, RowBlocks) else [CsrSource(X) if sp.issparse(X) else ArraySource(X)]
+    return RowBlocks(sources, n_threads, new_array=new_array)
 
 
 def may_be_held(rows: Any, width: int) -> bool:
@@ -200,7 +200,7 @@ class MappedBlocks(RowBlocks):
 
     def __init__(self, rows: RowBlocks, transform: Callable[[Any], Any], width: int):
         sources = [MappedSource(source, transform, width, rows.dtype) for source in rows.sources]
-        super().__init__(sources, rows.n_threads, rows.publish)
+        super().__init__(sources, rows.n_threads, rows.publish, rows.new_array)
         self._rows, self._transform = rows, transform
 
     def take(self, rows: np.ndarray[Any, Any]) -> Any:
@@ -214,4 +214,4 @@ def feature_rows(rows: Any, transform: Callable[[Any], Any], width: int) -> Any:
     if not may_be_held(rows, width):
         return MappedBlocks(rows, transform, width)
     table = rows.map(lambda block: transform(block.take(slice(None))))
-    return RowBlocks([ArraySource(table)], rows.n_threads, rows.publish)
+    return RowBlocks([ArraySource(table)], rows.n_threads, rows.publish, rows.new_array)

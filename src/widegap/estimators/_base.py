@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar, Literal, Self, get_type_hints
 from weakref import WeakKeyDictionary
 
@@ -28,6 +29,7 @@ from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._collections import is_collection, map_collection
 from widegap.data._few_rows import certain_labels, largest
 from widegap.data._kernel_maps import FoldedScores, KernelMap
+from widegap.data._state_files import write_labels
 from widegap.estimators._progress import progress_logging
 from widegap.exceptions import InvalidDataError
 
@@ -38,6 +40,7 @@ COMMON_CONSTRAINTS: dict = {
     "verbose": ["verbose"],
     "callback": [callable, None],
 }
+LABELS_OUT: dict = {"labels_out": [str, PathLike, None]}
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
         "feature_names_in_": np.ndarray,
         "_rows_digest": str,
     }
-    # A function, a choice for one machine, and scikit-learn's routing of arguments.
-    _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "_metadata_request"})
+    # A function, choices for one machine, and scikit-learn's routing of arguments.
+    _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "labels_out", "_metadata_request"})
     _command: ClassVar[str | None] = None
     _fits_collections: ClassVar[bool] = False  # of Dask
 
@@ -93,6 +96,7 @@ class Clusterer(ClusterMixin, BaseEstimator):
     # What estimators without these parameters do.
     verbose: int = 0
     n_jobs: int | None = None
+    labels_out: str | PathLike[str] | None = None
 
     labels_: np.ndarray[Any, Any]
     n_clusters_: int
@@ -142,6 +146,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
                 self._store_single_cluster(rows)
             else:
                 self._search(rows, rng)
+        if self.labels_out is not None:
+            self.labels_ = write_labels(self.labels_, self.labels_out)
         return self
 
     def _read(self, X: Any) -> Any:

@@ -72,6 +72,8 @@ class CPM3C(CuttingPlaneClusterer):
 
     <checkpoint>
 
+    <labels_out>
+
     Attributes
     ----------
     <labels_>
@@ -173,6 +175,7 @@ class CPM3C(CuttingPlaneClusterer):
         verbose=0,
         callback=None,
         checkpoint=None,
+        labels_out=None,
     ):
         self.n_clusters = n_clusters
         self.C = C
@@ -194,3 +197,4 @@ class CPM3C(CuttingPlaneClusterer):
         self.verbose = verbose
         self.callback = callback
         self.checkpoint = checkpoint
+        self.labels_out = labels_out

@@ -30,7 +30,7 @@ from widegap.data._rows import Rows
 from widegap.data._sources import feature_rows
 from widegap.data._spectrum import leading_variances
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import COMMON_CONSTRAINTS, WeightVectorClusterer
+from widegap.estimators._base import COMMON_CONSTRAINTS, LABELS_OUT, WeightVectorClusterer
 from widegap.estimators._progress import logger
 from widegap.estimators._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
 from widegap.estimators._starts import Sample, rounded, sample_starts
@@ -145,6 +145,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "checkpoint": [str, PathLike, None],
+        **LABELS_OUT,
     }
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, further: str = "") -> Prepared:
@@ -308,7 +309,7 @@ def identity_of(estimator: BaseEstimator, rows: Rows, further: str) -> dict[str,
     settings = {
         name: _described(value)
         for name, value in estimator.get_params().items()
-        if name not in ("callback", "checkpoint", "n_jobs", "verbose")
+        if name not in ("callback", "checkpoint", "labels_out", "n_jobs", "verbose")
     }
     some = rows.take(np.unique(np.linspace(0, rows.shape[0] - 1, ROWS).astype(np.intp)))
     found = {"version": version("widegap"), "method": type(estimator).__name__, **settings}

@@ -45,6 +45,11 @@ checkpoint : path, default=None
     on where the last one was killed, and ends with the same labels; a file of another fit is refused. ``random_state``
     must be a number. The file stays when the fit is done.
 
+labels_out : path, default=None
+    File, ending in ``.npy``, that the labels are written to; ``labels_`` is a read-only memmap of it then. Labels and
+    codes of the fit lie in nameless files of the same folder meanwhile, not in memory. Not for rows of Dask, whose
+    ``labels_`` are lazy.
+
 annealing : bool, default=False
     Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
 

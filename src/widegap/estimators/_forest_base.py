@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import check_threads
 from widegap._warnings import warn_caller
+from widegap.data._collections import count_labels
 from widegap.data._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.data._kernels import holds_values
 from widegap.data._neighbours import neighbour_graph
@@ -32,6 +33,7 @@ from widegap.solvers._single_moves import improve, r_squared
 AUTO_COMPONENTS = 300
 LEAST_COMPONENTS = 150
 EXACT_ROWS = 1_000  # up to so many rows single moves see the kernel as it is
+MOVES_FRACTION = 0.2  # of min_cluster_fraction="auto" where the search makes single moves
 POLISH_SWEEPS = 3  # of exact moves on all rows
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with chance
 CHANCE = 2.5  # separation that rows without structure can reach
@@ -52,6 +54,7 @@ class ForestClusterer(WeightVectorClusterer):
     search: str
     smoothing: int | str
     n_neighbors: int
+    min_cluster_fraction: float | str
     smoothing_: int
     kernel_map_: KernelMap
     _forest: Forest
@@ -72,9 +75,15 @@ class ForestClusterer(WeightVectorClusterer):
         """Whether one fit serves every number of clusters."""
         return not self._by_moves
 
+    @property
+    def _fraction(self) -> float:
+        if self.min_cluster_fraction == "auto":
+            return MOVES_FRACTION if self._by_moves else 0.0
+        return float(self.min_cluster_fraction)
+
     def _min_count(self, n: int) -> int:
         """Least rows of a cluster among n."""
-        raise NotImplementedError
+        return max(1, int(self._fraction * n / self.n_clusters_))
 
     def _check_distributable(self) -> None:
         """Refuse what needs a number for every row, or more, in this process."""
@@ -290,7 +299,7 @@ class ForestClusterer(WeightVectorClusterer):
         self.labels_ = labels
         if hasattr(self, "_extension"):
             self.agreement_ = self._extension.to_all_means(self.agreement_)
-        sizes = np.asarray(np.bincount(labels, minlength=self.n_clusters_))  # computed where labels are lazy
+        sizes = count_labels(labels, self.n_clusters_)
         self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(labels)))
 
 

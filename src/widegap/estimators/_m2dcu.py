@@ -103,6 +103,8 @@ class M2DCU(CuttingPlaneClusterer):
 
     <checkpoint>
 
+    <labels_out>
+
     Attributes
     ----------
     <labels_>
@@ -225,6 +227,7 @@ class M2DCU(CuttingPlaneClusterer):
         verbose=0,
         callback=None,
         checkpoint=None,
+        labels_out=None,
     ):
         self.n_clusters = n_clusters
         self.C = C
@@ -248,6 +251,7 @@ class M2DCU(CuttingPlaneClusterer):
         self.verbose = verbose
         self.callback = callback
         self.checkpoint = checkpoint
+        self.labels_out = labels_out
 
     def fit(self, X: Any, y: Any = None, universum: Any = None) -> Self:
         """Find the clusters of the rows of X, whose boundaries run through the universum.

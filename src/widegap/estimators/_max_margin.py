@@ -24,7 +24,7 @@ from widegap.data._collections import is_collection
 from widegap.data._rows import constant
 from widegap.data._sampling import all_or_drawn, drawn
 from widegap.data._threads import one_blas_thread
-from widegap.estimators._base import COMMON_CONSTRAINTS, Objective
+from widegap.estimators._base import COMMON_CONSTRAINTS, LABELS_OUT, Objective
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._forest_base import AUTO_COMPONENTS, ForestClusterer
 from widegap.estimators._merge_search import N_MEMBERS
@@ -39,7 +39,6 @@ from widegap.solvers._result import Recorder
 
 SEARCH_ROWS = 10_000  # more rows are searched through a sample of so many
 SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
-MOVES_FRACTION = 0.2  # of min_cluster_fraction="auto" where the search makes single moves
 
 
 @shared_docs
@@ -127,6 +126,8 @@ class MaxMarginClustering(ForestClusterer):
 
     callback : callable, default=None
         Called with the record of every member or start; returning True ends the search with those so far.
+
+    <labels_out>
 
     Attributes
     ----------
@@ -230,6 +231,7 @@ class MaxMarginClustering(ForestClusterer):
         "min_cluster_fraction": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        **LABELS_OUT,
     }
     _objective = Objective(
         "R²",
@@ -263,6 +265,7 @@ class MaxMarginClustering(ForestClusterer):
         n_jobs=None,
         verbose=0,
         callback=None,
+        labels_out=None,
     ):
         self.n_clusters = n_clusters
         self.search = search
@@ -281,6 +284,7 @@ class MaxMarginClustering(ForestClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.labels_out = labels_out
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -346,16 +350,6 @@ class MaxMarginClustering(ForestClusterer):
         if self._by_moves:
             return np.arange(n) if n <= SEARCH_ROWS else drawn(n, sample_size(self.n_clusters), rng)
         return all_or_drawn(n, max(SEARCH_ROWS, 1 if self.n_clusters == "auto" else 2 * self.n_clusters), rng)
-
-    @property
-    def _fraction(self) -> float:
-        if self.min_cluster_fraction == "auto":
-            return MOVES_FRACTION if self._by_moves else 0.0
-        return self.min_cluster_fraction
-
-    def _min_count(self, n: int) -> int:
-        """Least rows of a cluster."""
-        return max(1, int(self._fraction * n / self.n_clusters_))
 
     def _search_by_moves(self, k: int, n: int, recorder: Recorder[StartRecord], rng: np.random.Generator) -> Any:
         """Labels of the largest R2 over all starts."""

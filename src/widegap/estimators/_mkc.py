@@ -8,13 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._validation import (
-    Interval,
-    StrOptions,
-    check_cluster_number,
-    check_threads,
-    kernel_constraints,
-)
+from widegap._validation import Interval, StrOptions, check_cluster_number, check_threads, kernel_constraints
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack
 from widegap.data._seen_rows import is_views, n_rows
@@ -123,6 +117,8 @@ class MKC(CuttingPlaneClusterer):
     <callback>
 
     <checkpoint>
+
+    <labels_out>
 
     Attributes
     ----------
@@ -270,6 +266,7 @@ class MKC(CuttingPlaneClusterer):
         verbose=0,
         callback=None,
         checkpoint=None,
+        labels_out=None,
     ):
         self.n_clusters = n_clusters
         self.kernels = kernels
@@ -291,6 +288,7 @@ class MKC(CuttingPlaneClusterer):
         self.verbose = verbose
         self.callback = callback
         self.checkpoint = checkpoint
+        self.labels_out = labels_out
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of the rows of X.
