@@ -1,19 +1,23 @@
 """Model files: what goes in comes out, and what comes from elsewhere cannot do harm."""
 
 import io
-import json
 import os
 import pickle
+import sys
+import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
 
 import widegap
+from tests._model_files import array_bytes, edited, forge, part_of, saved_parts, state_of
 from widegap import CPM3C, IterSVR, MaxMarginClustering, persistence
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.persistence import _archive
 
 ESTIMATORS = [
     MaxMarginClustering(3, random_state=0),
@@ -96,30 +100,7 @@ def test_functions_and_foreign_classes_are_refused(wine, tmp_path):
 def parts(wine, tmp_path_factory):
     """The parts of a good model file by name."""
     path = tmp_path_factory.mktemp("model") / "m"
-    persistence.save(MaxMarginClustering(3, random_state=0).fit(wine), path)
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def forge(tmp_path, parts, **changed):
-    path = tmp_path / "forged"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {**parts, **changed}.items():
-            if content is not None:
-                archive.writestr(name, content)
-    return path
-
-
-def edited(parts, change):
-    document = json.loads(parts["model.json"])
-    change(document)
-    return json.dumps(document)
-
-
-def array_bytes(array, **options):
-    buffer = io.BytesIO()
-    np.save(buffer, array, **options)
-    return buffer.getvalue()
+    return saved_parts(MaxMarginClustering(3, random_state=0).fit(wine), path)
 
 
 class Boom:
@@ -131,10 +112,6 @@ class Boom:
 
 def _explode():
     raise AssertionError("code from a model file was run")
-
-
-def part_of(parts, attribute):
-    return f"{json.loads(parts['model.json'])['model']['state'][attribute]['part']}.npy"
 
 
 @pytest.mark.parametrize(
@@ -152,12 +129,26 @@ def part_of(parts, attribute):
         lambda d: d["model"]["state"].pop("n_clusters_"),
         lambda d: d["model"]["state"]["kernel_map_"]["state"].update(kernel="sigmoid"),
         lambda d: d["model"]["state"]["kernel_map_"]["state"]["params"]["items"].append(["n_jobs", 10**6]),
+        lambda d: d["model"]["state"].pop("coef_"),
+        lambda d: d["model"]["state"].pop("kernel_map_"),
+        lambda d: d["model"]["state"].pop("_mean"),
+        lambda d: d["model"]["state"].update(predict=5),
+        lambda d: d["model"]["state"].update(labels_=[0, 1]),
+        lambda d: d["model"]["state"].update(n_clusters_=True),
+        lambda d: d["model"]["state"].update(n_clusters=-3),
+        lambda d: d["model"]["state"].update(kernel="sigmoid"),
+        lambda d: d["model"]["state"]["history_"].append(5),
+        lambda d: d["model"]["state"]["history_"][0]["state"].update(seconds="long"),
+        lambda d: d["model"]["state"]["history_"][0]["state"].pop("seconds"),
+        lambda d: d["model"]["state"]["kernel_map_"]["state"].pop("unit_rows"),
+        lambda d: d["model"]["state"]["kernel_map_"]["state"].update(landmarks="rows"),
+        lambda d: d["model"]["state"]["kernel_map_"]["state"]["params"]["items"][0].__setitem__(1, "wide"),
         lambda d: d["model"].pop("state"),
         lambda d: d["model"]["state"].update(x={"no": "kind"}),
     ],
 )
 def test_forged_trees_are_refused(change, parts, tmp_path):
-    path = forge(tmp_path, parts, **{"model.json": edited(parts, change)})
+    path = forge(tmp_path / "forged", parts, **{"model.json": edited(parts, change)})
     with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
         persistence.load(path)
 
@@ -166,7 +157,7 @@ def test_pickles_are_not_opened(parts, tmp_path):
     name = part_of(parts, "coef_")
     for content in (pickle.dumps(Boom()), array_bytes(np.array([Boom()]), allow_pickle=True)):
         with pytest.raises(InvalidDataError, match="damaged"):
-            persistence.load(forge(tmp_path, parts, **{name: content}))
+            persistence.load(forge(tmp_path / "forged", parts, **{name: content}))
     (tmp_path / "p").write_bytes(pickle.dumps(Boom()))
     with pytest.raises(InvalidDataError, match="damaged"):
         persistence.load(tmp_path / "p")
@@ -177,43 +168,41 @@ def test_an_array_that_claims_to_be_huge_is_refused_unread(parts, tmp_path):
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 8)})
     with pytest.raises(InvalidDataError, match="claims shape"):
-        persistence.load(forge(tmp_path, parts, **{name: buffer.getvalue()}))
+        persistence.load(forge(tmp_path / "forged", parts, **{name: buffer.getvalue()}))
 
 
 def test_weights_of_another_shape_are_refused(parts, tmp_path):
     for attribute in ("coef_", "_mean", "_mean_scores"):
-        path = forge(tmp_path, parts, **{part_of(parts, attribute): array_bytes(np.zeros((3, 2)))})
-        with pytest.raises(InvalidDataError, match="weights do not fit each other"):
+        path = forge(tmp_path / "forged", parts, **{part_of(parts, attribute): array_bytes(np.zeros((3, 2)))})
+        with pytest.raises(InvalidDataError, match="does not fit coef_, whose shape|has other features than the 2 of"):
             persistence.load(path)
 
 
 def test_indices_out_of_bounds_are_refused(tmp_path):
     X = words(40)
-    persistence.save(MaxMarginClustering(3, random_state=0).fit(X), tmp_path / "m")
-    with zipfile.ZipFile(tmp_path / "m") as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    state = json.loads(parts["model.json"])["model"]["state"]["kernel_map_"]["state"]
+    parts = saved_parts(MaxMarginClustering(3, random_state=0).fit(X), tmp_path / "m")
+    state = state_of(parts)["kernel_map_"]["state"]
     name = f"{state['landmarks']['parts'][1]['part']}.npy"
     indices = np.load(io.BytesIO(parts[name]))
     indices[0] = 10**6
     with pytest.raises(InvalidDataError, match="damaged"):
-        persistence.load(forge(tmp_path, parts, **{name: array_bytes(indices)}))
+        persistence.load(forge(tmp_path / "forged", parts, **{name: array_bytes(indices)}))
 
 
 def test_bombs_are_refused_before_they_unpack(parts, tmp_path):
-    path = forge(tmp_path, parts, **{"bomb": b"\0" * (1 << 22)})
+    path = forge(tmp_path / "forged", parts, **{"bomb": b"\0" * (1 << 22)})
     with pytest.raises(InvalidDataError, match="more than the limit of 1,048,576 bytes"):
         persistence.load(path, max_bytes=1 << 20)
 
 
 def test_the_limit_that_is_exceeded_is_named(parts, tmp_path, monkeypatch):
-    path = forge(tmp_path, parts)
-    monkeypatch.setattr(persistence, "MAX_PARTS", 1)
+    path = forge(tmp_path / "forged", parts)
+    monkeypatch.setattr(_archive, "MAX_PARTS", 1)
     with pytest.raises(InvalidDataError, match=r"holds \d+ parts, more than the 1 that") as caught:
         persistence.load(path)
     assert "max_bytes" not in str(caught.value)
     monkeypatch.undo()
-    monkeypatch.setattr(persistence, "MAX_JSON_BYTES", 10)
+    monkeypatch.setattr(_archive, "MAX_JSON_BYTES", 10)
     with pytest.raises(InvalidDataError, match="bytes of JSON, more than the 10 that"):
         persistence.load(path)
 
@@ -223,7 +212,7 @@ def test_weights_that_are_no_numbers_are_the_models_fault(attribute, wine, tmp_p
     model = CPM3C(2, random_state=0).fit(wine)
     getattr(model, attribute).flat[0] = np.nan
     persistence.save(model, tmp_path / "m")
-    with pytest.raises(InvalidDataError, match="its weights are not all finite numbers"):
+    with pytest.raises(InvalidDataError, match=f"{attribute} is not all finite numbers"):
         persistence.load(tmp_path / "m")
 
 
@@ -251,9 +240,14 @@ def test_files_that_are_no_archives(content, tmp_path):
 
 
 def test_deep_nesting_is_refused(parts, tmp_path):
-    deep = '{"format": "widegap.model/1", "model": ' + "[" * 100_000 + "]" * 100_000 + "}"
-    with pytest.raises(InvalidDataError, match="is no model file"):
-        persistence.load(forge(tmp_path, parts, **{"model.json": deep}))
+    limit = sys.getrecursionlimit()
+    deep = '{"format": "widegap.model/2", "\\"": "]]]", "model": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    sys.setrecursionlimit(10**6)  # where the parser itself would overflow the stack
+    try:
+        with pytest.raises(InvalidDataError, match="its JSON is nested more than 100 deep"):
+            persistence.load(forge(tmp_path / "forged", parts, **{"model.json": deep}))
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def test_a_failed_save_keeps_the_old_file(wine, tmp_path, monkeypatch):
@@ -263,8 +257,152 @@ def test_a_failed_save_keeps_the_old_file(wine, tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(persistence.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space left"):
         persistence.save(CPM3C(2, random_state=0).fit(wine), path)
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
+
+
+def test_a_part_is_used_once(parts, tmp_path):
+    """Four hundred references to one array would be read four hundred times."""
+
+    def twice(document):
+        document["model"]["state"]["intercept_"] = document["model"]["state"]["coef_"]
+
+    with pytest.raises(InvalidDataError, match=r"it has no part \d+\.npy, or uses it twice"):
+        persistence.load(forge(tmp_path / "forged", parts, **{"model.json": edited(parts, twice)}))
+
+
+def test_json_counts_with_the_memory_that_it_takes(parts, tmp_path):
+    def padded(document):
+        document["extra"] = {"": [{"a": []}] * 100_000}
+
+    path = forge(tmp_path / "forged", parts, **{"model.json": edited(parts, padded)})
+    limit = 30 << 20
+    tracemalloc.start()
+    with pytest.raises(InvalidDataError, match=r"could take [\d,]+ bytes of memory, more than the limit of 31,457,280"):
+        persistence.load(path, max_bytes=limit)
+    assert tracemalloc.get_traced_memory()[1] < limit / 10  # it was not parsed
+    tracemalloc.reset_peak()
+    before = tracemalloc.get_traced_memory()[0]
+    persistence.load(path)
+    taken = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    assert taken < _archive.JSON_COST * len(edited(parts, padded))
+
+
+def test_what_could_not_be_read_again_is_not_written(wine, tmp_path, monkeypatch):
+    model = CPM3C(2, random_state=0).fit(wine)
+    monkeypatch.setattr(_archive, "MAX_JSON_BYTES", 100)
+    with pytest.raises(NotSupportedError, match="bytes of JSON, more than the 100 that a model file may have"):
+        persistence.save(model, tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), \n" + b" " * 60,
+        b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 70_000,
+        b"\x93NUMPY\x07\x00v\x00{}",
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<M8[s]', 'fortran_order': False, 'shape': (0,), }".ljust(127) + b"\n",
+        b"",
+    ],
+)
+def test_headers_of_arrays_that_are_nonsense(content, parts, tmp_path):
+    path = forge(tmp_path / "forged", parts, **{part_of(parts, "coef_"): content})
+    with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
+        persistence.load(path)
+
+
+def test_a_projection_of_another_rank(parts, tmp_path):
+    name = f"{state_of(parts)['kernel_map_']['state']['projection']['part']}.npy"
+    with pytest.raises(InvalidDataError, match="its projection does not fit its landmarks"):
+        persistence.load(forge(tmp_path / "forged", parts, **{name: array_bytes(np.zeros(4))}))
+
+
+def test_parts_that_were_changed_by_accident(parts, tmp_path):
+    name = part_of(parts, "coef_")
+    with zipfile.ZipFile(forge(tmp_path / "good", parts)) as archive:
+        checksums = archive.read("checksums.json")
+    with zipfile.ZipFile(tmp_path / "bad", "w") as archive:
+        for entry, content in {**parts, name: parts[name][:-1] + b"!", "checksums.json": checksums}.items():
+            archive.writestr(entry, content)
+    with pytest.raises(InvalidDataError, match=f"the checksum of {name} is wrong"):
+        persistence.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    "head", [{"format": "widegap.model/3"}, {"version": "99.1", "model": {"$": "Unheard", "state": {}}}]
+)
+def test_files_of_a_newer_version_say_so(head, parts, tmp_path):
+    path = forge(tmp_path / "forged", parts, **{"model.json": edited(parts, lambda d: d.update(head))})
+    with pytest.raises(InvalidDataError, match=r"was made by a newer version of widegap \(.*pip install --upgrade"):
+        persistence.load(path)
+
+
+def test_files_of_the_first_format_are_told_apart(parts, tmp_path):
+    path = forge(
+        tmp_path / "forged", parts, **{"model.json": edited(parts, lambda d: d.update(format="widegap.model/1"))}
+    )
+    with pytest.raises(InvalidDataError, match=r"its format is 'widegap\.model/1'.*save the model again"):
+        persistence.load(path)
+
+
+DOCUMENTS = ["flour and yeast bread", "bread with yeast", "flour bread", "late goal match", "match goal", "goal late"]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("topics_", {"$": "names", "items": ["bread", "goals"]}),
+        ("topics_", {"$": "names", "items": ["bread"]}),
+        ("n_clusters_", 5),
+        ("coef_", None),
+        ("_reader", None),
+        ("term_weights_", 3),
+    ],
+)
+def test_topics_that_do_not_fit(attribute, value, tmp_path):
+    parts = saved_parts(widegap.DocumentClustering(2, random_state=0).fit(DOCUMENTS), tmp_path / "m")
+
+    def change(document):
+        document["model"]["state"][attribute] = value
+        if value is None:
+            del document["model"]["state"][attribute]
+
+    with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
+        persistence.load(forge(tmp_path / "forged", parts, **{"model.json": edited(parts, change)}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda v: v["_column"]["items"].pop(),
+        lambda v: v["_column"]["items"][0].__setitem__(1, 10**9),
+        lambda v: v.update(stemmer="none"),
+        lambda v: v["terms"]["items"].pop(),
+    ],
+)
+def test_vocabularies_that_do_not_fit(change, tmp_path):
+    parts = saved_parts(widegap.DocumentClustering(2, random_state=0).fit(DOCUMENTS), tmp_path / "m")
+    text = edited(parts, lambda d: change(d["model"]["state"]["_reader"]["state"]["vocabulary"]["state"]))
+    with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
+        persistence.load(forge(tmp_path / "forged", parts, **{"model.json": text}))
+
+
+def test_models_that_are_not_fitted_have_no_file(tmp_path):
+    with pytest.raises(NotFittedError):
+        persistence.save(CPM3C(2), tmp_path / "m")
+
+
+def test_views_and_precomputed_kernels_come_back(wine, tmp_path):
+    views = {"a": wine[:, :4] / wine[:, :4].std(axis=0), "b": wine[:, 4:12] / wine[:, 4:12].std(axis=0)}
+    model = widegap.MKC(2, kernels=[("x", "rbf", "a"), ("y", "rbf", "b")], random_state=0).fit(views)
+    persistence.save(model, tmp_path / "m")
+    np.testing.assert_array_equal(persistence.load(tmp_path / "m")[0].predict(views), model.predict(views))
+    K = wine @ wine.T
+    model = MaxMarginClustering(2, kernel="precomputed", random_state=0).fit(K)
+    persistence.save(model, tmp_path / "m")
+    np.testing.assert_array_equal(persistence.load(tmp_path / "m")[0].predict(K), model.predict(K))

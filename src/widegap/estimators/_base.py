@@ -114,6 +114,9 @@ class Clusterer(ClusterMixin, BaseEstimator):
         """Why this very model has no model file, and what to do instead; None if it has one."""
         return None
 
+    def _check_stored(self) -> None:
+        """Raise an error if what a model file holds, beyond weights, does not fit together."""
+
     @property
     def _n_score_vectors(self) -> int:
         """Rows of ``coef_``."""

@@ -24,6 +24,28 @@ class TopicViews:
     margins_: np.ndarray[Any, Any]
     centrality_: np.ndarray[Any, Any]
     term_weights_: np.ndarray[Any, Any] | None
+    coef_: np.ndarray[Any, Any]
+    intercept_: np.ndarray[Any, Any]
+    n_clusters_: int
+
+    def _check_stored(self) -> None:
+        """Refuse topics of a model file that do not fit each other, or their documents."""
+        n_topics = len(self.topics_)
+        fit_each_other = {
+            "topics_": self.topics_.dtype.kind == "i" and self.topics_.ndim == 1 and n_topics == self.n_clusters_,
+            "coef_": self.coef_.dtype.kind == "f" and self.coef_.ndim == 2 and bool(np.isfinite(self.coef_).all()),
+            "intercept_": self.intercept_.dtype.kind == "f" and self.intercept_.shape == (n_topics,),
+            "labels_": self.labels_.dtype.kind == "i" and self.labels_.ndim == 1,
+            "margins_": self.margins_.dtype.kind == "f" and self.margins_.shape == self.labels_.shape,
+            "centrality_": self.centrality_.dtype.kind == "f" and self.centrality_.shape == self.labels_.shape,
+        }
+        n_terms = self._reader.check_terms()
+        for name in ("coef_", "term_weights_"):
+            weights = getattr(self, name)
+            fit_each_other[name] = fit_each_other.get(name, True) and weights.shape == (n_topics, n_terms)
+        wrong = [name for name, fits in fit_each_other.items() if not fits]
+        if wrong:
+            raise ValueError(f"{wrong[0]} does not fit {n_topics} topics of {n_terms} terms")
 
     @property
     def terms_(self) -> np.ndarray[Any, Any] | None:

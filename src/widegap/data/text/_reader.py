@@ -38,6 +38,14 @@ class DocumentReader:
         """Names of the terms."""
         return None if self.vocabulary is None else self.vocabulary.terms
 
+    def check_terms(self) -> int:
+        """Number of terms of a reader from a model file; refuses one that could not read."""
+        expected = {"documents": DocumentTerms, "matrix": TermMatrix}.get(self.kind)
+        if expected is None or not isinstance(self.vocabulary, expected):
+            raise ValueError(f"documents of the kind {self.kind!r:.40} do not go with its vocabulary")
+        self.vocabulary.check()
+        return len(self.vocabulary.terms)
+
     def read_first(self, X: Any, choice: TermChoice, words: dict[str, Any], names: Any) -> Corpus:
         """The documents that settle kind, terms and features.
 

@@ -78,6 +78,13 @@ class TermMatrix:
     def __init__(self, choice: TermChoice, names: Sequence[str] | None = None):
         self.choice, self.names = choice, names
 
+    def check(self) -> None:
+        """Refuse columns of a model file that do not fit each other."""
+        columns = self._columns
+        whole = columns.dtype.kind == "i" and columns.shape == self._idf.shape == (len(self.terms),)
+        if not whole or self._idf.dtype.kind != "f" or not ((columns >= 0) & (columns < self._n_columns)).all():
+            raise ValueError(f"its {len(self.terms)} terms do not fit the columns of a matrix")
+
     def fit_transform(self, X: Any) -> sp.csr_array:
         """Rows of the matrix from which terms are chosen."""
         counts = _check_matrix(X)
@@ -121,14 +128,21 @@ class DocumentTerms:
         "choice": TermChoice,
         "stemmer": str | None,
         "terms": np.ndarray,
-        "_stop_words": frozenset,
+        "_stop_words": frozenset[str],
         "_idf": np.ndarray,
-        "_column": dict,
+        "_column": dict[str, int],
     }
 
     def __init__(self, choice: TermChoice, stop_words: Any, stemmer: str | None):
         self.choice, self.stemmer = choice, stemmer
         self._stop_words = frozenset(ENGLISH_STOP_WORDS if stop_words == "english" else stop_words or ())
+
+    def check(self) -> None:
+        """Refuse terms of a model file that do not fit each other."""
+        n = len(self.terms)
+        fit = self.stemmer in STEMMERS and self._idf.dtype.kind == "f" and self._idf.shape == (n,)
+        if not fit or sorted(self._column.values()) != list(range(n)):
+            raise ValueError(f"its {n} terms have no column each")
 
     def fit_transform(self, documents: Any) -> sp.csr_array:
         """Rows of the documents from which terms are chosen."""

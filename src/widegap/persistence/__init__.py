@@ -1,0 +1,132 @@
+"""Model files that are safe to open: a zip of JSON texts and plain NumPy arrays, nothing that runs.
+
+A pickle runs whatever it says when it is opened, so models that are passed around must not be pickles. Here
+``model.json`` holds the parameters and fitted attributes as a tree (``_tree.py``), whose arrays lie beside it as
+``0.npy``, ``1.npy``, ... An estimator in the tree is named as in ``widegap``, or is one that the program has defined;
+the objects inside are of the classes that this estimator declares (``_stored``). All get the attributes set that their
+class declares, of the declared types (``_types.py``). Sizes and checksums are compared before anything is made of a
+file (``_archive.py``), and a model is returned only if its parameters are allowed, its weights fit each other and it
+can score a row. The format is our own rather than skops' because it needs no further package, and because declarations
+are easier to judge than a general loader.
+
+The checksums find accidents. They are no signature: whoever can write a file can write checksums that match, so a
+model of unknown origin runs no code but may give any answer.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+import widegap
+from widegap._atomic import replacing
+from widegap.estimators._base import Clusterer, WeightVectorClusterer
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.persistence._archive import MAX_BYTES, DamagedModelError, ModelArchive, TooLargeError, write_archive
+from widegap.persistence._tree import Reader, Writer
+from widegap.persistence._weights import check_weights, try_out
+
+__all__ = ["load", "save"]
+
+FORMAT = 2  # 1 had no checksums
+
+
+def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted estimator to a file.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted estimator of this package; without functions of your own (kernels), which no safe file can hold.
+        ``callback`` and ``n_jobs`` are left out, and a ``DocumentClustering`` cannot ``refit`` when it is read again.
+    path : path
+        The file appears whole or not at all.
+    extra : mapping, default=None
+        Further values for JSON, returned by ``load``.
+    """
+    name = type(estimator).__name__
+    if not isinstance(estimator, Clusterer):
+        raise NotSupportedError(f"{name} has no model file; use an estimator of widegap.")
+    check_is_fitted(estimator)
+    refusal = estimator._refusal_to_store()
+    if refusal is not None:
+        raise NotSupportedError(refusal)
+    writer = Writer()
+    tree = writer.estimator(estimator, name)
+    head = {"format": f"widegap.model/{FORMAT}", "version": widegap.__version__}
+    text = json.dumps({**head, "model": tree, "extra": dict(extra or {})})
+    with replacing(path) as temporary:
+        write_archive(temporary, text, writer.arrays, name)
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Any, dict[str, Any]]:
+    """Read a model file; no code of it runs, wherever it comes from.
+
+    Parameters
+    ----------
+    path : path
+        What ``save`` wrote.
+    max_bytes : int, default=4 GiB
+        A model that could take more memory is refused before it is read.
+
+    Returns
+    -------
+    estimator, extra
+        The fitted estimator, and the dict that was saved with it.
+
+    Notes
+    -----
+    Files are not signed: anyone can forge one, with weights that put your rows into clusters of their choosing. Use
+    models of people you trust, or sign the files by other means.
+    """
+    document: dict[str, Any] = {}
+    with open(path, "rb") as file:
+        try:
+            archive = ModelArchive(file, max_bytes)
+            document = archive.document()
+            _check_format(document)
+            model = Reader(archive).estimator(document["model"])
+            model._check_stored()
+            if isinstance(model, WeightVectorClusterer):
+                check_weights(model)
+                try_out(model)
+        except TooLargeError as error:
+            raise InvalidDataError(f"{path} {error}") from error
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a damaged file brings about in zipfile, zlib, json or NumPy
+            raise _refusal(path, document, error) from error
+    extra = document.get("extra")
+    return model, extra if isinstance(extra, dict) else {}
+
+
+def _check_format(document: Mapping[str, Any]) -> None:
+    found = document.get("format")
+    if found != f"widegap.model/{FORMAT}":
+        raise DamagedModelError(f"its format is {found!r}, not 'widegap.model/{FORMAT}'")
+
+
+def _refusal(path: Any, document: Mapping[str, Any], error: Exception) -> InvalidDataError:
+    """What to say of a file that cannot be read: that it is damaged, or that this program is too old for it."""
+    version = str(document.get("version"))
+    if _format_number(document) > FORMAT or _release(version) > _release(widegap.__version__):
+        return InvalidDataError(
+            f"{path} was made by a newer version of widegap ({version:.40}), which {widegap.__version__} cannot read; "
+            "pip install --upgrade widegap."
+        )
+    why = str(error) if isinstance(error, DamagedModelError) else f"{type(error).__name__}: {error}"
+    return InvalidDataError(f"{path} is no model file of widegap, or a damaged one ({why:.200}); save the model again.")
+
+
+def _format_number(document: Mapping[str, Any]) -> int:
+    found = re.fullmatch(r"widegap\.model/(\d{1,6})", str(document.get("format")))
+    return 0 if found is None else int(found[1])
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """The numbers at the head of a version: (0, 1, 0) of "0.1.0.dev0"; empty if it is none."""
+    found = re.match(r"\d{1,6}(?:\.\d{1,6}){0,3}(?![\d])", version)
+    return () if found is None else tuple(map(int, found[0].split(".")))

@@ -1,0 +1,144 @@
+"""The zip of a model file: what it may hold, how large it may be, and checksums of all that it holds.
+
+    model.json        the tree
+    0.npy, 1.npy ...  arrays, each used once
+    checksums.json    SHA-256 of every other entry
+
+Memory. An array takes the bytes of its entry. A byte of JSON can take more: ``{"a":[]}`` is parsed into 29 times its
+size (measured), and the tree made of it takes as much again; with something to spare every byte counts ``JSON_COST``
+times against the limit. JSON is also limited in size and depth by itself, because parsing is slow and recursive.
+"""
+
+import hashlib
+import io
+import json
+import math
+import re
+import zipfile
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from widegap.exceptions import NotSupportedError
+
+MAX_BYTES = 4 << 30
+MAX_JSON_BYTES = 32 << 20
+MAX_DEPTH = 100
+MAX_PARTS = 10_000
+JSON_COST = 64
+TREE, CHECKSUMS = "model.json", "checksums.json"
+
+
+class DamagedModelError(ValueError):
+    """What is wrong with a model file, in a few words."""
+
+
+class TooLargeError(Exception):
+    """A model file is larger than allowed; the message goes on after its name."""
+
+
+def write_archive(path: Any, text: str, arrays: Sequence[np.ndarray[Any, Any]], name: str) -> None:
+    """Write a tree and its arrays; refuses what could not be read again."""
+    tree = text.encode("utf-8")
+    for found, most, what in ((len(tree), MAX_JSON_BYTES, "bytes of JSON"), (len(arrays), MAX_PARTS - 2, "arrays")):
+        if found > most:
+            raise NotSupportedError(
+                f"{name} takes {found:,} {what}, more than the {most:,} that a model file may have; give it fewer "
+                "named columns or terms."
+            )
+    digests = {}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(TREE, tree)
+        digests[TREE] = hashlib.sha256(tree).hexdigest()
+        for i, array in enumerate(arrays):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            archive.writestr(f"{i}.npy", buffer.getbuffer())
+            digests[f"{i}.npy"] = hashlib.sha256(buffer.getbuffer()).hexdigest()
+        archive.writestr(CHECKSUMS, json.dumps(digests))
+
+
+class ModelArchive:
+    """An open model file whose sizes have been checked; every part can be taken once."""
+
+    def __init__(self, file: BinaryIO, max_bytes: int):
+        self._zip = zipfile.ZipFile(file)
+        entries = self._zip.infolist()
+        self._sizes = {entry.filename: entry.file_size for entry in entries}
+        if len(self._sizes) < len(entries):
+            raise DamagedModelError("it holds two entries of the same name")
+        self._check_sizes(max_bytes)
+        self._left = _parsed(self._read(CHECKSUMS))
+        if self._left.keys() != self._sizes.keys() - {CHECKSUMS}:
+            raise DamagedModelError("its checksums are not those of its entries")
+
+    def _check_sizes(self, max_bytes: int) -> None:
+        json_bytes = self._sizes[TREE] + self._sizes[CHECKSUMS]
+        total = sum(self._sizes.values()) + (JSON_COST - 1) * json_bytes
+        if total > max_bytes:
+            raise TooLargeError(
+                f"could take {total:,} bytes of memory, more than the limit of {max_bytes:,} bytes; if you trust it, "
+                "call persistence.load with a higher max_bytes."
+            )
+        for found, most, what in (
+            (len(self._sizes), MAX_PARTS, "parts"),
+            (json_bytes, MAX_JSON_BYTES, "bytes of JSON"),
+        ):
+            if found > most:
+                raise TooLargeError(
+                    f"holds {found:,} {what}, more than the {most:,} that a model file may have; get it anew from "
+                    "where it was saved."
+                )
+
+    def document(self) -> dict[str, Any]:
+        """The parsed tree and what stands beside it."""
+        return _parsed(self._take(TREE))
+
+    def array(self, part: Any) -> np.ndarray[Any, Any]:
+        """An array of the tree; its memory is that of the entry, so nothing is set aside on its word."""
+        if type(part) is not int:
+            raise DamagedModelError(f"it asks for the array {part!r:.40}")
+        content = self._take(f"{part}.npy")
+        head = io.BytesIO(content)
+        version = np.lib.format.read_magic(head)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, fortran, dtype = readers[version](head)
+        count, start = math.prod(shape), head.tell()
+        if dtype.hasobject or min(shape, default=0) < 0 or count * dtype.itemsize != len(content) - start:
+            raise DamagedModelError(f"array {part} claims shape {shape} of {dtype} in {len(content)} bytes")
+        values = np.frombuffer(content, dtype, count, start) if count else np.empty(0, dtype)
+        return values.reshape(shape, order="F" if fortran else "C")
+
+    def _take(self, name: str) -> bytearray:
+        """An entry that has its checksum; one that was taken before is refused, as it could be asked for endlessly."""
+        digest = self._left.pop(name, None)
+        if digest is None:
+            raise DamagedModelError(f"it has no part {name}, or uses it twice")
+        content = self._read(name)
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise DamagedModelError(f"the checksum of {name} is wrong")
+        return content
+
+    def _read(self, name: str) -> bytearray:
+        content = bytearray(self._sizes[name])
+        view = memoryview(content)
+        with self._zip.open(name) as file:
+            while view and (n_read := file.readinto(view)):
+                view = view[n_read:]
+            if view or file.read(1):
+                raise DamagedModelError(f"{name} is not of the size that it claims")
+        return content
+
+
+def _parsed(content: bytearray) -> dict[str, Any]:
+    """JSON whose nesting is known to be shallow before the recursive parser sees it."""
+    text = content.decode("utf-8")
+    marks = np.frombuffer(re.sub(r'"(?:[^"\\]|\\.)*"', "", text).encode("utf-8"), np.uint8)
+    steps = np.isin(marks, list(b"[{")).astype(np.int8) - np.isin(marks, list(b"]}"))
+    if steps.cumsum(dtype=np.int32).max(initial=0) > MAX_DEPTH:
+        raise DamagedModelError(f"its JSON is nested more than {MAX_DEPTH} deep")
+    document = json.loads(text)
+    if not isinstance(document, dict):
+        raise DamagedModelError("its JSON holds no object")
+    return document
