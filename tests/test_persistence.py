@@ -402,7 +402,7 @@ def test_views_and_precomputed_kernels_come_back(wine, tmp_path):
     model = widegap.MKC(2, kernels=[("x", "rbf", "a"), ("y", "rbf", "b")], random_state=0).fit(views)
     persistence.save(model, tmp_path / "m")
     np.testing.assert_array_equal(persistence.load(tmp_path / "m")[0].predict(views), model.predict(views))
-    K = wine @ wine.T
-    model = MaxMarginClustering(2, kernel="precomputed", random_state=0).fit(K)
+    K = views["b"] @ views["b"].T
+    model = MaxMarginClustering(3, kernel="precomputed", random_state=0).fit(K)
     persistence.save(model, tmp_path / "m")
     np.testing.assert_array_equal(persistence.load(tmp_path / "m")[0].predict(K), model.predict(K))

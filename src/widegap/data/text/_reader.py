@@ -41,7 +41,7 @@ class DocumentReader:
     def check_terms(self) -> int:
         """Number of terms of a reader from a model file; refuses one that could not read."""
         expected = {"documents": DocumentTerms, "matrix": TermMatrix}.get(self.kind)
-        if expected is None or not isinstance(self.vocabulary, expected):
+        if self.vocabulary is None or type(self.vocabulary) is not expected:
             raise ValueError(f"documents of the kind {self.kind!r:.40} do not go with its vocabulary")
         self.vocabulary.check()
         return len(self.vocabulary.terms)
