@@ -35,14 +35,14 @@ def check_weights(model: Any) -> None:
 
 
 def try_out(model: Any) -> None:
-    """Score one row of zeros, for what no check above has thought of."""
+    """Predict one row of zeros, for what no check above has thought of."""
     stack = model.kernel_map_ if hasattr(model.kernel_map_, "kernels") else None
     if getattr(model, "_has_views", False):
         views = {kernel.source: kernel for kernel in stack.kernels}
         if all(kernel.transformer is None and kernel.n_features <= MAX_TRIAL_COLUMNS for kernel in views.values()):
-            model._map_scores({view: np.zeros((1, kernel.n_features)) for view, kernel in views.items()}, np.asarray)
+            model.predict({view: np.zeros((1, kernel.n_features)) for view, kernel in views.items()})
     elif model.n_features_in_ <= MAX_TRIAL_COLUMNS:
-        model._map_blocks(row_blocks(np.zeros((1, model.n_features_in_))), np.asarray)
+        model.predict(row_blocks(np.zeros((1, model.n_features_in_))))
 
 
 def check_kernel_map(kernel_map: Any, n_features: int | None) -> None:
