@@ -1,5 +1,7 @@
 """Reports: the dict of numbers, and the page made of it."""
 
+import base64
+import hashlib
 import json
 import re
 from html.parser import HTMLParser
@@ -332,13 +334,15 @@ def test_a_pipeline_is_shown_in_the_units_it_was_given(clusterer):
     render(half)
 
 
-def test_a_pipeline_of_categories_shows_the_columns_it_made():
+def test_a_pipeline_of_categories_shows_the_columns_of_the_frame():
     frame = pd.DataFrame({"x": np.arange(30) % 2 * 9.0, "kind": np.where(np.arange(30) % 2, "red", "blue")})
     encoder = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
     summary = summarize(make_pipeline(encoder, CPM3C(2, random_state=0)).fit(frame), frame)
     features = {item["feature"] for item in summary["clusters"][0]["separates"]}
-    assert {"onehotencoder__kind_red", "remainder__x"} <= features
-    assert summary["map"]["points"][1]["text"] == "x 9.0, kind red"
+    assert features & {"kind = red", "kind = blue"}  # as in the frame, not as the encoder calls them
+    assert "x" in features
+    assert summary["n_features"] == 2
+    assert summary["map"]["points"][1]["text"] == "x 9, kind red"
     render(summary)
 
 
@@ -426,8 +430,8 @@ def test_other_rows_are_not_described_by_the_fit(wine, fitted, summary):
     assert empty
     assert not any("Very small" in warning for warning in few["warnings"])
     assert all(cluster["separates"] == [] for cluster in few["clusters"] if cluster["size"] in (0, 3))
-    assert "is better)" not in Page(render(few)).text
-    assert "Of the fit, which was made on other rows" in Page(render(few)).text
+    assert "explained" not in Page(render(few)).text.split("Clusters")[0]
+    assert "This is about the fit, which was made on other rows" in Page(render(few)).text
     assert "1 row, 13 columns" in Page(render(summarize(fitted, wine.data[:1]))).text
 
 
@@ -437,12 +441,13 @@ def test_nothing_sets_apart_a_cluster_that_is_empty_or_alone():
     assert (differences == 0).all()
 
 
-def test_the_scale_of_the_objective_is_shown(summary):
+def test_the_objective_is_shown_as_a_share(summary, fitted):
     assert summary["objective"]["most"] == 2
-    assert re.search(r"R² 1\.\d+ of at most 2 \(higher is better\)", Page(render(summary)).text)
+    assert summary["objective"]["share"] == pytest.approx(fitted.objective_ / 2)
+    assert f"{50 * fitted.objective_:.0f} % explained" in Page(render(summary)).text
     two = summarize(model := MaxMarginClustering(2, random_state=0).fit(X := np.r_[np.eye(4), 9 + np.eye(4)]), X)
-    assert two["objective"]["value"] == model.objective_
-    assert "of at most" not in Page(render(two)).text
+    assert two["objective"]["share"] == two["objective"]["value"] == model.objective_
+    assert "% explained" in Page(render(two)).text
 
 
 NASTY = [
@@ -469,7 +474,7 @@ def test_all_text_of_users_is_escaped(text, wine, fitted):
     assert not any(name.startswith("on") for _, attributes in dirty.elements for name in attributes)
     assert text in "".join(dirty.words)  # and it is shown as it was written
     payload = re.search(r'class="payload">(.*?)</script>', page, re.DOTALL)[1]
-    assert json.loads(payload)["points"][0][1] == text
+    assert json.loads(payload)["points"][0][2] == text
 
 
 def test_right_to_left_text_is_isolated(wine, fitted):
@@ -501,6 +506,11 @@ def test_the_page_needs_no_network(summary):
     assert addresses == {"http://www.w3.org/2000/svg"}  # a name, not an address
     parsed = Page(page)
     assert not any({"src", "href", "action"} & attributes.keys() for _, attributes in parsed.elements)
+    (policy,) = (a["content"] for _, a in parsed.elements if a.get("http-equiv") == "Content-Security-Policy")
+    script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert "default-src 'none'" in policy
     assert parsed.count("meta", name="viewport") == 1
     assert "prefers-color-scheme:dark" in page
     assert "@media print" in page
@@ -544,10 +554,11 @@ def test_the_report_says_how_sure_clusters_are_where_members_agree():
     expected = [model.agreement_[model.labels_ == cluster].mean() for cluster in range(3)]
     assert [cluster["agreement"] for cluster in summary["clusters"]] == pytest.approx(expected)
     page = render(summary)
-    assert (
-        "12 clusterings were made in different ways, and the clusters are what they agree on. On average, 100 %" in page
-    )
+    assert "clustered in 12 different ways, and these clusters are what the results agree on. On average 100 %" in page
     assert page.count("% sure") == 3
+    assert "100 % sure" in page
+    assert summary["clusters"][0]["unsure"] == 0
+    assert summary["map"]["points"][0]["sure"] == model.agreement_[0]
     assert ", 100 % sure" in Page(page).text
     others = summarize(model, X + 1e-3)
     assert all(cluster["agreement"] is None for cluster in others["clusters"])
@@ -560,4 +571,4 @@ def test_a_single_tree_is_not_called_sure():
     assert summary["search"]["agreement"] is None
     page = render(summary)
     assert "sure" not in Page(page).text
-    assert "Many small groups were merged, the nearest first, until 3 were left." in page
+    assert "Many small groups were merged, the closest first, until 3 were left." in page

@@ -95,7 +95,8 @@ def test_hover_shows_the_row(desktop, wine_page):
     dot = desktop.find_element(By.CSS_SELECTOR, f'.points > circle[data-i="{target}"]')
     ActionChains(desktop).move_to_element(dot).perform()
     assert tip.is_displayed()
-    assert f"row {target} · Cluster 0 · margin" in tip.text
+    name = summary["clusters"][0]["name"]
+    assert f"row {target + 1} · {name} · {summary['clusters'][0]['borderline'][0]['depth']}" in tip.text
     assert f"bottle {target} <b>of</b> 'wine' & \"more\"" in tip.text
     SHOTS.mkdir(parents=True, exist_ok=True)
     desktop.save_screenshot(str(SHOTS / "hover.png"))
@@ -180,7 +181,7 @@ def test_the_page_prints_on_white_without_its_buttons(wine_page):
             "const style = getComputedStyle(document.body); return [style.backgroundColor, style.color]"
         )
         assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
-        for selector in (".chips", ".zoom", ".script"):
+        for selector in (".tools", ".zoom", ".script"):
             assert not driver.find_element(By.CSS_SELECTOR, selector).is_displayed()
         shot(driver, "print", width=800)
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

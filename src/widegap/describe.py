@@ -10,7 +10,7 @@ import numpy as np
 
 from widegap._validation import digest_of
 from widegap.data._principal import PrincipalAxes
-from widegap.data._tables import column_moments, sample_rows
+from widegap.data._tables import column_moments, sample_rows, without_gaps
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = [
@@ -192,7 +192,7 @@ def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Flo
     Parameters
     ----------
     X : {ndarray, CSR matrix} of shape (n_samples, n_features)
-        Rows.
+        Rows; NaN in a dense table are gaps, which do not count.
     labels : array-like of shape (n_samples,)
         Clusters, -1 for rows without one; these count as other rows.
     n_clusters : int
@@ -205,16 +205,22 @@ def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Flo
         for clusters that have no row or all of them.
     """
     labels = np.asarray(labels)
+    X, present = without_gaps(X)
     members = np.zeros((len(labels), n_clusters), dtype=X.dtype)
     rows = np.flatnonzero(labels >= 0)
     members[rows, labels[rows]] = 1
-    sums = np.asarray(X.T @ members, dtype=np.float64).T
+    counted = X if present is None else X * present
+    sums = np.asarray(counted.T @ members, dtype=np.float64).T
     sizes = members.sum(axis=0, dtype=np.float64)[:, None]
-    total = np.asarray(X.sum(axis=0), dtype=np.float64).reshape(1, -1)
-    means = sums / np.maximum(sizes, 1)
-    rest = (total - sums) / np.maximum(len(labels) - sizes, 1)
+    n: Any = len(labels)
     deviations = column_moments(X)[1]
-    varying = (deviations > 0) & (sizes > 0) & (sizes < len(labels))  # otherwise there is nothing to compare
+    if present is not None:
+        deviations = deviations * np.sqrt(n / np.maximum(present.sum(axis=0), 1))  # filled cells do not vary
+        sizes, n = (present.T @ members).T.astype(np.float64), present.sum(axis=0, dtype=np.float64)
+    total = np.asarray(counted.sum(axis=0), dtype=np.float64).reshape(1, -1)
+    means = sums / np.maximum(sizes, 1)
+    rest = (total - sums) / np.maximum(n - sizes, 1)
+    varying = (deviations > 0) & (sizes > 0) & (sizes < n)  # otherwise there is nothing to compare
     differences = np.where(varying, (means - rest) / np.where(varying, deviations, 1.0), 0.0)
     return differences, means, rest
 

@@ -96,12 +96,28 @@ def column_moments(X: Any) -> tuple[Floats, Floats]:
     return moments.mean, np.sqrt(np.maximum(variance, 0.0))
 
 
+def without_gaps(X: Any) -> tuple[Any, Any]:
+    """A table whose NaN are the means of their columns, and where it had values (0 or 1); None if everywhere."""
+    if _is_sparse(X) or X.dtype.kind != "f" or not np.isnan(X.sum()):
+        return X, None
+    present = ~np.isnan(X)
+    counts = present.sum(axis=0)
+    means = np.where(present, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    return np.where(present, X, means), present.astype(X.dtype)
+
+
 def column_ranges(X: Any) -> tuple[Floats, Floats]:
     """Least and largest value of every column."""
     low, high = X.min(axis=0), X.max(axis=0)
     if _is_sparse(low):
         low, high = low.toarray().ravel(), high.toarray().ravel()
     return low, high
+
+
+def whole_columns(X: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which columns hold whole numbers only."""
+    rests = X - (X.floor() if _is_sparse(X) else np.floor(X))
+    return np.asarray(rests.sum(axis=0)).ravel() == 0
 
 
 def column_weights(X: Any, standardize: bool | str) -> Floats | None:

@@ -15,6 +15,7 @@ import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
+from importlib import import_module
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self, get_type_hints
@@ -105,6 +106,18 @@ class Clusterer(ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _repr_html_inner(self) -> str:
+        """scikit-learn's diagram, and below it what a fit has found."""
+        diagram = super()._repr_html_inner()
+        if not hasattr(self, "labels_"):
+            return diagram
+        # The report stands above this package; it is imported when a notebook asks for it.
+        return diagram + import_module("widegap.report._notebook").fitted_view(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        found = super()._repr_mimebundle_(**kwargs)
+        return {**found, "text/html": self._repr_html_inner()} if "text/html" in found else found
 
     def _expected_records(self) -> int | None:
         """How many records a fit makes unless it is stopped, where that is known: a progress bar can tell the time."""

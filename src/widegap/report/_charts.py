@@ -9,6 +9,7 @@ COLOURS = 10  # as many as the style sheet names; more clusters share them
 MAP_WIDTH, MAP_HEIGHT, MAP_EDGE = 720, 480, 16
 BAR_WIDTH, BAR_HEIGHT = 240, 72
 LINE_WIDTH, LINE_HEIGHT, LINE_EDGE = 720, 110, 8
+TREE_WIDTH, TREE_ROW = 320, 30
 LEAST_RANGE = 0.02  # of the height of the chart of starts, in the best objective
 SAME = 1e-3  # starts that come so near to the best count as the best
 
@@ -78,6 +79,20 @@ def histogram(counts: Sequence[int], edges: Sequence[float], label: int) -> Mark
     zero = Scale(edges, 0, BAR_WIDTH)(0.0)
     line = f'<line class="boundary" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{BAR_HEIGHT}"/>'
     return Markup("".join([*bars, line]))  # noqa: S704
+
+
+def dendrogram(tree: dict[str, Any]) -> Markup:
+    """Branches of the tree of ``top_of_tree``, leaves at the left, one row of ``TREE_ROW`` pixels each."""
+    n = len(tree["leaves"])
+    x_scale = Scale([0.0, max(*tree["heights"], 1e-9)], 6, TREE_WIDTH - 6)
+    places = {leaf: (x_scale(0.0), (i + 0.5) * TREE_ROW) for i, leaf in enumerate(tree["leaves"])}
+    parts = []
+    for step, (pair, height) in enumerate(zip(tree["merges"], tree["heights"], strict=True)):
+        x = x_scale(height)
+        (x0, y0), (x1, y1) = (places[node] for node in pair)
+        parts.append(f'<path class="branch" d="M{x0:.1f} {y0:.1f}H{x:.1f}V{y1:.1f}H{x1:.1f}"/>')
+        places[n + step] = (x, (y0 + y1) / 2)
+    return Markup("".join(parts))  # noqa: S704
 
 
 def start_range(starts: Sequence[dict[str, Any]]) -> tuple[float, float]:

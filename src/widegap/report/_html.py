@@ -1,5 +1,7 @@
 """The page: the dict of ``summarize`` through a template that escapes every word."""
 
+import base64
+import hashlib
 import json
 from functools import cache
 from pathlib import Path
@@ -7,7 +9,7 @@ from typing import Any
 
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.report._summarize import SCHEMA
-from widegap.report._wording import number
+from widegap.report._wording import number, percent
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -34,6 +36,7 @@ def render(summary: dict[str, Any]) -> str:
         report=summary,
         sheet=_file("report.css"),
         script=_file("report.js"),
+        script_hash=_hash(_file("report.js")),
         payload=_script_json(_payload(summary)),
     )
 
@@ -56,6 +59,7 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["percent"] = percent
     environment.globals["charts"] = charts
     return environment.get_template("report.html.j2")
 
@@ -63,6 +67,11 @@ def _template() -> Any:
 @cache
 def _file(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """The script as the page's policy names it: nothing else may run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
 def _payload(summary: dict[str, Any]) -> dict[str, Any]:
@@ -73,9 +82,21 @@ def _payload(summary: dict[str, Any]) -> dict[str, Any]:
     return {
         "unit": summary["unit"],
         "names": names,
-        "points": [[point["row"], point["text"], number(point["margin"])] for point in points],
+        "points": [_point(point) for point in points],
         "starts": [[start["kind"], number(start["objective"], 6)] for start in starts],
     }
+
+
+def _point(point: dict[str, Any]) -> list[str]:
+    """What is said of a point: number and id, title, text, how deep inside it lies, how sure its cluster is."""
+    label = str(point["row"] + 1) + ("" if point["id"] is None else f" ({point['id']})")
+    return [
+        label,
+        point["title"],
+        point["text"],
+        point["depth"],
+        "" if point["sure"] is None else percent(point["sure"]),
+    ]
 
 
 def _script_json(value: Any) -> str:

@@ -1,7 +1,7 @@
 """A fitted clustering as a dict of plain values: what ``render`` shows, and what programs can read."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -11,14 +11,19 @@ import numpy as np
 
 from widegap import describe
 from widegap.exceptions import InvalidDataError
+from widegap.report._names import given_names
+from widegap.report._notebook import Summary
 from widegap.report._numbers import number_found
+from widegap.report._row_teller import RowTeller
+from widegap.report._tree import top_of_tree
 from widegap.report._views import RowView, view_of
 from widegap.report._warnings import plain_warnings
-from widegap.report._wording import clip, plain
+from widegap.report._wording import as_item, clip, plain
 
 SCHEMA = "widegap.report/1"
 MAP_POINTS = 3000
 CURVE_POINTS = 2000
+UNSURE = 0.5  # of the members agree on a row, or fewer
 PACKAGES = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -29,7 +34,10 @@ def summarize(
     labels: Any = None,
     feature_names: Sequence[str] | None = None,
     values: Any = None,
-    items: Sequence[str] | None = None,
+    frame: Any = None,
+    items: Sequence[Any] | None = None,
+    ids: Sequence[Any] | None = None,
+    names: Mapping[Any, str] | None = None,
     title: str = "Clusters",
     notes: Sequence[str] = (),
     max_points: int = MAP_POINTS,
@@ -47,12 +55,20 @@ def summarize(
         Their clusters. None takes what :func:`widegap.describe.labels` says: ``labels_`` if these are the rows of the
         fit, and ``predict(X)`` otherwise.
     feature_names : sequence of str, default=None
-        Names of the columns; None takes ``feature_names_in_`` or numbers.
+        Names of the columns; None takes ``feature_names_in_`` or numbers. Columns of 0 and 1 named "city = Paris" are
+        shown as the shares of one column "city".
     values : {array-like, sparse matrix}, default=None
         The same rows in the units in which to show them, if X was scaled; may have other columns, named by
-        ``feature_names``.
-    items : sequence of str, default=None
+        ``feature_names``. NaN are gaps.
+    frame : data frame, default=None
+        The same rows as they were read: examples show its cells. Without ``values`` the means and shares are its, too.
+        A pipeline that is given a frame needs no other.
+    items : sequence of str, or of (title, text), default=None
         What to show of every row on the map and among the examples; None shows the row's values.
+    ids : sequence, default=None
+        What to call every row beside its number; None takes the index of a frame.
+    names : mapping, default=None
+        Names of clusters by their labels; the others are named by what sets them apart.
     title : str, default="Clusters"
         Title of the page.
     notes : sequence of str, default=()
@@ -64,80 +80,161 @@ def summarize(
     -------
     dict
         With the keys schema ("widegap.report/1"; the number grows when keys change their meaning), title, created,
-        method, unit, n_rows, n_features, n_clusters, number (what "auto" found and why, or None), objective, clusters,
+        method, unit, n_rows, n_features (columns of the table as it was read), n_clusters, number (what "auto" found
+        and why, or None), objective, clusters, profile (means and shares of clusters, column by column), tree,
         margin_edges, map, search, kernels, universum, settings, versions, warnings, and fitted: whether these are the
-        rows of the fit, which objective and search tell of, or others.
+        rows of the fit, which objective and search tell of, or others. Rows are numbered from 0, as in ``X``; the page
+        numbers them from 1. A notebook shows the dict as the page.
     """
     view, steps = view_of(estimator, X, labels), getattr(estimator, "steps", ())
     estimator = describe.last_step(estimator)
-    if items is not None and len(items) != view.n_rows:
-        raise InvalidDataError(f"items has {len(items)} entries for {view.n_rows} rows; pass one a row.")
-    if values is not None:
-        view.show(values)
+    _settle(view, values, frame, items, ids)
     view.name_columns(feature_names)
-    if items is not None:
-        view.item = lambda row: clip(items[row])
+    titles = dict(zip(map(int, view.kinds), view.titles(), strict=True)) | given_names(names, view.kinds)
+    teller = RowTeller(view, titles)
     edges = describe.margin_bins(view.margins)
-    summary: dict[str, Any] = {
+    summary = Summary({
         "schema": SCHEMA,
         "title": clip(title),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "method": type(estimator).__name__,
         "unit": view.unit,
         "n_rows": view.n_rows,
-        "n_features": view.n_features,
+        "n_features": view.n_columns,
         "n_clusters": len(view.kinds),
         "number": number_found(estimator),
         "fitted": view.is_fit,
         "objective": _objective(estimator),
-        "clusters": _clusters(view, edges),
+        "clusters": _clusters(view, teller, edges),
+        "profile": view.profile(),
+        "tree": _tree(estimator),
         "unassigned": int(np.count_nonzero(view.labels < 0)),
         "margin_edges": edges,
-        "map": _map(view, max_points),
+        "map": _map(view, teller, max_points),
         "search": _search(estimator),
         "kernels": _kernels(estimator),
         "universum": _universum(estimator),
         "settings": _settings(estimator, steps),
         "versions": _versions(),
-    }
+    })  # fmt: skip
     summary["warnings"] = [*map(clip, notes), *plain_warnings(estimator, summary)]
     return summary
+
+
+def summarize_fit(estimator: Any) -> Summary:
+    """What a fitted estimator tells without its rows: sizes, how sure they are, the tree and the search."""
+    labels = np.asarray(estimator.labels_)
+    names = getattr(estimator, "topic_names_", {})
+    sure = getattr(estimator, "agreement_", None) if len(getattr(estimator, "history_", ())) > 1 else None
+    clusters = [
+        {
+            "label": int(label),
+            "name": clip(names.get(int(label), f"Cluster {label}"), 80),
+            "size": int(np.count_nonzero(labels == label)),
+            "share": float(np.mean(labels == label)),
+            "separates": [],
+            "margin": None,
+            "agreement": None if sure is None or not (labels == label).any() else float(sure[labels == label].mean()),
+            "representatives": [],
+        }
+        for label in getattr(estimator, "topics_", range(int(estimator.n_clusters_)))
+    ]
+    return Summary({
+        **dict.fromkeys(("map", "n_features", "profile")),
+        "schema": SCHEMA,
+        "title": type(estimator).__name__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "method": type(estimator).__name__,
+        "unit": "document" if names else "row",
+        "n_rows": len(labels),
+        "n_clusters": len(clusters),
+        "number": number_found(estimator),
+        "objective": _objective(estimator),
+        "clusters": clusters,
+        "tree": _tree(estimator),
+        "margin_edges": [],
+        "search": _search(estimator),
+        "kernels": _kernels(estimator),
+        "universum": _universum(estimator),
+        "settings": _settings(estimator, ()),
+        "versions": _versions(),
+        "warnings": ["widegap.report.summarize(model, X) tells what sets the clusters apart."],
+    })  # fmt: skip
+
+
+def _settle(view: RowView, values: Any, frame: Any, items: Any, ids: Any) -> None:
+    """Hand the view what the caller said of the rows."""
+    for name, given in (("items", items), ("ids", ids)):
+        if given is not None and len(given) != view.n_rows:
+            raise InvalidDataError(f"{name} has {len(given)} entries for {view.n_rows} rows; pass one a row.")
+    if values is not None:
+        view.show(values)
+    if frame is not None:
+        view.show_frame(frame, values=values is None)
+    if items is not None:
+        view.item = lambda row: as_item(items[row])
+    if ids is not None:
+        view.ids = ids
 
 
 def _objective(estimator: Any) -> dict[str, Any] | None:
     told = getattr(estimator, "_objective", None)
     if told is None or getattr(estimator, "objective_", None) is None:
         return None
-    most = told.most(estimator.n_clusters_) if told.most is not None and estimator.n_clusters_ > 2 else None
-    value = plain(float(estimator.objective_))
-    return {"name": told.name, "value": value, "most": plain(most), "better": told.better, "meaning": told.meaning}
-
-
-def _clusters(view: RowView, edges: list[float]) -> list[dict[str, Any]]:
-    return [_cluster(view, int(label), edges) for label in view.kinds]
-
-
-def _cluster(view: RowView, label: int, edges: list[float]) -> dict[str, Any]:
-    inside = view.labels == label
-    size = int(np.count_nonzero(inside))
+    k, value = int(estimator.n_clusters_), plain(float(estimator.objective_))
+    most = told.most(k) if told.most is not None and k > 1 else None
+    share = value / most if most and value is not None else None
     return {
-        "label": label,
-        "name": view.title(label),
-        "size": size,
-        "share": size / max(1, view.n_rows),
-        "separates": view.features(label),
-        "margin": describe.margin_profile(view.margins[inside], edges),
-        "agreement": view.agreement(inside),
-        "representatives": _examples(view, view.representatives(label)),
-        "borderline": _examples(view, view.borderline(label)),
+        "name": told.name,
+        "value": value,
+        "most": plain(most),
+        "share": share,
+        "better": told.better,
+        "meaning": told.meaning,
     }
 
 
-def _examples(view: RowView, rows: Sequence[int]) -> list[dict[str, Any]]:
-    return [{"row": int(row), "text": view.item(row), "margin": plain(view.margins[row])} for row in rows]
+def _clusters(view: RowView, teller: RowTeller, edges: list[float]) -> list[dict[str, Any]]:
+    pictures = view.pictures()
+    found = [_cluster(view, teller, int(label), edges) for label in view.kinds]
+    for place, cluster in enumerate(found):
+        cluster["picture"] = None if pictures is None else pictures[place]
+    return found
 
 
-def _map(view: RowView, max_points: int) -> dict[str, Any] | None:
+def _cluster(view: RowView, teller: RowTeller, label: int, edges: list[float]) -> dict[str, Any]:
+    inside = view.labels == label
+    size = int(np.count_nonzero(inside))
+    margin = describe.margin_profile(view.margins[inside], edges)
+    if margin is not None:
+        margin["relative"] = teller.relative(margin["median"])
+    sure = None if view.sure is None or not size else view.sure[inside]
+    columns = view.example_columns(label)
+    return {
+        "label": label,
+        "name": teller.names[label],
+        "size": size,
+        "share": size / max(1, view.n_rows),
+        "separates": view.separates(label),
+        "margin": margin,
+        "agreement": None if sure is None else float(sure.mean()),
+        "unsure": None if sure is None else int(np.count_nonzero(sure < UNSURE)),
+        "columns": [view.features[group].column for group in columns],
+        "representatives": _examples(view, teller, view.representatives(label), columns),
+        "borderline": _examples(view, teller, view.borderline(label), columns),
+    }
+
+
+def _examples(view: RowView, teller: RowTeller, rows: Sequence[int], columns: list[int]) -> list[dict[str, Any]]:
+    return [{**teller.tell(row), "cells": [view.cell(row, group) for group in columns]} for row in rows]
+
+
+def _tree(estimator: Any) -> dict[str, Any] | None:
+    tree = getattr(estimator, "tree_", None)
+    return None if tree is None else top_of_tree(tree, int(estimator.n_clusters_))
+
+
+def _map(view: RowView, teller: RowTeller, max_points: int) -> dict[str, Any] | None:
     rows = describe.spread_sample(view.labels, max_points)
     coordinates = view.place(rows)
     if coordinates is None:
@@ -145,14 +242,13 @@ def _map(view: RowView, max_points: int) -> dict[str, Any] | None:
     kind = {2: "one boundary", 3: "exact"}.get(len(view.kinds), "projected")
     return {
         "points": [
-            {"row": int(row), "x": plain(x), "y": plain(y), "cluster": int(view.labels[row]), "text": view.item(row),
-             "margin": plain(view.margins[row])}
+            {**teller.tell(row), "x": plain(x), "y": plain(y), "cluster": int(view.labels[row])}
             for row, (x, y) in zip(rows, coordinates, strict=True)
         ],
         "shown": len(rows),
         "total": view.n_rows,
         "kind": "principal" if view.scores is None or len(view.kinds) == 1 else kind,
-    }  # fmt: skip
+    }
 
 
 def _search(estimator: Any) -> dict[str, Any] | None:

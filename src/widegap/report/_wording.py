@@ -1,19 +1,48 @@
-"""Text of users on its way into a report: cut, and without characters that no page can hold."""
+"""Text of users on its way into a report: cut between words, and without characters that no page can hold."""
 
 import math
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_TEXT = 300
+MAX_TITLE = 120
 SHOWN_CELLS = 8
+WORD_END = 0.15  # of an excerpt may be given up so that it ends between two words
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
+class Item(NamedTuple):
+    """What is shown of a row or document; the title may be empty."""
+
+    title: str
+    text: str
+
+
 def clip(text: Any, length: int = MAX_TEXT) -> str:
-    """The text, cut to ``length`` characters, with unprintable ones replaced."""
+    """The text, cut to ``length`` characters, between words where there is a space; unprintable ones are replaced."""
     text = str(text)
-    cut = text[: length - 1] + "…" if len(text) > length else text
-    return _UNPRINTABLE.sub("\ufffd", cut)
+    if len(text) > length:
+        cut = text[: length - 1]
+        end = max(cut.rfind(" "), cut.rfind("\n")) if not text[length - 1].isspace() else -1
+        text = (cut[:end] if end >= (1 - WORD_END) * length else cut).rstrip() + "…"
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def titled(text: Any) -> Item:
+    """A document as title and body: its first line is the title if it is short and more follows."""
+    text = str(text).strip()
+    first, _, rest = text.partition("\n")
+    if rest.strip() and len(first) <= MAX_TITLE:
+        return Item(clip(first.strip().lstrip("#").strip(), MAX_TITLE), clip(rest.strip()))
+    return Item("", clip(text))
+
+
+def as_item(given: Any) -> Item:
+    """A text, or a pair of title and text, as it is shown."""
+    if isinstance(given, tuple):
+        title, text = given
+        return Item(clip(title, MAX_TITLE), clip(text))
+    return Item("", clip(given))
 
 
 def plain(value: Any) -> Any:
@@ -42,8 +71,17 @@ def number(value: float | None, digits: int = 3) -> str:
     """A number for people."""
     if value is None or not math.isfinite(value):
         return "–"
-    text = f"{value:,.{digits}g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}".replace("-", "−")
+    text = f"{value:.{digits}g}"
+    if "e" in text and abs(value) >= 1:  # 3 digits of 999.7 are 1e+03
+        text = f"{value:,.0f}"
     return text.replace("-", "−")
+
+
+def percent(share: float | None) -> str:
+    """A share for people."""
+    return "–" if share is None or not math.isfinite(share) else f"{100 * share:.0f} %"
 
 
 class RowTexts:
@@ -58,11 +96,11 @@ class RowTexts:
     def __len__(self) -> int:
         return len(self._rows) if self._kept is None else len(self._kept)
 
-    def __getitem__(self, row: int) -> str:
+    def __getitem__(self, row: int) -> Item:
         row = int(row if self._kept is None else self._kept[row])
         if not hasattr(self._rows, "iloc"):
-            return clip(self._rows[row])
+            return titled(self._rows[row])
         cells = self._rows.iloc[row]
         if isinstance(cells, str):  # of a column of documents
-            return clip(cells)
-        return clip(", ".join(f"{name} {value}" for name, value in cells[:SHOWN_CELLS].items()))
+            return titled(cells)
+        return Item("", clip(", ".join(f"{name} {value}" for name, value in cells[:SHOWN_CELLS].items())))

@@ -5,6 +5,7 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
   const data = JSON.parse(report.querySelector(".payload").textContent);
   const all = (selector, root) => Array.from((root || report).querySelectorAll(selector));
   const chips = all(".chip"), chosen = new Set();
+  const named = (cluster) => data.names[cluster] || "no cluster";
 
   function filter() {
     for (const chip of chips) {
@@ -24,8 +25,122 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
     });
   }
 
+  // Search: what does not match is faded on the map and left out of tables.
+  const find = report.querySelector(".find"), found = report.querySelector(".found");
+  const texts = data.points.map((point) => point.slice(0, 3).join(" ").toLowerCase());
+  function search() {
+    const words = find.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+    const hit = (text) => words.every((word) => text.includes(word));
+    let n = 0;
+    for (const dot of all(".points > circle")) {
+      const match = hit(texts[+dot.dataset.i]);
+      dot.classList.toggle("miss", !match);
+      n += match;
+    }
+    for (const line of all(".example, .profile tbody tr")) {
+      line.classList.toggle("miss", words.length > 0 && !hit(line.textContent.toLowerCase()));
+    }
+    found.textContent = words.length && texts.length ? `${n.toLocaleString("en")} of ${texts.length.toLocaleString("en")} ${data.unit}s on the map` : "";
+  }
+  find.addEventListener("input", search);
+
+  // Profile: sorted by a click on a heading, copied with all digits.
+  const profile = report.querySelector(".profile");
+  const value = (cell) => cell.dataset.value ?? cell.textContent.trim();
+  all(".sort", profile || find).forEach((button, j) => {
+    button.addEventListener("click", () => {
+      const head = button.closest("th"), up = head.getAttribute("aria-sort") === "descending";
+      for (const other of all("thead th", profile)) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const key = (line) => (j ? Number(value(line.children[j]) || -Infinity) : value(line.children[0]));
+      const lines = all("tbody tr", profile).sort((a, b) => {
+        const [x, y] = [key(a), key(b)];
+        return (j ? y - x : y.localeCompare(x)) * (up ? -1 : 1);
+      });
+      profile.tBodies[0].append(...lines);
+    });
+  });
+  function copied(text, button) {
+    const area = document.createElement("textarea");
+    area.value = text;
+    report.append(area);
+    area.select();
+    const done = document.execCommand("copy");  // the clipboard's own interface is closed to frames and local files
+    area.remove();
+    const said = button.textContent;
+    button.textContent = done ? "Copied" : "Copying is not allowed here";
+    setTimeout(() => { button.textContent = said; }, 1500);
+  }
+  for (const button of all("[data-copy]")) {
+    button.addEventListener("click", () => {
+      const head = all("thead th", profile).map((cell) => cell.querySelector("[data-name]")?.textContent ?? cell.textContent.trim());
+      const lines = all("tbody tr:not(.miss)", profile).map((line) => Array.from(line.children, value));
+      copied([head, ...lines].map((cells) => cells.map((cell) => cell.replace(/\s+/g, " ")).join("\t")).join("\n"), button);
+    });
+  }
+
+  // Names: changed in place, and kept in the page that is saved.
+  function rename(cluster, name) {
+    data.names[cluster] = name;
+    for (const place of all(`[data-name="${cluster}"]`)) place.textContent = name;
+    for (const button of all(".save")) button.hidden = button.dataset.save === "page" && !document.body.classList.contains("widegap-page");
+  }
+  for (const button of all("[data-rename]")) {
+    button.addEventListener("click", () => {
+      const cluster = button.dataset.rename, place = button.parentElement.querySelector("[data-name]");
+      const input = document.createElement("input");
+      input.className = "naming";
+      input.maxLength = 80;
+      input.value = data.names[cluster];
+      input.setAttribute("aria-label", `Name of cluster ${cluster}`);
+      place.replaceWith(input);
+      input.focus();
+      input.select();
+      let open = true;
+      const close = (keep) => {
+        if (!open) return;
+        open = false;
+        input.replaceWith(place);
+        if (keep && input.value.trim()) rename(cluster, input.value.trim());
+      };
+      input.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === "Escape") close(event.key === "Enter");
+      });
+      input.addEventListener("blur", () => close(true));
+    });
+  }
+  function download(text, kind, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: kind }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+  function pageWithNames() {
+    const page = document.documentElement.cloneNode(true), copy = page.querySelector(".widegap-report");
+    copy.classList.remove("js");
+    for (const part of copy.querySelectorAll(".off, .miss, .lit")) part.classList.remove("off", "miss", "lit");
+    for (const part of copy.querySelectorAll(".save")) part.hidden = true;
+    copy.querySelector(".found").textContent = "";
+    const escaped = JSON.stringify(data).replace(/[<>&]/g, (sign) => "\\u00" + sign.charCodeAt(0).toString(16));
+    copy.querySelector(".payload").textContent = escaped;
+    return "<!doctype html>\n" + page.outerHTML;
+  }
+  const file = (report.querySelector("h1").textContent.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "report").slice(0, 60);
+  const saves = {
+    page: () => download(pageWithNames(), "text/html", `${file}.html`),
+    names: () => download(JSON.stringify(data.names, null, 1), "application/json", `${file}-names.json`),
+  };
+  for (const button of all(".save")) button.addEventListener("click", () => saves[button.dataset.save]());
+
   // What is folded away on the screen is printed all the same.
   addEventListener("beforeprint", () => { for (const part of all("details")) part.open = true; });
+
+  all("[data-start]").forEach((dot) => {
+    const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
+    title.textContent = data.starts[+dot.dataset.start].join(": ");
+    dot.append(title);
+  });
 
   const map = report.querySelector(".points"), tip = report.querySelector(".tip");
   if (!map) return;
@@ -72,19 +187,18 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
     let best = null, least = reach * reach;
     for (const dot of dots) {
       const d = (dot.x - at.x) ** 2 + (dot.y - at.y) ** 2;
-      if (d < least && !dot.node.classList.contains("off")) { least = d; best = dot.node; }
+      if (d < least && !dot.node.classList.contains("off") && !dot.node.classList.contains("miss")) { least = d; best = dot.node; }
     }
     if (!best) return hide();
     if (best !== lit) {
       hide();
       lit = best;
       lit.classList.add("lit");
-      const [row, text, margin] = data.points[+best.dataset.i];
+      const [label, title, text, depth, sure] = data.points[+best.dataset.i];
       const head = document.createElement("b"), body = document.createElement("span");
-      const name = data.names[best.dataset.cluster] || "no cluster";
-      head.textContent = `${data.unit} ${row} · ${name} · margin ${margin}`;
+      head.textContent = [`${data.unit} ${label}`, named(best.dataset.cluster), depth, sure && `${sure} sure`].filter(Boolean).join(" · ");
       body.dir = "auto";
-      body.textContent = text;
+      body.textContent = title && text ? `${title}: ${text}` : title || text;
       tip.replaceChildren(head, body);
     }
     tip.hidden = false;
@@ -113,6 +227,13 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
     event.preventDefault();
     zoom(event.deltaY > 0 ? 1.25 : 0.8, place(event));
   }, { passive: false });
+  for (const button of all("[data-sure]")) {
+    button.addEventListener("click", () => {
+      const on = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(on));
+      for (const { node } of dots) node.style.fillOpacity = on ? String(0.06 + 0.94 * (parseFloat(data.points[+node.dataset.i][4]) / 100) ** 3) : "";
+    });
+  }
   addEventListener("resize", show);
   show();
   const middle = () => ({ x: view.x + view.w / 2, y: view.y + view.h / 2 });
@@ -121,10 +242,5 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
   map.addEventListener("keydown", (event) => {
     const act = { "+": "in", "-": "out", "0": "reset" }[event.key];
     if (act) acts[act]();
-  });
-  all("[data-start]").forEach((dot) => {
-    const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-    title.textContent = data.starts[+dot.dataset.start].join(": ");
-    dot.append(title);
   });
 });

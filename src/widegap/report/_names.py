@@ -1,0 +1,93 @@
+"""Names for clusters of tables, from the columns that set them apart: "low income, many visits"."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from widegap.exceptions import InvalidDataError
+from widegap.report._profile import Contrasts, Feature
+from widegap.report._wording import clip
+
+NOTABLE = 0.5  # standard deviations from the other rows
+PHRASES = 2
+NUMBERED = re.compile(r"(column|x|feature|f|v|var)?[ _]?\d+", re.IGNORECASE)
+COUNTING = re.compile(r"^(n|nr|num|no|number of|number|count of|count)[ _]+", re.IGNORECASE)
+YES, NO = ("yes", "true", "y", "t", "1", "1.0"), ("no", "false", "n", "f", "0", "0.0")
+LONGEST = 80
+
+
+def cluster_names(contrasts: Contrasts, n_clusters: int) -> list[str]:
+    """A name for every cluster; "Cluster 3" where columns have no names, or nothing sets it apart."""
+    found = [_phrases(contrasts, label) for label in range(n_clusters)]
+    short = [", ".join(phrases[:PHRASES]) for phrases in found]
+    twice = Counter(short)
+    names = [
+        ", ".join(phrases[: PHRASES + 1]) if twice[name] > 1 else name
+        for phrases, name in zip(found, short, strict=True)
+    ]
+    twice = Counter(names)
+    return [
+        clip(name, LONGEST) if name and twice[name] == 1 else clip(f"{name or 'Cluster'} {label}", LONGEST)
+        for label, name in enumerate(names)
+    ]
+
+
+def given_names(names: Mapping[Any, str] | None, labels: Any) -> dict[int, str]:
+    """Names of the user's own, checked: each for a cluster that exists."""
+    known = {str(int(label)): int(label) for label in labels}
+    found = {}
+    for label, name in (names or {}).items():
+        if str(label) not in known:
+            raise InvalidDataError(
+                f"names has a name for cluster {label!r}, which does not exist; clusters are {', '.join(known)}."
+            )
+        if str(name).strip():
+            found[known[str(label)]] = clip(str(name).strip(), LONGEST)
+    return found
+
+
+def _phrases(contrasts: Contrasts, label: int) -> list[str]:
+    """What sets a cluster apart in words, the strongest first, one phrase a column."""
+    found: dict[int, str] = {}
+    for j in contrasts.order(label):
+        difference, feature = contrasts.differences[label][j], contrasts.features[j]
+        if abs(difference) < NOTABLE or len(found) > PHRASES:
+            break
+        phrase = None if NUMBERED.fullmatch(feature.column) else _phrase(feature, difference > 0)
+        if phrase is not None:
+            found.setdefault(feature.group, phrase)
+    return list(found.values())
+
+
+def _phrase(feature: Feature, more: bool) -> str | None:
+    """A feature that is more or less than elsewhere; None if there is nothing short to say."""
+    column = _plain(feature.column)
+    if feature.kind == "date":
+        return f"{'late' if more else 'early'} {column}"
+    if feature.kind == "share":
+        return _category(column, feature.level, more)
+    counted = COUNTING.sub("", column)
+    if feature.kind == "count" and (counted != column or _is_plural(column)):
+        return f"{'many' if more else 'few'} {counted}"
+    return f"{'high' if more else 'low'} {column}"
+
+
+def _category(column: str, level: str | None, more: bool) -> str | None:
+    said = (level or "yes").strip().lower()
+    if said in YES or said in NO:
+        noun = re.sub(r"^(is|has)[ _]+", "", column)
+        return noun if more == (said in YES) else f"no {noun}"
+    if not more or level is None:
+        return None  # what most rows are not says little
+    return f"{column} {level}" if level.replace(".", "").isdigit() else level
+
+
+def _plain(column: str) -> str:
+    """A header as words: "annual_income" is "annual income"."""
+    return " ".join(re.sub(r"[_\s]+", " ", column).split())
+
+
+def _is_plural(column: str) -> bool:
+    last = column.rsplit(" ", 1)[-1].lower()
+    return last.endswith("s") and not last.endswith(("ss", "us", "is", "as", "ness")) and last.isalpha()
