@@ -25,7 +25,7 @@ test-slow: $(READY)
 test-browser: $(READY)
 	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } || true
 	$(BIN)/python -m pip install --quiet --group browser
-	$(BIN)/python -m pytest tests/test_report_browser.py
+	$(BIN)/python -m pytest tests/test_report_browser.py tests/test_explorer_browser.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

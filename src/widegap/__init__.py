@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from widegap.estimators._max_margin import MaxMarginClustering
     from widegap.estimators._mkc import MKC
     from widegap.estimators._mmc import MMC
+    from widegap.explorer import explore
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "data",
     "datasets",
     "describe",
+    "explore",
     "image",
     "metrics",
     "persistence",
@@ -52,7 +54,8 @@ __all__ = [
     "universum",
 ]
 
-_MODULES = tuple(name for name in __all__ if name not in ESTIMATORS)
+_FUNCTIONS = {"explore": "explorer"}  # and the modules that they live in
+_MODULES = tuple(name for name in __all__ if name not in ESTIMATORS and name not in _FUNCTIONS)
 
 
 if not TYPE_CHECKING:  # a type checker sees the imports above, and no names besides
@@ -60,6 +63,8 @@ if not TYPE_CHECKING:  # a type checker sees the imports above, and no names bes
     def __getattr__(name: str) -> Any:
         if name in ESTIMATORS:
             found = public_class(name)
+        elif name in _FUNCTIONS:
+            found = getattr(import_module(f"widegap.{_FUNCTIONS[name]}"), name)
         elif name in _MODULES:
             found = import_module(f"widegap.{name}")
         else:

@@ -11,6 +11,7 @@ from widegap.cli._cluster import cluster
 from widegap.cli._datasets import datasets
 from widegap.cli._documents import documents
 from widegap.cli._errors import guarded
+from widegap.cli._explore import explore
 from widegap.cli._predict import predict, report
 from widegap.cli._segment import segment
 
@@ -49,5 +50,5 @@ def demo(
     run_demo(output)
 
 
-for command in (cluster, documents, segment, predict, report, datasets, demo):
+for command in (cluster, documents, segment, predict, report, explore, datasets, demo):
     app.command()(command)

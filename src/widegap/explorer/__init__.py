@@ -1,0 +1,9 @@
+"""A page on which to look at a clustering, slide its number of clusters, correct it, and see it cluster again.
+
+``Workspace`` holds rows, model, statements and history and knows nothing of HTTP; a thin server shows it to a page.
+"""
+
+from widegap.explorer._opening import explore
+from widegap.explorer._workspace import Workspace
+
+__all__ = ["Workspace", "explore"]

@@ -1,0 +1,136 @@
+"""Fits of a workspace: a model on the rows, its clusters at every number that it can be cut at, and who they are."""
+
+from typing import Any
+
+import numpy as np
+
+from widegap import describe
+from widegap.explorer._identity import CutKeys, Keys, Labels, matched_keys, with_keys
+
+
+class Fit:
+    """A fitted model on the rows of a workspace.
+
+    Attributes
+    ----------
+    model : estimator
+        The model, which is not changed.
+    own : int
+        Its number of clusters.
+    classes : ndarray of shape (own,)
+        What the model itself calls its clusters.
+    sure : ndarray of shape (n,) or None
+        How sure the cluster of each row is, if the model tells.
+    active : ndarray of bool of shape (n,) or None
+        Which rows were fitted, None for all: junk rows of tables are left out, X are the others.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        *,
+        active: Labels | None = None,
+        before: Labels | None = None,
+        fixed: dict[int, int] | None = None,
+    ):
+        self.model, self.active = model, active
+        found = np.asarray(describe.labels(model, X))
+        self.classes = np.asarray(getattr(model, "topics_", np.arange(_count(model, found))))
+        self.own = len(self.classes)
+        self._cuts = {self.own: self._spread(_compact(found, self.classes), -1)}
+        self._models = {self.own: model}
+        sure = _sure(model, X)
+        self.sure = None if sure is None else self._spread(sure, 0.0)
+        if before is not None:
+            keys = matched_keys(before, self._cuts[self.own], self.own, fixed)
+        else:
+            keys = self.classes.astype(np.int64)
+        self._keys = CutKeys(self.cut, self.own, keys)
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of clusters that need no new fit."""
+        forest = getattr(self.model, "_forest", None)
+        if forest is None or self.own not in range(1, forest.most_clusters + 1):
+            return range(self.own, self.own + 1)
+        return range(min(2, self.own), forest.most_clusters + 1)
+
+    def cut(self, k: int) -> Labels:
+        """Clusters of all rows at k, numbered from 0; -1 for rows in none."""
+        if k not in self._cuts:
+            labels = np.asarray(self.model.cut(k))
+            self._cuts[k] = self._spread(labels.astype(np.int8 if k < 128 else np.int32), -1)
+        return self._cuts[k]
+
+    def _spread(self, values: Labels, fill: float) -> Labels:
+        """Values of the rows that were fitted as values of all rows."""
+        if self.active is None:
+            return values
+        found = np.full(len(self.active), fill, values.dtype)
+        found[self.active] = values
+        return found
+
+    def keys(self, k: int) -> Keys:
+        """Key of each cluster at k."""
+        return self._keys.at(k)
+
+    def row_keys(self, k: int) -> Labels:
+        """Key of the cluster of each row at k, -1 for rows in none."""
+        return with_keys(self.keys(k), self.cut(k))
+
+    def model_at(self, k: int) -> Any:
+        """The model for k clusters, which predicts new rows."""
+        if k not in self._models:
+            self._models[k] = self.model.with_clusters(k)
+        return self._models[k]
+
+    def labels_at(self, k: int) -> Labels:
+        """Clusters of all rows as the model for k numbers them."""
+        return with_keys(self.classes if k == self.own else np.arange(k), self.cut(k))
+
+
+class NotFitted:
+    """Rows before their first fit: one group of all, and the estimator that is going to cluster them."""
+
+    sure = active = None
+    own = 1
+    numbers = range(1, 2)
+    classes = np.zeros(1, np.int64)
+
+    def __init__(self, model: Any, n_rows: int):
+        self.model, self._labels = model, np.zeros(n_rows, np.int8)
+
+    def cut(self, k: int) -> Labels:
+        return self._labels
+
+    row_keys = labels_at = cut
+
+    def keys(self, k: int) -> Keys:
+        return self.classes
+
+    def model_at(self, k: int) -> Any:
+        return self.model
+
+
+def open_fit(model: Any, X: Any, n_rows: int) -> Fit | NotFitted:
+    """The fit that a workspace begins with."""
+    return Fit(model, X) if hasattr(model, "labels_") or hasattr(model, "coef_") else NotFitted(model, n_rows)
+
+
+def _count(model: Any, labels: Labels) -> int:
+    return max(int(getattr(model, "n_clusters_", 0)), int(labels.max(initial=-1)) + 1)
+
+
+def _compact(labels: Labels, classes: Labels) -> Labels:
+    place = np.full(int(classes.max(initial=0)) + 2, -1, np.int32)
+    place[classes] = np.arange(len(classes))
+    return place[labels]
+
+
+def _sure(model: Any, X: Any) -> np.ndarray[Any, Any] | None:
+    """Agreement of the rows; a single member agrees with itself, and other rows than those of the fit have none."""
+    agreement = getattr(model, "agreement_", None)
+    if agreement is None or len(getattr(model, "history_", ())) < 2 or not describe.is_fitted_on(model, X):
+        return None
+    return np.asarray(agreement)

@@ -1,0 +1,121 @@
+"""Who may talk to the server: the one who has the token, from the page itself, in requests of a sane size.
+
+The token is the first part of every path, so that styles, modules and the stream of events carry it without cookies,
+which browsers would share with every other port of the machine. ``Host`` must be an address that the server was opened
+under (a page elsewhere whose name is made to point here has another), and ``Origin``, which browsers send with posts,
+must be the page's own. Whoever lacks the token learns nothing: all paths are not found.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+MAX_BODY = 4 << 20
+MAX_PATH = 8_000
+TOO_LARGE = f"A request takes {MAX_BODY >> 20} MiB at most."
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors {frames}"
+)
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+
+class TooLargeError(Exception):
+    """A body is larger than any that the page sends."""
+
+
+class Guard:
+    """ASGI layer before the application; strips the token from the path.
+
+    Parameters
+    ----------
+    app : ASGI application
+    token : str
+        The secret of this server.
+    hosts : iterable of str
+        Values of ``Host`` under which the server was opened, with their port.
+    frames : str, default="'none'"
+        Pages that may show this one in a frame.
+    """
+
+    def __init__(self, app: Any, token: str, hosts: Iterable[str], frames: str = "'none'"):
+        self._app, self._token = app, token.encode()
+        self._hosts = {host.lower().encode() for host in hosts}
+        self.frames = frames
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await _answer(self._sending(send), *refusal)
+            return
+        inner = {**scope, "path": scope["path"][len(self._token) + 1 :] or "/", "root_path": ""}
+        inner["raw_path"] = inner["path"].encode("utf-8", "replace")
+        await self._app(inner, _limited(receive), self._sending(send))
+
+    def _refusal(self, scope: dict[str, Any]) -> tuple[int, str] | None:
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value)
+        host = headers.get(b"host", [])
+        if len(host) != 1 or host[0].lower() not in self._hosts:
+            return 403, "This address is not one that the server was opened under; use the one that it printed."
+        origin = headers.get(b"origin", [])
+        if origin and (len(origin) > 1 or origin[0].lower() != b"http://" + host[0].lower()):
+            return 403, "Requests from other pages are refused."
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return 405, "Only GET and POST are answered."
+        if scope["method"] == "POST" and headers.get(b"sec-fetch-site", [b"same-origin"]) != [b"same-origin"]:
+            return 403, "Posts from other pages are refused."
+        first = scope["path"][1:].partition("/")[0].encode("utf-8", "replace")
+        if len(scope["path"]) > MAX_PATH or not secrets.compare_digest(first, self._token):
+            return 404, "Not found."
+        length = headers.get(b"content-length", [b"0"])[0]
+        if not length.isdigit() or int(length[:12]) > MAX_BODY:
+            return 413, TOO_LARGE
+        return None
+
+    def _sending(self, send: Send) -> Send:
+        policy = {**HEADERS, "content-security-policy": POLICY.format(frames=self.frames)}
+
+        async def guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in policy.items()]
+                message = {**message, "headers": [*message.get("headers", []), *own]}
+            await send(message)
+
+        return guarded
+
+
+def _limited(receive: Receive) -> Receive:
+    total = 0
+
+    async def counted() -> Any:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > MAX_BODY:
+            raise TooLargeError(TOO_LARGE)
+        return message
+
+    return counted
+
+
+async def _answer(send: Send, status: int, text: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text.encode()})

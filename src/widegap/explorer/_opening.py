@@ -1,0 +1,143 @@
+"""Opening a workspace for people: a server on this machine, its address with the token, and the page in a browser."""
+
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.explorer._rows import ShownRows
+from widegap.explorer._workspace import Workspace
+
+LOOPBACK = "127.0.0.1"
+NOTEBOOKS = "http://localhost:* http://127.0.0.1:*"  # pages that may show a workspace inline
+
+
+def explore(
+    model: Any,
+    X: Any,
+    frame: Any = None,
+    *,
+    values: Any = None,
+    feature_names: Sequence[str] | None = None,
+    title: str = "Rows",
+    session: Any = None,
+    resume: bool = False,
+    port: int = 0,
+    browser: bool = False,
+) -> "Opened":
+    """Show a clustering on a page, to look at it, correct it and cluster again.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+        Fitted, or still to be fitted on the page.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or list of str
+        Its rows, or documents.
+    frame : DataFrame of n_samples rows, default=None
+        The rows as people know them, whose cells are shown and searched.
+    values : {array-like, sparse matrix}, default=None
+        The same rows in the units in which to show them, if X was scaled; may have other columns.
+    feature_names : sequence of str, default=None
+        Names of the columns of ``values`` (of X without these).
+    title : str, default="Rows"
+        Title of the page.
+    session : path, default=None
+        File that every action is saved to; None keeps them in this process only.
+    resume : bool, default=False
+        Go on with what that file holds.
+    port : int, default=0
+        Port on this machine; 0 takes a free one.
+    browser : bool, default=False
+        Open the page in the browser; a notebook shows it inline.
+
+    Returns
+    -------
+    Opened
+        The workspace, with its ``address``. ``workspace.model``, ``workspace.labels`` and ``workspace.constraints``
+        give back what was done; ``close()`` ends the server.
+    """
+    shown = ShownRows(X, values=values, names=feature_names, frame=frame)
+    opened = Opened(model, X, rows=shown, title=title, session=session, resume=resume)
+    opened.serve(port=port)
+    if browser:
+        webbrowser.open(opened.address)
+    return opened
+
+
+class Opened(Workspace):
+    """A workspace with a server that shows it, in a thread of its own."""
+
+    address: str
+    _server: Any = None
+
+    def serve(self, *, host: str = LOOPBACK, port: int = 0) -> None:
+        """Begin to answer requests.
+
+        Parameters
+        ----------
+        host : str, default="127.0.0.1"
+            Address to listen at; others than this machine's own let the network in.
+        port : int, default=0
+            0 takes a free one.
+        """
+        try:
+            import uvicorn
+
+            from widegap.explorer._guard import Guard
+            from widegap.explorer._server import make_app
+        except ImportError as error:
+            raise NotSupportedError(
+                f"The page needs {error.name}, which is not installed: pip install 'widegap[explore]'."
+            ) from error
+        token = secrets.token_urlsafe(32)
+        listener = _listener(host, port)
+        port = listener.getsockname()[1]
+        app, self.pages = make_app(self)
+        names = {host, LOOPBACK, "localhost"} if host == LOOPBACK else {host, socket.gethostname()}
+        self._guard = Guard(app, token, [f"{name}:{port}" for name in names])
+        config = uvicorn.Config(
+            self._guard, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1,
+            server_header=False, h11_max_incomplete_event_size=16_384, limit_concurrency=100,
+        )  # fmt: skip
+        self._server = uvicorn.Server(config)
+        self.address = f"http://{host}:{port}/{token}/"
+        run = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listener]}, name="widegap-explore", daemon=True
+        )
+        self._thread = run
+        run.start()
+        self.pages.worker.compute_ahead()
+
+    def wait(self) -> None:
+        """Wait until the server ends."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def close(self) -> None:
+        """End the server; the workspace stays usable."""
+        if self._server is not None:
+            self.pages.worker.stop()
+            self._server.should_exit = True
+            self._thread.join(5)
+
+    def _repr_html_(self) -> str:
+        self._guard.frames = NOTEBOOKS
+        return (
+            f'<iframe src="{escape(self.address)}" title="{escape(self.title)}" width="100%" height="820" '
+            'style="border:0"></iframe>'
+        )
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise InvalidDataError(f"Port {port} of {host} cannot be used ({error}); choose another with --port.") from None
+    return listener

@@ -1,0 +1,128 @@
+"""A new fit from the present clusters and what a person said: the one place that knows how estimators take it."""
+
+import copy
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from widegap.exceptions import NotSupportedError
+from widegap.explorer._fits import Fit, NotFitted
+from widegap.explorer._history import STATEMENTS
+from widegap.explorer._identity import Labels
+from widegap.explorer._statements import Constraints
+
+Progress = Callable[[Any], bool]
+
+
+class StoppedError(Exception):
+    """A fit was stopped before it had a result."""
+
+
+def supported(model: Any) -> tuple[str, ...]:
+    """Kinds of statements that the next fit of a model can follow."""
+    if not hasattr(model, "get_params"):
+        return ()
+    return STATEMENTS if "known" in inspect.signature(model.fit).parameters else ("junk",)
+
+
+def refit(
+    fit: Fit | NotFitted, X: Any, constraints: Constraints, k: int | None, callback: Progress | None
+) -> tuple[Fit, list[str]]:
+    """Fit again, from the clusters of an earlier fit, and what there was to note.
+
+    ``k`` is None where the estimator's own number stands. Raises ``StoppedError`` if the callback ended the fit.
+    """
+    stopped = []
+
+    def watch(record: Any) -> bool:
+        if callback is not None and callback(record):
+            stopped.append(True)
+        return bool(stopped)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = _refit_documents if _is_documents(fit.model) else _refit_rows
+        new = found(fit, X, constraints, k, watch)
+    if stopped:
+        raise StoppedError
+    return new, list(dict.fromkeys(str(warning.message) for warning in caught))
+
+
+def _is_documents(model: Any) -> bool:
+    return "stop_words" in model.get_params()
+
+
+def _prepared(model: Any, k: int | None, callback: Progress) -> Any:
+    """An unfitted copy for k clusters."""
+    found = clone(model)
+    if k is not None:
+        found.set_params(n_clusters=k)
+    if "callback" in found.get_params():
+        found.set_params(callback=callback)
+    return found
+
+
+def _refit_rows(fit: Fit | NotFitted, X: Any, said: Constraints, k: int | None, callback: Progress) -> Fit:
+    n = X.shape[0]
+    active = None
+    if len(said.junk):
+        active = np.ones(n, bool)
+        active[said.junk] = False
+    model = _prepared(fit.model, k, callback)
+    rows = X if active is None else X[active]
+    given = _arguments(said, n, active)
+    if given and "known" not in inspect.signature(model.fit).parameters:
+        raise NotSupportedError(
+            f"{type(model).__name__} takes no known labels or links; take those statements back, or open the rows with "
+            "an estimator that does."
+        )
+    model.fit(rows, **given)
+    if "callback" in model.get_params():
+        model.set_params(callback=None)
+    return Fit(model, rows, active=active, before=_before(fit), fixed=_fixed(model))
+
+
+def _arguments(said: Constraints, n: int, active: Labels | None) -> dict[str, Any]:
+    """What ``fit`` takes besides the rows, numbered as the rows that are fitted."""
+    kept = np.arange(n) if active is None else np.flatnonzero(active)
+    place = np.full(n, -1)
+    place[kept] = np.arange(len(kept))
+    known = said.known_labels(n)
+    given = {
+        "known": None if known is None else known[kept],
+        "must_link": place[said.must_link] if len(said.must_link) else None,
+        "cannot_link": place[said.cannot_link] if len(said.cannot_link) else None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _fixed(model: Any) -> dict[int, int]:
+    """Clusters whose keys were known: the labels that ``fit`` was given are keys."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return {}
+    return {label: int(key) for label, key in enumerate(classes) if isinstance(key, int | np.integer) and key >= 0}
+
+
+def _before(fit: Fit | NotFitted) -> Labels | None:
+    return fit.row_keys(fit.own) if isinstance(fit, Fit) else None
+
+
+def _refit_documents(fit: Fit | NotFitted, X: Any, said: Constraints, k: int | None, callback: Progress) -> Fit:
+    if said.known or len(said.must_link) or len(said.cannot_link):
+        raise NotSupportedError("Documents can be said to be junk, and topics renamed; other statements are for rows.")
+    marked = np.zeros(len(X), bool)
+    marked[said.junk] = True
+    warm = isinstance(fit, Fit) and hasattr(fit.model, "_corpus") and k in (None, fit.own)
+    if warm and not (fit.model._marked & ~marked).any():
+        model = copy.copy(fit.model).set_params(callback=callback)
+    else:
+        model = _prepared(fit.model, k, callback).fit(X)
+    if len(said.junk):
+        model.refit(universum_documents=said.junk.tolist())
+    model.set_params(callback=None)
+    return Fit(model, X, before=_before(fit))

@@ -1,0 +1,111 @@
+"""The rows of a workspace as people see them: cells, texts, columns in their own units, and what a search finds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from widegap.data._tables import dense_rows
+from widegap.exceptions import InvalidDataError
+from widegap.report._wording import RowTexts, clip, plain
+
+SHOWN_CELLS = 200
+SHOWN_TEXT = 20_000
+NUMBER_SHARE = 0.5  # of a column's cells that must be numbers for it to be filtered by range
+
+
+class ShownRows:
+    """What is shown of every row.
+
+    Parameters
+    ----------
+    X : rows or documents
+        As the model takes them.
+    values : table of numbers, default=None
+        The same rows in the units in which to show them; None for X.
+    names : sequence of str, default=None
+        Names of the columns of ``values``.
+    frame : DataFrame, default=None
+        The rows as they came, for their cells.
+    titles : sequence of str, default=None
+        What each document is called.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        values: Any = None,
+        names: Sequence[str] | None = None,
+        frame: Any = None,
+        titles: Sequence[str] | None = None,
+    ):
+        self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        self.is_text = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], str)
+        self.unit = "document" if self.is_text else "row"
+        self.texts = X if self.is_text else None
+        self.titles, self.frame = titles, frame
+        self.values = None if self.is_text else (X if values is None else values)
+        if names is None and self.values is not None:
+            names = getattr(self.values, "columns", None)
+            names = [f"column {j}" for j in range(self.values.shape[1])] if names is None else names
+        self.names = [clip(name, 80) for name in names or ()]
+        if self.values is not None and hasattr(self.values, "to_numpy"):
+            self.values = self.values.to_numpy()
+        self._check()
+
+    def _check(self) -> None:
+        for what, found in (("frame", self.frame), ("titles", self.titles)):
+            if found is not None and len(found) != self.n_rows:
+                raise InvalidDataError(f"{what} has {len(found)} rows for {self.n_rows} of X; pass the same ones.")
+        if self.values is not None and len(self.names) != self.values.shape[1]:
+            raise InvalidDataError(f"There are {len(self.names)} names for {self.values.shape[1]} columns; name each.")
+
+    def title(self, row: int) -> str:
+        """A few words for one row."""
+        if self.texts is not None:
+            return clip(self.titles[row], 80) if self.titles is not None else f"document {row}"
+        return f"row {row}"
+
+    def text(self, row: int) -> str:
+        """One or two lines on a row."""
+        if self.texts is not None:
+            return clip(self.texts[row])
+        if self.frame is not None:
+            return RowTexts(self.frame)[row]
+        values = dense_rows(self.values, [row])[0]
+        return clip(", ".join(f"{self.names[j]} {values[j]:.3g}" for j in np.flatnonzero(values)[:8]) or "all zero")
+
+    def cells(self, row: int) -> list[list[Any]]:
+        """Name and value of every cell of a row, or its whole text."""
+        if self.texts is not None:
+            return [["text", clip(self.texts[row], SHOWN_TEXT)]]
+        if self.frame is not None:
+            found = self.frame.iloc[row]
+            return [[clip(name, 80), plain(value)] for name, value in list(found.items())[:SHOWN_CELLS]]
+        values = dense_rows(self.values, [row])[0]
+        shown = np.arange(len(values)) if len(values) <= SHOWN_CELLS else np.flatnonzero(values)[:SHOWN_CELLS]
+        return [[self.names[j], plain(values[j])] for j in shown]
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """The numbers of one column."""
+        if name not in self.names:
+            raise InvalidDataError(f"There is no column {clip(name, 40)!r} of numbers.")
+        return dense_rows(self.values[:, [self.names.index(name)]], slice(None))[:, 0].astype(np.float64)
+
+    def matching(self, text: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which rows hold a text, in any of their cells; capitals do not matter."""
+        text = text.casefold()
+        if self.texts is not None:
+            titles = self.titles or [""] * self.n_rows
+            both = zip(self.texts, titles, strict=True)
+            return np.array([text in body.casefold() or text in str(title).casefold() for body, title in both])
+        found = np.zeros(self.n_rows, bool)
+        if self.frame is None:
+            if text.isdecimal() and int(text) < self.n_rows:
+                found[int(text)] = True
+            return found
+        for name in self.frame.columns:
+            column = self.frame[name].astype(str).str.casefold()
+            found |= column.str.contains(text, regex=False).to_numpy(bool)
+        return found

@@ -1,0 +1,294 @@
+"""The server: what the page asks for, answered from the workspace; only ``act`` and ``again`` change anything."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from widegap.exceptions import WidegapError
+from widegap.explorer import _layouts as layouts
+from widegap.explorer import _views as views
+from widegap.explorer._export import EXPORTS, export
+from widegap.explorer._guard import TooLargeError
+from widegap.explorer._questions import questions
+from widegap.explorer._worker import Worker
+from widegap.explorer._workspace import ChangedError, Workspace
+
+PAGE = Path(__file__).parent / "page"
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+FILES = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
+MOST_ROWS = 200  # of one answer
+MOST_STREAMS = 32
+BEAT = 15.0  # seconds between two signs of life
+
+
+class BadRequestError(Exception):
+    """A request that the page would not make."""
+
+
+class Broadcast:
+    """Tells all open pages that something has changed."""
+
+    def __init__(self) -> None:
+        self._queues: dict[asyncio.Queue[None], asyncio.AbstractEventLoop] = {}
+
+    def __len__(self) -> int:
+        return len(self._queues)
+
+    def tell(self) -> None:
+        """May be called from any thread."""
+        for queue, loop in [*self._queues.items()]:
+            try:
+                loop.call_soon_threadsafe(_put, queue)
+            except RuntimeError:  # the loop is closed
+                self._queues.pop(queue, None)
+
+    async def wait_all(self, say: Callable[[], str]) -> AsyncIterator[str]:
+        """What to send to one page, now and after every change."""
+        queue: asyncio.Queue[None] = asyncio.Queue(1)
+        self._queues[queue] = asyncio.get_running_loop()
+        try:
+            while True:
+                yield f"data: {say()}\n\n"
+                try:
+                    await asyncio.wait_for(queue.get(), BEAT)
+                except TimeoutError:
+                    yield ": still here\n\n"
+        finally:
+            self._queues.pop(queue, None)
+
+
+def _put(queue: asyncio.Queue[None]) -> None:
+    if queue.empty():
+        queue.put_nowait(None)
+
+
+class Pages:
+    """Answers to all requests."""
+
+    def __init__(self, workspace: Workspace):
+        self.workspace = workspace
+        self.broadcast = Broadcast()
+        self.worker = Worker(workspace, self.broadcast.tell)
+        workspace.listen(self.broadcast.tell)
+        self._places: dict[tuple[Any, ...], Any] = {}
+
+    def routes(self) -> list[Route]:
+        reads = {
+            "state": lambda asked: views.overview(self.workspace),
+            "exports": lambda asked: list(EXPORTS),
+            "clusters": lambda asked: views.clusters(self.workspace, _number(asked, "k")),
+            "profile": lambda asked: views.profile(self.workspace, self._k(asked)),
+            "histogram": lambda asked: views.histogram(self.workspace, self._k(asked), _number(asked, "cluster")),
+            "tree": lambda asked: views.tree(self.workspace),
+            "row": lambda asked: views.row(self.workspace, _number(asked, "row")),
+            "rows": self.rows,
+            "questions": lambda asked: questions(self.workspace),
+            "points": self.points,
+            "labels": self.labels,
+            "sure": self.sure,
+            "moved": self.moved,
+        }
+        posts = {"act": self.act, "again": self.again, "stop": self.stop, "find": self.find}
+        return [
+            Route("/", _page("index.html")),
+            *(Route(f"/{name}", _page(name)) for name in FILES),
+            *(Route(f"/api/{name}", _get(function)) for name, function in reads.items()),
+            *(Route(f"/api/{name}", _post(function), methods=["POST"]) for name, function in posts.items()),
+            *(Route(f"/api/export/{name}", self.exported(name)) for name in EXPORTS),
+            Route("/api/events", self.events),
+        ]
+
+    def _k(self, asked: Any) -> int:
+        k = _number(asked, "k")
+        if k not in self.workspace.fit.numbers:
+            raise BadRequestError(f"k={k} is not among the numbers of this fit.")
+        return k
+
+    # Rows and points
+
+    def rows(self, asked: Any) -> Any:
+        try:
+            numbers = [int(part) for part in asked.get("rows", "").split(",")]
+        except ValueError:
+            raise BadRequestError("rows must be numbers with commas between them.") from None
+        if len(numbers) > MOST_ROWS:
+            raise BadRequestError(f"At most {MOST_ROWS} rows at a time.")
+        return [views.short_row(self.workspace, number) for number in numbers]
+
+    def points(self, asked: Any) -> Any:
+        """Row numbers (uint32) and places (float32 x, y) of the rows on the map."""
+        workspace, layout = self.workspace, asked.get("layout", "scores")
+        with workspace.lock:
+            fit = workspace.fit
+            made_of = {
+                "scores": (id(fit), workspace.k),
+                "neighbours": (),
+                "principal": (),
+                "columns": (asked.get("x"), asked.get("y")),
+            }
+        if layout not in made_of:
+            raise BadRequestError(f"There is no layout {layout!r:.40}.")
+        key = (layout, *made_of[layout])
+        if key not in self._places:
+            if len(self._places) > 8:
+                self._places.clear()
+            self._places[key] = self._place(layout, fit, asked)
+        places = np.ascontiguousarray(self._places[key], np.float32)
+        return workspace.on_map.astype(np.uint32).tobytes() + places.tobytes()
+
+    def _place(self, layout: str, fit: Any, asked: Any) -> Any:
+        workspace = self.workspace
+        rows, X = workspace.on_map, workspace.X
+        if layout == "columns":
+            x, y = (workspace.rows.column(str(asked.get(axis, ""))) for axis in "xy")
+            return layouts.by_columns(x, y, rows)
+        if layout == "neighbours":
+            return layouts.by_neighbours(X, rows)
+        if layout == "principal" or not hasattr(fit.model, "labels_"):
+            return layouts.by_principal_axes(X, rows)
+        return layouts.by_scores(fit.model_at(workspace.k), X, rows)
+
+    def labels(self, asked: Any) -> Any:
+        """Keys (int16) of the rows on the map at a number of clusters."""
+        k = self._k(asked)
+        return self.workspace.fit.row_keys(k)[self.workspace.on_map].astype(np.int16).tobytes()
+
+    def sure(self, asked: Any) -> Any:
+        """How sure each row on the map is, from 0 to 255."""
+        workspace = self.workspace
+        sure = workspace.fit.sure
+        if sure is None:
+            return np.full(len(workspace.on_map), 255, np.uint8).tobytes()
+        return np.rint(255 * sure[workspace.on_map].clip(0, 1)).astype(np.uint8).tobytes()
+
+    def moved(self, asked: Any) -> Any:
+        """Which rows on the map the last fit moved, 0 or 1."""
+        both = self.workspace.moved()
+        if both is None:
+            return np.zeros(len(self.workspace.on_map), np.uint8).tobytes()
+        return (both[0] != both[1])[self.workspace.on_map].astype(np.uint8).tobytes()
+
+    def find(self, asked: dict[str, Any]) -> Any:
+        """Which rows on the map fit a query, 0 or 1, after the number of all that do (uint32)."""
+        found = views.find(self.workspace, asked)
+        count = np.array([np.count_nonzero(found)], np.uint32).tobytes()
+        return count + found[self.workspace.on_map].astype(np.uint8).tobytes()
+
+    # Actions
+
+    def act(self, asked: dict[str, Any]) -> Any:
+        data = asked.get("data", {})
+        self.workspace.act(str(asked.get("kind")), data, base=_base(asked))
+        self.worker.compute_ahead()
+        return views.overview(self.workspace)
+
+    def again(self, asked: dict[str, Any]) -> Any:
+        self.worker.again(_base(asked))
+        return {"started": True}
+
+    def stop(self, asked: dict[str, Any]) -> Any:
+        self.worker.stop()
+        return {"stopping": self.worker.running}
+
+    def exported(self, name: str) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> Response:
+            content, kind = await run_in_threadpool(export, self.workspace, name)
+            headers = {"content-disposition": f'attachment; filename="{name}"'}
+            return Response(content, media_type=kind, headers=headers)
+
+        return _shielded(answer)
+
+    async def events(self, request: Request) -> Response:
+        if len(self.broadcast) >= MOST_STREAMS:
+            return JSONResponse({"error": "Too many pages are open; close some."}, 429)
+        stream = self.broadcast.wait_all(lambda: json.dumps(self._news()))
+        return StreamingResponse(stream, media_type="text/event-stream")
+
+    def _news(self) -> dict[str, Any]:
+        saved = self.workspace.autosave
+        return {
+            "number": self.workspace.number,
+            "progress": self.worker.progress,
+            "trouble": None if saved is None else saved.trouble,
+        }
+
+
+def make_app(workspace: Workspace) -> tuple[Starlette, Pages]:
+    """The application without its guard, and what answers."""
+    pages = Pages(workspace)
+    return Starlette(routes=pages.routes()), pages
+
+
+def _number(asked: Any, name: str) -> int:
+    try:
+        return int(asked.get(name, ""))
+    except ValueError:
+        raise BadRequestError(f"{name} must be a whole number.") from None
+
+
+def _base(asked: dict[str, Any]) -> int:
+    base = asked.get("base")
+    if type(base) is not int:
+        raise BadRequestError("base must be the number of the last action that the page knows of.")
+    return base
+
+
+def _page(name: str) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        path = FILES[name]
+        return Response(path.read_bytes(), media_type=KINDS[path.suffix])
+
+    return answer
+
+
+def _answered(found: Any) -> Response:
+    if isinstance(found, bytes):
+        return Response(found, media_type="application/octet-stream")
+    return JSONResponse(found)
+
+
+def _get(function: Callable[[Any], Any]) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        return _answered(await run_in_threadpool(function, request.query_params))
+
+    return _shielded(answer)
+
+
+def _post(function: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return JSONResponse({"error": "Posts hold JSON."}, 415)
+        try:
+            asked = json.loads(await request.body())
+        except (ValueError, RecursionError):
+            raise BadRequestError("The request holds no JSON.") from None
+        if not isinstance(asked, dict):
+            raise BadRequestError("The request must be an object.")
+        return _answered(await run_in_threadpool(function, asked))
+
+    return _shielded(answer)
+
+
+def _shielded(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
+    """Errors as answers: a wrong request must never end the server."""
+
+    async def shielded(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except ChangedError as error:
+            return JSONResponse({"error": str(error), "changed": True}, 409)
+        except TooLargeError as error:
+            return JSONResponse({"error": str(error)}, 413)
+        except (BadRequestError, WidegapError, ValueError, OverflowError) as error:
+            return JSONResponse({"error": str(error)[:600]}, 400)
+
+    return shielded

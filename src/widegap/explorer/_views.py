@@ -1,0 +1,295 @@
+"""What a workspace shows: plain values for JSON, each found anew from the state."""
+
+from typing import Any
+
+import numpy as np
+
+from widegap import describe
+from widegap.data._tables import dense_rows
+from widegap.exceptions import InvalidDataError
+from widegap.explorer._fits import Fit
+from widegap.explorer._workspace import Workspace
+from widegap.report._wording import clip, plain
+
+TOP_FEATURES = 6
+PROFILE_COLUMNS = 40
+TREE_LEAVES = 40
+MOVES_LISTED = 12
+ROWS_OF_A_MOVE = 20
+STATEMENT_ROWS = 6
+
+
+def overview(workspace: Workspace) -> dict[str, Any]:
+    """Everything a page shows besides points and rows."""
+    with workspace.lock:
+        state, fit, k = workspace.state, workspace.fit, workspace.k
+        rows = workspace.rows
+        autosave = workspace.autosave
+        return {
+            "number": workspace.number,
+            "title": workspace.title,
+            "unit": rows.unit,
+            "n_rows": rows.n_rows,
+            "on_map": len(workspace.on_map),
+            "columns": rows.names[:2000],
+            "method": type(fit.model).__name__,
+            "fitted": isinstance(fit, Fit),
+            "fit": state.fit,
+            "k": k,
+            "wanted": state.wanted,
+            "numbers": [fit.numbers[0], fit.numbers[-1]],
+            "clusters": clusters(workspace, k),
+            "sure": _mean_sure(fit),
+            "surer": surer(workspace),
+            "statements": [_statement(workspace, said) for said in state.statements],
+            "supported": list(workspace.supported),
+            "pending": workspace.pending,
+            "can_undo": workspace.history.can_undo,
+            "can_redo": workspace.history.can_redo,
+            "moved": moved(workspace),
+            "working": workspace.working,
+            "notes": [clip(note) for note in [*workspace.notes, *_fit_notes(workspace)]],
+            "saved": None if autosave is None else {"file": autosave.path.name, "trouble": autosave.trouble},
+        }
+
+
+def _fit_notes(workspace: Workspace) -> list[str]:
+    number = workspace.state.fit
+    return workspace.history.events[number - 1].data.get("notes", []) if number else []
+
+
+def _mean_sure(fit: Any) -> float | None:
+    if fit.sure is None:
+        return None
+    return plain(float(fit.sure.mean() if fit.active is None else fit.sure[fit.active].mean()))
+
+
+def surer(workspace: Workspace) -> dict[str, Any] | None:
+    """How sure the first fit and the present one are, and how many questions were answered in between."""
+    active = workspace.history.active
+    answers = sum(bool(event.data.get("asked")) for event in active)
+    fits = [0, *(event.number for event in active if event.kind == "again")]
+    told = [fit for fit in map(workspace.fit_of, fits[:1] + fits[-1:]) if fit.sure is not None]
+    if not told:
+        return {"answers": answers, "first": None, "now": None}
+    return {"answers": answers, "first": _mean_sure(told[0]), "now": _mean_sure(told[-1])}
+
+
+def name_of(workspace: Workspace, key: int) -> str:
+    """What a cluster is called: by a person, by its terms, or by its key."""
+    if key < 0:
+        return "none"
+    given = workspace.state.names.get(key)
+    if given:
+        return given
+    names = getattr(workspace.fit.model, "topic_names_", None)
+    if names is not None:
+        place = dict(zip(workspace.fit.keys(workspace.k).tolist(), workspace.fit.classes.tolist(), strict=True))
+        return clip(names.get(place.get(key), f"Topic {key}"), 80)
+    return f"Cluster {key}" if isinstance(workspace.fit, Fit) else "All rows"
+
+
+def clusters(workspace: Workspace, k: int) -> list[dict[str, Any]]:
+    """The clusters at k: key, label of the model, name, size, how sure, and what sets each apart."""
+    fit = workspace.fit
+    if k not in fit.numbers:
+        raise InvalidDataError(f"k={k} must be from {fit.numbers[0]} to {fit.numbers[-1]}.")
+    labels, keys = fit.cut(k), fit.keys(k)
+    sizes = np.bincount(labels[labels >= 0], minlength=k)
+    apart = _features(workspace, labels, k)
+    found = [
+        {
+            "key": int(keys[label]),
+            "label": int(label if k != fit.own else fit.classes[label]),
+            "name": name_of(workspace, int(keys[label])),
+            "size": int(sizes[label]),
+            "share": float(sizes[label] / len(labels)),
+            "sure": None if fit.sure is None or not sizes[label] else plain(fit.sure[labels == label].mean()),
+            "apart": apart[label],
+        }
+        for label in range(k)
+    ]
+    outside = int(np.count_nonzero(labels < 0))
+    if outside:
+        found.append({"key": -1, "label": -1, "name": "none (junk or outlier)", "size": outside,
+                      "share": outside / len(labels), "sure": None, "apart": []})  # fmt: skip
+    return found
+
+
+def _features(workspace: Workspace, labels: Any, k: int) -> list[list[dict[str, Any]]]:
+    """Of every cluster, the columns in which it differs most from the rest, or its terms."""
+    fit, rows = workspace.fit, workspace.rows
+    if rows.values is None:
+        if not hasattr(fit.model, "top_terms") or not isinstance(fit, Fit) or fit.model.terms_ is None:
+            return [[] for _ in range(k)]
+        terms = fit.model.top_terms(2 * TOP_FEATURES)
+        return [[{"feature": clip(term, 40)} for term in terms.get(int(topic), [])] for topic in fit.classes]
+    differences, means, rest = describe.contrasts(rows.values, labels, k)
+    found = []
+    for label in range(k):
+        order = np.argsort(-np.abs(differences[label]), kind="stable")[:TOP_FEATURES]
+        found.append(
+            [
+                {
+                    "feature": rows.names[j],
+                    "difference": plain(differences[label, j]),
+                    "mean": plain(means[label, j]),
+                    "rest": plain(rest[label, j]),
+                }
+                for j in order
+                if differences[label, j]
+            ]
+        )
+    return found
+
+
+def profile(workspace: Workspace, k: int) -> dict[str, Any]:
+    """Means of the columns that tell clusters apart best, for every cluster and for all rows."""
+    fit, rows = workspace.fit, workspace.rows
+    if rows.values is None:
+        return {"columns": [], "all": [], "clusters": []}
+    labels = fit.cut(k)
+    differences, means, _ = describe.contrasts(rows.values, labels, k)
+    order = np.argsort(-np.abs(differences).max(axis=0), kind="stable")[:PROFILE_COLUMNS]
+    total = np.asarray(rows.values.mean(axis=0)).ravel()
+    lines = [
+        {"key": int(key), "means": [plain(value) for value in means[label, order]],
+         "differences": [plain(value) for value in differences[label, order]]}
+        for label, key in enumerate(fit.keys(k))
+    ]  # fmt: skip
+    return {"columns": [rows.names[j] for j in order], "all": [plain(total[j]) for j in order], "clusters": lines}
+
+
+def tree(workspace: Workspace) -> dict[str, Any] | None:
+    """The last merges of the tree: pairs of nodes with their margins; 0 to m - 1 are the sets that they begin with."""
+    found = getattr(workspace.fit.model, "tree_", None)
+    if found is None or not len(found.merges):
+        return None
+    n_leaves = len(found.leaf_sizes)
+    m = min(TREE_LEAVES, n_leaves)
+    gone = n_leaves - m  # merges below the part that is shown
+    alive = set(range(n_leaves))
+    sizes = dict(enumerate(found.leaf_sizes.tolist()))
+    for step in range(n_leaves - 1):
+        sizes[n_leaves + step] = int(found.sizes[step])
+        if step < gone:
+            alive -= set(found.merges[step].tolist())
+            alive.add(n_leaves + step)
+    place = {node: number for number, node in enumerate(sorted(alive))}
+    place |= {n_leaves + step: m + step - gone for step in range(gone, n_leaves - 1)}
+    return {
+        "leaves": [sizes[node] for node in sorted(alive)],
+        "merges": [
+            {"parts": [place[int(part)] for part in found.merges[step]], "margin": plain(found.margins[step]),
+             "size": int(found.sizes[step])}
+            for step in range(gone, n_leaves - 1)
+        ],
+    }  # fmt: skip
+
+
+def row(workspace: Workspace, number: int) -> dict[str, Any]:
+    """One row with all its cells."""
+    _check_row(workspace, number)
+    return {**short_row(workspace, number), "cells": workspace.rows.cells(number)}
+
+
+def short_row(workspace: Workspace, number: int) -> dict[str, Any]:
+    """One row in a few words."""
+    _check_row(workspace, number)
+    fit, key = workspace.fit, int(workspace.keys[number])
+    return {
+        "row": number,
+        "title": workspace.rows.title(number),
+        "text": workspace.rows.text(number),
+        "key": key,
+        "cluster": name_of(workspace, key),
+        "sure": None if fit.sure is None else plain(fit.sure[number]),
+    }
+
+
+def _check_row(workspace: Workspace, number: int) -> None:
+    if not 0 <= number < workspace.rows.n_rows:
+        raise InvalidDataError(f"Row {number} is not there; rows are numbered from 0 to {workspace.rows.n_rows - 1}.")
+
+
+def moved(workspace: Workspace) -> dict[str, Any] | None:
+    """Which rows the last fit moved, from where to where."""
+    both = workspace.moved()
+    if both is None:
+        return None
+    before, after = both
+    changed = np.flatnonzero(before != after)
+    pairs = np.stack([before[changed], after[changed]], axis=1)
+    kinds, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:MOVES_LISTED]
+    place = place.ravel()
+    moves = [
+        {"from": int(kinds[i, 0]), "to": int(kinds[i, 1]), "count": int(counts[i]),
+         "rows": changed[place == i][:ROWS_OF_A_MOVE].tolist()}
+        for i in order
+    ]  # fmt: skip
+    return {"total": len(changed), "moves": moves}
+
+
+def _statement(workspace: Workspace, said: Any) -> dict[str, Any]:
+    """A statement in words, with the first of its rows."""
+    rows = said.data.get("rows") or [row for part in said.data.get("parts", []) for row in part]
+    keys = said.data.get("clusters") or ([said.data["cluster"]] if "cluster" in said.data else [])
+    return {
+        "number": said.number,
+        "kind": said.kind,
+        "rows": rows[:STATEMENT_ROWS],
+        "n_rows": len(rows),
+        "clusters": [{"key": key, "name": name_of(workspace, key)} for key in keys],
+        "asked": bool(said.data.get("asked")),
+    }
+
+
+def find(workspace: Workspace, query: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows hold a text, have a column within limits, and are in some clusters."""
+    found = np.ones(workspace.rows.n_rows, bool)
+    text, column, keys = query.get("text"), query.get("column"), query.get("clusters")
+    if text:
+        if not isinstance(text, str) or len(text) > 200:
+            raise InvalidDataError(f"text={text!r:.40} must be a text of at most 200 characters.")
+        found &= workspace.rows.matching(text)
+    if column:
+        values = workspace.rows.column(str(column))
+        for limit, keep in (("low", np.greater_equal), ("high", np.less_equal)):
+            bound = query.get(limit)
+            if bound is not None:
+                if isinstance(bound, bool) or not isinstance(bound, int | float):
+                    raise InvalidDataError(f"{limit}={bound!r:.40} must be a number.")
+                found &= keep(values, float(bound))
+    if keys is not None:
+        if not isinstance(keys, list) or not all(type(key) is int for key in keys):
+            raise InvalidDataError(f"clusters={keys!r:.40} must be a list of clusters.")
+        found &= np.isin(workspace.keys, keys)
+    return found
+
+
+def histogram(workspace: Workspace, k: int, key: int) -> dict[str, Any]:
+    """Margins of one cluster's rows, as reports show them."""
+    fit = workspace.fit
+    labels = fit.cut(k)
+    margins = _margins(workspace, k)
+    edges = describe.margin_bins(margins)
+    place = np.flatnonzero(fit.keys(k) == key)
+    inside = labels[workspace.on_map] == (place[0] if len(place) else -2)
+    told = describe.margin_profile(margins[inside], edges)
+    return {"edges": edges, **(told or {"counts": []})}
+
+
+def _margins(workspace: Workspace, k: int) -> Any:
+    """Lead of each row on the map over the next cluster."""
+    fit, rows = workspace.fit, workspace.on_map
+    X = workspace.X[rows] if hasattr(workspace.X, "shape") else [workspace.X[row] for row in rows]
+    return describe.leads(describe.scores(fit.model_at(k), X), fit.cut(k)[rows])
+
+
+def column_values(workspace: Workspace, name: str) -> Any:
+    """The numbers of a column for the rows on the map."""
+    rows = workspace.rows
+    if name not in rows.names:
+        raise InvalidDataError(f"There is no column {clip(name, 40)!r}.")
+    return dense_rows(rows.values[:, [rows.names.index(name)]], workspace.on_map)[:, 0]

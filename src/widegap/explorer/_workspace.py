@@ -1,0 +1,328 @@
+"""The workspace: rows, the fits of a model on them, and everything a person said and did. It knows nothing of pages.
+
+The state follows from the events alone (``_history.py``). A fit is found from the one before it and the statements that
+it was told to use, so fits can be forgotten and found again, after a restart as well as for an undo that reaches far
+back.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from widegap import describe
+from widegap._validation import digest_of
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.explorer._actions import checked
+from widegap.explorer._autosave import Autosave, read_session
+from widegap.explorer._fits import Fit, NotFitted, open_fit
+from widegap.explorer._history import STATEMENTS, Event, History, State, state_of
+from widegap.explorer._identity import Labels
+from widegap.explorer._layouts import map_rows
+from widegap.explorer._refits import Progress, StoppedError, refit, supported
+from widegap.explorer._rows import ShownRows
+from widegap.explorer._statements import constraints_of, count_after
+
+KEPT_FITS = 8  # others are found again when they are needed
+
+
+class ChangedError(Exception):
+    """Somebody else has changed the workspace since the state that an action was based on."""
+
+
+class Workspace:
+    """Rows, a model of them, and what a person said about it.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+        Fitted, or still to be fitted, by ``again``.
+    X : rows or documents
+        As the model takes them.
+    rows : ShownRows, default=None
+        What is shown of them; None shows X.
+    title : str, default="Rows"
+        A name for all of it.
+    notes : sequence of str, default=()
+        What the reader has to know of the data.
+    session : path, default=None
+        File that every action is saved to.
+    resume : bool, default=False
+        Go on with what that file holds.
+    source : str, default=None
+        Where the rows came from, for the script that reproduces what was done.
+    extra : mapping, default=None
+        What model files hold besides, such as how a table becomes numbers.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        *,
+        rows: ShownRows | None = None,
+        title: str = "Rows",
+        notes: Sequence[str] = (),
+        session: Any = None,
+        resume: bool = False,
+        source: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ):
+        self.rows = rows or ShownRows(X)
+        clusterer, self.X = describe.unwrap(model, X)
+        self.title, self.notes, self.source = title, list(notes), source
+        self.extra = dict(extra or {})
+        self.lock = RLock()
+        self.history = History()
+        self.on_map = map_rows(self.rows.n_rows)
+        self.working = False
+        self._listeners: list[Callable[[], None]] = []
+        self._fits: dict[int, Fit | NotFitted] = {0: open_fit(clusterer, self.X, self.rows.n_rows)}
+        self.opening = self._fits[0]
+        self.autosave: Autosave | None = None
+        if session is not None:
+            self._open_session(session, resume)
+
+    # What there is now
+
+    @property
+    def number(self) -> int:
+        """Number of the last event: two who know the same number see the same state."""
+        return self.history.number
+
+    @property
+    def state(self) -> State:
+        """What follows from the events."""
+        return state_of(self.history.active)
+
+    @property
+    def fit(self) -> Fit | NotFitted:
+        """The fit that counts."""
+        return self.fit_of(self.state.fit)
+
+    @property
+    def k(self) -> int:
+        """Number of clusters that is shown."""
+        k = self.state.k
+        return self.fit.own if k is None else k
+
+    @property
+    def model(self) -> Any:
+        """The fitted estimator for the present number of clusters."""
+        return self.fit.model_at(self.k)
+
+    @property
+    def model_classes(self) -> Labels:
+        """What ``model`` calls its clusters, in the order of its scores."""
+        return self.fit.classes if self.k == self.fit.own else np.arange(self.k)
+
+    @property
+    def labels(self) -> Labels:
+        """Cluster of every row as ``model`` numbers them; -1 for rows in none."""
+        return self.fit.labels_at(self.k)
+
+    @property
+    def keys(self) -> Labels:
+        """Cluster of every row by its key, which stays while clusters are numbered anew."""
+        return self.fit.row_keys(self.k)
+
+    @property
+    def constraints(self) -> list[dict[str, Any]]:
+        """What was said about rows, in the order in which it was said."""
+        return [{"number": said.number, "kind": said.kind, **said.data} for said in self.state.statements]
+
+    @property
+    def supported(self) -> tuple[str, ...]:
+        """Kinds of statements that the model can follow."""
+        return supported(self.opening.model)
+
+    @property
+    def pending(self) -> int:
+        """How many statements no fit has seen yet, or no longer counts."""
+        state = self.state
+        used = self._event(state.fit).data["using"] if state.fit else []
+        return len({said.number for said in state.statements} ^ set(used))
+
+    # What a person can do
+
+    def act(self, kind: str, data: dict[str, Any] | None = None, *, base: int | None = None) -> Event:
+        """Do something: say something of rows, rename a cluster, choose a number of clusters, skip a question.
+
+        Parameters
+        ----------
+        kind : str
+            One of ``_history.KINDS``, without "again".
+        data : dict, default=None
+            What the kind needs.
+        base : int, default=None
+            Number of the last event that the actor knows of; ``ChangedError`` is raised if there were more.
+
+        Returns
+        -------
+        Event
+        """
+        with self.lock:
+            self._check_base(base)
+            if kind in ("undo", "redo", "k", "number") and self.working:
+                raise NotSupportedError("A fit is running; stop it or wait for it first.")
+            if kind in STATEMENTS and kind not in self.supported:
+                raise NotSupportedError(f"{type(self.fit.model).__name__} cannot follow a statement of this kind.")
+            event = self.history.next(kind, checked(self, kind, data or {}))
+            after = state_of(self.history.after(event).active)
+            if kind in STATEMENTS:
+                constraints_of(after.statements).check()
+            self._add(event)
+        return event
+
+    def undo(self) -> Event:
+        """Take the last action back."""
+        return self.act("undo")
+
+    def redo(self) -> Event:
+        """Do the action again that was taken back last."""
+        return self.act("redo")
+
+    def again(self, callback: Progress | None = None, *, base: int | None = None) -> Event:
+        """Fit again from the present clusters, following all statements.
+
+        Parameters
+        ----------
+        callback : callable, default=None
+            Called with every record of the fit; returning True stops it, and the clusters stay as they were.
+        base : int, default=None
+            As for ``act``.
+
+        Returns
+        -------
+        Event
+        """
+        with self.lock:
+            self.check_ready(base)
+            self.working = True
+            state, k = self.state, self._wanted()
+            plan = {"parent": state.fit, "using": [said.number for said in state.statements], "k": k}
+        try:
+            found, notes = self._refit(plan, callback)
+            with self.lock:
+                digest = _digest(found.cut(found.own))
+                event = self.history.next("again", {**plan, "labels": digest, "notes": notes})
+                self._keep(event.number, found)
+                self._add(event)
+        finally:
+            self.working = False
+        return event
+
+    def check_ready(self, base: int | None = None) -> None:
+        """Refuse a fit while another is running, or one that is based on an older state."""
+        with self.lock:
+            self._check_base(base)
+            if self.working:
+                raise NotSupportedError("A fit is running already; stop it or wait for it first.")
+
+    def listen(self, function: Callable[[], None]) -> Callable[[], None]:
+        """Call a function after every event; returns what ends that."""
+        self._listeners.append(function)
+        return lambda: self._listeners.remove(function)
+
+    def fit_of(self, number: int) -> Fit | NotFitted:
+        """The fit of an event, found again if it was forgotten."""
+        with self.lock:
+            if number not in self._fits:
+                event = self._event(number)
+                found, _ = self._refit(event.data, None)
+                if _digest(found.cut(found.own)) != event.data["labels"]:
+                    self.notes.append(
+                        f"Clusters of action {number} could not be reproduced to the last row, perhaps because a "
+                        "package has another version now; what is shown is the new result."
+                    )
+                self._keep(number, found)
+            return self._fits[number]
+
+    def moved(self) -> tuple[Labels, Labels] | None:
+        """Keys of all rows before and after the last fit; None if there was none."""
+        state = self.state
+        if not state.fit:
+            return None
+        parent = self.fit_of(self._event(state.fit).data["parent"])
+        if isinstance(parent, NotFitted):
+            return None
+        fit = self.fit
+        wanted = fit.own if fit.own in parent.numbers else parent.own
+        return parent.row_keys(wanted), fit.row_keys(fit.own)
+
+    def model_extra(self) -> dict[str, Any]:
+        """What a model file holds besides the model: how tables are read, and the names of clusters."""
+        keys = self.fit.keys(self.k).tolist()
+        names = {str(label): self.state.names.get(key) for label, key in zip(self.model_classes, keys, strict=True)}
+        return {**self.extra, "title": self.title, "names": {label: name for label, name in names.items() if name}}
+
+    def describe_rows(self) -> dict[str, Any]:
+        """What tells these rows from others."""
+        return {"rows": self.rows.n_rows, "digest": digest_of(self.X), "title": self.title}
+
+    # Inside
+
+    def _wanted(self) -> int | None:
+        """Number of clusters of the next fit; None for the estimator's own choice."""
+        state = self.state
+        if state.wanted is not None or isinstance(self.fit, NotFitted):
+            return state.wanted
+        used = set(self._event(state.fit).data["using"]) if state.fit else set()
+        return count_after([said for said in state.statements if said.number not in used], self.k)
+
+    def _refit(self, plan: dict[str, Any], callback: Progress | None) -> tuple[Fit, list[str]]:
+        parent = self.fit_of(plan["parent"])
+        told = set(plan["using"])
+        statements = state_of([e for e in self.history.events if e.number in told]).statements
+        return refit(parent, self.X, constraints_of(statements), plan["k"], callback)
+
+    def _event(self, number: int) -> Event:
+        return self.history.events[number - 1]
+
+    def _keep(self, number: int, fit: Fit) -> None:
+        self._fits[number] = fit
+        for old in [*self._fits][1 : -1 - KEPT_FITS]:  # the first stays, the others go in the order they came
+            del self._fits[old]
+
+    def _check_base(self, base: int | None) -> None:
+        if base is not None and base != self.number:
+            raise ChangedError(
+                f"The workspace was changed meanwhile: you saw action {base}, the last is {self.number}."
+            )
+
+    def _add(self, event: Event) -> None:
+        self.history.add(event)
+        if self.autosave is not None:
+            self.autosave.add(event)
+        for function in [*self._listeners]:
+            function()
+
+    def _open_session(self, session: Any, resume: bool) -> None:
+        about = self.describe_rows()
+        if resume:
+            header, events = read_session(session)
+            if (header.get("rows"), header.get("digest")) != (about["rows"], about["digest"]):
+                raise InvalidDataError(
+                    f"{session} is a session on other rows ({header.get('rows')} rows of {header.get('title')!r:.80}); "
+                    "open those, or leave out --resume."
+                )
+            self.history = _replayed(events)
+        self.autosave = Autosave(session, about)
+
+
+def _replayed(events: Sequence[Event]) -> History:
+    try:
+        history = History(events)
+        state_of(history.active)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InvalidDataError(f"The session holds an action that says too little ({error}); begin anew.") from error
+    return history
+
+
+def _digest(labels: Labels) -> str:
+    return sha256(np.ascontiguousarray(labels, np.int32).tobytes()).hexdigest()[:16]
+
+
+__all__ = ["ChangedError", "StoppedError", "Workspace"]

@@ -1,0 +1,132 @@
+// Puts the page together, follows the server, and offers what can be taken home.
+
+import { get, listen, post } from "./api.js";
+import * as clusters from "./clusters.js";
+import * as keys from "./keys.js";
+import * as map from "./map.js";
+import * as profile from "./profile.js";
+import * as questions from "./questions.js";
+import * as said from "./said.js";
+import * as search from "./search.js";
+import * as selection from "./selection.js";
+import * as slider from "./slider.js";
+import { act, on, refresh, store, tell } from "./store.js";
+import * as tree from "./tree.js";
+
+const element = (id) => document.getElementById(id);
+const LAYOUTS = { scores: "scores", neighbours: "nearest neighbours", columns: "two columns" };
+const EXPORTS = {
+  "assignments.csv": "rows and clusters, CSV",
+  "assignments.parquet": "rows and clusters, Parquet",
+  "assignments.jsonl": "rows and clusters, JSON lines",
+  "model.widegap": "model for widegap predict",
+  "report.html": "report",
+  "reproduce.py": "Python that does it again",
+};
+
+function header() {
+  const { state } = store;
+  document.title = `${state.title} · widegap`;
+  element("title").textContent = state.title;
+  const sure = state.sure === null ? "" : ` · ${Math.round(100 * state.sure)} % sure`;
+  const count = `${state.n_rows.toLocaleString("en")} ${state.unit}s`;
+  element("summary").textContent = state.fitted ? `${count} · ${state.k} clusters by ${state.method}${sure}` : count;
+  element("undo").disabled = !state.can_undo || state.working;
+  element("redo").disabled = !state.can_redo || state.working;
+  element("again").textContent = state.pending ? `Again (${state.pending} new)` : "Again";
+  element("sampled").textContent =
+    state.on_map < state.n_rows ? `The map shows a sample of ${state.on_map.toLocaleString("en")} ${state.unit}s.` : "";
+  element("notes").replaceChildren(...state.notes.map((note) => clusters.make("li", note)));
+  element("notebox").hidden = !state.notes.length;
+}
+
+function working(progress) {
+  element("again").disabled = progress.running;
+  element("stop").hidden = !progress.running;
+  const bar = element("progress");
+  bar.hidden = !progress.running;
+  if (!progress.running) return;
+  if (progress.of) {
+    bar.max = progress.of;
+    bar.value = progress.done;
+  } else bar.removeAttribute("value");
+  element("message").textContent = `Clustering … ${progress.done}${progress.of ? ` of ${progress.of}` : ""}`;
+}
+
+let was = { running: false };
+
+async function hear(news) {
+  const ended = was.running && !news.progress.running;
+  was = news.progress;
+  element("trouble").hidden = !news.trouble;
+  element("trouble").textContent = news.trouble ?? "";
+  working(news.progress);
+  if (news.number !== store.state.number || ended || news.progress.running !== store.state.working) await refresh();
+  if (ended) tell("message", news.progress.message ?? `Done in ${news.progress.seconds.toFixed(1)} s.`, Boolean(news.progress.message));
+}
+
+async function layout() {
+  const name = element("layout").value || "scores";
+  element("axes").hidden = name !== "columns";
+  const axes = name === "columns" ? { x: element("x").value, y: element("y").value } : {};
+  element("map").setAttribute("aria-busy", "true");
+  try {
+    await map.place(name, axes);
+  } catch (error) {
+    tell("message", error.message, true);
+  }
+  element("map").removeAttribute("aria-busy");
+}
+
+function controls() {
+  element("undo").addEventListener("click", () => act("undo"));
+  element("redo").addEventListener("click", () => act("redo"));
+  element("stop").addEventListener("click", () => post("stop"));
+  element("again").addEventListener("click", async () => {
+    try {
+      await post("again", { base: store.state.number });
+    } catch (error) {
+      tell("message", error.message, true);
+      await refresh();
+    }
+  });
+  for (const id of ["layout", "x", "y"]) element(id).addEventListener("change", layout);
+}
+
+async function exports() {
+  for (const name of await get("exports")) {
+    const line = clusters.make("li");
+    line.append(clusters.make("a", EXPORTS[name] ?? name, { href: `api/export/${name}`, download: name }));
+    element("exports").querySelector("ul").append(line);
+  }
+}
+
+async function begin() {
+  on("message", (text, bad) => {
+    element("message").textContent = text;
+    element("message").classList.toggle("bad", Boolean(bad));
+  });
+  for (const part of [map, clusters, selection, said, questions, search, tree, profile, slider, keys]) part.start();
+  controls();
+  on("state", header);
+  let placed = null;
+  on("state", async () => {
+    // Places by scores follow the clusters; the others stay where they are.
+    const name = `${store.state.fit} ${store.state.k}`;
+    if (placed === null || ((element("layout").value || "scores") === "scores" && placed !== name)) {
+      placed = name;
+      await layout();
+    }
+  });
+  await refresh();
+  await exports();
+  const names = store.state.unit === "document" ? ["scores"] : Object.keys(LAYOUTS);
+  element("layout").append(...names.map((name) => clusters.make("option", LAYOUTS[name], { value: name })));
+  listen(hear, () => {
+    element("trouble").hidden = false;
+    element("trouble").textContent = "The server does not answer. What you did is saved; start it again with --resume.";
+  });
+  document.body.dataset.ready = "yes";
+}
+
+begin();

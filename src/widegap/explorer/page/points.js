@@ -1,0 +1,115 @@
+// Points by WebGL2: one draw call, shapes and colours in the shader, nothing that needs eval.
+
+import { NONE, colours, rgb } from "./palette.js";
+
+const VERTEX = `#version 300 es
+layout(location=0) in vec2 place;
+layout(location=1) in int key;
+layout(location=2) in uint sure;
+layout(location=3) in uint flags;
+uniform vec2 scale, offset;
+uniform float size;
+uniform vec3 palette[10];
+uniform vec3 none;
+out vec4 ink;
+flat out int kind;
+void main() {
+  bool gone = (flags & 1u) != 0u, chosen = (flags & 2u) != 0u, moved = (flags & 4u) != 0u, dim = (flags & 8u) != 0u;
+  gl_Position = vec4(place * scale + offset, gone ? 2.0 : chosen ? -0.5 : 0.0, 1.0);
+  gl_PointSize = size * (chosen || moved ? 1.7 : 1.0);
+  vec3 hue = key < 0 ? none : palette[key % 10];
+  float alpha = dim ? 0.07 : chosen || moved ? 1.0 : 0.22 + 0.68 * float(sure) / 255.0;
+  ink = vec4(hue, alpha);
+  kind = (key < 0 ? 6 : key % 6) + (chosen ? 16 : moved ? 32 : 0);
+}`;
+
+const FRAGMENT = `#version 300 es
+precision mediump float;
+in vec4 ink;
+flat in int kind;
+uniform vec3 edge;
+out vec4 colour;
+float outside(int shape, vec2 p) {
+  vec2 a = abs(p);
+  if (shape == 0) return length(p);
+  if (shape == 1) return max(a.x, a.y) * 1.15;
+  if (shape == 2) return max(p.y, a.x * 0.9 - p.y * 0.5) * 1.25 + 0.1;
+  if (shape == 3) return (a.x + a.y) * 0.98;
+  if (shape == 4) return max(min(a.x, a.y) * 3.0, max(a.x, a.y)) * 1.0;
+  if (shape == 5) return max(-p.y, a.x * 0.9 + p.y * 0.5) * 1.25 + 0.1;
+  return length(p);
+}
+void main() {
+  vec2 p = gl_PointCoord * 2.0 - 1.0;
+  int shape = kind & 15;
+  float d = outside(shape, p);
+  if (d > 1.0) discard;
+  if (shape == 6 && d < 0.6) discard;
+  vec3 hue = kind >= 16 && d > 0.68 ? edge : ink.rgb;
+  colour = vec4(hue * ink.a, ink.a);
+}`;
+
+function compiled(gl, kind, text) {
+  const shader = gl.createShader(kind);
+  gl.shaderSource(shader, text);
+  gl.compileShader(shader);
+  if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
+  return shader;
+}
+
+export class Points {
+  constructor(canvas) {
+    const gl = canvas.getContext("webgl2", { antialias: false, premultipliedAlpha: true, preserveDrawingBuffer: true });
+    if (!gl) throw new Error("This browser has no WebGL2, which the map is drawn with; lists and actions work without.");
+    this.gl = gl;
+    this.canvas = canvas;
+    this.n = 0;
+    this.prepare();
+  }
+
+  prepare() {
+    const gl = this.gl;
+    const program = gl.createProgram();
+    gl.attachShader(program, compiled(gl, gl.VERTEX_SHADER, VERTEX));
+    gl.attachShader(program, compiled(gl, gl.FRAGMENT_SHADER, FRAGMENT));
+    gl.linkProgram(program);
+    gl.useProgram(program);
+    const names = ["scale", "offset", "size", "palette", "none", "edge"];
+    this.at = Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(program, name)]));
+    this.buffers = [0, 1, 2, 3].map(() => gl.createBuffer());
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
+
+  // Attribute 0: float32 pairs; 1: int16; 2 and 3: uint8.
+  fill(number, values) {
+    const gl = this.gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[number]);
+    gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
+    gl.enableVertexAttribArray(number);
+    if (number === 0) {
+      this.n = values.length / 2;
+      gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
+    } else {
+      gl.vertexAttribIPointer(number, 1, number === 1 ? gl.SHORT : gl.UNSIGNED_BYTE, 0, 0);
+    }
+  }
+
+  colour(ink) {
+    const gl = this.gl;
+    gl.uniform3fv(this.at.palette, colours().flatMap(rgb));
+    gl.uniform3fv(this.at.none, rgb(NONE));
+    gl.uniform3fv(this.at.edge, ink);
+  }
+
+  draw(scale, offset, size) {
+    const gl = this.gl;
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.uniform2fv(this.at.scale, scale);
+    gl.uniform2fv(this.at.offset, offset);
+    gl.uniform1f(this.at.size, size);
+    if (this.n) gl.drawArrays(gl.POINTS, 0, this.n);
+  }
+}

@@ -1,0 +1,46 @@
+// The profile: means of the columns that tell clusters apart, shaded by how much they differ from the rest.
+
+import { get } from "./api.js";
+import { make, number } from "./clusters.js";
+import { swatch } from "./palette.js";
+import { clusterOf, on, store } from "./store.js";
+
+const box = document.getElementById("profile");
+const details = document.getElementById("profilebox");
+
+export function start() {
+  on("state", show);
+  on("recut", show);
+  details.addEventListener("toggle", show);
+}
+
+async function show() {
+  details.hidden = !store.state.columns.length;
+  if (!details.open || details.hidden) return;
+  const { k } = store;
+  const told = await get("profile", { k });
+  if (k !== store.k) return;
+  const table = make("table");
+  const head = make("tr");
+  head.append(make("th", "column", { scope: "col" }), make("th", "all", { scope: "col", class: "num" }));
+  for (const { key } of told.clusters) {
+    const cell = make("th", "", { scope: "col", class: "num" });
+    cell.append(swatch(key), make("bdi", clusterOf(key).name));
+    head.append(cell);
+  }
+  table.append(head);
+  told.columns.forEach((name, j) => {
+    const line = make("tr");
+    line.append(make("th", name, { scope: "row" }), make("td", number(told.all[j]), { class: "num" }));
+    for (const cluster of told.clusters) {
+      const strength = Math.min(1, Math.abs(cluster.differences[j] ?? 0) / 2);
+      const cell = make("td", number(cluster.means[j]), { class: "num" });
+      const tint = cluster.differences[j] > 0 ? "var(--more)" : "var(--less)";
+      cell.style.background = `color-mix(in srgb, ${tint} ${Math.round(60 * strength)}%, transparent)`;
+      cell.title = `${number(cluster.differences[j], 2)} standard deviations from the others`;
+      line.append(cell);
+    }
+    table.append(line);
+  });
+  box.replaceChildren(table);
+}

@@ -1,0 +1,55 @@
+// The number of clusters: labels are fetched ahead, so that sliding only changes colours.
+
+import { get } from "./api.js";
+import { recut } from "./map.js";
+import { act, hasKeysAt, keysAt, on, store, tell } from "./store.js";
+
+const slider = document.getElementById("k");
+const told = document.getElementById("kvalue");
+let ahead = 0;
+
+export function start() {
+  slider.addEventListener("input", slide);
+  slider.addEventListener("change", () => act("k", { k: Number(slider.value) }));
+  on("state", (fitted) => {
+    const [low, high] = store.state.numbers;
+    slider.min = low;
+    slider.max = high;
+    slider.value = store.state.k;
+    slider.disabled = low === high || store.state.working;
+    told.textContent = store.state.k;
+    if (fitted) fetchAhead();
+  });
+}
+
+async function slide() {
+  const k = Number(slider.value);
+  told.textContent = k;
+  slider.setAttribute("aria-valuetext", `${k} clusters`);
+  const keys = await keysAt(k);
+  if (Number(slider.value) !== k) return;
+  store.k = k;
+  recut(keys);
+  const clusters = await get("clusters", { k });
+  if (store.k !== k) return;
+  store.clusters = clusters;
+  tell("recut");
+}
+
+// All numbers, those next to the present one first.
+async function fetchAhead() {
+  const turn = ++ahead;
+  const [low, high] = store.state.numbers;
+  const own = store.state.k;
+  const numbers = Array.from({ length: high - low + 1 }, (_, i) => low + i);
+  numbers.sort((a, b) => Math.abs(a - own) - Math.abs(b - own));
+  for (const k of numbers) {
+    if (turn !== ahead) return;
+    try {
+      if (!hasKeysAt(k)) await keysAt(k);
+    } catch {
+      return; // another fit has come
+    }
+  }
+  document.body.dataset.ahead = "done";
+}

@@ -1,0 +1,84 @@
+// What all parts of the page share, and who wants to hear of changes.
+
+import { bytes, get, post } from "./api.js";
+
+const listeners = new Map();
+
+export const store = {
+  state: null, // what the server says of the workspace
+  rows: new Uint32Array(0), // numbers of the rows on the map
+  places: new Float32Array(0), // x and y of each
+  keys: new Int16Array(0), // cluster of each
+  sure: new Uint8Array(0), // how sure, 0 to 255
+  moved: new Uint8Array(0), // whether the last fit moved it
+  found: null, // whether a search found it, null without a search
+  hidden: new Set(), // clusters that are not shown
+  selected: new Set(), // places in the arrays above
+  k: 0, // number of clusters that is shown; the slider may be ahead of the server
+  clusters: [], // at this number
+};
+
+export function on(name, act) {
+  if (!listeners.has(name)) listeners.set(name, []);
+  listeners.get(name).push(act);
+}
+
+export function tell(name, ...given) {
+  for (const act of listeners.get(name) ?? []) act(...given);
+}
+
+const cuts = new Map(); // `${fit} ${k}` to keys
+
+export async function keysAt(k) {
+  const name = `${store.state.fit} ${k}`;
+  if (!cuts.has(name)) cuts.set(name, new Int16Array(await bytes("labels", { k, fit: store.state.fit })));
+  return cuts.get(name);
+}
+
+export const hasKeysAt = (k) => cuts.has(`${store.state.fit} ${k}`);
+
+export async function act(kind, data = {}) {
+  try {
+    await take(await post("act", { kind, data, base: store.state.number }));
+    return true;
+  } catch (error) {
+    tell("message", error.message, true);
+    if (error.changed) await refresh();
+    return false;
+  }
+}
+
+export async function refresh() {
+  await take(await get("state"));
+}
+
+let taking = Promise.resolve();
+
+// One state after the other, so that a slow answer never overwrites a later one.
+function take(state) {
+  taking = taking.then(() => taken(state)).catch((error) => tell("message", error.message, true));
+  return taking;
+}
+
+async function taken(state) {
+  const before = store.state;
+  if (before && state.number < before.number) return;
+  store.state = state;
+  store.k = state.k;
+  store.clusters = state.clusters;
+  const fitted = !before || before.fit !== state.fit;
+  if (fitted) {
+    store.sure = new Uint8Array(await bytes("sure"));
+    store.moved = new Uint8Array(await bytes("moved"));
+  }
+  store.keys = await keysAt(state.k);
+  tell("state", fitted);
+}
+
+export const clusterOf = (key) =>
+  store.clusters.find((cluster) => cluster.key === key) ?? { key, name: key < 0 ? "none" : `Cluster ${key}`, size: 0 };
+
+export function select(places) {
+  store.selected = new Set(places);
+  tell("selection");
+}
