@@ -14,8 +14,8 @@ from widegap.data._sources import row_blocks
 from widegap.problems._base import Problem
 from widegap.problems._score_loss import ScoreLoss
 from widegap.solvers._cccp import Search, search_from
+from widegap.solvers._label_rules import size_rules
 from widegap.solvers._result import SearchRecorder
-from widegap.solvers._transport import assign
 
 H = 0.25  # half the width of the quadratic piece
 
@@ -54,7 +54,8 @@ class HuberHingeLoss(ScoreLoss):
 def cluster(X, start, n_clusters, *, beta=0.05, min_count=1):
     """Labels of least regularised loss, searched from starting labels; the second answer is how the search went."""
     (n, d), rows = X.shape, CentredRows(row_blocks(X))
-    problem = Problem(HuberHingeLoss(rows, n_clusters), n, n_clusters, d, beta, assign, min_count=min_count)
+    rules = size_rules(rows.blocks, np.full(n_clusters, min_count), np.full(n_clusters, n))
+    problem = Problem(HuberHingeLoss(rows, n_clusters), n, n_clusters, d, beta, rules)
     recorder = SearchRecorder(lambda: rows.n_passes)
     search = Search.from_labels(problem, start, recorder, tol=1e-3, max_iter=200)
     return search_from(search, "linearize_first", anneal=False), recorder.records

@@ -14,8 +14,8 @@ from widegap.problems._base import Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.problems._universum_loss import UniversumLoss
 from widegap.solvers._cccp import Search
+from widegap.solvers._label_rules import size_rules
 from widegap.solvers._result import Point, SearchRecorder
-from widegap.solvers._transport import assign
 
 
 def blobs(rng: np.random.Generator, n: int, d: int, k: int, spread: float = 1.0) -> np.ndarray:
@@ -42,7 +42,8 @@ def make_problem(X: np.ndarray, k: int, beta: float, *, loss: str = "max", balan
     """The clustering problem over the rows of X."""
     n, d = X.shape
     term = HingeLoss(CentredRows(row_blocks(X)), k, loss=loss)
-    return Problem(term, n, k, d, beta, assign, balance=balance, min_count=min_count)
+    rules = size_rules(term.rows.blocks, np.full(k, min_count), np.full(k, n))
+    return Problem(term, n, k, d, beta, rules, balance=balance)
 
 
 def make_recorder(problem: Problem, callback=None) -> SearchRecorder:

@@ -89,7 +89,7 @@ def test_every_order_ends_with_a_point_that_is_what_it_says(case, order, balance
     start, records = search.best.objective, search.recorder.records
     result = search_from(search, order, anneal=anneal)
     point, beta = result.point, problem.beta
-    assert np.bincount(point.labels, minlength=case[1]).min() >= problem.min_count
+    assert np.bincount(point.labels, minlength=case[1]).min() >= problem.rules.lower.max()
     assert point.objective == pytest.approx(numpy_objective(Z, point, beta, case[2]), rel=1e-9)
     assert np.ptp(point.b) <= balance + 1e-8
     assert 1 <= result.n_iter == len(records) <= 60

@@ -252,7 +252,7 @@ def test_a_count_bound_that_does_not_fit_is_refused(k, min_count):
 
 
 def test_a_count_bound_that_just_fits_is_taken():
-    assert make_problem(np.arange(10.0)[:, None], 2, 0.1, min_count=5).min_count == 5
+    assert make_problem(np.arange(10.0)[:, None], 2, 0.1, min_count=5).rules.lower.tolist() == [5, 5]
 
 
 # Weights that start a search -------------------------------------------------------------------------------------

@@ -29,14 +29,13 @@ def test_help_shows_the_whole_text_of_every_parameter(name):
 
 
 def test_shared_texts_stand_in_one_place():
-    docstrings = [
-        ast.get_docstring(node)
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef) and ast.get_docstring(node)
+    nodes = [node for path in SOURCES for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    documented = [
+        node for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
     ]
+    docstrings = [ast.get_docstring(node) for node in documented if isinstance(node, ast.ClassDef)]
     entries = Counter(entry.strip() for text in docstrings for entry in ENTRY.findall(text))
     assert sum(entries.values()) > 100  # the pattern sees them
     assert not [entry for entry, times in entries.items() if times > 1]
-    used = Counter(name for text in docstrings for name in PLACEHOLDER.findall(text))
+    used = Counter(name for node in documented for name in PLACEHOLDER.findall(ast.get_docstring(node)))
     assert {name for name in _docs._TEXTS if used[name] < 2} == set()

@@ -18,7 +18,7 @@ from widegap.problems._base import Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.problems._score_loss import ScoreLoss
 from widegap.solvers._cccp import Search, search_from
-from widegap.solvers._transport import assign
+from widegap.solvers._label_rules import size_rules
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "add_a_loss.py"
 example = runpy.run_path(str(EXAMPLE))
@@ -104,7 +104,7 @@ def test_planes_of_the_example_touch_the_loss_and_lie_below_it_for_any_labels(k)
 def test_the_objective_of_the_example_never_rises(k):
     rng = np.random.default_rng(k)
     term = huber_loss(k=k, seed=k)
-    problem = Problem(term, 60, k, 3, 0.05, assign, min_count=5)
+    problem = Problem(term, 60, k, 3, 0.05, size_rules(term.rows.blocks, np.full(k, 5), np.full(k, 60)))
     search = Search.from_labels(problem, random_labels(rng, 60, k), make_recorder(problem), 1e-4, 300)
     values = [search.best.objective]
     move_to = search.move_to

@@ -4,7 +4,7 @@ The maths is at the top of ``problems/_base.py``. Nothing here is of length n bu
 of the rows (``data/_blocks.py``), which a solver hands on without looking inside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -52,6 +52,26 @@ class LabelStep:
     bound_active: bool
 
 
+class LabelRules(Protocol):
+    """What labels must keep; ``solvers/_label_rules.py`` has the one implementation, and says what each part is."""
+
+    @property
+    def held(self) -> Any: ...
+
+    @property
+    def linked(self) -> bool: ...
+
+    @property
+    def label(self) -> Callable[[Any, Any], Any]: ...
+
+    @property
+    def keeps(self) -> Callable[[Any], bool]: ...
+
+    def allow(self, counts: Any) -> bool: ...
+
+    def at_minimum(self, counts: Any) -> bool: ...
+
+
 class Norm(Protocol):
     """The regulariser, as a squared norm of the weights.
 
@@ -74,7 +94,6 @@ class CutProblem(Protocol):
     n_features: int
     beta: float
     balance: float
-    min_count: int
 
     @property
     def caps(self) -> Any: ...
@@ -84,14 +103,14 @@ class CutProblem(Protocol):
 
     def planes(self, W: Any, b: Any, labels: Any) -> list[Plane]: ...
 
-    def relabel(self, W: Any, b: Any) -> LabelStep: ...
+    def relabel(self, W: Any, b: Any, near: Any = None) -> LabelStep: ...
+
+    def admits(self, labels: Any) -> bool: ...
 
     def target_shift(self, codes: Sequence[Any], old: Any, new: Any) -> PlaneShift: ...
 
     def objective(self, W: Any, planes: Sequence[Plane]) -> float: ...
 
     def weights_of(self, labels: Any) -> Any: ...
-
-    def label_counts(self, labels: Any) -> Any: ...
 
     def count_flips(self, old: Any, new: Any) -> int: ...

@@ -121,7 +121,7 @@ def _flush(recent, normal):  # type: ignore[no-untyped-def]
 
 @jit
 def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, normal, bias):  # type: ignore[no-untyped-def]
-    """One fused pass; with ``choose`` the labels are written (argmax), else they are read. Returns loss, pairs."""
+    """One fused pass; with ``choose`` labels of -1 are written (argmax), else all are read. Returns loss, pairs."""
     n, d = X.shape
     k = W.shape[0]
     R = np.zeros((_TILE, d), X.dtype)
@@ -138,7 +138,7 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
             for p in range(k):
                 s[p] += b[p]
             i = first + r
-            if choose:
+            if choose and labels[i] < 0:
                 labels[i] = _largest(s)
             z = labels[i]
             count, row_loss = _activate_rivals(s, z, all_rivals, codes[i], active)
@@ -170,7 +170,7 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, normal, bias):  # typ
         s = b
         for j in range(d):
             s += w[j] * (X[i, j] - mean[j])
-        if choose:
+        if choose and labels[i] < 0:
             labels[i] = 1 if s > 0 else 0
         z = labels[i]
         hinge = 1.0 - s if z == 1 else 1.0 + s
@@ -214,7 +214,7 @@ def margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, labels, codes, 
         for p in range(k):
             s[p] = b[p]
         add_products(data, indices, first, last, Wt, s)
-        if choose:
+        if choose and labels[i] < 0:
             labels[i] = _largest(s)
         z = labels[i]
         count, row_loss = _activate_rivals(s, z, all_rivals, codes[i], active)
@@ -246,7 +246,7 @@ def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, normal_t,
         last = np.int64(indptr[i + 1])
         s[0] = b
         add_products(data, indices, first, last, w, s)
-        if choose:
+        if choose and labels[i] < 0:
             labels[i] = 1 if s[0] > 0 else 0
         sign = 2 * labels[i] - 1
         hinge = 1.0 - sign * s[0]

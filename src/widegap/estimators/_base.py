@@ -31,6 +31,7 @@ from widegap.data._collections import is_collection, map_collection
 from widegap.data._few_rows import certain_labels, largest
 from widegap.data._kernel_maps import FoldedScores, KernelMap
 from widegap.data._state_files import write_labels
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._progress import progress_logging
 from widegap.exceptions import InvalidDataError
 
@@ -135,15 +136,13 @@ class Clusterer(ClusterMixin, BaseEstimator):
         """Rows of ``coef_``."""
         return self.n_clusters_
 
+    @shared_docs
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters of the rows of X.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to cluster; float32 and float64 are used as they are. ``widegap.data.shards`` reads rows from files.
-        y : ignored
-            Present by convention.
+        <rows to fit>
 
         Returns
         -------

@@ -44,6 +44,10 @@ class CPM3C(CuttingPlaneClusterer):
 
     <min_cluster_fraction>
 
+    <size_min>
+
+    <size_max>
+
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate. "cuts_first" is the paper's order; "linearize_first" never raises the
         objective; "one_step" relabels after every plane. "auto" takes them in this order for k = 2, k > 4 and
@@ -77,6 +81,8 @@ class CPM3C(CuttingPlaneClusterer):
     Attributes
     ----------
     <labels_>
+
+    <classes_>
 
     <coef_>
 
@@ -163,6 +169,8 @@ class CPM3C(CuttingPlaneClusterer):
         n_components="auto",
         balance=0.0,
         min_cluster_fraction=0.3,
+        size_min=None,
+        size_max=None,
         order="auto",
         annealing=False,
         loss="max",
@@ -185,6 +193,8 @@ class CPM3C(CuttingPlaneClusterer):
         self.n_components = n_components
         self.balance = balance
         self.min_cluster_fraction = min_cluster_fraction
+        self.size_min = size_min
+        self.size_max = size_max
         self.order = order
         self.annealing = annealing
         self.loss = loss

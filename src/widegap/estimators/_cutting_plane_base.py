@@ -31,15 +31,17 @@ from widegap.data._sources import feature_rows
 from widegap.data._spectrum import leading_variances
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import COMMON_CONSTRAINTS, LABELS_OUT, WeightVectorClusterer
+from widegap.estimators._known_starts import matched_to_anchors, some_of_each_label
 from widegap.estimators._progress import logger
 from widegap.estimators._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
+from widegap.estimators._say import SIZE_CONSTRAINTS, Given, Heard, UserSay, refuse_elsewhere
 from widegap.estimators._starts import Sample, rounded, sample_starts
-from widegap.exceptions import InvalidDataError
+from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.problems._norms import Ridge
 from widegap.solvers._cccp import Search, search_from
-from widegap.solvers._prices import label_step
+from widegap.solvers._label_rules import Rules, feasible_bounds, size_rules, unit_rules
 from widegap.solvers._result import IterationRecord, Point, Result, SearchRecorder
 
 AUTO_COMPONENTS = 300
@@ -97,9 +99,10 @@ NO_OTHERS = NoOthers()
 
 @dataclass(frozen=True)
 class Prepared:
-    """The rows to be clustered as the problem sees them, and losses of others."""
+    """The rows to be clustered as the problem sees them, what the user says of them, and losses of others."""
 
     rows: CentredRows
+    heard: Heard
     others: Others = NO_OTHERS
 
     @property
@@ -118,7 +121,7 @@ class Fit:
     recorder: SearchRecorder
 
 
-class CuttingPlaneClusterer(WeightVectorClusterer):
+class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
     """Base of clusterers that minimise a hinge over weight vectors and labels by cutting planes.
 
     A subclass says what makes a slow search converge.
@@ -137,6 +140,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "balance": [Interval(Real, 0, None, closed="left")],
         "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
+        **SIZE_CONSTRAINTS,
         "order": [StrOptions({"auto", "cuts_first", "linearize_first", "one_step"})],
         "annealing": ["boolean"],
         "loss": [StrOptions({"max", "sum"})],
@@ -148,12 +152,24 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         **LABELS_OUT,
     }
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, further: str = "") -> Prepared:
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given, further: str = "") -> Prepared:
         """The rows after the kernel's map if there is one."""
+        heard = self._hear_all(given, blocks)
         self.kernel_map_ = self._fit_kernel_map(blocks, rng)
-        return Prepared(CentredRows(self._journaled(self._features(blocks), further)))
+        return Prepared(CentredRows(self._journaled(self._features(blocks), heard, further)), heard)
 
-    def _journaled(self, rows: Rows, further: str) -> Rows:
+    def _hear_all(self, given: Given, rows: Rows) -> Heard:
+        """What was said of the rows, if it can be kept where they are; refuses sizes that cannot."""
+        heard = self._hear(given, rows.shape[0])
+        if not rows.in_process:
+            refuse_elsewhere(heard, self.size_max)
+        if heard.weights is not None:
+            raise NotSupportedError(f"{type(self).__name__} does not take sample_weight yet; repeat rows instead.")
+        self._size_bounds(heard, rows.shape[0], self.n_clusters)
+        self.classes_ = heard.classes_of(self.n_clusters)
+        return heard
+
+    def _journaled(self, rows: Rows, heard: Heard, further: str) -> Rows:
         """The rows, whose passes a checkpoint keeps if there is one; ``further`` tells other rows of the fit apart."""
         if self.checkpoint is None:
             return rows
@@ -162,7 +178,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
                 f"A checkpoint needs a fit that can be repeated, but random_state={self.random_state!r}; give it a "
                 "number."
             )
-        return JournaledRows(rows, Journal(Path(self.checkpoint), identity_of(self, rows, further)))
+        return JournaledRows(rows, Journal(Path(self.checkpoint), identity_of(self, rows, heard.digest(), further)))
 
     def _fit_kernel_map(self, blocks: RowBlocks, rng: np.random.Generator):
         if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
@@ -181,18 +197,20 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         """Search from several starts on a sample, then from the best on all rows; store what was found."""
-        rows, others = prepared.rows, prepared.others
+        rows, heard, others = prepared.rows, prepared.heard, prepared.others
         if rows.scale == 0:
             some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
         recorder = SearchRecorder(lambda: rows.n_passes, self.callback, logger.info if self.verbose else None)
-        sample = Sample(rows, self.n_clusters, rng)
+        sample = Sample(rows, self.n_clusters, rng, some_of_each_label(heard.units))
         beta = self._beta(rows, sample)
         if isinstance(self.init, str):
-            best, done = self._best_on_sample(sample, others, beta, rng, recorder)
-        problem = self._problem(rows, beta, others.on_all(rows, beta))
+            seen = heard if sample.whole else heard.of_rows(sample.chosen, rows.shape[0])
+            best, done = self._best_on_sample(sample, seen, others, beta, rng, recorder)
+        problem = self._problem(rows, heard, beta, others.on_all(rows, beta))
         if not isinstance(self.init, str):
             labels = check_start_labels(self.init, rows.shape[0], self.n_clusters)
+            labels = matched_to_anchors(labels, heard.units, self.n_clusters)
             best = self._search_from_labels(problem, labels, recorder, self.tol, self.max_iter)
         elif not done:
             best = self._carry_over(problem, best, recorder)
@@ -211,26 +229,41 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         # Data of rank below k - 1 have no further variance: take the last direction that has any.
         return self._plan().rho * float(variances[variances > RANK_TOL * variances[0]][-1])
 
-    def _problem(self, rows: CentredRows, beta: float, others: Sequence[Loss]) -> Problem:
+    def _problem(self, rows: CentredRows, heard: Heard, beta: float, others: Sequence[Loss]) -> Problem:
         n, d = rows.shape
         k = self.n_clusters
-        min_count = max(1, int(self.min_cluster_fraction * n / k)) if self.min_cluster_fraction else 0
-        term, step = HingeLoss(rows, k, loss=self.loss), label_step(rows.blocks)
-        return Problem(term, n, k, d, beta, step, balance=self.balance, min_count=min_count, others=others)
+        term = HingeLoss(rows, k, loss=self.loss)
+        return Problem(term, n, k, d, beta, self._rules(rows.blocks, heard), balance=self.balance, others=others)
+
+    def _rules(self, rows: Rows, heard: Heard) -> Rules:
+        """What labels of these rows must keep: all rows, or those of a sample with bounds in proportion."""
+        sampled = heard.n_sampled_from is not None
+        lower, upper = self._size_bounds(heard, rows.shape[0], self.n_clusters)
+        if heard.units is None:
+            return size_rules(rows, lower, upper)
+        if sampled or self.size_min is None:
+            lower, upper = feasible_bounds(heard.units, lower, upper, relax_upper=sampled)
+        return unit_rules(rows, heard.units, lower, upper, rows.place)
 
     def _best_on_sample(
-        self, sample: Sample, others: Others, beta: float, rng: np.random.Generator, recorder: SearchRecorder
+        self,
+        sample: Sample,
+        heard: Heard,
+        others: Others,
+        beta: float,
+        rng: np.random.Generator,
+        recorder: SearchRecorder,
     ) -> tuple[Result, bool]:
         """The best start of a sample, and whether the search for it was one on all rows and columns."""
-        problem = self._problem(sample.rows, beta, others.on_sample(sample.rows, beta))
+        problem = self._problem(sample.rows, heard, beta, others.on_sample(sample.rows, beta))
         # The norm of a list of kernels knows their columns, even of a list of one.
         if is_wide(sample) and isinstance(problem.norm, Ridge) and not problem.others:
             reduced = ReducedSample.of(sample, self.n_clusters, rng)
-            problem = self._problem(reduced.rows, beta * reduced.stretch**2, ())
-            starts = self._starts(reduced, rng)
+            problem = self._problem(reduced.rows, heard, beta * reduced.stretch**2, ())
+            starts = self._starts(reduced, heard, rng)
             tol, steps = max(self.tol, START_TOL), min(self.max_iter, START_STEPS)
             return reduced.lifted(self._best_start(starts, problem, recorder, tol, steps)), False
-        starts = self._starts(sample, rng)
+        starts = self._starts(sample, heard, rng)
         found = self._best_start(starts, problem, recorder, self.tol, self.max_iter)
         return found, sample.whole and others.whole
 
@@ -262,21 +295,18 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         result = search_from(search, "linearize_first", anneal=False)
         return replace(result, n_iter=found.n_iter + result.n_iter)
 
-    def _starts(self, sample: Sample | ReducedSample, rng: np.random.Generator):
+    def _starts(self, sample: Sample | ReducedSample, heard: Heard, rng: np.random.Generator):
         """Starting labels of the sample, the most promising first."""
         plan = self._plan()
         n_runs, keep, n_random = plan.kmeans_runs, plan.kmeans_starts, plan.random_starts
         if self.n_init != "auto":
             n_runs, keep, n_random = self.n_init, self.n_init, 0
-        return sample_starts(self.init, sample, self.n_clusters, n_runs, keep, n_random, rng)
+        starts = sample_starts(self.init, sample, self.n_clusters, n_runs, keep, n_random, rng)
+        return [matched_to_anchors(labels, heard.units, self.n_clusters) for labels in starts]
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
         """Whether a result is chosen only if all are so."""
-        return self._starved(result, problem)
-
-    def _starved(self, result: Result, problem: Problem) -> bool:
-        counts = problem.label_counts(result.point.labels)
-        return bool(result.point.bound_active or counts.min() <= problem.min_count)
+        return problem.starved(result.point)
 
     def _store(self, found: Fit) -> None:
         rows, problem, best = found.rows, found.problem, found.best
@@ -290,7 +320,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         self.n_iter_ = best.n_iter
         self.n_clusters_ = self.n_clusters
         self.converged_ = best.converged
-        self.starved_ = self._starved(best, problem)
+        self.starved_ = problem.starved(point)
         if not best.converged and not found.recorder.stopped:
             warn_caller(
                 f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations at an objective of "
@@ -304,7 +334,7 @@ class CuttingPlaneClusterer(WeightVectorClusterer):
         self.C_ = np.nan
 
 
-def identity_of(estimator: BaseEstimator, rows: Rows, further: str) -> dict[str, str]:
+def identity_of(estimator: BaseEstimator, rows: Rows, said: str, further: str) -> dict[str, str]:
     """What makes a fit the same as another: the method, its settings and the rows, by a digest of some of them."""
     settings = {
         name: _described(value)
@@ -314,6 +344,7 @@ def identity_of(estimator: BaseEstimator, rows: Rows, further: str) -> dict[str,
     some = rows.take(np.unique(np.linspace(0, rows.shape[0] - 1, ROWS).astype(np.intp)))
     found = {"version": version("widegap"), "method": type(estimator).__name__, **settings}
     digests = {"the digest of the rows": fingerprint(some), "the digest of further rows": further}
+    digests |= {"the digest of labels, links and weights": said} if said else {}
     return {**found, "the number of rows": str(rows.shape[0]), **digests}
 
 
@@ -329,6 +360,6 @@ def _described(value: Any) -> str:
 def _relabelled(result: Result, problem: Problem) -> Result:
     """The result with the best labels of its weights; an unimproved start, or a stopped fit, may have others."""
     W, b = result.point.W, result.point.b
-    step = problem.relabel(W, b)
+    step = problem.relabel(W, b, result.point.labels)
     point = Point(W, b, step.labels, problem.objective(W, step.planes), step.bound_active)
     return replace(result, point=point)

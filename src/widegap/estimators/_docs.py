@@ -1,14 +1,14 @@
 """Texts of parameters, attributes and references that docstrings of several estimators share, each written once.
 
-``@shared_docs`` puts the text in place of a line ``<name>`` in the docstring of a class, so that ``help`` shows all of
-it. A text goes by the name that it documents, or by the one in brackets above it.
+``@shared_docs`` puts the text in place of a line ``<name>`` in the docstring of a class or method, so that ``help``
+shows all of it. A text goes by the name that it documents, or by the one in brackets above it.
 """
 
 import re
 from textwrap import indent
 from typing import TypeVar
 
-Class = TypeVar("Class", bound=type)
+Documented = TypeVar("Documented")
 
 TEXTS = r"""
 n_clusters : int, default=2
@@ -39,6 +39,14 @@ balance : float, default=0.0
 min_cluster_fraction : float, default=0.3
     Every cluster keeps at least this fraction of n / k rows (and one row, if not 0). The balance of mean scores
     alone does not keep clusters from vanishing when k > 2.
+
+size_min : None, int, float or sequence of n_clusters of them, default=None
+    Least size of every cluster: a number of rows, a share of all rows as a float up to 1, or one for each cluster.
+    None leaves it to ``min_cluster_fraction``, which is not used otherwise.
+
+size_max : None, int, float or sequence of n_clusters of them, default=None
+    Largest size of every cluster, in the same way; None is no bound. Bounds are met exactly, those that cannot be met
+    are refused.
 
 checkpoint : path, default=None
     File that keeps what the passes over all rows gave. A fit with the same settings and rows that finds the file goes
@@ -85,7 +93,16 @@ callback : callable, default=None
     Called with the record of every iteration; returning True stops the fit, which keeps its best result so far.
 
 labels_ : ndarray of shape (n_samples,), dtype int32
-    Cluster of each row: ``predict(X)``, except for rows that ``min_cluster_fraction`` moved.
+    Cluster of each row: ``predict(X)``, except for rows that known labels, links or bounds on sizes moved.
+
+classes_ : list of length n_clusters
+    The known label of each cluster, None for a cluster without one. Labels get the first clusters in sorted order.
+
+[rows to fit]
+X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+    Rows to cluster; float32 and float64 are used as they are. ``widegap.data.shards`` reads rows from files.
+y : ignored
+    Present by convention.
 
 [labels_ alone]
 labels_ : ndarray of shape (n_samples,), dtype int32
@@ -153,8 +170,9 @@ def _named(text: str) -> tuple[str, str]:
 _TEXTS = dict(map(_named, TEXTS.strip().split("\n\n")))
 
 
-def shared_docs(cls: Class) -> Class:
-    """Fill in the texts that the docstring of a class names."""
-    if cls.__doc__ is not None:  # it is where Python leaves docstrings out
-        cls.__doc__ = re.sub(r"^( *)<(.+)>$", lambda m: indent(_TEXTS[m[2]], m[1]), cls.__doc__, flags=re.MULTILINE)
-    return cls
+def shared_docs(documented: Documented) -> Documented:
+    """Fill in the texts that the docstring of a class or function names."""
+    text = documented.__doc__
+    if text is not None:  # it is where Python leaves docstrings out
+        documented.__doc__ = re.sub(r"^( *)<(.+)>$", lambda m: indent(_TEXTS[m[2]], m[1]), text, flags=re.MULTILINE)
+    return documented

@@ -1,5 +1,6 @@
 """M2DCU: maximum margin clustering with non-examples."""
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -10,8 +11,9 @@ from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.estimators._base import Objective
-from widegap.estimators._cutting_plane_base import NO_OTHERS, CuttingPlaneClusterer, Fit, Prepared
+from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Prepared
 from widegap.estimators._docs import shared_docs
+from widegap.estimators._say import Given
 from widegap.estimators._universum_rows import (
     AUTO_SHARE,
     UniversumReport,
@@ -72,6 +74,10 @@ class M2DCU(CuttingPlaneClusterer):
 
     <min_cluster_fraction>
 
+    <size_min>
+
+    <size_max>
+
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate. "linearize_first" is the paper's order and never raises the objective;
         "cuts_first" is that of CPM3C; "one_step" relabels after every plane. "auto" is "cuts_first" for k = 2,
@@ -108,6 +114,8 @@ class M2DCU(CuttingPlaneClusterer):
     Attributes
     ----------
     <labels_>
+
+    <classes_>
 
     <coef_>
 
@@ -215,6 +223,8 @@ class M2DCU(CuttingPlaneClusterer):
         n_components="auto",
         balance=0.0,
         min_cluster_fraction=0.3,
+        size_min=None,
+        size_max=None,
         order="auto",
         annealing=False,
         loss="sum",
@@ -239,6 +249,8 @@ class M2DCU(CuttingPlaneClusterer):
         self.n_components = n_components
         self.balance = balance
         self.min_cluster_fraction = min_cluster_fraction
+        self.size_min = size_min
+        self.size_max = size_max
         self.order = order
         self.annealing = annealing
         self.loss = loss
@@ -253,15 +265,23 @@ class M2DCU(CuttingPlaneClusterer):
         self.checkpoint = checkpoint
         self.labels_out = labels_out
 
-    def fit(self, X: Any, y: Any = None, universum: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        universum: Any = None,
+        *,
+        known: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Find the clusters of the rows of X, whose boundaries run through the universum.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to cluster; float32 and float64 are used as they are. ``widegap.data.shards`` reads rows from files.
-        y : ignored
-            Present by convention.
+        X, y, known, must_link, cannot_link, sample_weight
+            As for :meth:`CPM3C.fit`: what is said of rows is said of those of X.
         universum : {array-like, sparse matrix, RowBlocks} of shape (n_universum, n_features), default=None
             Rows that belong to no cluster; dense or sparse whatever X is. May be left out only if ``C_universum=0``.
 
@@ -270,32 +290,37 @@ class M2DCU(CuttingPlaneClusterer):
         M2DCU
             The fitted estimator.
         """
-        return self._fit(X, universum=universum)
+        given = Given(known, must_link, cannot_link, sample_weight)
+        return self._fit(X, given=given, universum=universum)
 
-    def fit_predict(self, X: Any, y: Any = None, universum: Any = None) -> np.ndarray[Any, Any]:
+    def fit_predict(self, X: Any, y: Any = None, universum: Any = None, **said: Any) -> np.ndarray[Any, Any]:
         """Find the clusters of the rows of X and return ``labels_``.
 
         Parameters
         ----------
         X, y, universum
             As for ``fit``.
+        **said
+            Further arguments of ``fit``.
 
         Returns
         -------
         ndarray of shape (n_samples,), dtype int32
         """
-        return self.fit(X, y, universum=universum).labels_
+        return self.fit(X, y, universum, **said).labels_
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, universum: Any = None) -> Prepared:
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given, universum: Any = None) -> Prepared:
         if universum is None and self.C_universum != 0:
             raise InvalidDataError(
                 f"fit got no universum, but C_universum={self.C_universum!r}; pass fit(X, universum=U) with rows that "
                 "belong to no cluster (widegap.universum makes some), or set C_universum=0 to cluster without. In a "
                 "pipeline, enable metadata routing and call set_fit_request(universum=True)."
             )
-        given = self.checkpoint is not None and universum is not None
-        rows = super()._prepare(blocks, rng, rows_digest(universum) if given else "").rows
-        return Prepared(rows, NO_OTHERS if universum is None else self._universum_rows(universum, rows, rng))
+        digest = rows_digest(universum) if self.checkpoint is not None and universum is not None else ""
+        prepared = super()._prepare(blocks, rng, given, digest)
+        if universum is None:
+            return prepared
+        return replace(prepared, others=self._universum_rows(universum, prepared.rows, rng))
 
     def _universum_rows(self, universum: Any, rows: CentredRows, rng: np.random.Generator) -> UniversumRows:
         names = getattr(self, "feature_names_in_", None)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +18,7 @@ from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Plan, Prepared
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._kernel_inputs import check_form, read_new_views, read_table, read_views
+from widegap.estimators._say import Given
 from widegap.estimators._starts import different_starts
 from widegap.problems._base import Problem
 from widegap.problems._norms import KernelNorm
@@ -83,6 +84,10 @@ class MKC(CuttingPlaneClusterer):
 
     <min_cluster_fraction>
 
+    <size_min>
+
+    <size_max>
+
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate, see :class:`CPM3C`. "auto" is "cuts_first", the paper's order, for two
         clusters and "linearize_first" for more.
@@ -123,6 +128,8 @@ class MKC(CuttingPlaneClusterer):
     Attributes
     ----------
     <labels_>
+
+    <classes_>
 
     kernel_names_ : list of str
         Names of the kernels, in the order of the next three attributes.
@@ -193,7 +200,11 @@ class MKC(CuttingPlaneClusterer):
     of a table on disk or on a cluster that takes more than 64 MiB.
 
     Rows in files are read block by block. Dask collections are clustered as by :class:`CPM3C`; the workers hold the
-    features, twice for a moment. Views are tables in memory.
+    features, twice for a moment.
+
+    X may be a dict of views: tables in memory of the same rows in the same order by name, of which those are read that
+    a kernel looks at. The view of a transformer may be anything that it takes, such as a list of documents. Of a
+    precomputed kernel X is the matrix of shape (n_samples, n_samples).
 
     References
     ----------
@@ -254,6 +265,8 @@ class MKC(CuttingPlaneClusterer):
         n_components="auto",
         balance=0.0,
         min_cluster_fraction=0.3,
+        size_min=None,
+        size_max=None,
         order="auto",
         annealing=False,
         loss="max",
@@ -276,6 +289,8 @@ class MKC(CuttingPlaneClusterer):
         self.n_components = n_components
         self.balance = balance
         self.min_cluster_fraction = min_cluster_fraction
+        self.size_min = size_min
+        self.size_max = size_max
         self.order = order
         self.annealing = annealing
         self.loss = loss
@@ -290,25 +305,6 @@ class MKC(CuttingPlaneClusterer):
         self.checkpoint = checkpoint
         self.labels_out = labels_out
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters of the rows of X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, RowBlocks, Dask collection} of shape (n_samples, n_features), or dict of tables
-            Rows to cluster, or views of them by name: tables of the same rows in the same order, of which those are
-            read that a kernel looks at. The view of a transformer may be anything that it takes, such as a list of
-            documents. Of a precomputed kernel, the matrix of shape (n_samples, n_samples).
-        y : ignored
-            Present by convention.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit(X)
-
     def _read(self, X: Any) -> Any:
         """The checked table or views, and what each kernel reads of them."""
         self._has_views = is_views(X)
@@ -316,7 +312,7 @@ class MKC(CuttingPlaneClusterer):
         check_cluster_number(n_rows(X), self.n_clusters)
         return X, specs
 
-    def _prepare(self, read: Any, rng: np.random.Generator) -> Prepared:
+    def _prepare(self, read: Any, rng: np.random.Generator, given: Given) -> Prepared:
         """The features of all kernels."""
         X, specs = read
         n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
@@ -330,7 +326,8 @@ class MKC(CuttingPlaneClusterer):
         )
         findings.check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
         with one_blas_thread():  # where features are made anew in every pass
-            return Prepared(CentredRows(self._journaled(features, further="")))
+            heard = self._hear_all(given, features)
+            return Prepared(CentredRows(self._journaled(features, heard, further="")), heard)
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
@@ -345,18 +342,18 @@ class MKC(CuttingPlaneClusterer):
         # rho is not used, as C is a number.
         return Plan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)
 
-    def _starts(self, sample, rng):
-        starts = super()._starts(sample, rng)
+    def _starts(self, sample, heard, rng):
+        starts = super()._starts(sample, heard, rng)
         # Many k-means runs are much alike; the objective is a good judge only of those that are not.
         return different_starts(starts, STARTS) if self.n_init == "auto" else starts
 
-    def _problem(self, rows, beta, others) -> Problem:
-        problem = super()._problem(rows, beta, others)
+    def _problem(self, rows, heard, beta, others) -> Problem:
+        problem = super()._problem(rows, heard, beta, others)
         balance = min(self.balance, findings.largest_lead(rows, beta)) if self.balance > 1 else self.balance
         return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
-        return self._starved(result, problem) or self._collapsed(result)
+        return problem.starved(result.point) or self._collapsed(result)
 
     def _collapsed(self, result: Result) -> bool:
         """Whether weights of zero and the largest bias would do as well, within the tolerance."""

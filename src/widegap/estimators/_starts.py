@@ -44,13 +44,16 @@ class Sample:
     """Some rows, two for every cluster at least: as a table ``X`` in memory, and centred as ``rows``.
 
     ``whole`` if none was left out. Where all rows drawn are equal, more are drawn, up to eight times as many.
+    ``chosen`` are the numbers of the rows, those of ``wanted`` among them.
     """
 
-    def __init__(self, rows: CentredRows, n_clusters: int, rng: np.random.Generator):
+    def __init__(self, rows: CentredRows, n_clusters: int, rng: np.random.Generator, wanted: Any = ()):
         n = rows.shape[0]
         size = sample_size(n_clusters)
         for _ in range(DRAWS):
             chosen = all_or_drawn(n, size, rng)
+            chosen = np.union1d(chosen, wanted).astype(np.intp) if len(wanted) else chosen
+            self.chosen = chosen
             self.whole = len(chosen) == n and rows.blocks.in_process
             self.X = rows.blocks.take(chosen)
             self.rows = rows if self.whole else CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads))

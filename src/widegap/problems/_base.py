@@ -34,11 +34,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from widegap._planes import LabelStep, Norm, Plane, PlaneShift
+from widegap._planes import LabelRules, LabelStep, Norm, Plane, PlaneShift
 from widegap.data._blocks import Floats
 from widegap.data._centred import CentredRows
 from widegap.data._rows import State
-from widegap.exceptions import InfeasibleBalanceError
 from widegap.problems._norms import Ridge
 
 
@@ -59,25 +58,22 @@ class LabelledLoss(Loss, Protocol):
     def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
         """How planes with these codes move under new labels; touches the moved rows only. None if there are none."""
 
-    def best_labels(self, W: Floats, b: Floats) -> tuple[State, Plane]:
-        """The labels of least loss at (W, b), without regard to counts, and the plane there: one read."""
+    def best_labels(self, W: Floats, b: Floats, held: State | None = None) -> tuple[State, Plane]:
+        """The labels of least loss at (W, b), but for those that are held, and the plane there: one read.
+
+        ``held`` is -1 where a label is free; bounds on sizes and links are not regarded.
+        """
 
     def label_costs(self, W: Floats, b: Floats) -> State:
         """Loss of every row under every label, shape (n, k): one read."""
 
 
-class Assign(Protocol):
-    """A label step: costs (n, k) and lower bounds on counts in, an object with ``labels`` out."""
-
-    def __call__(self, costs: State, min_counts: np.ndarray[Any, Any], /) -> Any: ...
-
-
 @dataclass
 class Problem:
-    """Losses with their caps, the balance of mean scores, and the bound on cluster sizes.
+    """Losses with their caps, the balance of mean scores, and what labels must keep.
 
-    ``target`` carries the labels; ``others`` are further losses over rows of their own (a universum). ``assign``
-    solves the label step when the bound ``min_count`` is not met by the best labels.
+    ``target`` carries the labels; ``others`` are further losses over rows of their own (a universum). ``rules`` bound
+    cluster sizes, hold labels and link rows, and solve the label step where these decide.
     """
 
     target: LabelledLoss
@@ -85,18 +81,10 @@ class Problem:
     n_clusters: int
     n_features: int
     beta: float
-    assign: Assign
+    rules: LabelRules
     balance: float = 0.0
-    min_count: int = 0
     others: Sequence[Loss] = ()
     norm: Norm = Ridge()
-
-    def __post_init__(self) -> None:
-        if self.min_count * self.n_clusters > self.n_rows:
-            raise InfeasibleBalanceError(
-                f"{self.n_clusters} clusters of at least {self.min_count} rows do not fit into {self.n_rows} rows; "
-                "lower min_cluster_fraction or n_clusters."
-            )
 
     @property
     def losses(self) -> list[Loss]:
@@ -110,18 +98,29 @@ class Problem:
         """One plane a loss at (W, b), labels held fixed."""
         return [loss.plane(W, b, labels) for loss in self.losses]
 
-    def relabel(self, W: Floats, b: Floats) -> LabelStep:
-        """Labels of least loss at (W, b) among those that meet the count bound, and the planes there.
+    def relabel(self, W: Floats, b: Floats, near: State | None = None) -> LabelStep:
+        """Labels of least loss at (W, b) among those that keep the rules, and the planes there.
 
-        One read of the data when the bound is inactive, three when it is active.
+        One read of the data where every row is free or held, three where bounds decide, two where rows are linked.
+        Then the labels are not dearer than ``near``, if these keep the rules.
         """
-        labels, plane = self.target.best_labels(W, b)
-        bound_active = bool(self.label_counts(labels).min() < self.min_count)
-        if bound_active:
-            costs = self.target.label_costs(W, b)
-            labels = self.assign(costs, np.full(self.n_clusters, self.min_count)).labels
+        bound_active = False
+        labels = None
+        if not self.rules.linked:
+            labels, plane = self.target.best_labels(W, b, self.rules.held)
+        if labels is None or not self.rules.allow(self.label_counts(labels)):
+            found = self.rules.label(self.target.label_costs(W, b), near)
+            labels, bound_active = found.labels, found.bound_active
             plane = self.target.plane(W, b, labels)
         return LabelStep(labels, [plane, *(loss.plane(W, b, labels) for loss in self.others)], bound_active)
+
+    def admits(self, labels: State) -> bool:
+        """Whether labels keep all rules."""
+        return self.rules.allow(self.label_counts(labels)) and self.rules.keeps(labels)
+
+    def starved(self, point: Any) -> bool:
+        """Whether a bound decides labels of a point, or a cluster is as small as it may get."""
+        return bool(point.bound_active or self.rules.at_minimum(self.label_counts(point.labels)))
 
     def target_shift(self, codes: Sequence[Any], old: State, new: State) -> PlaneShift:
         """How the target's planes with these codes move when labels go from old to new."""

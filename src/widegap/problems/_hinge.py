@@ -60,12 +60,17 @@ def _csr_loop(
 LOOPS = Loops(dense=_dense_loop, csr=_csr_loop)  # plain functions: they travel by name, compiled ones by content
 
 
-def hinge_pass(rows: CentredRows, W: Floats, b: Floats, labels: State | None, *, all_rivals: bool) -> HingePass:
-    """Fused pass at weights (W, b): given labels are held fixed, None lets every row take its largest score."""
+def hinge_pass(
+    rows: CentredRows, W: Floats, b: Floats, labels: State | None, *, all_rivals: bool, held: State | None = None
+) -> HingePass:
+    """Fused pass at weights (W, b): given labels are kept, None lets every row take its largest score.
+
+    With None, labels ``held`` are kept where they are not -1.
+    """
     n_bytes = (len(W) + 7) // 8
 
-    def choosing(n: int) -> tuple[tuple[Any, ...], Parts]:
-        new = np.empty(n, np.int32), np.empty((n, n_bytes), np.uint8)
+    def choosing(n: int, *held: Labels) -> tuple[tuple[Any, ...], Parts]:
+        new = held[0].copy() if held else np.full(n, -1, np.int32), np.empty((n, n_bytes), np.uint8)
         return (True, all_rivals, *new), new
 
     def fixed(n: int, labels: Labels) -> tuple[tuple[Any, ...], Parts]:
@@ -73,7 +78,7 @@ def hinge_pass(rows: CentredRows, W: Floats, b: Floats, labels: State | None, *,
         return (False, all_rivals, labels, codes), (codes,)
 
     if labels is None:
-        (labels, codes), sums = rows.run(LOOPS, W, b, choosing)
+        (labels, codes), sums = rows.run(LOOPS, W, b, choosing, *([] if held is None else [held]))
     else:
         (codes,), sums = rows.run(LOOPS, W, b, fixed, labels)
     loss, pairs = sums.values
@@ -94,8 +99,8 @@ class HingeLoss:
     def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
         return self._plane(hinge_pass(self.rows, W, b, labels, all_rivals=self.all_rivals))
 
-    def best_labels(self, W: Floats, b: Floats) -> tuple[State, Plane]:
-        found = hinge_pass(self.rows, W, b, None, all_rivals=self.all_rivals)
+    def best_labels(self, W: Floats, b: Floats, held: State | None = None) -> tuple[State, Plane]:
+        found = hinge_pass(self.rows, W, b, None, all_rivals=self.all_rivals, held=held)
         return found.labels, self._plane(found)
 
     def _plane(self, found: HingePass) -> Plane:

@@ -53,19 +53,20 @@ class ScoreLoss(ABC):
     def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
         return self._pass(W, b, labels)[1]
 
-    def best_labels(self, W: Floats, b: Floats) -> tuple[State, Plane]:
-        return self._pass(W, b, None)
+    def best_labels(self, W: Floats, b: Floats, held: State | None = None) -> tuple[State, Plane]:
+        return self._pass(W, b, held)
 
     def label_costs(self, W: Floats, b: Floats) -> State:
         return self.rows.map_scores(W, b, self.costs)
 
     def _pass(self, W: Floats, b: Floats, given: State | None) -> tuple[State, Plane]:
-        """The plane at (W, b) for given labels, or else for those of least loss."""
+        """The plane at (W, b) for given labels, or, where there are none or -1, for those of least loss."""
         n = self.rows.shape[0]
 
         def judge(scores: Floats, *given: Labels) -> tuple[tuple[float, ...], Floats, Parts]:
             costs = self.costs(scores)
-            labels = given[0] if given else costs.argmin(axis=1).astype(np.int32)
+            labels = costs.argmin(axis=1).astype(np.int32)
+            labels = np.where(given[0] < 0, labels, given[0]) if given else labels
             codes = self.codes(scores, labels)
             offsets, weights = self.planes(codes, labels)
             return (costs[np.arange(len(costs)), labels].sum(), offsets.sum()), weights, (labels, codes)

@@ -1,6 +1,6 @@
 """The non-convex problem: three orders of relabelling (CCCP) and cutting, and annealing of the regulariser.
 
-F(W, b) = min over labels z of the convex F(W, b; z), z restricted to labelings that meet the count bound.
+F(W, b) = min over labels z of the convex F(W, b; z), z restricted to labelings that keep the rules.
 
 - ``linearize_first``: relabel, then solve the convex problem for these labels. Both steps lower F(W, b; z), so it
   never rises; it commits early to its start.
@@ -48,10 +48,10 @@ class Search:
     ) -> "Search":
         """Begin at the weights that labels suggest, with the plane there as the first cut.
 
-        Labels that break the count bound are mended first: a point with such labels must not win for being lower.
+        Labels that break a rule are mended first: a point with such labels must not win for being lower.
         """
         W, b = problem.weights_of(labels), np.zeros(problem.n_clusters)
-        if problem.label_counts(labels).min() < problem.min_count:
+        if not problem.admits(labels):
             labels = problem.relabel(W, b).labels
             W = problem.weights_of(labels)
         planes = problem.planes(W, b, labels)
@@ -90,7 +90,7 @@ class Search:
         problem = self.problem
         master = solve_master(self.cuts, problem.beta, problem.caps, problem.balance, problem.norm.p)
         self.recorder.note_residual(master.residual)
-        step = problem.relabel(master.W, master.b)
+        step = problem.relabel(master.W, master.b, self.labels)
         flips = self.move_to(step.labels)
         objective = problem.objective(master.W, step.planes)
         gap = objective - envelope(self.cuts, master.W, master.b, problem)
@@ -149,7 +149,7 @@ def linearize_first(search: Search, inner_tol: float = 0.1) -> bool:
         point, gap = minimize_convex(problem, search.cuts, search.best, inner_tol, search.budget - 1, recorder)
         solved = gap <= inner_tol * point.objective
         search.budget -= len(recorder.records) - used
-        step = problem.relabel(point.W, point.b)
+        step = problem.relabel(point.W, point.b, search.labels)
         flips = search.move_to(step.labels)
         add_all(search.cuts, step.planes)
         objective = problem.objective(point.W, step.planes)

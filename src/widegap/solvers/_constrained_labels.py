@@ -40,9 +40,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RuledLabels:
-    """Labels of rows that keep every rule, and whether a bound on sizes decided some of them."""
+    """Labels of rows (a state) that keep every rule, and whether a bound on sizes decided some of them."""
 
-    labels: NDArray[np.int32]
+    labels: Any
     bound_active: bool
 
 
@@ -85,18 +85,20 @@ class LabelRule:
         pairs = number[self._apart]
         return pairs[(pairs >= 0).all(axis=1)]
 
-    def admits(self, labels: Any) -> bool:
-        """Whether labels of all rows keep every rule."""
+    def keeps(self, labels: Any) -> bool:
+        """Whether labels of all rows keep anchors and links."""
         units = self._of_units(labels)
-        counts = np.bincount(labels, minlength=len(self.lower))
         fixed = self._anchors >= 0
         return bool(
             np.array_equal(units[self._of_row], labels)
             and np.array_equal(units[fixed], self._anchors[fixed])
             and (units[self._apart[:, 0]] != units[self._apart[:, 1]]).all()
-            and (counts >= self.lower).all()
-            and (counts <= self.upper).all()
         )
+
+    def admits(self, labels: Any) -> bool:
+        """Whether labels of all rows keep every rule."""
+        counts = np.bincount(labels, minlength=len(self.lower))
+        return self.keeps(labels) and bool((counts >= self.lower).all() and (counts <= self.upper).all())
 
     def at_minimum(self, labels: Any) -> bool:
         """Whether a cluster is as small as it may get, and not only because all its rows are known."""

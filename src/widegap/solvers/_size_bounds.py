@@ -82,6 +82,18 @@ def feasible_minimum(least: int, known: NDArray[np.int64], n_rows: int) -> NDArr
     return np.where(known < least, least, 0)
 
 
+def scale_sizes(
+    lower: NDArray[np.int64], upper: NDArray[np.int64], known: NDArray[np.int64], n_rows: int, n_sampled: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Bounds for a sample of the rows, in proportion, but so that labels that are known in it can be kept."""
+    share = n_sampled / n_rows
+    upper = np.maximum(np.ceil(upper * share).astype(np.int64), known)
+    lower = np.minimum(np.floor(lower * share).astype(np.int64), upper)
+    while np.maximum(lower, known).sum() > n_sampled:
+        lower = lower // 2
+    return lower, upper
+
+
 def _summed(sizes: NDArray[np.int64]) -> str:
     if len(set(sizes.tolist())) == 1:
         return f"{len(sizes)} x {sizes[0]} = {sizes.sum()}"

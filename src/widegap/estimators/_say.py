@@ -1,0 +1,219 @@
+"""What a user says of the rows besides the rows: some labels, links, weights, sizes. Read and checked here for all.
+
+A clusterer that takes it all derives from ``UserSay``, which has the signature of ``fit``. The steps of its fit get a
+``Given`` with the arguments as they came; ``UserSay._hear`` reads it once the number of rows is known, and
+``UserSay._size_bounds`` the sizes once that of clusters is.
+
+    known, must_link, cannot_link    problems/_constraints.py; a unit is a set of rows that get one label
+    size_min, size_max               solvers/_size_bounds.py; min_cluster_fraction is the least size where none is given
+    sample_weight                    weight 2 is the row twice; only ratios count, so that equal weights are none
+"""
+
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from widegap._validation import Interval
+from widegap.estimators._base import Clusterer
+from widegap.estimators._docs import shared_docs
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.problems._constraints import Units, read_constraints
+from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+SIZE_CONSTRAINTS: dict = {
+    name: [Interval(Real, 0, None, closed="left"), "array-like", None] for name in ("size_min", "size_max")
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments of ``fit`` besides the rows, as they came."""
+
+    known: Any = None
+    must_link: Any = None
+    cannot_link: Any = None
+    sample_weight: Any = None
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What is known of the rows: their units (None if nothing is), the labels in sorted order, and weights or None.
+
+    The label ``classes[p]`` is that of cluster p. Of a sample, ``n_sampled_from`` is the number of all rows.
+    """
+
+    units: Units | None = None
+    classes: list[Any] = field(default_factory=list)
+    weights: Floats | None = None
+    n_sampled_from: int | None = None
+
+    def classes_of(self, n_clusters: int) -> list[Any]:
+        """The label of every cluster, None for those that carry none."""
+        return self.classes + [None] * (n_clusters - len(self.classes))
+
+    def known_counts(self, n_clusters: int) -> Ints:
+        """Rows of each cluster whose labels are known."""
+        if self.units is None:
+            return np.zeros(n_clusters, np.int64)
+        fixed = self.units.anchors >= 0
+        sizes = self.units.sizes[fixed]
+        return np.bincount(self.units.anchors[fixed], sizes, n_clusters).astype(np.int64)
+
+    def of_rows(self, rows: np.ndarray[Any, Any], n_rows: int) -> "Heard":
+        """What is known of a sample of all rows."""
+        units = None if self.units is None else self.units.of_rows(rows)
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, units=units, weights=weights, n_sampled_from=n_rows)
+
+    def digest(self) -> str:
+        """What tells a fit with these statements from others; empty without any."""
+        parts = [] if self.units is None else list(vars(self.units).values())
+        parts += [] if self.weights is None else [self.weights]
+        return blake2b(b"".join(part.tobytes() for part in parts)).hexdigest() if parts else ""
+
+
+class UserSay(Clusterer):
+    """Base of clusterers that take known labels, links, weights and sizes."""
+
+    _stored: ClassVar = {"classes_": list}
+
+    size_min: Any
+    size_max: Any
+    min_cluster_fraction: float
+
+    classes_: list[Any]
+
+    @shared_docs
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        known: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Find the clusters of the rows of X.
+
+        Parameters
+        ----------
+        <rows to fit>
+        known : array-like of shape (n_samples,), default=None
+            Labels of some rows, numbers or strings; -1, None or NaN where the label is not known. These rows keep their
+            labels, and ``classes_`` tells which cluster is which. There may be more clusters than labels.
+        must_link : array-like, default=None
+            Rows that belong together: pairs of row numbers, shape (m, 2), or one group a row, shape (n_samples,), with
+            -1, None or NaN for none. Only the second form can be split by cross-validation.
+        cannot_link : array-like, default=None
+            Rows that must be in different clusters, in the same two forms; rows of a group are all apart.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every row: weight 2 is the same as the row twice, weight 0 as its absence. Bounds on sizes count
+            rows.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, given=Given(known, must_link, cannot_link, sample_weight))
+
+    def fit_predict(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        known: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        sample_weight: Any = None,
+    ) -> np.ndarray[Any, Any]:
+        """Find the clusters of the rows of X and return ``labels_``.
+
+        Parameters
+        ----------
+        X, y, known, must_link, cannot_link, sample_weight
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        said = {"known": known, "must_link": must_link, "cannot_link": cannot_link, "sample_weight": sample_weight}
+        return self.fit(X, y, **said).labels_
+
+    def _hear(self, given: Given, n_rows: int) -> Heard:
+        """What was said of so many rows, checked; the number of clusters may yet be open."""
+        n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else None
+        weights = read_weights(given.sample_weight, n_rows)
+        links = {"known": given.known, "must_link": given.must_link, "cannot_link": given.cannot_link}
+        if all(link is None for link in links.values()):
+            return Heard(weights=weights)
+        found = read_constraints(n_rows, n_clusters, **links)
+        units = found.units if found.units.constrained.any() else None
+        return Heard(units, found.classes, weights)
+
+    def _size_bounds(self, heard: Heard, n_rows: int, n_clusters: int) -> tuple[Ints, Ints]:
+        """Least and largest number of rows of every cluster; refuses those that nothing can meet."""
+        known = heard.known_counts(n_clusters)
+        if heard.n_sampled_from is None:
+            lower, upper = read_sizes(self.size_min, self.size_max, n_rows, n_clusters)
+            check_known_sizes(lower, upper, known, n_rows)
+        else:
+            bounds = read_sizes(self.size_min, self.size_max, heard.n_sampled_from, n_clusters)
+            lower, upper = scale_sizes(*bounds, known, heard.n_sampled_from, n_rows)
+        if self.size_min is None:
+            least = feasible_minimum(self._least_size(n_rows, n_clusters), known, n_rows)
+            lower = np.minimum(least, upper)
+        return lower, upper
+
+    def _least_size(self, n_rows: int, n_clusters: int) -> int:
+        """Rows that every cluster keeps where ``size_min`` says nothing."""
+        return max(1, int(self.min_cluster_fraction * n_rows / n_clusters)) if self.min_cluster_fraction else 0
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """One weight a row, or None where all are equal: then they change nothing."""
+    if sample_weight is None or isinstance(sample_weight, Real):
+        sample_weight = [1.0 if sample_weight is None else sample_weight] * n_rows
+    weights = np.asarray(sample_weight)
+    if weights.shape != (n_rows,) or weights.dtype.kind not in "iufb":
+        raise InvalidDataError(
+            f"sample_weight has shape {weights.shape} and dtype {weights.dtype}, X has {n_rows} rows; pass one number "
+            "a row."
+        )
+    weights = weights.astype(np.float64)
+    wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(wrong):
+        raise InvalidDataError(
+            f"sample_weight[{wrong[0]}] = {weights[wrong[0]]}; weights must be finite and not negative: remove the "
+            "row, or give it a weight."
+        )
+    if not weights.any():
+        raise InvalidDataError("sample_weight is zero for every row; at least one row must count.")
+    return None if (weights == weights[0]).all() else weights
+
+
+def refuse_elsewhere(heard: Heard, size_max: Any) -> None:
+    """Refuse what needs the costs of all rows in one place, for rows that a cluster of machines holds."""
+    units = heard.units
+    if size_max is not None:
+        raise NotSupportedError(
+            f"size_max={size_max!r} needs the rows in this process, but workers of a Dask cluster hold them; "
+            "fit a sample with size_max and predict the rest, or leave it out."
+        )
+    if units is not None and (len(units.apart) or (units.sizes[units.anchors < 0] > 1).any()):
+        raise NotSupportedError(
+            "must_link and cannot_link need the rows in this process, but workers of a Dask cluster hold them; "
+            "give the linked rows labels with known, or fit a sample with the links and predict the rest."
+        )
+    if heard.weights is not None and not heard.weights.all():
+        raise NotSupportedError(
+            "sample_weight is zero for some rows, which workers of a Dask cluster hold; leave these rows out of X."
+        )

@@ -1,0 +1,153 @@
+"""Known labels, links and sizes in CPM3C, M2DCU and MKC: kept exactly, or refused with the reason."""
+
+import inspect
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from widegap import CPM3C, M2DCU, MKC, persistence
+from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
+
+SAID = ["known", "must_link", "cannot_link", "sample_weight"]
+
+
+def three_groups(n=90, seed=0, spread=4.0):
+    rng = np.random.default_rng(seed)
+    groups = np.arange(n) % 3
+    return groups, spread * np.eye(3)[groups] + rng.normal(size=(n, 3))
+
+
+MODELS = [
+    CPM3C(3, random_state=0),
+    CPM3C(3, kernel="rbf", n_components=20, random_state=0),
+    M2DCU(3, C_universum=0, random_state=0),
+    MKC(3, kernels=["linear"], n_init=2, random_state=0),
+]
+each_model = pytest.mark.parametrize(
+    "model", MODELS, ids=lambda model: f"{type(model).__name__}-{model.get_params().get('kernel')}"
+)
+
+
+@pytest.mark.parametrize("method", [CPM3C, M2DCU, MKC])
+def test_one_signature(method):
+    parameters = inspect.signature(method.fit).parameters
+    assert [p for p in parameters if p not in ("self", "X", "y", "universum")] == SAID
+    assert all(parameters[p].kind is inspect.Parameter.KEYWORD_ONLY for p in SAID)
+    assert all(inspect.signature(method).parameters[name].default is None for name in ("size_min", "size_max"))
+
+
+@each_model
+def test_known_labels_are_kept_and_named(model):
+    groups, X = three_groups()
+    names = np.array(["oak", "ash", "elm"], dtype=object)[groups]
+    known = np.where(np.arange(90) < 12, names, None)
+    model = clone(model).fit(X, known=known)
+    assert model.classes_ == ["ash", "elm", "oak"]
+    assert [model.classes_[label] for label in model.labels_[:12]] == names[:12].tolist()
+    assert np.mean(np.array(model.classes_, dtype=object)[model.labels_] == names) > 0.9
+    assert model.labels_.dtype == np.int32
+
+
+@each_model
+def test_without_known_labels_no_cluster_has_one(model):
+    assert clone(model).fit(three_groups()[1]).classes_ == [None] * 3
+    assert clone(model).set_params(n_clusters=1).fit(three_groups()[1]).classes_ == [None]
+
+
+@each_model
+def test_a_wrong_label_is_kept_all_the_same(model):
+    groups, X = three_groups()
+    known = np.where(np.arange(90) < 30, groups, -1)
+    known[0] = 2
+    model = clone(model).fit(X, known=known)
+    np.testing.assert_array_equal(model.labels_[:30], known[:30])
+    assert model.predict(X[:1]) == 0  # new rows are free
+
+
+@each_model
+def test_links_are_kept(model):
+    groups, X = three_groups()
+    together, apart = [[0, 1], [1, 2], [4, 8]], [[0, 3], [5, 8], [6, 7]]
+    model = clone(model).fit(X, must_link=together, cannot_link=apart)
+    z = model.labels_
+    assert z[0] == z[1] == z[2] and z[4] == z[8]
+    assert all(z[a] != z[b] for a, b in apart)
+
+
+@each_model
+@pytest.mark.parametrize(
+    ("size_min", "size_max", "least", "most"),
+    [(30, 30, 30, 30), (1 / 3, None, 30, 90), (None, 0.4, 1, 36), ([10, 20, 40], [20, 30, 90], None, None)],
+)
+def test_sizes_are_exact(model, size_min, size_max, least, most):
+    X = np.random.default_rng(1).exponential(size=(90, 3))
+    model = clone(model).set_params(size_min=size_min, size_max=size_max).fit(X)
+    counts = np.bincount(model.labels_, minlength=3)
+    lower = size_min if least is None else [least] * 3
+    upper = size_max if most is None else [most] * 3
+    assert (counts >= lower).all() and (counts <= upper).all()
+
+
+def test_all_at_once():
+    groups, X = three_groups()
+    known = np.where(np.arange(90) < 3, groups, -1)
+    model = CPM3C(3, size_min=25, size_max=35, random_state=0)
+    model.fit(X, known=known, must_link=[[10, 20], [20, 30]], cannot_link=[[10, 11], [11, 12], [1, 13]])
+    z = model.labels_
+    assert (z[:3] == groups[:3]).all() and z[10] == z[20] == z[30] and z[10] != z[11] != z[12] and z[13] != z[1]
+    counts = np.bincount(z)
+    assert counts.min() >= 25 and counts.max() <= 35
+
+
+def test_more_clusters_than_labels_finds_new_groups():
+    groups, X = three_groups(spread=8)
+    known = np.where((np.arange(90) < 20) & (groups < 2), groups, -1)
+    model = CPM3C(3, random_state=0).fit(X, known=known)
+    assert model.classes_ == [0, 1, None]
+    assert (model.labels_ == groups).mean() > 0.95
+
+
+def test_labels_of_one_class_only():
+    groups, X = three_groups(spread=8)
+    model = CPM3C(3, random_state=0).fit(X, known=np.where((np.arange(90) < 20) & (groups == 1), 7, -1))
+    assert model.classes_ == [7, None, None]
+    assert ((model.labels_ == 0) == (groups == 1)).mean() > 0.95
+
+
+def test_contradictions_are_refused():
+    X = three_groups()[1]
+    with pytest.raises(InvalidDataError, match="known holds 4 labels .* n_clusters=3"):
+        CPM3C(3).fit(X, known=np.arange(90) % 4)
+    with pytest.raises(InvalidDataError, match=r"cannot be together by cannot_link, but 0 - 1 \(must-link\)"):
+        CPM3C(3).fit(X, must_link=[[0, 1]], cannot_link=[[1, 0]])
+    with pytest.raises(InvalidDataError, match="all to be in different clusters"):
+        CPM3C(1).fit(X, cannot_link=[[1, 0]])
+    with pytest.raises(InfeasibleBalanceError, match="3 x 31 = 93 rows, but there are 90"):
+        CPM3C(3, size_min=31).fit(X)
+    with pytest.raises(InfeasibleBalanceError, match="90 rows are known to be in cluster 0, but size_max allows 40"):
+        CPM3C(3, size_max=40).fit(X, known=np.zeros(90, int))
+    with pytest.raises(InvalidDataError, match=r"known has shape \(3,\), X has 90 rows"):
+        CPM3C(3).fit(X, known=[1, 2, 3])
+
+
+def test_arguments_go_through_a_pipeline():
+    groups, X = three_groups()
+    known = np.where(np.arange(90) < 30, groups, -1)
+    known[0] = 2
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = CPM3C(3, random_state=0).set_fit_request(known=True, must_link=True)
+        pipeline = make_pipeline(StandardScaler(), model).fit(X, known=known, must_link=[[40, 41]])
+    labels = pipeline[-1].labels_
+    assert (labels[:30] == known[:30]).all() and labels[40] == labels[41]
+
+
+def test_classes_are_stored(tmp_path):
+    groups, X = three_groups()
+    model = CPM3C(3, size_min=[20, 0.1, 5], random_state=0).fit(X, known=np.where(groups == 0, "a", "-1"))
+    persistence.save(model, tmp_path / "model.widegap")
+    loaded = persistence.load(tmp_path / "model.widegap")[0]
+    assert loaded.classes_ == ["a", None, None] and loaded.size_min == [20, 0.1, 5]
