@@ -1,0 +1,44 @@
+"""
+Rows that do not fit into memory
+================================
+
+``fit`` takes files in place of an array. They are read block by block, and the labels are the same as if all rows were
+in memory.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from widegap import CPM3C
+from widegap.data import shards
+
+X, _ = make_blobs(60_000, 10, centers=5, cluster_std=3.0, random_state=0)
+X = X.astype(np.float32)
+
+# %%
+# Four files stand for many. ``shards`` also reads Parquet, Feather and sparse ``.npz`` files.
+
+folder = Path(tempfile.mkdtemp())
+files = []
+for i, part in enumerate(np.array_split(X, 4)):
+    files.append(folder / f"part-{i}.npy")
+    np.save(files[-1], part)
+
+from_files = CPM3C(5, random_state=0).fit(shards(files))
+in_memory = CPM3C(5, random_state=0).fit(X)
+print("the same labels:", np.array_equal(from_files.labels_, in_memory.labels_))
+
+# %%
+# A fit reads the rows once in every pass. How many passes it took, and how the objective fell:
+
+figure, ax = plt.subplots(figsize=(6, 3))
+history = [record for record in from_files.history_ if record.start == from_files.history_[-1].start]
+ax.plot([record.passes for record in history], [record.objective for record in history], "o-")
+ax.set_xlabel("passes over the files")
+ax.set_ylabel("objective")
+plt.tight_layout()
+plt.show()
