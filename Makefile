@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage test-slow test-browser lint bench experiments clean
+.PHONY: demo test coverage test-slow test-browser lint bench docs experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -35,6 +35,12 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# The site, in build/docs: runs the examples, checks links between pages and every example in a docstring.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	MPLBACKEND=agg $(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs build/docs
+	MPLBACKEND=agg $(BIN)/python -m sphinx --fail-on-warning -D plot_gallery=0 -b doctest docs build/doctest
 
 # Resumable: cells that experiments/results.jsonl has from the same code are kept.
 experiments: $(READY)

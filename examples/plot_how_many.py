@@ -2,8 +2,8 @@
 How many clusters?
 ==================
 
-``n_clusters="auto"`` looks at how clearly the groups are apart along the tree of merges, compared with rows that have no
-structure. It may answer 1: then nothing in the rows speaks for clusters.
+``n_clusters="auto"`` looks at how clearly the groups are apart along the tree of merges, compared with rows that have
+no structure. It may answer 1: then nothing in the rows speaks for clusters.
 """
 
 import matplotlib.pyplot as plt

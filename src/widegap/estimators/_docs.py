@@ -138,7 +138,7 @@ kernel_map_ : KernelMap or None
 n_features_in_ : int
     Number of features seen in fit.
 
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (n_features,)
     Names of the features, if X was a frame with string column names.
 
 [parameters as for IterSVR]

@@ -80,7 +80,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         Topic of each document. -1 for documents without any term (empty, only stop words or rare words), and for those
         that ``refit`` moved into the universum.
 
-    topics_ : ndarray of shape (n_clusters_,), dtype int32
+    topics_ : ndarray of shape (n_topics,), dtype int32
         Numbers of the topics: 0 to n_clusters - 1 after ``fit``; ``refit`` keeps those of the topics that stay.
 
     topic_names_ : dict of int to str
@@ -108,13 +108,13 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         Whether a topic is as small as it may get, a tenth of n / k documents, so that this bound and not its terms
         decides its members. A warning then names it.
 
-    coef_, intercept_ : ndarray of shape (n_clusters_, n_terms or n_features) and (n_clusters_,)
+    coef_, intercept_ : ndarray of shape (n_topics, n_terms or n_features) and (n_topics,)
         Weights that score documents.
 
     terms_ : ndarray of str of shape (n_terms,), or None
         The terms; None for embeddings.
 
-    term_weights_ : ndarray of shape (n_clusters_, n_terms), or None
+    term_weights_ : ndarray of shape (n_topics, n_terms), or None
         Weight of each term for each topic: ``coef_``, unless the features are those of a transformer.
 
     margins_ : ndarray of shape (n_documents,)
@@ -266,7 +266,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
 
         Returns
         -------
-        ndarray of shape (n_documents, n_clusters_), or (n_documents,) for two topics
+        ndarray of shape (n_documents, n_topics), or (n_documents,) for two topics
             For two topics the lead of the second over the first.
         """
         scores = self._scores(self._read_fitted(X))

@@ -122,6 +122,13 @@ class MMC(SDPClusterer):
     ----------
     .. [1] L. Xu, J. Neufeld, B. Larson, D. Schuurmans, "Maximum margin clustering", NIPS 2004.
     .. [2] K. Zhang, I. Tsang, J. Kwok, "Maximum margin clustering made practical", IEEE TNN 20(4), 2009.
+
+    Examples
+    --------
+    >>> from widegap import MMC
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> MMC(kernel="linear").fit_predict(X)
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
 
     _objective = Objective(

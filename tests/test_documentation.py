@@ -1,0 +1,105 @@
+"""The pages say what is true: their Python runs, every public name is on a page, and every example has a place."""
+
+import ast
+import inspect
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import widegap
+
+ROOT = Path(__file__).parents[1]
+DOCS, EXAMPLES = ROOT / "docs", sorted((ROOT / "examples").glob("plot_*.py"))
+PAGES = [DOCS / "get-started.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
+BLOCKS = {
+    page.stem: re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    for page in PAGES
+}
+
+sys.path.insert(0, str(DOCS / "_ext"))
+from reference_pages import api_page, commands_page, public_functions  # noqa: E402
+
+
+@pytest.mark.parametrize("page", [name for name, blocks in BLOCKS.items() if blocks])
+def test_python_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in BLOCKS[page]:
+        exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.parametrize("name", widegap.__all__)
+def test_every_public_name_is_in_the_reference(name):
+    page = api_page()
+    value = getattr(widegap, name)
+    if not inspect.ismodule(value):
+        assert f"\n   {name}\n" in page
+        return
+    assert f"\nwidegap.{name}\n" in page
+    for function in public_functions(value):
+        assert f"\n   {function}\n" in page
+
+
+def public_classes():
+    return [name for name in widegap.__all__ if inspect.isclass(getattr(widegap, name))]
+
+
+@pytest.mark.parametrize("name", public_classes())
+def test_every_class_has_sections_and_an_example(name):
+    text = inspect.getdoc(getattr(widegap, name))
+    for section in ("Parameters", "Attributes", "Examples"):
+        assert f"\n{section}\n{'-' * len(section)}\n" in text, f"{name} has no section {section}"
+
+
+def functions_of_modules():
+    modules = [name for name in widegap.__all__ if inspect.ismodule(getattr(widegap, name))]
+    for name in modules:
+        module = import_module(f"widegap.{name}")
+        for function in public_functions(module):
+            if inspect.isfunction(getattr(module, function)):
+                yield f"{name}.{function}", getattr(module, function)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), list(functions_of_modules()), ids=lambda value: getattr(value, "__name__", value)
+)
+def test_every_function_documents_its_parameters_and_answer(name, function):
+    text = inspect.getdoc(function)
+    parameters = inspect.signature(function).parameters
+    assert not parameters or "\nParameters\n----------\n" in text
+    assert re.search(r"\n(Returns|Yields)\n-", text) or "-> None" in str(inspect.signature(function))
+
+
+def test_every_page_of_the_guide_is_listed():
+    listed = (DOCS / "guide" / "index.md").read_text(encoding="utf-8")
+    for page in (DOCS / "guide").glob("*.md"):
+        assert page.stem == "index" or f"\n{page.stem}\n" in listed
+
+
+def test_the_commands_of_the_reference_are_those_of_the_program():
+    page = commands_page()
+    for command in ("cluster", "documents", "segment", "predict", "report", "datasets", "demo"):
+        assert f"## widegap {command}\n" in page
+    assert "--report" in page
+
+
+def test_there_are_twelve_examples_and_all_parse():
+    assert len(EXAMPLES) >= 12
+    for example in EXAMPLES:
+        docstring = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
+        title, line, *_ = docstring.splitlines()
+        assert line == "=" * len(title), example.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_run(example, tmp_path, monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="examples draw with matplotlib")
+    plt.switch_backend("agg")
+    monkeypatch.setattr(plt, "show", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example.read_text(encoding="utf-8"), str(example), "exec"), {"__name__": "__main__"})
+    plt.close("all")
