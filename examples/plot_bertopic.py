@@ -22,8 +22,8 @@ embeddings = embed.fit_transform(documents)
 clusterer = MaxMarginClustering(6, random_state=0)
 
 # %%
-# BERTopic calls its clusterer ``hdbscan_model``, whatever it is. ``BaseDimensionalityReduction`` leaves the embeddings as
-# they are.
+# BERTopic calls its clusterer ``hdbscan_model``, whatever it is. ``BaseDimensionalityReduction`` leaves the embeddings
+# as they are.
 
 try:
     from bertopic import BERTopic
