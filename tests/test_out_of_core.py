@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from widegap import CPM3C, M2DCU
+from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
 from widegap.data import shards
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory by RLIMIT_DATA of Linux")
@@ -24,6 +24,8 @@ from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
 from widegap.data import shards
 
 limit, method, out, *paths = sys.argv[1:]
+if paths[0].endswith(("parquet", "feather")):
+    import pyarrow.parquet
 warm = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)  # compiled before the limit
 CPM3C(3, random_state=0, max_iter=3).fit(warm)
 if limit.startswith("+"):
@@ -41,7 +43,7 @@ np.save(out, model.labels_)
 
 def fit_within(limit, method, paths, folder):
     """Labels of a fit in a process that may allocate ``limit`` bytes."""
-    out = folder / "labels.npy"
+    out = folder / "found.npy"
     command = [sys.executable, "-W", "ignore", "-c", FIT, str(limit), method, str(out), *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -72,15 +74,36 @@ def write_csr(folder, n_pieces, n, d=50):
 
 
 def write_parquet(folder, n_pieces, n):
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = folder / "X.parquet"
-    schema = pa.schema([(f"c{j}", pa.float32()) for j in range(50)])
-    with pq.ParquetWriter(path, schema, compression="none") as writer:
+    with pq.ParquetWriter(path, schema(), compression="none") as writer:
         for i in range(n_pieces):
-            writer.write_table(pa.table(list(piece(n, i).T), schema=schema))
+            writer.write_table(columns(n, i))
     return [path]
+
+
+def write_feather(folder, n_pieces, n):
+    import pyarrow as pa
+
+    path = folder / "X.feather"
+    with pa.ipc.new_file(str(path), schema()) as writer:
+        for i in range(n_pieces):
+            writer.write_table(columns(n, i))
+    return [path]
+
+
+def schema():
+    import pyarrow as pa
+
+    return pa.schema([(f"c{j}", pa.float32()) for j in range(50)])
+
+
+def columns(n, i):
+    """A piece as a table of Arrow."""
+    import pyarrow as pa
+
+    return pa.table(list(piece(n, i).T), schema=schema())
 
 
 def write_bin(folder, n_pieces, n):
@@ -90,8 +113,16 @@ def write_bin(folder, n_pieces, n):
     return [folder / "X.bin"]
 
 
-WRITERS = {"npy": write_npy, "csr": write_csr, "parquet": write_parquet, "memmap": write_bin}
+WRITERS = {
+    "npy": write_npy,
+    "csr": write_csr,
+    "parquet": write_parquet,
+    "feather": write_feather,
+    "memmap": write_bin,
+}
 MODEL = "CPM3C(3, random_state=0, n_jobs=2)"
+UNIVERSUM = "M2DCU(3, random_state=0, C_universum=0, n_jobs=2)"
+FRONT_DOOR = "MaxMarginClustering(3, random_state=0)"
 KERNELS = 'MKC(3, kernels=["linear", "rbf"], n_components=20, tol=0.05, n_init=1, random_state=0, n_jobs=2)'
 
 
@@ -108,29 +139,52 @@ def check(form, method, folder, n_pieces, n, limit, **columns):
     return size
 
 
-@pytest.mark.parametrize("form", ["npy", "csr"])
-def test_400_mb_within_300(form, tmp_path):
-    assert check(form, MODEL, tmp_path, 20, 100_000, f"+{300 << 20}") > 400e6 * 0.95
+@pytest.mark.parametrize("form, method", [("npy", MODEL), ("csr", UNIVERSUM), ("parquet", FRONT_DOOR)])
+def test_400_mb_within_300(form, method, tmp_path):
+    assert check(form, method, tmp_path, 20, 100_000, f"+{300 << 20}") > 400e6 * 0.95
 
 
-@pytest.mark.parametrize("form", ["npy", "csr"])
-def test_400_mb_of_several_kernels_within_300(form, tmp_path):
+def test_400_mb_of_several_kernels_within_300(tmp_path):
     # A table of the features, 40 columns, would take more than the 64 MiB up to which it is held.
-    assert check(form, KERNELS, tmp_path, 20, 25_000, f"+{300 << 20}", d=200) > 400e6 * 0.95
+    assert check("csr", KERNELS, tmp_path, 20, 25_000, f"+{300 << 20}", d=200) > 400e6 * 0.95
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_states_of_many_rows_within_80_mb(within, tmp_path):
+    # Two labelings and the codes of some planes take more than 9 bytes a row.
+    out = f", labels_out={str(tmp_path / 'labels.npy')!r}" if within else ""
+    paths = write_npy(tmp_path, 1, 9_000_000, d=2)
+    method = f"CPM3C(2, random_state=0, max_iter=10{out})"
+    if within:
+        assert len(fit_within(f"+{80 << 20}", method, paths, tmp_path)) == 9_000_000
+    else:
+        with pytest.raises(AssertionError, match="Unable to allocate|MemoryError"):
+            fit_within(f"+{80 << 20}", method, paths, tmp_path)
+
+
+DENSE_AND_SPARSE = [(form, method) for method in (MODEL, UNIVERSUM, FRONT_DOOR, KERNELS) for form in ("memmap", "csr")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "method", [MODEL, KERNELS, "M2DCU(3, random_state=0, C_universum=0)", "MaxMarginClustering(3, random_state=0)"]
-)
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("form, method", [*DENSE_AND_SPARSE, ("npy", MODEL), ("parquet", MODEL), ("feather", MODEL)])
 def test_4_gb_within_1200_mb(form, method, tmp_path):
     assert check(form, method, tmp_path, 200, 100_000, 1200 << 20) > 4e9 * 0.95
 
 
+SMALL = {
+    "CPM3C": lambda: CPM3C(3, random_state=0),
+    "M2DCU": lambda: M2DCU(3, random_state=0, C_universum=0),
+    "MKC": lambda: MKC(3, kernels=["linear", "rbf"], n_components=10, n_init=1, random_state=0),
+    "MaxMarginClustering": lambda: MaxMarginClustering(3, search="merge", random_state=0),
+}
+
+
 @pytest.mark.parametrize("form", WRITERS)
-@pytest.mark.parametrize("make", [lambda: CPM3C(3, random_state=0), lambda: M2DCU(3, random_state=0, C_universum=0)])
-def test_the_labels_are_those_in_memory(form, make, tmp_path):
+@pytest.mark.parametrize("name", SMALL)
+def test_the_labels_are_those_in_memory(form, name, tmp_path, monkeypatch):
+    make = SMALL[name]
+    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)  # features of rows in files are not held
+    monkeypatch.setattr("widegap.estimators._max_margin.SEARCH_ROWS", 1000)
     paths = WRITERS[form](tmp_path, 4, 2000)
     X = np.concatenate([piece(2000, i) for i in range(4)])
     if form == "csr":

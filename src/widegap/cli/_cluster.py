@@ -79,6 +79,7 @@ def cluster(
     """Cluster the rows of a table; numbers are used as they are, texts as categories."""
     from widegap.cli._columns import Choices, plan_columns
     from widegap.cli._fitting import check_count, check_variety, choose_method
+    from widegap.cli._large import cluster_large, large_job
     from widegap.cli._reading import Dialect, read_table
 
     find_number = k == "auto"
@@ -87,6 +88,13 @@ def cluster(
     targets.check(data, json=json)
     if len(numbers) > 1 and targets.any:
         raise CommandError(f"-k {k} compares numbers of clusters and writes nothing; choose one, then ask for files.")
+    file = large_job(data, options.names(columns), scale.value, bool(categorical or label_column or len(numbers) > 1))
+    if file is not None:
+        wanted = choose_method(method, file.source, find_number=find_number)
+        check_count(numbers[-1], file.n_rows)
+        estimator = _estimator(wanted, "auto" if find_number else numbers[0], seed, checkpoint)
+        cluster_large(file, estimator, targets, title or data.stem, quiet=quiet, json=json)
+        return
     choices = Choices(
         columns=options.names(columns),
         categorical=options.names(categorical),
@@ -127,7 +135,8 @@ def _estimator(method: str, k: int | str, seed: int, checkpoint: Path | None) ->
         return estimator
     if "checkpoint" not in estimator.get_params():
         raise CommandError(
-            f"--checkpoint is for --method cpm3c and mkc; {method} keeps none: choose one of them, or leave it out."
+            f"--checkpoint is for --method cpm3c and mkc; {method} keeps none, as it reads the rows a few times only: "
+            "choose one of them, or leave it out."
         )
     check_writable(checkpoint)
     return estimator.set_params(checkpoint=checkpoint)

@@ -88,6 +88,10 @@ def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title
         from widegap.cli._documents import describe_documents
 
         return _Found(*describe_documents(estimator, data, text_column, dialect.encoding, title))
+    if "large" in extra:
+        from widegap.cli._large import describe_large
+
+        return _Found(*describe_large(estimator, extra, data, title))
     return _Found(*_describe_rows(estimator, extra, data, dialect, title))
 
 

@@ -1,10 +1,10 @@
 """Tables stored by columns: Parquet, read a row group at a time, and Arrow (Feather), read a record batch at a time.
 
-Such a piece is one block, so that a thread holds one of them, decoded, besides its table of numbers. Files are opened
-for every read: readers of pyarrow are not made for several threads.
+Such a piece is one block, so that a thread holds its table of numbers and, decoded, one column. Files are opened for
+every read: readers of pyarrow are not made for several threads.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,14 +22,15 @@ class _File(Protocol):
 
     def fields(self) -> list[tuple[str, Any]]: ...
 
-    def columns(self, piece: int) -> Any: ...
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
+        """Some columns of a piece, by their places, of which one is held at a time."""
 
 
 class _Parquet:
     def __init__(self, path: Path):
         import pyarrow.parquet as pq
 
-        self._file = pq.ParquetFile(path)
+        self._file = pq.ParquetFile(path, memory_map=True, pre_buffer=False)
 
     def lengths(self) -> list[int]:
         metadata = self._file.metadata
@@ -38,8 +39,14 @@ class _Parquet:
     def fields(self) -> list[tuple[str, Any]]:
         return [(field.name, field.type) for field in self._file.schema_arrow]
 
-    def columns(self, piece: int) -> Any:
-        return self._file.read_row_group(piece, use_threads=False).columns
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
+        names = self._file.schema_arrow.names
+        if len(set(names)) < len(names):  # columns are asked for by their names
+            whole = self._file.read_row_group(piece, use_threads=False)
+            yield from (whole.column(place) for place in places)
+            return
+        for place in places:
+            yield self._file.read_row_group(piece, columns=[names[place]], use_threads=False).column(0)
 
 
 class _Arrow:
@@ -54,8 +61,9 @@ class _Arrow:
     def fields(self) -> list[tuple[str, Any]]:
         return [(field.name, field.type) for field in self._reader.schema]
 
-    def columns(self, piece: int) -> Any:
-        return self._reader.get_batch(piece).columns
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
+        batch = self._reader.get_batch(piece)
+        return (batch.column(place) for place in places)
 
 
 FORMATS: dict[str, Callable[[Path], _File]] = {
@@ -66,37 +74,49 @@ FORMATS: dict[str, Callable[[Path], _File]] = {
 }
 
 
+def _opened(path: Path) -> _File:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise NotSupportedError(_EXTRA.format(path)) from error
+    try:
+        return FORMATS[path.suffix](path)
+    except pa.ArrowException as error:
+        raise InvalidDataError(
+            f"Shard {path} cannot be read as {path.suffix}: {error}. Write it anew with pyarrow."
+        ) from error
+
+
 class ColumnarSource:
-    """A Parquet or Arrow file of numbers; missing ones are NaN, which a fit refuses."""
+    """A Parquet or Arrow file of numbers, or some columns of it; missing numbers are NaN, which a fit refuses."""
 
     in_memory = False
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, names: Sequence[str] | None = None):
         self.path = path
-        file, types = self._open(), self._numeric()
-        self._lengths = file.lengths()
-        self.names = [name for name, _ in file.fields()]
+        file = self._open()
+        known = [name for name, _ in file.fields()]
+        self.names = known if names is None else list(names)
+        self._places = list(range(len(known))) if names is None else [known.index(name) for name in names]
+        self._lengths, types = file.lengths(), self._numeric()
         self.shape = (sum(self._lengths), len(self.names))
         self.dtype = np.dtype(np.float32 if types == {"float"} else np.float64)
 
+    @staticmethod
+    def column_names(path: Path) -> list[str]:
+        """The columns of a file, numbers or not."""
+        return [name for name, _ in _opened(path).fields()]
+
     def _open(self) -> _File:
-        try:
-            import pyarrow as pa
-        except ImportError as error:
-            raise NotSupportedError(_EXTRA.format(self.path)) from error
-        try:
-            return FORMATS[self.path.suffix](self.path)
-        except pa.ArrowException as error:
-            raise InvalidDataError(
-                f"Shard {self.path} cannot be read as {self.path.suffix}: {error}. Write it anew with pyarrow."
-            ) from error
+        return _opened(self.path)
 
     def _numeric(self) -> set[str]:
         """The types of the columns; refuses those that are no numbers."""
         import pyarrow.types as kinds
 
         found = set()
-        for name, kind in self._open().fields():
+        fields = self._open().fields()
+        for name, kind in (fields[place] for place in self._places):
             if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind)):
                 raise InvalidDataError(
                     f"Column {name!r} of {self.path} has type {kind}; only numbers can be clustered: encode or drop it."
@@ -114,7 +134,7 @@ class ColumnarSource:
         for piece in range(np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop) + 1):
             first = ends[piece] - self._lengths[piece]
             begin, end = max(start, first), min(stop, ends[piece])
-            for j, column in enumerate(file.columns(piece)):
+            for j, column in enumerate(file.columns(piece, self._places)):
                 table[begin - start : end - start, j] = column.to_numpy(zero_copy_only=False)[
                     begin - first : end - first
                 ]
