@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage test-slow test-browser lint bench docs experiments clean
+.PHONY: demo test coverage test-slow test-browser lint bench docs dist experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -41,6 +41,11 @@ docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
 	MPLBACKEND=agg $(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs build/docs
 	MPLBACKEND=agg $(BIN)/python -m sphinx --fail-on-warning -D plot_gallery=0 -b doctest docs build/doctest
+
+# Wheel and source distribution; the same commit gives the same bytes.
+dist: $(READY)
+	$(BIN)/python -m pip install --quiet build
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
 
 # Resumable: cells that experiments/results.jsonl has from the same code are kept.
 experiments: $(READY)

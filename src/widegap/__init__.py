@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from widegap.estimators._mmc import MMC
     from widegap.explorer import explore
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 __all__ = [
     "CPM3C",
     "DocumentClustering",

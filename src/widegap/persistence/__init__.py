@@ -127,6 +127,6 @@ def _format_number(document: Mapping[str, Any]) -> int:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """The numbers at the head of a version: (0, 1, 0) of "0.1.0.dev0"; empty if it is none."""
+    """The numbers at the head of a version: (0, 1, 0) of "0.1.0"; empty if it is none."""
     found = re.match(r"\d{1,6}(?:\.\d{1,6}){0,3}(?![\d])", version)
     return () if found is None else tuple(map(int, found[0].split(".")))
