@@ -26,6 +26,7 @@ LOWER_PARTS = {
     "_atomic": (),
     "_jit": (),
     "_planes": (),
+    "_regions": (),
     "_catalogue": (),
     "_warnings": (),
     "data": ("_atomic", "_jit"),

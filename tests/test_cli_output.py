@@ -321,10 +321,13 @@ def test_few_new_rows_are_not_described_by_the_fit(table, model, tmp_path, capsy
     assert "a -" not in said
 
 
-def test_the_most_that_an_objective_can_reach(table, capsys):
-    assert "of at most 2 (higher is better)" in said_by(capsys, "cluster", table, "-k", "3")
-    assert "of at most" not in said_by(capsys, "cluster", table, "-k", "2")
-    assert "1 cluster by" in said_by(capsys, "cluster", table, "-k", "1")
+def test_the_objective_is_told_as_a_share(table, capsys):
+    assert " % explained" in said_by(capsys, "cluster", table, "-k", "3")
+    assert " % explained" in said_by(capsys, "cluster", table, "-k", "2")
+    assert "(lower is better)" in said_by(capsys, "cluster", table, "-k", "2", "--method", "cpm3c")
+    alone = said_by(capsys, "cluster", table, "-k", "1")
+    assert "1 cluster by" in alone
+    assert "explained" not in alone
 
 
 BAD_ROWS = [("a,b\n1,word\n", "'word' is not a finite number; correct it: the model"), ("a,b\n", "at least one row")]

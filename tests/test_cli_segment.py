@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
+from widegap import CPM3C, persistence
 from widegap.cli import _segment
 from widegap.cli._main import main
 from widegap.image import bisections
@@ -42,11 +43,17 @@ def test_the_areas_are_found(how, picture, tmp_path, capsys):
     labels = labels_of(out)
     areas = [np.unique(labels[:, start : start + 20]).tolist() for start in (0, 20, 40)]
     assert sorted(areas) == [[0], [1], [2]]
-    assert "60 x 40 pixels, 3 segments: 33 %, 33 %, 33 %" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "60 x 40 pixels, 3 segments\n" in said
+    assert said.count("   33 %  #") == 3
+    table = (tmp_path / "seg.csv").read_text(encoding="utf-8").splitlines()
+    assert table[0] == "segment,pixels,share,colour,x,y,left,top,right,bottom,regions"
+    assert [line.split(",")[1] for line in table[1:]] == ["800"] * 3
     with Image.open(tmp_path / "seg.side.png") as side:
         assert side.size == (180, 40)
     with Image.open(tmp_path / "seg.overlay.png") as lined:
         assert lined.getpixel((20, 10)) == (255, 40, 40)
+        assert lined.getpixel((10, 10)) != lined.getpixel((30, 10))
     assert (tmp_path / "seg.2.png").exists() == (how == ["--recursive"])  # the split in between
 
 
@@ -75,7 +82,7 @@ def test_ctrl_c_keeps_the_splits_so_far(picture, tmp_path, capsys, monkeypatch):
     assert main(["segment", str(picture), "-k", "4", "-o", str(tmp_path / "seg.png")]) == 130
     assert len(np.unique(labels_of(tmp_path / "seg.partial.png"))) == 3
     assert sorted(path.name for path in tmp_path.glob("seg*")) == [
-        "seg.partial.2.png", "seg.partial.overlay.png", "seg.partial.png", "seg.partial.side.png",
+        "seg.partial.2.png", "seg.partial.csv", "seg.partial.overlay.png", "seg.partial.png", "seg.partial.side.png",
     ]  # fmt: skip
     assert "Interrupted: 3 of 4 segments were found so far; they are in" in capsys.readouterr().err
 
@@ -89,7 +96,7 @@ def test_ctrl_c_before_the_first_split_writes_nothing(picture, tmp_path, capsys,
 
 def test_the_splits_on_the_way_are_what_bisections_found(picture, tmp_path):
     arguments = ["segment", str(picture), "-k", "5", "--method", "max-margin", "-o", str(tmp_path / "seg.png"), "-q"]
-    assert main(arguments) == 0
+    assert main([*arguments, "--smooth", "0", "--min-region", "0"]) == 0
     with Image.open(picture) as pixels:
         steps = bisections(np.asarray(pixels), 5, "max-margin", random_state=0)
     for n, labels in enumerate(steps, 1):
@@ -101,17 +108,17 @@ def test_the_splits_on_the_way_are_what_bisections_found(picture, tmp_path):
 def test_many_segments_make_a_short_summary(picture, tmp_path, capsys, monkeypatch):
     columns = np.repeat(np.arange(60)[None], 40, axis=0).astype(np.int32)
     monkeypatch.setattr(_segment, "_steps", lambda *arguments: (np.minimum(columns, n) for n in range(40)))
-    arguments = ["segment", str(picture), "-k", "40"]
+    arguments = ["segment", str(picture), "-k", "40", "--smooth", "0", "--min-region", "0"]
     assert main([*arguments, "-o", str(tmp_path / "seg.png")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
-    assert lines[0].startswith("60 x 40 pixels, 40 segments: ")
-    assert lines[0].endswith(" %, and 28 smaller ones")
+    assert len(lines) == 20
+    assert lines[0] == "60 x 40 pixels, 40 segments"
+    assert lines[14] == "... and 28 smaller ones"
     assert max(map(len, lines)) < 120 + len(str(tmp_path))
-    assert lines[-1] == f"... and 37 more splits, up to {tmp_path / 'seg.39.png'}"
-    assert len(list(tmp_path.glob("seg*"))) == 41
+    assert lines[-1] == f"... and 38 more, up to {tmp_path / 'seg.39.png'}"
+    assert len(list(tmp_path.glob("seg*"))) == 42
     assert main([*arguments, "-o", str(tmp_path / "seg.png"), "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["written"]) == 41  # programs get all names
+    assert len(json.loads(capsys.readouterr().out)["written"]) == 42  # programs get all names
 
 
 def test_pictures_to_look_at_are_no_larger_than_a_screen(tmp_path):
@@ -168,7 +175,7 @@ def test_float_pictures_are_scaled_by_their_range(low, high, tmp_path, capsys):
         assert said == ""
         assert shades == [26, 230]
     else:
-        assert said == f"note: Grey values from {low:g} to {high:g} were brought to the range from black to white.\n"
+        assert said == f"note: Grey values from {low:g} to {high:g} were stretched to the range from black to white.\n"
         assert shades == [0, 255]
 
 
@@ -208,7 +215,7 @@ def test_json_is_printed_even_if_quiet(picture, tmp_path, capsys):
     assert main(["segment", str(picture), "-k", "1", "-o", str(tmp_path / "s.png"), "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["sizes"] == [2400]
     assert main(["segment", str(picture), "-k", "1", "-o", str(tmp_path / "s.png")]) == 0
-    assert "1 segment: 100 %" in capsys.readouterr().out
+    assert "1 segment\n" in capsys.readouterr().out
 
 
 def complaint(capsys, *arguments):
@@ -231,6 +238,75 @@ def test_errors_name_the_remedy(picture, tmp_path, capsys, monkeypatch):
     assert "has too many pixels" in complaint(capsys, picture, "-k", "2")
     Image.new("RGB", (9, 9)).save(tmp_path / "flat.png")
     assert "ask for fewer" in complaint(capsys, tmp_path / "flat.png", "-k", "2")
+
+
+def test_texture_does_not_shatter_segments(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    pixels = np.where(rng.random((120, 160, 1)) < 0.8, 60, 180) + rng.integers(0, 20, (120, 160, 3))
+    pixels[:, 80:] = np.where(rng.random((120, 80, 1)) < 0.2, 60, 180) + rng.integers(0, 20, (120, 80, 3))
+    Image.fromarray(pixels.astype(np.uint8)).save(tmp_path / "grass.png")
+    regions = []
+    for options in (["--smooth", "0", "--min-region", "0"], []):
+        arguments = ["segment", str(tmp_path / "grass.png"), "-k", "2", "-o", str(tmp_path / "s.png"), "--json"]
+        assert main([*arguments, *options]) == 0
+        regions.append(sum(row["regions"] for row in json.loads(capsys.readouterr().out)["segments"]))
+    assert regions[0] > 1000
+    assert regions[1] < 50
+
+
+@pytest.fixture
+def folder(tmp_path, picture):
+    """Three pictures of the same colours, and a file that is none."""
+    found = tmp_path / "photos"
+    found.mkdir()
+    pixels = np.array(Image.open(picture))
+    for name, shown in (("a.png", pixels), ("b.png", pixels[:, 20:]), ("c.jpg", pixels[:, :40])):
+        Image.fromarray(shown).save(found / name)
+    (found / "d.png").write_text("no picture", encoding="utf-8")
+    (found / "notes.txt").write_text("text", encoding="utf-8")
+    return found
+
+
+def test_a_folder_of_pictures(folder, tmp_path, capsys):
+    assert main(["segment", str(folder), "-k", "2"]) == 0
+    said = capsys.readouterr()
+    assert "a.png: 60 x 40 pixels, 2 segments: 67 %, 33 %" in said.out
+    assert "d.png cannot be read as a picture" in said.err
+    made = tmp_path / "photos-segments"
+    assert sorted(path.name for path in made.glob("a.png*")) == [
+        "a.png.segments.csv", "a.png.segments.overlay.png", "a.png.segments.png",
+    ]  # fmt: skip
+    assert "would write among the pictures" in complaint(capsys, folder, "-k", "2", "-o", folder)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "holds no pictures" in complaint(capsys, empty, "-k", "2")
+
+
+def test_one_model_gives_segments_the_same_meaning_in_all_pictures(folder, picture, tmp_path, capsys):
+    model = tmp_path / "colours.widegap"
+    assert main(["segment", str(folder), "-k", "3", "--model", str(model), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["model"] == [str(model)]
+    names = {}
+    for name, starts in (("a.png", (0, 20, 40)), ("b.png", (20, 40)), ("c.jpg", (0, 20))):
+        labels = labels_of(tmp_path / "photos-segments" / f"{name}.segments.png")
+        for start in starts:
+            (label,) = np.unique(labels[5:35, start - starts[0] + 5 : start - starts[0] + 15])
+            assert names.setdefault(start, label) == label
+    assert len(set(names.values())) == 3
+    assert main(["segment", str(picture), "--model", str(model), "-o", str(tmp_path / "x.png"), "-q"]) == 0
+    again = labels_of(tmp_path / "x.png")
+    np.testing.assert_array_equal(again, labels_of(tmp_path / "photos-segments" / "a.png.segments.png"))
+    Image.fromarray(np.full((8, 8), 90, np.uint8)).save(tmp_path / "grey.png")
+    assert main(["segment", str(tmp_path / "grey.png"), "--model", str(model), "-q"]) == 0
+
+
+def test_a_model_has_to_be_one_of_pictures(picture, tmp_path, capsys):
+    assert "-k is missing" in complaint(capsys, picture)
+    assert "no such file; 'widegap segment" in complaint(capsys, picture, "--model", tmp_path / "none.widegap")
+    model = CPM3C(2, random_state=0).fit(np.repeat(np.eye(3), 4, axis=0))
+    persistence.save(model, tmp_path / "table.widegap")
+    assert "is not a model of pictures" in complaint(capsys, picture, "--model", tmp_path / "table.widegap")
 
 
 PEAK = """

@@ -1,11 +1,12 @@
 """Image segmentation: every pixel is a row of colours, and a clusterer finds the segments.
 
 ``segment`` is all that most users need; ``bisections`` shows how the recursive form of Zhang, Tsang and Kwok
-("Maximum margin clustering made practical", Fig. 10) gets there, one split after the other; ``overlay`` and ``paint``
-draw the result. Clusterers are fitted to a sample of the pixels and label the others with ``predict``, block by block,
-so that time and memory grow with the number of pixels alone. Of pictures with 8 bits a channel every different colour
-is labelled once, however many pixels have it; where each pixel has features of its own (position, texture, more bits),
-their table takes 4 bytes a pixel and column.
+("Maximum margin clustering made practical", Fig. 10) gets there, one split after the other; ``clean`` smooths the
+result, ``describe_segments`` tells what is where, and ``overlay``, ``tint`` and ``paint`` draw it. Clusterers are
+fitted to a sample of the pixels and label the others with ``predict``, block by block, so that time and memory grow
+with the number of pixels alone. Of pictures with 8 bits a channel every different colour is labelled once, however
+many pixels have it; where each pixel has features of its own (position, texture, more bits), their table takes 4 bytes
+a pixel and column.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter
 from sklearn.base import clone
 
+from widegap._regions import clean, describe_segments, tint
 from widegap._validation import check_generator
 from widegap.data._sampling import drawn
 from widegap.estimators._cpm3c import CPM3C
@@ -26,7 +28,7 @@ from widegap.estimators._iterative_base import IterativeClusterer
 from widegap.estimators._max_margin import MaxMarginClustering
 from widegap.exceptions import InvalidDataError
 
-__all__ = ["bisections", "overlay", "paint", "pixel_features", "segment"]
+__all__ = ["bisections", "clean", "describe_segments", "overlay", "paint", "pixel_features", "segment", "tint"]
 
 SAMPLE = 5000  # pixels to which a clusterer is fitted
 BLOCK = 1 << 17  # pixels that are worked on at a time

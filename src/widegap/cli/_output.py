@@ -197,8 +197,10 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
     if sure:
         line += f", {_percent(summary['search']['agreement'])} sure"
     if objective and summary["fitted"]:
-        most = f" of at most {objective['most']}" if objective["most"] is not None else ""
-        line += f", {objective['name']} {objective['value']:.4g}{most} ({objective['better']} is better)"
+        if objective["share"] is not None:
+            line += f", {_percent(objective['share'])} explained"
+        elif summary["n_clusters"] > 1:
+            line += f", {objective['name']} {objective['value']:.4g} ({objective['better']} is better)"
     console.print(Text(line))
     if summary["number"]:
         console.print(Text(summary["number"]["words"]))
@@ -206,7 +208,7 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     for heading in ("cluster", "size", "", *(["sure"] if sure else []), "margin"):
         grid.add_column(heading, justify="right", no_wrap=True)
-    grid.add_column("top terms" if document else "what sets it apart (standard deviations)")
+    grid.add_column("top terms" if document else "what sets it apart (mean here, and elsewhere)")
     for cluster in summary["clusters"]:
         margin = cluster["margin"]
         grid.add_row(
@@ -214,7 +216,7 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
             f"{cluster['size']:,}",
             _percent(cluster["share"]),
             *([_percent(cluster["agreement"])] if sure else []),
-            f"{margin['median']:.3g}" if margin else "",
+            _percent(margin["relative"]) if margin else "",
             Text(one_line(_apart(cluster["separates"], document))),
         )
     console.print(grid)
@@ -231,4 +233,4 @@ def _percent(share: float | None) -> str:
 def _apart(items: list[dict[str, Any]], document: bool) -> str:
     if document:
         return ", ".join(item["feature"] for item in items[: 3 * NAMED])
-    return ", ".join(f"{item['feature']} {item['difference']:+.1f}" for item in items[:NAMED])
+    return ", ".join(f"{item['feature']} {item['text']} ({item['rest_text']})" for item in items[:NAMED])

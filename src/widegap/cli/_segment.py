@@ -1,5 +1,7 @@
-"""``widegap segment``: the segments of a picture."""
+"""``widegap segment``: the segments of a picture, or of all pictures in a folder."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,15 +10,13 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
-from widegap.cli._places import check_distinct, check_writable, partial_name, replacing
+from widegap.cli._pictures import Steps, pictures_in, read_picture
+from widegap.cli._places import check_distinct, check_writable, partial_name
 
-BYTE = 255
 MAX_SEGMENTS = 256  # of a picture with a palette
 WRITABLE = (".png", ".gif", ".tif", ".tiff", ".bmp")
-PALETTE = ("4269d0", "efb118", "ff725c", "6cc5b0", "3ca951", "ff8ab7", "a463f2", "97bbf5", "9c6b4e", "9498a0")
-VIEW = 1600  # most pixels along a side of pictures that are made to be looked at
-SHOWN_SIZES, SHOWN_FILES = 12, 6
-BLOCK = 256  # rows of the picture that are compared at a time
+TINY = 2000  # a region is tiny if so many would fit into the picture
+SHOWN_SEGMENTS, SHOWN_FILES = 12, 6
 
 
 class SegmentMethod(StrEnum):
@@ -29,207 +29,256 @@ class SegmentMethod(StrEnum):
 
 @guarded
 def segment(
-    picture: Annotated[Path, typer.Argument(help="PNG, JPEG, or what else Pillow reads.")],
-    k: Annotated[int, typer.Option("-k", "--segments", min=1, max=MAX_SEGMENTS, help="Number of segments.")],
+    picture: Annotated[
+        Path, typer.Argument(help="PNG, JPEG or another format that Pillow reads; or a folder of them.")
+    ],
+    k: Annotated[
+        int | None, typer.Option("-k", "--segments", min=1, max=MAX_SEGMENTS, help="Number of segments.")
+    ] = None,
     method: Annotated[SegmentMethod, typer.Option(help="How to cluster the pixels.")] = SegmentMethod.iter_svr,
     recursive: Annotated[bool, typer.Option("--recursive/--at-once", help="Split in two again and again.")] = True,
     position: Annotated[float, typer.Option(min=0, help="Weight of a pixel's place beside its colour.")] = 0.0,
     texture: Annotated[float, typer.Option(min=0, help="Weight of the local contrast.")] = 0.0,
+    smooth: Annotated[int, typer.Option(min=0, max=100, help="Pixels around each that vote on its segment.")] = 2,
+    min_region: Annotated[
+        int | None, typer.Option(min=0, help="Smallest region in pixels; 1/2000 of the picture if not given.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="With -k: one model for all pictures, saved here. Without: the model to apply.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Label picture; others get names like it.")
+        Path | None,
+        typer.Option("--output", "-o", help="Label picture; others get names like it. Of a folder: a folder."),
     ] = None,  # fmt: skip  # noqa: E501
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Divide a picture into segments; writes labels, an overlay, a side-by-side, and every split.
+    """Divide a picture into segments; writes labels, an overlay, a side-by-side, every split, and a table.
 
     Photos take about 0.4 GB of memory and 15 bytes a pixel (12 megapixels: 0.6 GB).
 
     With --position, --texture or more than 8 bits it is 45 bytes a pixel.
     """
+    if k is None and model is None:
+        raise CommandError("-k is missing: pass the number of segments, or --model with a model that was saved before.")
+    job = _Job(
+        k=k,
+        method=method.value,
+        recursive=recursive and model is None,
+        settings={"position": position, "texture": texture, "random_state": seed},
+        smooth=smooth,
+        min_region=min_region,
+        model=model,
+        is_folder=picture.is_dir(),
+    )
+    job.find(picture, output)
+    _run(job, quiet=quiet, json=json)
+
+
+@dataclass
+class _Job:
+    """What was asked for; ``places`` are pairs of a picture and its label picture."""
+
+    k: int | None
+    method: str
+    recursive: bool
+    settings: dict[str, Any]
+    smooth: int
+    min_region: int | None
+    model: Path | None
+    is_folder: bool
+    places: list[tuple[Path, Path]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def find(self, picture: Path, output: Path | None) -> None:
+        """Which pictures there are, and where labels go; refuses what cannot be written, or would replace a picture."""
+        if self.is_folder:
+            folder = output or picture.with_name(f"{picture.resolve().name}-segments")
+            if folder.exists() and not folder.is_dir():
+                raise CommandError(f"{folder} is a file; results for a folder of pictures go to a folder.")
+            if folder.resolve() == picture.resolve():
+                raise CommandError(f"{folder}: -o would write among the pictures that are read; choose another folder.")
+            folder.mkdir(parents=True, exist_ok=True)
+            self.places = [(path, folder / f"{path.name}.segments.png") for path in pictures_in(picture)]
+        else:
+            self.places = [(picture, output or picture.with_suffix(".segments.png"))]
+        for source, target in self.places:
+            if target.suffix.lower() not in WRITABLE:
+                raise CommandError(
+                    f"{target}: labels need a lossless picture, one of {', '.join(WRITABLE)}; rename it."
+                )
+            splits = range(2, (self.k or 1) if self.recursive and not self.is_folder else 1)
+            for name in ("", ".overlay", ".side", *(f".{n}" for n in splits)):
+                path = target.with_suffix(f"{name}{target.suffix}")
+                check_distinct({"-o": path}, (source,))
+                check_writable(path)
+        if self.model is not None and self.k is not None:
+            check_distinct({"--model": self.model, "-o": self.places[0][1]}, [source for source, _ in self.places])
+            check_writable(self.model)
+
+
+@dataclass
+class _Done:
+    """A picture that was divided: its table, and the files that were written."""
+
+    picture: Path
+    shape: tuple[int, int]
+    table: list[dict[str, Any]]
+    written: list[str]
+
+
+def _run(job: _Job, *, quiet: bool, json: bool) -> None:
     from widegap.cli._fitting import gathering_warnings, watching
+    from widegap.report._wording import counted
 
-    output = output or picture.with_suffix(".segments.png")
-    if output.suffix.lower() not in WRITABLE:
-        raise CommandError(f"{output}: labels need a lossless picture, one of {', '.join(WRITABLE)}; rename it.")
-    _check_places(picture, output, k if recursive else 1)
-    image, notes = read_picture(picture)
-    if image.shape[0] * image.shape[1] < k:
-        raise CommandError(f"-k {k} asks for more segments than {picture} has pixels; ask for fewer.")
-    settings = {"position": position, "texture": texture, "random_state": seed}
-    label = f"Segmenting {image.shape[1]} x {image.shape[0]} pixels"
-    steps = Steps()
-    with (
-        watching(label, k - 1 if recursive else None, quiet, at_once=True) as watch,
-        gathering_warnings(notes),
-    ):
-        for labels in _steps(image, k, method.value, recursive, settings):
-            if steps.n_segments:  # the first is the whole picture
+    n, recursive_steps = len(job.places), (job.k or 1) - 1 if job.recursive else None
+    label = f"Segmenting {counted(n, 'picture')}" if job.is_folder else f"Segmenting {job.places[0][0].name}"
+    done: list[_Done] = []
+    unfinished: tuple[Any, Steps] | None = None
+    total = n if job.is_folder else recursive_steps
+    with watching(label, total, quiet, at_once=True) as watch, gathering_warnings(job.notes):
+        found = _fitted(job)
+        for source, target in job.places:
+            image = _read(source, job)
+            if image is None:
+                continue
+            steps = Steps()
+            unfinished = (image, steps)
+            for labels in _steps(image, job, found):
+                if steps.n_segments and not job.is_folder:  # the first is the whole picture
+                    watch(None)
+                steps.add(labels)
+            done.append(_finish(job, source, target, image, steps))
+            unfinished = None
+            if job.is_folder:
                 watch(None)
-            steps.add(labels)
-    if watch.interrupted and steps.n_segments < 2:
-        tell("Interrupted before the first split; nothing was written.")
-        raise typer.Exit(INTERRUPTED)
     if watch.interrupted:
-        output = partial_name(output)
-    written = _write(image, steps, output)
-    _tell(steps.labels, written, notes, quiet=quiet, json=json)
-    if watch.interrupted:
-        tell(f"Interrupted: {steps.n_segments} of {k} segments were found so far; they are in {output}.")
-        raise typer.Exit(INTERRUPTED)
+        _end_interrupted(job, done, unfinished, quiet=quiet, json=json)
+    if not done:
+        raise CommandError(f"None of the pictures could be read. {job.notes[0]}")
+    _tell(job, done, quiet=quiet, json=json)
 
 
-class Steps:
-    """Labels after every split: the last ones, and a table from these to each step before, as splits only refine."""
-
-    def __init__(self) -> None:
-        self.labels: Any = None
-        self.n_segments = 0
-        self._parents: list[Any] = []
-
-    def add(self, labels: Any) -> None:
-        """The labels after one more split."""
-        import numpy as np
-
-        found = labels.astype(np.uint8)
-        n = int(found.max()) + 1
-        if self.labels is not None:
-            parents = np.zeros(n, np.uint8)
-            for top in range(0, len(found), BLOCK):
-                parents[found[top : top + BLOCK]] = self.labels[top : top + BLOCK]
-            self._parents.append(parents)
-        self.labels, self.n_segments = found, n
-
-    def between(self) -> Any:
-        """(number of segments, labels) of the splits between the first and the last, the latest first."""
-        import numpy as np
-
-        table = np.arange(max(1, self.n_segments), dtype=np.uint8)
-        for parents in self._parents[:0:-1]:
-            table = parents[table]
-            yield int(table.max()) + 1, table[self.labels]
-
-
-def _check_places(picture: Path, output: Path, k: int) -> None:
-    """Refuse names that cannot be written to, or that would replace the picture."""
-    for name in ("", ".overlay", ".side", *(f".{n}" for n in range(2, k))):
-        path = output.with_suffix(f"{name}{output.suffix}")
-        check_distinct({"-o": path}, (picture,))
-        check_writable(path)
-
-
-def read_picture(path: Path) -> tuple[Any, list[str]]:
-    """Pixels of a picture file, upright, and notes: bytes, or numbers from 0 to 1 where it has more than 8 bits."""
-    import warnings
-
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
-    if not path.exists():
-        raise CommandError(f"{path}: no such file; check the name.")
+def _read(source: Path, job: _Job) -> Any:
+    """The pixels of a picture; None with a note if one of several is damaged."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as file:
-                ImageOps.exif_transpose(file, in_place=True)
-                file.load()
-                return _pixels_of(file, path)
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise CommandError(f"{path} has too many pixels ({error}); make it smaller.") from error
-    except UnidentifiedImageError as error:
-        raise CommandError(f"{path} cannot be read as a picture; convert it to PNG or JPEG.") from error
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        image, notes = read_picture(source)
+    except CommandError as error:
+        if not job.is_folder:
             raise
-        raise CommandError(f"{path} is damaged: {error}; save it again.") from error
+        job.notes.append(f"Skipped: {error}")
+        return None
+    if job.k is not None and image.shape[0] * image.shape[1] < job.k:
+        raise CommandError(f"-k {job.k} asks for more segments than {source} has pixels; ask for fewer.")
+    job.notes += notes
+    return image
 
 
-def _pixels_of(file: Any, path: Path) -> tuple[Any, list[str]]:
-    import numpy as np
+def _fitted(job: _Job) -> Any:
+    """The model of all pictures, fitted or loaded; None if each picture is divided by itself."""
+    from widegap.cli._picture_models import PictureModel, fit_model
 
-    clear = "A" in file.getbands() or "transparency" in file.info
-    if file.mode in ("L", "RGB") and not clear:
-        return np.asarray(file), []
-    if file.mode != "F" and not file.mode.startswith("I"):
-        return np.asarray(file.convert("RGBA" if clear else "RGB")), []
-    values = np.asarray(file).astype(np.float32)
-    if not np.isfinite(values).all():
-        raise CommandError(f"{path} holds values that are not finite; replace them, and save it again.")
-    low, high = float(values.min()), float(values.max())
-    if file.mode == "I" and 0 <= low and high <= BYTE:
-        return values.astype(np.uint8), []
-    if file.mode == "F" and 0 <= low and high <= 1:
-        return values, []
-    values -= np.float32(low)
-    values /= np.float32(max(high - low, np.finfo(np.float32).tiny))
-    said = f"Grey values from {low:g} to {high:g} were brought to the range from black to white."
-    return np.clip(values, 0, 1, out=values), [said]
+    if job.model is None:
+        return None
+    if job.k is None:
+        return PictureModel.load(job.model)
+    images = (image for image in (_read(source, job) for source, _ in job.places) if image is not None)
+    found = fit_model(images, len(job.places), job.k, job.method, job.settings)
+    job.notes[:] = list(dict.fromkeys(job.notes))
+    found.save(job.model)
+    return found
 
 
-def _steps(image: Any, k: int, method: str, recursive: bool, settings: dict[str, Any]) -> Any:
+def _steps(image: Any, job: _Job, model: Any) -> Iterator[Any]:
     """Label pictures, the last one is the result."""
     from widegap import image as images
 
-    if recursive:
-        return images.bisections(image, k, method, **settings)
-    return iter([images.segment(image, k, method, recursive=False, **settings)])
+    if model is not None:
+        return iter([model.labels(image)])
+    if job.recursive:
+        return images.bisections(image, job.k, job.method, **job.settings)
+    return iter([images.segment(image, job.k, job.method, recursive=False, **job.settings)])
 
 
-def _write(image: Any, steps: Steps, output: Path) -> list[str]:
-    """Labels, overlay, side by side, and the splits in between; the second and third small enough to be looked at."""
-    import numpy as np
-    from PIL import Image
+def _finish(job: _Job, source: Path, target: Path, image: Any, steps: Steps) -> _Done:
+    """Smooth the labels and write what belongs to one picture."""
+    from widegap.cli import _pictures as pictures
 
-    from widegap.image import overlay
-
-    def save(picture: Any, path: Path) -> str:
-        with replacing(path) as temporary:
-            picture.save(temporary)
-        return str(path)
-
-    def labelled(labels: Any) -> Any:
-        found = Image.frombytes("P", labels.shape[::-1], labels.tobytes())
-        found.putpalette(bytes.fromhex("".join(PALETTE * -(-256 // len(PALETTE))))[:768])
-        return found
-
-    factor = -(-max(steps.labels.shape) // VIEW)
-    plain = np.asarray(Image.fromarray(overlay(image, np.broadcast_to(np.uint8(0), steps.labels.shape))).reduce(factor))
-    few = np.ascontiguousarray(steps.labels[::factor, ::factor])
-    lined = overlay(plain, few)
-    side = np.hstack([plain, lined, np.asarray(labelled(few).convert("RGB"))])
-    written = [
-        save(labelled(steps.labels), output),
-        save(Image.fromarray(lined), output.with_suffix(f".overlay{output.suffix}")),
-        save(Image.fromarray(side), output.with_suffix(f".side{output.suffix}")),
-    ]
-    between = [save(labelled(labels), output.with_suffix(f".{n}{output.suffix}")) for n, labels in steps.between()]
-    return [*written, *reversed(between)]
+    least = steps.labels.size // TINY if job.min_region is None else job.min_region
+    steps.labels = pictures.cleaned(steps.labels, job.smooth, least)
+    written = pictures.save_views(image, steps.labels, target, side=not job.is_folder)
+    table = pictures.segment_table(image, steps.labels)
+    written.append(pictures.save_table(table, target.with_suffix(".csv")))
+    if not job.is_folder:
+        splits = [(target.with_suffix(f".{n}{target.suffix}"), labels) for n, labels in steps.between()]
+        written += [pictures.save_labels(labels, path) for path, labels in reversed(splits)]
+    return _Done(source, steps.labels.shape, table, written)
 
 
-def _tell(labels: Any, written: list[str], notes: list[str], *, quiet: bool, json: bool) -> None:
-    import numpy as np
+def _end_interrupted(job: _Job, done: list[_Done], unfinished: Any, *, quiet: bool, json: bool) -> None:
+    """Keep what there is after Ctrl-C, and say so."""
+    if job.is_folder:
+        if done:
+            _tell(job, done, quiet=quiet, json=json)
+        tell(f"Interrupted: {len(done)} of {len(job.places)} pictures are done; the others have no results.")
+        raise typer.Exit(INTERRUPTED)
+    source, target = job.places[0]
+    if not done and (unfinished is None or unfinished[1].n_segments < 2):
+        tell("Interrupted before the first split; nothing was written.")
+        raise typer.Exit(INTERRUPTED)
+    if not done:
+        image, steps = unfinished
+        target = partial_name(target)
+        done = [_finish(job, source, target, image, steps)]
+    _tell(job, done, quiet=quiet, json=json)
+    tell(f"Interrupted: {len(done[0].table)} of {job.k} segments were found so far; they are in {target}.")
+    raise typer.Exit(INTERRUPTED)
 
+
+def _tell(job: _Job, done: list[_Done], *, quiet: bool, json: bool) -> None:
     from widegap.cli._output import print_json
-    from widegap.report._wording import counted
 
-    sizes = np.zeros(0, np.int64)
-    for top in range(0, len(labels), BLOCK):
-        part = np.bincount(labels[top : top + BLOCK].ravel(), minlength=len(sizes))
-        part[: len(sizes)] += sizes
-        sizes = part
+    model = [str(job.model)] if job.model is not None and job.k is not None else []
     if json:
-        document = {"schema": "widegap.segments/1", "sizes": sizes.tolist(), "written": written, "warnings": notes}
-        print_json(document)
+        found = [
+            {"picture": str(one.picture), "sizes": [row["pixels"] for row in one.table], "segments": one.table,
+             "written": one.written}
+            for one in done
+        ]  # fmt: skip
+        document: dict[str, Any] = {"schema": "widegap.segments/2", "warnings": job.notes, "model": model}
+        print_json({**document, "pictures": found} if job.is_folder else {**document, **found[0]})
     if json or quiet:
         return
-    height, width = labels.shape
-    shares = [f"{100 * size / labels.size:.0f} %" for size in sizes]
-    smaller = f", and {len(shares) - SHOWN_SIZES} smaller ones" if len(shares) > SHOWN_SIZES else ""
-    print(f"{width} x {height} pixels, {counted(len(sizes), 'segment')}: {', '.join(shares[:SHOWN_SIZES])}{smaller}")
-    for note in notes:
+    for one in done:
+        _print(one, named=job.is_folder)
+    for note in job.notes:
         tell(f"note: {note}")
+    written = [*model, *(name for one in done for name in one.written)]
+    if job.is_folder:
+        print(f"{len(written) - len(model)} files in {job.places[0][1].parent}")
+        return
     for name in written if len(written) <= SHOWN_FILES else written[: SHOWN_FILES - 2]:
         print(name)
     if len(written) > SHOWN_FILES:
-        print(f"... and {len(written) - SHOWN_FILES + 2} more splits, up to {written[-1]}")
+        print(f"... and {len(written) - SHOWN_FILES + 2} more, up to {written[-1]}")
+
+
+def _print(one: _Done, *, named: bool) -> None:
+    """Size and segments of a picture; of a single one the table."""
+    from widegap.report._wording import counted
+
+    height, width = one.shape
+    head = f"{width} x {height} pixels, {counted(len(one.table), 'segment')}"
+    if named:
+        shares = ", ".join(f"{100 * row['share']:.0f} %" for row in one.table[:SHOWN_SEGMENTS])
+        print(f"{one.picture.name}: {head}: {shares}{', ...' if len(one.table) > SHOWN_SEGMENTS else ''}")
+        return
+    print(head)
+    print("segment   area   colour   centre (x, y)   regions")
+    for row in one.table[:SHOWN_SEGMENTS]:
+        place = f"{100 * row['x']:.0f} %, {100 * row['y']:.0f} %"
+        print(f"{row['segment']:>7}{100 * row['share']:>5.0f} %  {row['colour']}   {place:>13}   {row['regions']:>7,}")
+    if len(one.table) > SHOWN_SEGMENTS:
+        print(f"... and {len(one.table) - SHOWN_SEGMENTS} smaller ones")

@@ -83,9 +83,13 @@ class Contrasts:
         self.everywhere = column_moments(without_gaps(values)[0])[0]
 
     def order(self, label: int) -> Any:
-        """Features by how much they set a cluster apart, the strongest first; without those that do not."""
-        found = np.argsort(-np.abs(self.differences[label]), kind="stable")
-        return found[self.differences[label][found] != 0]
+        """Features by how much they set a cluster apart, the strongest first; without those that do not.
+
+        Of two that differ as much, such as yes and no, the one that the cluster has more of comes first.
+        """
+        differences = self.differences[label]
+        found = np.lexsort((-np.sign(differences), -np.round(np.abs(differences), 9)))
+        return found[differences[found] != 0]
 
     def strongest(self, most: int) -> list[int]:
         """Features in which clusters differ most, each from all others; of yes and no only one."""
