@@ -19,6 +19,7 @@ TOP_FEATURES = 6
 EXAMPLES = 5
 EXAMPLE_COLUMNS = 4
 ROW_COLUMNS = 8
+ABOUT = 0.8  # of a difference is about as much
 
 
 def view_of(estimator: Any, X: Any, labels: Any) -> "RowView":
@@ -171,10 +172,16 @@ class RowView:
         ]
 
     def _leading(self, label: int, most: int) -> list[int]:
-        """The features that set a cluster apart most, one of every column of the file."""
+        """The features that set a cluster apart most, one of every column of the file.
+
+        Of categories the one that the cluster has more of, if that says about as much as another that it lacks.
+        """
         found: dict[int, int] = {}
+        differences = self.contrasts.differences[label]
         for j in self.contrasts.order(label):
-            found.setdefault(self.features[j].group, int(j))
+            first = found.setdefault(self.features[j].group, int(j))
+            if differences[first] < 0 < differences[j] and differences[j] > ABOUT * -differences[first]:
+                found[self.features[j].group] = int(j)
         return list(found.values())[:most]
 
     def example_columns(self, label: int) -> list[int]:
