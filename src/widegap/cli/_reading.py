@@ -174,9 +174,11 @@ def _read_arrays(source: Path) -> Table:
 def _read_svmlight(source: Path) -> Table:
     from sklearn.datasets import load_svmlight_file
 
+    from widegap.data._file_claims import check_width
+
     try:
         X, _ = load_svmlight_file(str(source))
     except (ValueError, IndexError, OverflowError) as error:
         raise CommandError(f"{source} is not an svmlight file: {error}; lines look like '1 3:0.5 7:1'.") from error
     note = "The first number of every line (the class) was not used."
-    return Table(str(source), matrix=X, notes=[note], first_line=1)
+    return Table(str(source), matrix=check_width(X, source), notes=[note], first_line=1)

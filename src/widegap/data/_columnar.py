@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from widegap.data._file_claims import check_row_count
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 _EXTRA = "{} needs pyarrow to be read: pip install pyarrow."
@@ -100,6 +101,7 @@ class ColumnarSource:
         self._places = list(range(len(known))) if names is None else [known.index(name) for name in names]
         self._lengths, types = file.lengths(), self._numeric()
         self.shape = (sum(self._lengths), len(self.names))
+        check_row_count(self.shape[0], path)
         self.dtype = np.dtype(np.float32 if types == {"float"} else np.float64)
 
     @staticmethod

@@ -6,8 +6,6 @@ and Arrow are in ``_columnar.py``.
 """
 
 import os
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +15,10 @@ import scipy.sparse as sp
 
 from widegap.data._blocks import RowBlocks
 from widegap.data._columnar import FORMATS, ColumnarSource
+from widegap.data._file_claims import check_npz, check_width
 from widegap.data._rows import Source, pieces
 from widegap.data._state_files import NewArray
-from widegap.exceptions import InvalidDataError
+from widegap.exceptions import InvalidDataError, NotSupportedError
 
 TABLE_BYTES = 64 << 20  # features of rows on disk up to so many bytes are kept
 BLOCK_BYTES = 4 << 20  # large enough to hide the cost of a Python call, small enough for the cache and two threads
@@ -88,16 +87,19 @@ class NpzSource:
 
     def _load(self) -> Any:
         # Opened here, because np.load leaves the file open when it is no archive.
-        with open(self.path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            if "X" in archive:
-                X = archive["X"]
-                return X.astype(_float_dtype(X, self.path), copy=False)
-            if "indptr" not in archive:
+        with open(self.path, "rb") as file:
+            check_npz(file, self.path)
+            with np.load(file, allow_pickle=False) as archive:
+                names = archive.files
+                if "X" in names:
+                    X = archive["X"]
+                    return X.astype(_float_dtype(X, self.path), copy=False)
+            if "indptr" not in names:
                 raise InvalidDataError(
-                    f"Shard {self.path} holds the arrays {sorted(archive.files)}; expected an array named 'X' "
+                    f"Shard {self.path} holds the arrays {sorted(names)}; expected an array named 'X' "
                     "or a matrix written by scipy.sparse.save_npz."
                 )
-        X = sp.csr_array(sp.load_npz(self.path))
+        X = check_width(sp.csr_array(sp.load_npz(self.path)), self.path)
         X.check_format(full_check=True)  # kernels trust the indices
         X.sum_duplicates()  # moments need every entry stored once
         return X.astype(_float_dtype(X, self.path), copy=False)
@@ -129,9 +131,9 @@ def _shard(path: str | os.PathLike[str]) -> Source:
             return NpzSource(path)
         if path.suffix in FORMATS:
             return ColumnarSource(path)
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, InvalidDataError):
-            raise
+    except (InvalidDataError, NotSupportedError, MemoryError, FileNotFoundError, PermissionError):
+        raise
+    except Exception as error:  # whatever a damaged file brings about in zipfile, zlib, tokenize or NumPy
         raise InvalidDataError(
             f"Shard {path} cannot be read as {path.suffix}: {error}. Write it anew with numpy."
         ) from error

@@ -1,0 +1,57 @@
+"""What a file says of its size, compared with what it can hold: a few bytes must not ask for gigabytes.
+
+Weights, means and cuts take some numbers for every column, whether it has entries or not, and labels some bytes for
+every row. A file of a few entries may still name column 2,000,000,000, and a header may claim any shape.
+"""
+
+import math
+import os
+import zipfile
+from typing import IO, Any
+
+import numpy as np
+
+from widegap.exceptions import InvalidDataError
+
+FREE_COLUMNS = 1 << 20  # of hashed terms
+COLUMNS_AN_ENTRY = 16
+FREE_ROWS = 10_000_000
+ROWS_A_BYTE = 1000  # far beyond what runs of equal values were seen to reach
+
+
+def check_width(X: Any, name: Any) -> Any:
+    """A sparse matrix from a file; refuses one with far more columns than entries."""
+    entries, width = int(X.nnz), int(X.shape[1])
+    if width > max(FREE_COLUMNS, COLUMNS_AN_ENTRY * entries):
+        raise InvalidDataError(
+            f"{name} has {width:,} columns, but only {entries:,} entries; more than {FREE_COLUMNS:,} columns need an "
+            f"entry for every {COLUMNS_AN_ENTRY} of them: number the columns that are used from 0 or 1 on."
+        )
+    return X
+
+
+def check_row_count(n_rows: int, path: str | os.PathLike[str]) -> None:
+    """Refuse a file that claims more rows than its bytes could describe."""
+    size = os.stat(path).st_size
+    if n_rows > max(FREE_ROWS, ROWS_A_BYTE * size):
+        raise InvalidDataError(f"{path} claims {n_rows:,} rows in {size:,} bytes, so it is damaged; write it again.")
+
+
+def check_npz(file: IO[bytes], name: Any) -> None:
+    """Refuse an archive with an array whose header claims more than its entry holds."""
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            if entry.filename.endswith(".npy"):
+                with archive.open(entry) as part:
+                    _check_header(part, entry.file_size, f"{name} ({entry.filename})")
+    file.seek(0)
+
+
+def _check_header(part: IO[bytes], size: int, name: str) -> None:
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    read = readers.get(np.lib.format.read_magic(part))
+    if read is None:
+        raise InvalidDataError(f"{name} is of a version of NumPy's format that is not read; write it again.")
+    shape, _, dtype = read(part)
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > size:
+        raise InvalidDataError(f"{name} claims shape {shape} of {dtype} in {size:,} bytes; write it again.")
