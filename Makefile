@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage test-slow test-browser lint bench docs dist experiments clean
+.PHONY: demo test coverage test-slow test-oldest test-browser lint bench docs dist experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -20,6 +20,15 @@ coverage: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+# The lowest versions that pyproject.toml allows, of every extra and of the tests' own packages, in a place of their own.
+OLDEST := .venv-oldest/bin
+OLDEST_TESTS ?= tests
+test-oldest:
+	test -x $(OLDEST)/python || $(PYTHON) -m venv .venv-oldest
+	$(OLDEST)/python -m pip install --quiet uv
+	$(OLDEST)/uv pip install --quiet --python $(OLDEST)/python --resolution lowest-direct --editable '.[all]' --group dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/python -m pytest --numprocesses auto --dist loadfile $(OLDEST_TESTS)
 
 # Chromium and its driver are Debian's packages: installed where that is possible, and the tests are skipped elsewhere.
 test-browser: $(READY)
@@ -59,5 +68,5 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis build dist
+	rm -rf .venv .venv-oldest .pytest_cache .mypy_cache .ruff_cache .coverage .hypothesis build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -19,11 +19,13 @@ from widegap.data._fingerprints import fingerprint, text_fingerprint
 from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
 from widegap.data._state_files import state_arrays
+from widegap.data._tables import check_magnitude, refuse_non_numbers
 from widegap.data.text._corpus import input_kind
 from widegap.data.text._words import check_documents
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 __all__ = [
+    "COST",
     "HasMethods",
     "Interval",
     "StrOptions",
@@ -40,6 +42,10 @@ __all__ = [
     "one_point_error",
     "take_rows",
 ]
+
+
+# Weights of losses: far outside, the same labels come out as at the border, or sums overflow.
+COST = Interval(Real, 1e-12, 1e12, closed="both")
 
 
 def kernel_constraints(*, precomputed: bool = False) -> dict[str, list[Any]]:
@@ -105,9 +111,15 @@ def _check_shape(estimator: Any, shape: tuple[int, int], *, reset: bool) -> None
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     """A validated array or CSR matrix in memory; one to be fitted is remembered by a digest."""
     table = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
+        estimator,
+        refuse_non_numbers(X),
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        accept_large_sparse=True,
     )
     if reset:
+        check_magnitude(table)
         estimator._rows_digest = fingerprint(table)
     return table
 
@@ -126,7 +138,14 @@ def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any
     checked = {
         name: view
         if name in raw
-        else check_array(view, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"view {name!r}")
+        else check_magnitude(
+            check_array(
+                refuse_non_numbers(view, f"view {name!r}"),
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                input_name=f"view {name!r}",
+            )
+        )
         for name, view in views.items()
     }
     sizes = {name: view.shape[0] if hasattr(view, "shape") else len(view) for name, view in checked.items()}

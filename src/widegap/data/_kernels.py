@@ -263,7 +263,10 @@ def kernel_matrix(X: Any, Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) 
 def _function_values(X: Any, Y: Any, kernel: Kernel, arguments: Mapping[str, Any]) -> Floats:
     """Values of a kernel that is a function of the user's."""
     assert callable(kernel)
-    K = np.asarray(kernel(X, Y, **arguments), dtype=np.float64)
+    K = np.asarray(kernel(X, Y, **arguments))
+    if K.dtype.kind not in "biuf":
+        raise InvalidDataError(f"The kernel function returned values of dtype {K.dtype}; they must be real numbers.")
+    K = K.astype(np.float64, copy=False)
     if K.shape != (X.shape[0], Y.shape[0]):
         raise InvalidDataError(
             f"The kernel function returned shape {K.shape} for {X.shape[0]} and {Y.shape[0]} rows; "

@@ -23,6 +23,9 @@ from widegap.exceptions import InvalidDataError
 CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
 UNITS_DIFFER = 10
 FAR = 1e3
+# Sizes of the largest number of a table, by its dtype, whose squares and their sums can be told from 0 and infinity
+# wherever they are formed (distances are taken in float32 in places).
+MAGNITUDES: dict[type, tuple[float, float]] = {np.float64: (1e-18, 1e18), np.float32: (1e-15, 1e15)}
 
 
 def storage(X: Any) -> Literal["dense", "sparse"]:
@@ -57,6 +60,37 @@ def check_finite(X: Any) -> Any:
         raise InvalidDataError(
             "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
         )
+    return X
+
+
+def check_magnitude(X: Any) -> Any:
+    """X itself; refuses one whose numbers are all too small, or some too large, to be squared."""
+    numbers = X.data if _is_sparse(X) else X
+    if not numbers.size:
+        return X
+    largest = max(abs(float(numbers.min())), abs(float(numbers.max())))
+    low, high = MAGNITUDES[X.dtype.type]
+    if largest and not low <= largest <= high:
+        trouble = "vanish" if largest < low else "overflow"
+        raise InvalidDataError(
+            f"The largest number of X is {largest:.3g}, and squares of it {trouble} in {X.dtype}, for which it must be "
+            f"between {low:g} and {high:g}: divide all columns by {largest:.0e}; units do not matter."
+        )
+    return X
+
+
+def refuse_non_numbers(X: Any, name: str = "X") -> Any:
+    """X itself; refuses what NumPy would turn into numbers without a word: masked entries, dates and durations."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise InvalidDataError(
+            f"{name} is a masked array with {np.ma.count_masked(X)} masked entries, which would be used as if they "
+            "were not; fill them, X.filled(...), or drop their rows."
+        )
+    for kind in [X.dtype] if hasattr(X, "dtype") else getattr(X, "dtypes", ()):
+        if getattr(kind, "kind", None) in ("m", "M"):
+            raise InvalidDataError(
+                f"{name} holds {kind}, dates or durations in place of numbers; turn them into numbers of days or hours."
+            )
     return X
 
 

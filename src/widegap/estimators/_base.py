@@ -12,7 +12,8 @@ which says where a public name lives.
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from importlib import import_module
@@ -30,6 +31,7 @@ from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._collections import is_collection, map_collection
 from widegap.data._few_rows import certain_labels, largest
 from widegap.data._kernel_maps import FoldedScores, KernelMap
+from widegap.data._kernels import check_kernel_params
 from widegap.data._state_files import write_labels
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._progress import progress_logging
@@ -154,7 +156,9 @@ class Clusterer(ClusterMixin, BaseEstimator):
     def _fit(self, X: Any, **given: Any) -> Self:
         """The steps of every fit; ``given`` is what ``fit`` of a subclass takes besides the rows."""
         self._validate_params()
-        with progress_logging(self.verbose):
+        if hasattr(self, "kernel_params"):
+            check_kernel_params(self.kernel, self.kernel_params)
+        with _python_numbers(self), progress_logging(self.verbose):
             rng = check_generator(self.random_state)
             rows = self._prepare(self._read(X), rng, **given)
             if self.n_clusters == 1:
@@ -200,6 +204,18 @@ class Clusterer(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,), dtype int32
         """
         return self.fit(X, y).labels_
+
+
+@contextmanager
+def _python_numbers(estimator: Clusterer) -> Iterator[None]:
+    """Parameters that are NumPy's numbers as Python's for a while: a float32 would round all that it meets."""
+    given = {name: value for name, value in vars(estimator).items() if isinstance(value, np.floating)}
+    given = {name: value for name, value in given.items() if name in estimator.get_params(deep=False)}
+    vars(estimator).update({name: value.item() for name, value in given.items()})
+    try:
+        yield
+    finally:
+        vars(estimator).update(given)
 
 
 def stored_attributes(cls: type) -> dict[str, Any]:

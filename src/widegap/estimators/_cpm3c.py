@@ -1,8 +1,6 @@
 """CPM3C: cutting plane multiclass maximum margin clustering."""
 
-from numbers import Real
-
-from widegap._validation import Interval, StrOptions
+from widegap._validation import COST, StrOptions
 from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer
 from widegap.estimators._docs import shared_docs
@@ -150,7 +148,7 @@ class CPM3C(CuttingPlaneClusterer):
 
     _parameter_constraints: dict = {
         **CuttingPlaneClusterer._parameter_constraints,
-        "C": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "C": [StrOptions({"auto"}), COST],
     }
     _objective = Objective(
         "hinge loss", "lower", "regularised clustering hinge; 1 would mean that nothing is separated"

@@ -106,7 +106,7 @@ class GMMC(SDPClusterer):
     _parameter_constraints: dict = {
         **SDPClusterer._parameter_constraints,
         "C_e": [Interval(Real, 0, None, closed="neither")],
-        "ridge": [Interval(Real, 1e-9, None, closed="left")],
+        "ridge": [Interval(Real, 1e-9, 1e6, closed="both")],
     }
 
     def __init__(

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import (
+    COST,
     Interval,
     StrOptions,
     check_rows,
@@ -128,7 +129,7 @@ class IterativeClusterer(WeightVectorClusterer):
 
     _parameter_constraints: dict = {
         **COMMON_CONSTRAINTS,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [COST],
         **kernel_constraints(),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],

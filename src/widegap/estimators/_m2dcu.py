@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from widegap._validation import Interval, StrOptions, check_threads
+from widegap._validation import COST, Interval, StrOptions, check_threads
 from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
@@ -202,8 +202,8 @@ class M2DCU(CuttingPlaneClusterer):
 
     _parameter_constraints: dict = {
         **CuttingPlaneClusterer._parameter_constraints,
-        "C": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "C_universum": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "C": [StrOptions({"auto"}), COST],
+        "C_universum": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
         "margin_tolerance": [Interval(Real, 0, None, closed="left")],
     }
     _objective = Objective("hinge loss", "lower", "regularised clustering hinge of the rows and of the universum")

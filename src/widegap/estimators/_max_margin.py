@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from widegap._validation import (
+    COST,
     Interval,
     StrOptions,
     check_cluster_number,
@@ -222,7 +223,7 @@ class MaxMarginClustering(ForestClusterer):
         **COMMON_CONSTRAINTS,
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "search": [StrOptions({"agree", "merge", "moves"})],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [COST],
         **kernel_constraints(precomputed=True),
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "smoothing": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._validation import Interval, StrOptions, check_cluster_number, check_threads, kernel_constraints
+from widegap._validation import COST, Interval, StrOptions, check_cluster_number, check_threads, kernel_constraints
 from widegap.data._centred import CentredRows
 from widegap.data._kernel_stack import KernelStack, fit_kernel_stack
 from widegap.data._seen_rows import is_views, n_rows
@@ -234,8 +234,8 @@ class MKC(CuttingPlaneClusterer):
             if name not in kernel_constraints()
         },
         "kernels": [list, tuple],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "norm": [Interval(Real, 1, None, closed="neither")],
+        "C": [COST],
+        "norm": [Interval(Real, 1, 1e6, closed="right")],
         "normalize": [StrOptions({"trace"}), None],
     }
     _objective = Objective("hinge loss", "lower", "regularised clustering hinge over the weighted kernels")

@@ -136,6 +136,7 @@ class MMC(SDPClusterer):
     )
     _parameter_constraints: dict = {
         **SDPClusterer._parameter_constraints,
+        "C": [Interval(Real, 1e-12, 1e3, closed="both")],  # beyond, SCS makes no progress within max_iter
         "min_cluster_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from widegap._validation import Interval, kernel_constraints
+from widegap._validation import COST, Interval, kernel_constraints
 from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
@@ -40,7 +40,7 @@ class SDPClusterer(WeightVectorClusterer):
     n_jobs = 1
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [COST],
         **kernel_constraints(),
         "n_roundings": [Interval(Integral, 0, None, closed="left")],
         "max_samples": [Interval(Integral, 2, None, closed="left")],

@@ -21,6 +21,8 @@ from widegap.solvers._kernel_weights import solve_kernel_master
 from widegap.solvers._qp import solve_qp
 from widegap.solvers._result import FloatArray, Point, SearchRecorder, StopFit
 
+PHASE = "master problem of the cutting planes"
+
 
 @dataclass(frozen=True)
 class MasterSolution:
@@ -69,10 +71,10 @@ def _one_kernel(cuts: CutSet, beta: float, caps: FloatArray, balance: float) -> 
         linear = np.concatenate([cuts.offsets, free[:k], np.full(k, -balance)])
         groups = np.concatenate([cuts.groups, np.full(2 * k, -1)])
         equality = np.hstack([cuts.biases.T, np.eye(k), -np.eye(k)])
-        found = solve_qp(gram, linear, groups, caps, equality)
+        found = solve_qp(gram, linear, groups, caps, equality, phase=PHASE)
         b = found.bias - found.bias.mean()
     else:
-        found = solve_qp(cuts.gram / beta, cuts.offsets, cuts.groups, caps, start=cuts.multipliers)
+        found = solve_qp(cuts.gram / beta, cuts.offsets, cuts.groups, caps, start=cuts.multipliers, phase=PHASE)
         b = np.zeros(k)
     multipliers = found.multipliers[:m]
     residual = max(found.residual, abs(found.gap) / max(found.primal, 1e-300))

@@ -43,12 +43,14 @@ from widegap.solvers._semidefinite import SDPRecord, SDPSolution, SignArray
 
 STEP_FRACTION = 0.95  # of the way to the border of the cone
 MIN_CENTRING = 1e-6
+PHASE = "objective of given labels"
 
 
 def score_value(B_inverse: FloatArray, signs: SignArray) -> float:
     """min z'Bz subject to y_i z_i >= 1: GMMC's objective for given labels."""
     n = len(B_inverse)
-    return 2 * solve_qp(B_inverse * np.outer(signs, signs), np.ones(n), np.full(n, -1), np.zeros(0)).dual
+    signed = B_inverse * np.outer(signs, signs)
+    return 2 * solve_qp(signed, np.ones(n), np.full(n, -1), np.zeros(0), phase=PHASE).dual
 
 
 def score_norm(kernel: FloatArray, C_e: float, ridge: float) -> FloatArray:

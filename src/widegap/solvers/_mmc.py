@@ -34,17 +34,19 @@ import numpy.typing as npt
 from scipy import linalg
 from scipy.sparse import csc_array
 
+from widegap.exceptions import SolverError
 from widegap.solvers._qp import solve_qp
 from widegap.solvers._result import FloatArray
 from widegap.solvers._semidefinite import SDPRecord, SDPSolution
 
 ROOT2 = float(np.sqrt(2.0))
+PHASE = "objective of given labels"
 
 
 def margin_value(kernel: FloatArray, M: FloatArray, C: float) -> float:
     """p(M): twice the objective of the support vector machine without bias if M = yy'."""
     n = len(kernel)
-    return 2 * solve_qp(kernel * M, np.ones(n), np.arange(n), np.full(n, C)).primal
+    return 2 * solve_qp(kernel * M, np.ones(n), np.arange(n), np.full(n, C), phase=PHASE).primal
 
 
 def _pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -129,17 +131,14 @@ def solve_mmc(kernel: FloatArray, C: float, limit: float, *, tol: float, max_ite
     -------
     SDPSolution
     """
-    scs = import_scs()
     began = perf_counter()
-    data, cones = _assemble(kernel, C, limit)
-    answer = scs.SCS(data, cones, eps_abs=tol, eps_rel=tol, max_iters=max_iter, verbose=False).solve()
-    info = answer["info"]
+    x, y, info = _solve_scs(*_assemble(kernel, C, limit), {"eps_abs": tol, "eps_rel": tol, "max_iters": max_iter})
     n = len(kernel)
     rows, columns = _pairs(n)
     M = np.eye(n)
-    M[rows, columns] = M[columns, rows] = np.nan_to_num(answer["x"][: len(rows)])
+    M[rows, columns] = M[columns, rows] = x[: len(rows)]
     M = _correlation(M)
-    multipliers, dual = _lower_bound(kernel, C, limit, np.nan_to_num(answer["y"]))
+    multipliers, dual = _lower_bound(kernel, C, limit, y)
     primal = margin_value(kernel, M, C)
     return SDPSolution(
         matrix=M,
@@ -151,6 +150,22 @@ def solve_mmc(kernel: FloatArray, C: float, limit: float, *, tol: float, max_ite
         converged=info["status"] == "solved",
         history=[SDPRecord(int(info["iter"]), primal, dual, perf_counter() - began)],
     )
+
+
+def _solve_scs(data: dict[str, Any], cones: dict[str, Any], settings: dict[str, Any]) -> Any:
+    """Primal and dual vector of SCS, with zeros for numbers that are none, and what it says of itself."""
+    scs = import_scs()
+    try:
+        answer = scs.SCS(data, cones, verbose=False, **settings).solve()
+        x, y = (np.nan_to_num(np.asarray(answer[name], dtype=np.float64)) for name in "xy")
+        if (x.shape, y.shape) != (data["c"].shape, data["b"].shape):
+            raise ValueError(f"answer of lengths {x.shape} and {y.shape}")
+        return x, y, answer["info"]
+    except Exception as error:  # SCS raises what it likes
+        raise SolverError(
+            f"The semidefinite program with {len(data['c'])} unknowns was not solved (scs: {type(error).__name__}: "
+            f"{error}); use fewer rows, a C near 1, or GMMC."
+        ) from error
 
 
 def _correlation(M: FloatArray) -> FloatArray:

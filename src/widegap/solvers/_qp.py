@@ -126,6 +126,8 @@ def solve_qp(
     caps: FloatArray,
     equality: FloatArray | None = None,
     start: FloatArray | None = None,
+    *,
+    phase: str = "quadratic program",
 ) -> QPSolution:
     """Maximise l'x - 1/2 x'Gx over x >= 0 with capped group sums and E x = 0.
 
@@ -142,6 +144,8 @@ def solve_qp(
         Rows may be linearly dependent.
     start : (m,) array, optional
         Multipliers near the solution, such as the last ones padded with zeros.
+    phase : str, optional
+        What the problem is for, in the words of an error.
 
     Returns
     -------
@@ -164,17 +168,38 @@ def solve_qp(
     scaled, restore = _scale(problem)
     failures = []
     for name, engine in (("daqp", _solve_daqp), ("piqp", _solve_piqp)):
-        z, bias = engine(scaled, None if start is None else start / problem.x_unit)
-        solution = _prove(problem, z * problem.x_unit, restore @ bias * problem.linear_unit, name)
-        allowed = _allowed_gap(problem, solution)
+        try:
+            with np.errstate(all="ignore"):  # numbers that are none fail the check
+                z, bias = _checked(scaled, *engine(scaled, None if start is None else start / problem.x_unit))
+                solution = _prove(problem, z * problem.x_unit, restore @ bias * problem.linear_unit, name)
+                allowed = _allowed_gap(problem, solution)
+        except Exception as error:  # engines raise what they like
+            failures.append(f"{name}: {type(error).__name__}: {error!s:.100}")
+            continue
         if abs(solution.gap) <= allowed and solution.residual <= TOLERANCE:
             return solution
-        failures.append(f"{name}: gap {solution.gap:.1e}, residual {solution.residual:.1e}")
-    raise SolverError(
-        f"QP with m = {linear.size} multipliers not solved ({'; '.join(failures)}); the gap must be <= {allowed:.1e} "
-        f"and the residual <= {TOLERANCE:.0e}. Check that gram is positive semi-definite, that the hard cuts "
-        "(group -1) can be satisfied together, and that the data are scaled: max(caps) * max(gram) / max|linear| "
-        f"is {caps.max(initial=0.0) * np.abs(gram).max() / problem.linear_unit:.1e}, which should stay below 1e6."
+        failures.append(
+            f"{name}: gap {solution.gap:.1e}, which must be <= {allowed:.1e}, residual {solution.residual:.1e}"
+        )
+    raise _not_solved(problem, phase, failures)
+
+
+def _checked(problem: _Scaled, x: FloatArray, bias: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """An engine's answer; refuses one of another length."""
+    expected = problem.linear.size, len(problem.rows) - problem.n_caps
+    if (x.shape, bias.shape) != ((expected[0],), (expected[1],)):
+        raise ValueError(f"answer of lengths {x.shape} and {bias.shape} in place of {expected}")
+    return x, bias
+
+
+def _not_solved(problem: _Problem, phase: str, failures: list[str]) -> SolverError:
+    with np.errstate(all="ignore"):
+        ratio = problem.caps.max(initial=0.0) * np.abs(problem.gram).max() / problem.linear_unit
+    return SolverError(
+        f"The {phase} with m = {problem.linear.size} multipliers was not solved ({'; '.join(failures)}); the residual "
+        f"must be <= {TOLERANCE:.0e}. Check that gram is positive semi-definite, that the hard cuts (group -1) can be "
+        "satisfied together, and that the data are scaled: max(caps) * max(gram) / max|linear| is "
+        f"{ratio:.1e}, which should stay below 1e6. A smaller C lowers it."
     )
 
 
