@@ -16,7 +16,8 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
 from widegap.cli._main import main
 codes = [main(["cluster", *arguments.split(), "--quiet"]) for arguments in sys.argv[1:]]
-print(codes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(codes, int(peak.split()[1]) // 1024)
 """
 
 
