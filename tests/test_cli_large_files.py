@@ -111,6 +111,13 @@ def test_numbers_of_rows_are_left_out_and_sizes_count_all(streamed, tmp_path, ca
     assert max(example["row"] for cluster in summary["clusters"] for example in cluster["borderline"]) > 5000
 
 
+def test_how_sure_clusters_are_is_told_by_all_rows(streamed, tmp_path, capsys):
+    run("cluster", written(tmp_path, ".npy", values(N)), "-k", 3, "--json")
+    summary = json.loads(capsys.readouterr().out)
+    assert all(0.9 < cluster["agreement"] <= 1 for cluster in summary["clusters"])
+    assert summary["clusters"][0]["separates"][0]["feature"] in {f"column {j}" for j in range(4)}
+
+
 def test_what_cannot_be_streamed_goes_the_usual_way(streamed, tmp_path, capsys):
     frame = pd.DataFrame(values(), columns=list("abcd")).assign(kind=["x", "y"] * (N // 2))
     frame.to_parquet(tmp_path / "X.parquet")

@@ -6,6 +6,8 @@
 
 import subprocess
 import sys
+import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -13,7 +15,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
-from widegap.data import shards
+from widegap.data import RowBlocks, shards
+from widegap.data._sources import ArraySource
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory by RLIMIT_DATA of Linux")
 
@@ -191,6 +194,40 @@ def test_the_labels_are_those_in_memory(form, name, tmp_path, monkeypatch):
         X = sp.vstack([sp.csr_array(sp.load_npz(path)) for path in paths], format="csr")
     given = np.memmap(paths[0], np.float32, "r").reshape(-1, 50) if form == "memmap" else shards(paths)
     assert_array_equal(make().fit(given).labels_, make().fit(X).labels_)
+
+
+class HeldSource(ArraySource):
+    """Knows how many of the pieces that it gave are held at a time."""
+
+    def __init__(self, X, rows):
+        super().__init__(X)
+        self.in_memory, self._rows, self._lock = False, rows, threading.Lock()
+        self.held = self.most = 0
+
+    def spans(self):
+        return [(i, min(i + self._rows, len(self.X))) for i in range(0, len(self.X), self._rows)]
+
+    def read(self, start, stop):
+        piece = super().read(start, stop).copy()
+        with self._lock:
+            self.held += 1
+            self.most = max(self.most, self.held)
+        weakref.finalize(piece, self._release)
+        return piece
+
+    def _release(self):
+        with self._lock:
+            self.held -= 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("name", SMALL)
+def test_a_thread_holds_two_pieces_at_most(name, n_jobs, monkeypatch):
+    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
+    monkeypatch.setattr("widegap.estimators._max_margin.SEARCH_ROWS", 1000)
+    source = HeldSource(piece(8000, 0), 250)
+    SMALL[name]().set_params(n_jobs=n_jobs).fit(RowBlocks([source]))
+    assert 1 <= source.most <= 2 * n_jobs
 
 
 def test_a_kernel_of_rows_in_files_is_mapped_block_by_block(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from typing import Any
 
 from widegap.cli._large_files import SAMPLE, LargeFile
 from widegap.cli._places import replacing
+from widegap.data._state_files import CHUNK_ROWS
 
 WRITTEN_COLUMNS = 100  # of a matrix; of wider ones only the numbers of the rows are written
 
@@ -60,9 +61,13 @@ def _frames(file: LargeFile, estimator: Any, labels: Any) -> Iterator[Any]:
         else:
             frame = pd.DataFrame({"row": np.arange(start, start + len(values))})
             if values.shape[1] <= WRITTEN_COLUMNS:
-                names = [f"column {j}" for j in range(values.shape[1])]
-                frame = pd.concat([frame, pd.DataFrame(values, columns=names)], axis=1)
+                columns = pd.DataFrame(values, columns=_column_names(values.shape[1]))
+                frame = pd.concat([frame, columns], axis=1)
         yield with_results(frame, {"cluster": np.array(found), "margin": describe.leads(scores, found)})
+
+
+def _column_names(n: int) -> list[str]:
+    return [f"column {j}" for j in range(n)]
 
 
 @contextmanager
@@ -123,6 +128,19 @@ def _text_writer(file: Any, ending: str) -> Callable[[Any], None]:
     return write
 
 
+def _agreements(estimator: Any, labels: Any, sizes: Any) -> Any:
+    """How sure each cluster is, on average, where several members of the search tell; None elsewhere."""
+    import numpy as np
+
+    if not hasattr(estimator, "agreement_") or len(estimator.history_) < 2:
+        return None
+    sums = np.zeros(len(sizes))
+    for start in range(0, len(labels), CHUNK_ROWS):
+        part = slice(start, start + CHUNK_ROWS)
+        sums += np.bincount(labels[part], estimator.agreement_[part], len(sizes))
+    return sums / np.maximum(sizes, 1)
+
+
 def summarize_file(file: LargeFile, estimator: Any, sizes: Any, labels: Any, title: str, notes: list[str]) -> Any:
     """The summary of a report: sizes by all rows, everything else by rows spread over the file."""
     import numpy as np
@@ -139,14 +157,17 @@ def summarize_file(file: LargeFile, estimator: Any, sizes: Any, labels: Any, tit
         rows,
         labels=found,
         values=values,
-        feature_names=file.names,
+        feature_names=file.names or _column_names(rows.shape[1]),
         title=title,
         notes=[*notes, said],
         max_points=SAMPLE,
     )
+    sure = None if labels is None else _agreements(estimator, labels, sizes)
     for cluster in summary["clusters"]:
         size = int(sizes[cluster["label"]])
         cluster.update(size=size, share=size / file.n_rows)
+        if sure is not None:
+            cluster["agreement"] = float(sure[cluster["label"]])
         for example in (*cluster["representatives"], *cluster["borderline"]):
             example["row"] = int(some[example["row"]])
     for point in (summary["map"] or {}).get("points", ()):
