@@ -19,7 +19,7 @@ from widegap import CPM3C, MaxMarginClustering
 from widegap.cli import _fitting, _interrupts
 from widegap.cli._fitting import Watch, time_left
 from widegap.cli._main import main
-from widegap.estimators._merge_search import N_MEMBERS
+from widegap.estimators._merge_search import n_members
 from widegap.selection import compare_cluster_numbers
 
 CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]
@@ -227,7 +227,7 @@ def check_countdown(steps, total):
 
 def test_a_fit_shows_percent_and_eta_on_a_terminal_only(table, run_on_terminal, capsys):
     shown = run_on_terminal("cluster", table, "-k", "3")
-    check_countdown(shares_and_times(shown, r"Clustering 60 rows, objective [\d.]+"), total=N_MEMBERS)
+    check_countdown(shares_and_times(shown, r"Clustering 60 rows, objective [\d.]+"), total=n_members(60))
     assert "Clustering 60 rows" not in capsys.readouterr().out
     assert "Clustering 60 rows" not in run_on_terminal("cluster", table, "-k", "3", "--quiet")
     assert main(["cluster", str(table), "-k", "3"]) == 0
@@ -272,5 +272,5 @@ def test_time_left_is_at_the_pace_so_far(monkeypatch):
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_number_of_steps_is_known_before_the_fit(k, search, init, blobs):
     model = MaxMarginClustering(k, search=search, init=init, n_init=3, random_state=0)
-    assert model._expected_records() == len(model.fit(blobs).history_)
-    assert CPM3C(k)._expected_records() is None
+    assert model._expected_records(len(blobs)) == len(model.fit(blobs).history_)
+    assert CPM3C(k)._expected_records(len(blobs)) is None

@@ -321,3 +321,17 @@ def test_folded_scores_notice_weights_that_change_in_place():
         part.flat[0] += 1
         assert not folded.is_of(features, *weights)
         part.flat[0] -= 1
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+def test_leading_features_are_the_first_ones_and_explain_most(kernel):
+    X = np.random.default_rng(0).normal(size=(60, 8))
+    whole = fit(X, kernel, 30)
+    leading = whole.leading(6)
+    features = whole.transform(X)
+    if kernel == "linear":
+        assert leading is whole  # directions may be the columns as they came
+        return
+    assert_allclose(leading.transform(X), features[:, :6], atol=1e-12)
+    shares = np.square(whole.transform(whole.landmarks)).sum(axis=0)
+    assert (np.diff(shares) <= 1e-9 * shares[0]).all()

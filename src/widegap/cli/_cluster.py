@@ -148,7 +148,7 @@ def _run(job: _Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool
     from widegap.report._wording import counted
 
     label = f"Clustering {counted(len(job.rows.kept), 'row')}"
-    with fitting.watching(label, estimator._expected_records(), quiet) as watch:
+    with fitting.watching(label, estimator._expected_records(len(job.rows.kept)), quiet) as watch:
         with fitting.gathering_warnings(job.rows.notes):
             estimator.set_params(callback=watch).fit(job.rows.X)
     estimator.set_params(callback=None)

@@ -14,7 +14,7 @@ All kernels of the package are fitted here: ``fit_map`` is the way, whatever the
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -121,6 +121,12 @@ class KernelMap(FeatureMap):
             K = values(shift_columns(self.scaled(X[rows]), self.offsets))
             found[rows] = K @ factors.astype(K.dtype, copy=False) + b
         return found
+
+    def leading(self, most: int) -> "KernelMap":
+        """The map to the features with the largest share in the kernel; to all where they come in no order."""
+        if inner_product_form(self.kernel) is not None:
+            return self
+        return replace(self, projection=np.ascontiguousarray(self.projection[:, :most]))
 
     def is_exact(self, n_rows: int) -> bool:
         """Whether the features have the very kernel of the rows fitted, ``n_rows`` of them."""

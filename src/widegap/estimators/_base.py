@@ -122,8 +122,8 @@ class Clusterer(ClusterMixin, BaseEstimator):
         found = super()._repr_mimebundle_(**kwargs)
         return {**found, "text/html": self._repr_html_inner()} if "text/html" in found else found
 
-    def _expected_records(self) -> int | None:
-        """How many records a fit makes unless it is stopped, where that is known: a progress bar can tell the time."""
+    def _expected_records(self, n_rows: int) -> int | None:
+        """How many records a fit of so many rows makes unless it is stopped, where known: for a progress bar."""
         return None
 
     def _refusal_to_store(self) -> str | None:

@@ -19,7 +19,7 @@ from widegap.data._rows import Rows, State
 from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, storage
 from widegap.estimators._base import WeightVectorClusterer
-from widegap.estimators._merge_search import SMOOTHINGS, Forest, grow
+from widegap.estimators._merge_search import LEADING, SMOOTHINGS, Forest, grow, n_draws
 from widegap.estimators._number_search import ClusterNumberScore, find_separations, number_scores
 from widegap.estimators._partition_search import StartRecord
 from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
@@ -69,6 +69,11 @@ class ForestClusterer(WeightVectorClusterer):
     def _by_moves(self) -> bool:
         """Whether the search makes single moves and leaves no forest."""
         raise NotImplementedError
+
+    @property
+    def _smoothings(self) -> tuple[int, ...]:
+        """Steps of smoothing of the members."""
+        return SMOOTHINGS if self.smoothing == "auto" else (int(self.smoothing),)
 
     @property
     def _leaves_forest(self) -> bool:
@@ -142,7 +147,7 @@ class ForestClusterer(WeightVectorClusterer):
         vars(other).update({name: value for name, value in vars(self).items() if name not in self.get_params()})
         other._store_cut(int(k))
         searched = np.asarray(labels[self._space.chosen])  # computed where labels are lazy
-        other._fix_scores(self._space.whitened(self.C), self._space.principal, searched)
+        other._fix_scores(self._space.whitened, self._space.principal, searched)
         other._store_labels(labels)
         return other
 
@@ -185,10 +190,11 @@ class ForestClusterer(WeightVectorClusterer):
         """The members, until the callback asks to stop; the first features are those of ``predict``."""
         space = self._space
         graph = neighbour_graph(space.rows, self.n_neighbors, check_threads(self.n_jobs))
-        Q = space.whitened(self.C)
-        smoothings = SMOOTHINGS if self.smoothing == "auto" else (self.smoothing,)
+        Q = space.whitened
         members: list[Any] = []
-        for member in grow(lambda: more_features() if members else space.features, graph, k, rng, smoothings):
+        first = space.features[:, : self.kernel_map_.leading(LEADING).projection.shape[1]]
+        features = lambda: more_features() if members else first  # noqa: E731
+        for member in grow(features, graph, k, rng, n_draws(len(space.chosen)), self._smoothings):
             members.append(member)
             objective = r_squared(Q, member.labels(k), k)
             if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.search == "merge":
@@ -199,7 +205,7 @@ class ForestClusterer(WeightVectorClusterer):
         """Cut the forest at k clusters, store what follows, and return the labels of the searched rows."""
         found = self._forest.cut(k)
         self.n_clusters_, self.tree_, self.agreement_, self.starved_ = k, found.tree, found.agreement, False
-        self.objective_ = r_squared(self._space.whitened(self.C), found.labels, k) if k > 1 else 0.0
+        self.objective_ = r_squared(self._space.whitened, found.labels, k) if k > 1 else 0.0
         return found.labels
 
     def _warn_of_chance(self, separation: FloatArray) -> None:
@@ -212,7 +218,13 @@ class ForestClusterer(WeightVectorClusterer):
                 NoStructureWarning,
             )
 
-    def _fit_map(self, sample: Any, chosen: Any, rng: np.random.Generator) -> KernelMap:
+    def _more_features(self, sample: Any, rng: np.random.Generator) -> Any:
+        """Leading features of the searched rows from other landmarks, by the same kernel."""
+        arguments = self.kernel_map_.params
+        found = self._fit_map(sample, self._space.chosen, rng, arguments.get("gamma", self.gamma))
+        return found.leading(LEADING).transform(sample)
+
+    def _fit_map(self, sample: Any, chosen: Any, rng: np.random.Generator, gamma: float | str) -> KernelMap:
         """Features of the kernel from the searched rows."""
         n = len(chosen)
         rank = self._auto_rank(n) if self.n_components == "auto" else self.n_components
@@ -221,7 +233,7 @@ class ForestClusterer(WeightVectorClusterer):
         return fit_kernel_map(
             row_blocks(sample),
             self.kernel,
-            gamma=self.gamma,
+            gamma=gamma,
             params=self.kernel_params,
             n_components=rank,
             rng=rng,
@@ -238,7 +250,7 @@ class ForestClusterer(WeightVectorClusterer):
     def _label_all(self, rows: Rows, labels: LabelArray, rng: np.random.Generator) -> State:
         """Labels of all rows: those beyond the sample get theirs by the scores, in one pass."""
         space, by_moves = self._space, self._by_moves
-        self._fix_scores(space.whitened(self.C), space.principal, labels)
+        self._fix_scores(space.whitened, space.principal, labels)
         if by_moves:
             del self._space
         marks, whole = rows.mark(space.chosen), len(space.chosen) == rows.shape[0]
@@ -279,7 +291,7 @@ class ForestClusterer(WeightVectorClusterer):
         """Cluster and nearest group of every row; the searched rows keep their labels."""
         space, k = self._space, self.n_clusters_
         groups = self._forest.members[0].groups
-        Q, m = space.whitened(self.C), int(groups.max()) + 1
+        Q, m = space.whitened, int(groups.max()) + 1
         coef, constants = nearest_mean_scores(Q, space.principal, groups, m, self.C)
         W = np.vstack([self.coef_, coef])
         b = np.concatenate([self._mean_scores, constants])

@@ -28,7 +28,7 @@ from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import COMMON_CONSTRAINTS, LABELS_OUT, Objective
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._forest_base import AUTO_COMPONENTS, ForestClusterer
-from widegap.estimators._merge_search import N_MEMBERS
+from widegap.estimators._merge_search import n_members
 from widegap.estimators._moves_search import MovesSearch
 from widegap.estimators._partition_search import StartRecord
 from widegap.estimators._progress import logger
@@ -49,7 +49,7 @@ class MaxMarginClustering(ForestClusterer):
     Finds groups that a kernel ridge classifier tells apart, by one of three searches.
 
     ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
-    margin, in a dozen different ways; the clusters are what these agree on. This finds long, nested and very unequal
+    margin, in one or two dozen ways; the clusters are what these agree on. This finds long, nested and very unequal
     clusters as well as round ones, and gives every number of clusters from one fit (:meth:`cut`) and, for every row,
     how sure its cluster is (``agreement_``). ``search="merge"`` is one such way alone.
 
@@ -331,17 +331,15 @@ class MaxMarginClustering(ForestClusterer):
         n = blocks.shape[0]
         chosen = self._choose(n, rng)
         sample = blocks.take(chosen)
-        self.kernel_map_ = self._fit_map(sample, chosen, rng)
-        self._space = SearchSpace.of(sample, chosen, self.kernel_map_, precomputed=self._precomputed)
+        self.kernel_map_ = self._fit_map(sample, chosen, rng, self.gamma)
+        self._space = SearchSpace.of(sample, chosen, self.kernel_map_, self.C, precomputed=self._precomputed)
         if self._space.is_point:
             raise one_point_error(self.kernel, sample, len(chosen), self.n_clusters)
         recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
         if self._by_moves:
             labels = self._search_by_moves(self.n_clusters, n, recorder, rng)
         else:
-            labels = self._search_by_merging(
-                lambda: self._fit_map(sample, chosen, rng).transform(sample), recorder, rng
-            )
+            labels = self._search_by_merging(lambda: self._more_features(sample, rng), recorder, rng)
         self.history_ = recorder.records
         self.n_iter_, self.converged_ = len(recorder.records), not recorder.stopped
         self._store_labels(blocks.publish(self._label_all(blocks, labels, rng)))
@@ -378,9 +376,9 @@ class MaxMarginClustering(ForestClusterer):
     def _n_init(self) -> int:
         return 10 if self.n_init == "auto" else self.n_init
 
-    def _expected_records(self) -> int:
+    def _expected_records(self, n_rows: int) -> int:
         if not self._by_moves:
-            return 1 if self.search == "merge" else N_MEMBERS
+            return 1 if self.search == "merge" else n_members(n_rows, self._smoothings)
         return count_feature_starts(self.init, self.n_clusters, self._n_init) if isinstance(self.init, str) else 1
 
     def _store_single_cluster(self, rows: Any) -> None:

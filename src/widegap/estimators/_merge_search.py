@@ -6,9 +6,13 @@ groups are merged down to one by several rules (``solvers/_merging.py``), and ev
 *member*. No single rule is best everywhere; what the members agree on (``solvers/_agreement.py``) is better than most
 of them, and nearly the same for every seed.
 
-Two sets of landmarks and two strengths of smoothing give four ways to form groups, the second landmarks with twice as
-many groups; three rules each make twelve members. A member is left out where it has a tiny cluster that is not
-isolated: a few rows in the midst of others are an accident of the merging, a few rows apart from all others are not.
+Four sets of landmarks (two for few rows) and two strengths of smoothing give eight ways to form groups, every other
+set with twice as many groups; three rules each make 24 members. A member is left out where it has a tiny cluster that
+is not isolated: a few rows in the midst of others are an accident of the merging, a few rows apart from all others are
+not. What the members agree on is looked at once more where a cluster is small (``solvers/_small_clusters.py``).
+
+Members are rough on purpose: leading features only, and one run of k-means on few axes from seeds drawn in haste. Each
+is as good as a careful one to within the noise, at less than half of the time, and twice as many agree better.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,19 +25,21 @@ from sklearn.metrics.pairwise import euclidean_distances
 from widegap.data._neighbours import NeighbourGraph
 from widegap.data._principal import PrincipalMap
 from widegap.estimators._search_space import POINT
-from widegap.solvers._agreement import agree, row_agreement
-from widegap.solvers._kmeans import best_kmeans
+from widegap.solvers._agreement import Agreement, agree, row_agreement
+from widegap.solvers._kmeans import kmeans
 from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, Rule, claims, merge_all
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import cluster_sums
+from widegap.solvers._small_clusters import TINY, border_to_drop, may_give_way
 
 SMOOTHINGS = (2, 8)  # steps of averaging over neighbours before groups are formed
-GROUP_AXES = 60  # principal axes on which groups are formed
-GROUP_RUNS = 2  # runs of k-means for a set of groups
+LEADING = 100  # features of the kernel that members see
+GROUP_AXES = 40  # principal axes on which groups are formed
 ROWS_A_GROUP = 8
 ALL_RULES = ("margin", "graph", "degree product")
-N_MEMBERS = 2 * len(SMOOTHINGS) * len(ALL_RULES)
-TINY = 0.05  # share of n / k below which a cluster has to be isolated
+DRAWS = 4  # sets of landmarks
+FEW_DRAWS = 2  # of fewer than FEW_ROWS rows, where a member costs more than its work
+FEW_ROWS = 2000
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
 
 
@@ -52,11 +58,16 @@ class Member:
 
 @dataclass(frozen=True)
 class Cut:
-    """Clusters of all rows, the tree that they were cut from, and how much the members agree on each row."""
+    """Clusters of all rows, what they were cut from, and how much the members agree on each row."""
 
     labels: LabelArray
-    tree: MergeTree
+    source: Agreement
     agreement: FloatArray
+
+    @property
+    def tree(self) -> MergeTree:
+        """The tree that they were cut from."""
+        return self.source.tree
 
 
 @dataclass(frozen=True)
@@ -75,12 +86,34 @@ class Forest:
         """What the members agree on at k clusters; of a single member its own cut."""
         if len(self.members) == 1:
             (member,) = self.members
-            return Cut(member.labels(k), member.tree, np.ones(len(member.groups)))
+            return Cut(member.labels(k), Agreement(member.tree, member.groups), np.ones(len(member.groups)))
+        found = self._agreed(k)
+        if 1 < k < self.most_clusters and may_give_way(np.bincount(found.labels, minlength=k)):
+            return self._without_small_cluster(found, k) or found
+        return found
+
+    def _agreed(self, k: int) -> Cut:
+        """What the members agree on at k clusters, those left out that are not sound."""
         cuts = [member.labels(k) for member in self.members]
         members = np.column_stack([labels for labels in cuts if self._is_sound(labels, k)] or cuts)
         found = agree(members)
         labels = found.cut(k)
-        return Cut(labels, found.tree, row_agreement(members, labels, k))
+        return Cut(labels, found, row_agreement(members, labels, k))
+
+    def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
+        """Another cut at k, where a small cluster gives way to a clear border between large ones.
+
+        It comes from what the members agree on at k + 1, which is also what tells how sure each row is.
+        """
+        fine = self._agreed(k + 1)
+        if fine.labels.max() < k:
+            return None
+        E = _sums_between(self.graph.weights_to(fine.labels, k + 1)[0], fine.labels, k + 1)
+        pair = border_to_drop(found.labels, fine.labels, E)
+        if pair is None:
+            return None
+        source = Agreement(fine.tree.joined_first(k + 1, *pair), fine.source.item_of_row)
+        return Cut(source.cut(k), source, fine.agreement)
 
     def _is_sound(self, labels: LabelArray, k: int) -> bool:
         """Whether every tiny cluster is isolated."""
@@ -96,6 +129,16 @@ def conductances(graph: NeighbourGraph, labels: LabelArray, k: int) -> FloatArra
     return leaving / np.maximum(np.minimum(volumes, volumes.sum() - volumes), np.finfo(np.float64).tiny)
 
 
+def n_draws(n: int) -> int:
+    """From how many sets of landmarks members of n rows grow."""
+    return FEW_DRAWS if n < FEW_ROWS else DRAWS
+
+
+def n_members(n: int, smoothings: Sequence[int] = SMOOTHINGS) -> int:
+    """How many members n rows have."""
+    return n_draws(n) * len(smoothings) * len(ALL_RULES)
+
+
 def n_groups(n: int, k: int, double: bool) -> int:
     """How many groups to form of n rows for k clusters."""
     wanted = (2 if double else 1) * (4 * k + 20)
@@ -107,17 +150,18 @@ def grow(
     graph: NeighbourGraph,
     k: int,
     rng: np.random.Generator,
+    draws: int,
     smoothings: Sequence[int] = SMOOTHINGS,
     rules: Sequence[str] = ALL_RULES,
 ) -> Iterator[Member]:
     """The members, one after the other; ``features`` makes features of all rows, each time from other landmarks."""
-    for double in (False, True):
+    for draw in range(draws):
         Phi = smoothed = features().astype(np.float32, copy=False)
         done = 0
         for steps in smoothings:
             smoothed, done = graph.smooth(smoothed, steps - done), steps
             P = _coordinates(smoothed, Phi)
-            groups, m = form_groups(P, n_groups(len(P), k, double), rng)
+            groups, m = form_groups(P, n_groups(len(P), k, double=draw % 2 == 1), rng)
             graph_sums = GroupGraph.of(graph, P, groups, m)
             for rule in rules:
                 tree = graph_sums.merge(RULES[rule](P, graph_sums))
@@ -135,7 +179,7 @@ def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:
 def form_groups(P: FloatArray, m: int, rng: np.random.Generator) -> tuple[LabelArray, int]:
     """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
     axes = np.ascontiguousarray(P[:, :GROUP_AXES])
-    found = best_kmeans(axes, m, GROUP_RUNS, rng)
+    found = kmeans(axes, m, rng)
     kinds, groups = np.unique(found.labels, return_inverse=True)
     return groups.astype(np.int32), len(kinds)
 

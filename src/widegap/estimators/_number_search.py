@@ -14,7 +14,7 @@ from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._neighbours import neighbour_graph
 from widegap.data._sources import row_blocks
 from widegap.data._tables import sample_rows
-from widegap.estimators._merge_search import Forest, grow
+from widegap.estimators._merge_search import LEADING, Forest, grow
 from widegap.solvers._cluster_number import Separations, separations
 from widegap.solvers._merging import MergeTree
 
@@ -22,6 +22,7 @@ MOST_CLUSTERS = 25
 COMPARED_ROWS = 4000
 GROUPS_FOR = 10  # clusters for which groups are formed
 RANK = 300
+DRAWS = 2  # sets of landmarks
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ def find_separations(rows: Any, n_neighbors: int, rng: np.random.Generator) -> S
 def _trees(rows: Any, n_neighbors: int, rng: np.random.Generator) -> list[MergeTree]:
     def features() -> Any:
         found = fit_kernel_map(row_blocks(rows), "rbf", gamma="median", params=None, n_components=RANK, rng=rng)
-        return found.transform(rows)
+        return found.leading(LEADING).transform(rows)
 
     graph = neighbour_graph(rows, n_neighbors)
-    return [member.tree for member in grow(features, graph, GROUPS_FOR, rng, rules=("graph",))]
+    return [member.tree for member in grow(features, graph, GROUPS_FOR, rng, DRAWS, rules=("graph",))]
 
 
 def number_scores(found: Separations, forest: Forest) -> list[ClusterNumberScore]:

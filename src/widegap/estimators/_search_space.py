@@ -1,6 +1,7 @@
 """The rows that a search sees: a sample of the data, as the kernel sees them, with features and principal axes."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,29 +31,33 @@ class SearchSpace:
         Kernel features.
     principal : PrincipalMap
         Principal axes of the features.
+    C : float
+        Inverse ridge.
     """
 
     chosen: Any
     rows: Any
     features: Any
     principal: PrincipalMap
+    C: float
 
     @classmethod
-    def of(cls, sample: Any, chosen: Any, kernel_map: KernelMap, *, precomputed: bool) -> "SearchSpace":
+    def of(cls, sample: Any, chosen: Any, kernel_map: KernelMap, C: float, *, precomputed: bool) -> "SearchSpace":
         """The space of the rows ``sample``, numbered ``chosen``."""
         features = kernel_map.transform(sample)
         principal = PrincipalMap.fit(features)
         rows = principal.transform(features) if precomputed else near_origin(kernel_map.scaled(sample))
-        return cls(chosen, rows, features, principal)
+        return cls(chosen, rows, features, principal, C)
 
     @property
     def is_point(self) -> bool:
         """Whether the features have no scatter but rounding."""
         return bool(self.principal.lam.sum() <= POINT * np.square(self.features, dtype=np.float64).sum())
 
-    def whitened(self, C: float) -> Any:
+    @cached_property
+    def whitened(self) -> Any:
         """Q of the rows, for the ridge 1 / C."""
-        whitening = self.principal.whitening(1 / C).astype(self.features.dtype)
+        whitening = self.principal.whitening(1 / self.C).astype(self.features.dtype)
         return (self.features - self.principal.mean.astype(self.features.dtype)) @ whitening
 
 

@@ -53,8 +53,8 @@ class Worker:
                 self._ahead.start()
 
     def _expected(self) -> int | None:
-        expected = getattr(self.workspace.fit.model, "_expected_records", lambda: None)
-        return expected()
+        expected = getattr(self.workspace.fit.model, "_expected_records", lambda n_rows: None)
+        return expected(len(self.workspace.fit.model.labels_))
 
     def _fit(self) -> None:
         began = monotonic()

@@ -6,7 +6,7 @@ are one item that weighs as much as it has rows, so the cost depends on the numb
 n: u^2 numbers and steps. Above ``MOST_ITEMS`` the rarer items first join the frequent one with which most members keep
 them.
 
-Co-associations are shares of a dozen members, so many are equal. Of merges at the same height those that touch fewer
+Co-associations are shares of few members, so many are equal. Of merges at the same height those that touch fewer
 rows come first: a fragment finds its place before two clusters are joined.
 
 A row's agreement is its mean co-association with its own cluster: 1 where all members say the same.
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._jit import jit
-from widegap.solvers._merging import MergeTree
+from widegap.solvers._merging import MergeTree, tree_of
 from widegap.solvers._result import FloatArray, LabelArray
 
 MOST_ITEMS = 2500
@@ -144,18 +144,4 @@ def _sorted_tree(
         made[step] = sizes[a]
     heights = np.maximum(np.round(heights, 12), 0.0)
     order = np.lexsort((made, heights))  # a part is never larger than the whole, so parts come first
-    root, name = np.arange(u), np.arange(u)
-    merges = np.zeros((u - 1, 2), np.int64)
-    for rank, step in enumerate(order):
-        a, b = _find(root, first[step]), _find(root, second[step])
-        merges[rank] = sorted((name[a], name[b]))
-        root[b] = a
-        name[a] = u + rank
-    return MergeTree(merges, heights[order], made[order], weights)
-
-
-def _find(root: npt.NDArray[np.int64], node: int) -> int:
-    while root[node] != node:
-        root[node] = root[root[node]]
-        node = root[node]
-    return int(node)
+    return tree_of(np.column_stack([first, second])[order], heights[order], weights)

@@ -18,6 +18,7 @@ from widegap.solvers._result import LabelArray
 
 TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
 MAX_TURNS = 300
+TRIALS = 2  # rows drawn for every seed: more cost most of the time, and groups that are merged again gain nothing
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,9 @@ class Groups:
     inertia: float
 
 
-def best_kmeans(X: Any, m: int, n_runs: int, rng: np.random.Generator) -> Groups:
-    """The best of several runs for up to m groups; X is a C-ordered array."""
-    return min((kmeans(X, m, rng) for _ in range(n_runs)), key=lambda groups: groups.inertia)
-
-
 def kmeans(X: Any, m: int, rng: np.random.Generator) -> Groups:
-    """One run; fewer groups than m where fewer rows differ."""
-    trials = 2 + int(np.log(m))
-    means = X[_seeds(X, rng.random((m, trials)))].astype(np.float64)
+    """Up to m groups of the rows of a C-ordered array, by one run; fewer where fewer rows differ."""
+    means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
     labels = np.zeros(len(X), np.int32)
     total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
     least = TOL * float(X.var(axis=0, dtype=np.float64).mean())

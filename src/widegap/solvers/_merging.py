@@ -41,7 +41,7 @@ E, D      sums between groups, (m, m)
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,29 @@ class Rule(Protocol):
     def merge(self, a: int, b: int) -> None:
         """Group b joins group a and is gone."""
 
+    def merge_all(self, ledger: "Ledger") -> None:
+        """Merge the nearest pair until one group is left."""
+
+
+class Ledger(NamedTuple):
+    """What every rule's merging keeps account of; arrays that are written as it goes.
+
+    ``weights`` are the sums from which margins are told. ``near``, ``counts`` and ``nearness`` are E, sizes and S of
+    the average linkage that decides ties. ``sizes`` and ``names`` are those of the groups that are ``alive``;
+    ``merges``, ``margins`` and ``made`` become the tree.
+    """
+
+    weights: Any
+    near: Any
+    counts: Any
+    nearness: Any
+    sizes: Any
+    names: Any
+    alive: Any
+    merges: Any
+    margins: Any
+    made: Any
+
 
 class AverageLinkage:
     """S(a, b) = E_ab / (n_a n_b) for a symmetric E that is a sum over rows."""
@@ -77,6 +100,9 @@ class AverageLinkage:
 
     def merge(self, a: int, b: int) -> None:
         _merge_average(self._E, self._sizes, self._S, a, b)
+
+    def merge_all(self, ledger: Ledger) -> None:
+        _merge_all_averages(self._E, self._sizes, self._S, ledger)
 
 
 class DegreeLinkage:
@@ -94,6 +120,9 @@ class DegreeLinkage:
 
     def merge(self, a: int, b: int) -> None:
         _merge_degree(self._D, self._into, self._out, self._labels, self._sizes, self._S, a, b)
+
+    def merge_all(self, ledger: Ledger) -> None:
+        _merge_all_degrees(self._D, self._into, self._out, self._labels, self._sizes, self._S, ledger)
 
 
 @jit
@@ -166,6 +195,17 @@ class MergeTree:
         order = np.argsort(-np.bincount(labels, self.leaf_sizes, len(roots)), kind="stable")
         return np.argsort(order).astype(np.int32)[labels]
 
+    def joined_first(self, k: int, a: int, b: int) -> "MergeTree":
+        """The tree in which, of the clusters of ``cut(k)``, a and b are merged next; the others follow as before."""
+        m = len(self.leaf_sizes)
+        leaves = np.arange(2 * m - 1)  # one leaf of every group
+        for step, (part, _) in enumerate(self.merges):
+            leaves[m + step] = leaves[part]
+        labels = self.cut(k)
+        pair = [np.flatnonzero(labels == cluster)[0] for cluster in (a, b)]
+        pairs = np.insert(leaves[self.merges], m - k, pair, axis=0)
+        return tree_of(pairs, np.insert(self.margins, m - k, self.margins[m - k]), self.leaf_sizes)
+
     def to_linkage(self) -> FloatArray:
         """The tree as ``scipy.cluster.hierarchy`` wants it; heights are the margins and never fall."""
         heights = np.maximum.accumulate(self.margins) if len(self.margins) else self.margins
@@ -175,26 +215,83 @@ class MergeTree:
         return np.column_stack([self.merges, heights, counts[len(self.leaf_sizes) :]]).astype(np.float64)
 
 
+def tree_of(pairs: npt.NDArray[np.int64], margins: FloatArray, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
+    """The tree that joins the groups of two leaves after the other; pairs that are together already are passed over."""
+    m = len(leaf_sizes)
+    root, name, sizes = np.arange(m), np.arange(m), leaf_sizes.copy()
+    merges, kept, made = [], [], []
+    for (first, second), margin in zip(pairs, margins, strict=True):
+        a, b = _find(root, first), _find(root, second)
+        if a == b:
+            continue
+        root[b] = a
+        sizes[a] += sizes[b]
+        merges.append(sorted((name[a], name[b])))
+        kept.append(margin)
+        made.append(sizes[a])
+        name[a] = m + len(merges) - 1
+    return MergeTree(np.reshape(merges, (-1, 2)).astype(np.int64), np.array(kept), np.array(made, np.int64), leaf_sizes)
+
+
+def _find(root: npt.NDArray[np.int64], node: int) -> int:
+    while root[node] != node:
+        root[node] = root[root[node]]
+        node = root[node]
+    return int(node)
+
+
 def merge_all(rule: Rule, cuts: FloatArray, second: FloatArray, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
     """Merge the nearest pair until one group is left.
 
     ``cuts`` are the symmetric sums from which margins are told, ``second`` (m, m) the nearness that decides ties.
     """
     m = len(leaf_sizes)
-    beside = AverageLinkage(second * np.outer(leaf_sizes, leaf_sizes), leaf_sizes)
-    weights, sizes = cuts.astype(np.float64, order="C", copy=True), leaf_sizes.copy()
-    names, alive = np.arange(m), np.ones(m, dtype=bool)
-    merges, margins, made = np.zeros((m - 1, 2), np.int64), np.zeros(m - 1), np.zeros(m - 1, np.int64)
-    for step in range(m - 1):
-        a, b = _nearest(rule.similarity(), beside.similarity(), alive)
-        merges[step] = sorted((names[a], names[b]))
-        margins[step] = 1 - cut_conductance(weights, a, b)
-        rule.merge(a, b)
-        beside.merge(a, b)
-        _add_group(weights, a, b)
-        sizes[a] += sizes[b]
-        made[step], names[a], alive[b] = sizes[a], m + step, False
-    return MergeTree(merges, margins, made, leaf_sizes)
+    counts, weights = leaf_sizes.astype(np.float64), cuts.astype(np.float64, order="C", copy=True)
+    near = second * np.outer(counts, counts)
+    ledger = Ledger(
+        weights,
+        near,
+        counts,
+        second.astype(np.float64, order="C", copy=True),
+        sizes=leaf_sizes.astype(np.int64),
+        names=np.arange(m),
+        alive=np.ones(m, dtype=bool),
+        merges=np.zeros((m - 1, 2), np.int64),
+        margins=np.zeros(m - 1),
+        made=np.zeros(m - 1, np.int64),
+    )
+    rule.merge_all(ledger)
+    return MergeTree(ledger.merges, ledger.margins, ledger.made, leaf_sizes)
+
+
+@jit
+def _merge_all_averages(E, sizes, S, ledger):  # type: ignore[no-untyped-def]
+    """All merges of an average linkage."""
+    for step in range(len(ledger.made)):
+        a, b = _next_pair(S, ledger, step)
+        _merge_average(E, sizes, S, a, b)
+
+
+@jit
+def _merge_all_degrees(D, into, out, labels, sizes, S, ledger):  # type: ignore[no-untyped-def]
+    """All merges by the degree product."""
+    for step in range(len(ledger.made)):
+        a, b = _next_pair(S, ledger, step)
+        _merge_degree(D, into, out, labels, sizes, S, a, b)
+
+
+@jit
+def _next_pair(S, ledger, step):  # type: ignore[no-untyped-def]
+    """The nearest pair, entered in the ledger: group b joins group a."""
+    a, b = _nearest(S, ledger.nearness, ledger.alive)
+    first, second = ledger.names[a], ledger.names[b]
+    ledger.merges[step, 0], ledger.merges[step, 1] = min(first, second), max(first, second)
+    ledger.margins[step] = 1 - cut_conductance(ledger.weights, a, b)
+    _add_group(ledger.weights, a, b)
+    _merge_average(ledger.near, ledger.counts, ledger.nearness, a, b)
+    ledger.sizes[a] += ledger.sizes[b]
+    ledger.made[step], ledger.names[a], ledger.alive[b] = ledger.sizes[a], len(S) + step, False
+    return a, b
 
 
 @jit
@@ -218,11 +315,12 @@ def _nearest(S, beside, alive):  # type: ignore[no-untyped-def]
     return first, second
 
 
-def cut_conductance(weights: FloatArray, a: int, b: int) -> float:
+@jit
+def cut_conductance(weights, a, b):  # type: ignore[no-untyped-def]
     """Conductance of the cut between a and b inside their union: 0 where nothing crosses it, 1 where all does."""
     across = weights[a, b]
     inside = min(weights[a, a], weights[b, b])
-    return float(across / (inside + across)) if across > 0 else 0.0
+    return across / (inside + across) if across > 0 else 0.0
 
 
 def claims(P: FloatArray, labels: LabelArray, m: int) -> FloatArray:

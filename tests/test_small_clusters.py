@@ -1,0 +1,87 @@
+"""When a small cluster gives way to a border between large ones: the rule on sums between clusters, and on rows."""
+
+import numpy as np
+import pytest
+
+from widegap import MaxMarginClustering, datasets
+from widegap.metrics import clustering_accuracy
+from widegap.solvers._merging import MergeTree, cut_conductance
+from widegap.solvers._small_clusters import CLEAR, TIMES, border_to_drop, may_give_way
+
+SIZES = (100, 90, 20)  # clusters a and b, which were one, and the small cluster c
+
+
+def sums(between_large=0.01, c_to_a=0.0, c_to_b=0.02):
+    """Weights between three clusters; the shares are those of the smaller cluster's own weight."""
+    E = np.diag(np.array(SIZES, dtype=float))
+    for a, b, share in ((0, 1, between_large), (0, 2, c_to_a), (1, 2, c_to_b)):
+        E[a, b] = E[b, a] = share * min(SIZES[a], SIZES[b])
+    return E
+
+
+def labels(sizes=SIZES):
+    fine = np.repeat(np.arange(3), sizes)
+    return np.where(fine == 2, 1, 0), fine
+
+
+def test_the_small_cluster_joins_its_neighbour():
+    assert border_to_drop(*labels(), sums()) == (2, 1)
+    assert border_to_drop(*labels(), sums(c_to_a=0.05)) == (2, 0)
+
+
+def test_a_border_that_is_not_clear_is_given_up_itself():
+    E = sums(between_large=CLEAR)
+    assert cut_conductance(E, 0, 1) < CLEAR and border_to_drop(*labels(), E) == (2, 1)
+    assert border_to_drop(*labels(), sums(between_large=1.2 * CLEAR)) is None
+
+
+@pytest.mark.parametrize(("small", "gives_way"), [(90 // TIMES, True), (90 // TIMES + 1, False), (5, True), (4, False)])
+def test_clusters_that_are_not_small_stay_and_tiny_ones_too(small, gives_way):
+    """Of about 200 rows in two clusters fewer than five are tiny."""
+    found = border_to_drop(*labels((100, 90, small)), sums())
+    assert found == ((2, 1) if gives_way else None)
+
+
+def test_it_must_be_known_which_border_is_new():
+    _, fine = labels()
+    crossed = np.arange(len(fine)) % 2  # half of every cluster
+    assert border_to_drop(crossed, fine, sums()) is None
+
+
+def test_most_clusters_are_not_looked_at_again():
+    assert may_give_way(np.array([190, 20])) and not may_give_way(np.array([120, 90]))
+    assert not may_give_way(np.array([200, 3]))
+    assert not may_give_way(np.array([5, 0]))
+
+
+def test_names_do_not_matter():
+    coarse, fine = labels()
+    names = np.array([2, 0, 1])
+    E = np.zeros((3, 3))
+    E[np.ix_(names, names)] = sums()
+    assert border_to_drop(1 - coarse, names[fine], E) == (names[2], names[1])
+
+
+def test_a_tree_joins_two_of_its_clusters_first():
+    merges = np.array([[0, 1], [2, 3], [4, 5], [6, 7]])
+    tree = MergeTree(merges, np.array([0.1, 0.2, 0.5, 0.9]), np.array([4, 4, 5, 9]), np.array([2, 2, 3, 1, 1]))
+    clusters = tree.cut(3)
+    assert len({clusters[0], clusters[2], clusters[4]}) == 3
+    other = tree.joined_first(3, clusters[0], clusters[4])
+    assert len(other.merges) == 4 and other.sizes[-1] == 9
+    np.testing.assert_array_equal(other.cut(3), clusters)
+    two = other.cut(2)
+    assert two[0] == two[1] == two[4] != two[2] == two[3]
+    np.testing.assert_array_equal(np.diff(other.margins) >= 0, True)
+
+
+@pytest.mark.parametrize("other", [3, 5, 7])
+def test_digits_of_which_a_part_stands_apart(other):
+    """27 ones stand apart; the default told them from all other rows once, an error of 43 %."""
+    data = datasets.load_digits()
+    chosen = np.isin(data.target, [1, other])
+    model = MaxMarginClustering(2, random_state=0).fit(data.data[chosen])
+    assert clustering_accuracy(data.target[chosen], model.labels_) >= 0.99
+    assert model.agreement_.mean() > 0.9
+    items = np.unique(model.labels_, return_counts=True)[1]
+    assert sorted(np.bincount(model.tree_.cut(2), model.tree_.leaf_sizes)) == sorted(items)
