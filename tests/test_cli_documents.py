@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from widegap.cli import _document_files
+from widegap.cli._errors import CommandError
 from widegap.cli._main import main
 
 FOOD = ["bake the bread with flour and yeast", "flour, yeast and water for bread", "bread needs salt, flour and yeast"]
@@ -69,6 +71,8 @@ def test_other_forms(kind, tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert main(["documents", str(path), "-k", "2", "-o", str(out)]) == 0
     assert topics_of(out, range(6))
+    if kind == "jsonl":
+        assert out.read_text(encoding="utf-8").startswith("id,topic,topic_name,margin")
     notes = " ".join(capsys.readouterr().out.split())
     assert {"jsonl": "6 documents", "csv": "taken from column 'note'", "lines": "taken for one document"}[kind] in notes
 
@@ -82,6 +86,123 @@ def test_standard_input_and_universum(folder, tmp_path, monkeypatch, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["n_rows"] == 6
     assert len(found["clusters"]) == 2
+    assert "2 documents of the universum helped to place the borders between topics; " in " ".join(found["warnings"])
+
+
+def test_documents_in_both_folders_get_no_topic(folder, tmp_path, capsys):
+    junk = tmp_path / "junk"
+    junk.mkdir()
+    first = min(path for path in folder.rglob("*") if path.is_file())
+    (junk / "same.txt").write_text(first.read_text(encoding="utf-8").replace(" ", "\n"), encoding="utf-8")
+    out = tmp_path / "out.csv"
+    assert main(["documents", str(folder), "-k", "2", "--universum", str(junk), "-o", str(out)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "note: 1 document is in the universum, too, and got no topic." in said
+    assert "5 documents, 2 clusters" in said
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 6
+    assert "none is left" in complaint(capsys, folder, "-k", "2", "--universum", folder)
+
+
+def minimal_pdf(text):
+    """A PDF file of one page with a line of text."""
+    stream = f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    content, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(len(content))
+        content += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"trailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % len(content)
+    return content + b"xref\n0 6\n0000000000 65535 f \n" + table + end
+
+
+def test_pdf_and_word_files_are_read_or_named(tmp_path, capsys):
+    docx = pytest.importorskip("docx")
+    pytest.importorskip("pypdf")
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for i, text in enumerate(TEXTS):
+        if i % 2:
+            (folder / f"{i}.pdf").write_bytes(minimal_pdf(text))
+        else:
+            document = docx.Document()
+            document.add_paragraph(text)
+            document.save(str(folder / f"{i}.docx"))
+    (folder / "broken.pdf").write_bytes(minimal_pdf("x")[:80])
+    (folder / "broken.docx").write_bytes(b"PK\x03\x04 nothing")
+    (folder / "empty.pdf").write_bytes(minimal_pdf(""))
+    (folder / "sheet.xlsx").write_bytes(b"PK")
+    out = tmp_path / "out.csv"
+    assert main(["documents", str(folder), "-k", "2", "-o", str(out)]) == 0
+    assert topics_of(out, range(6))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "broken.pdf is damaged" in said
+    assert "broken.docx is damaged" in said
+    assert "empty.pdf holds no text" in said
+    assert "Skipped, as their names do not end like documents: sheet.xlsx." in said
+    assert "put it in a folder with others" in complaint(capsys, folder / "1.pdf", "-k", "2")
+
+
+def test_office_files_have_limits(tmp_path, monkeypatch):
+    pytest.importorskip("pypdf")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(minimal_pdf("bread"))
+    assert _document_files.read_office(path).strip() == "bread"
+    monkeypatch.setattr(_document_files, "MAX_PAGES", 0)
+    with pytest.raises(CommandError, match="has 1 pages, more than the 0 that are read"):
+        _document_files.read_office(path)
+    monkeypatch.setattr(_document_files, "MAX_FILE_BYTES", 1)
+    with pytest.raises(CommandError, match="more than the 0 MB that are read"):
+        _document_files.read_office(path)
+
+
+def test_a_docx_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    docx = pytest.importorskip("docx")
+    docx.Document().save(str(tmp_path / "a.docx"))
+    monkeypatch.setattr(_document_files, "MAX_UNPACKED_BYTES", 1000)
+    with pytest.raises(CommandError, match="would unpack to"):
+        _document_files.read_office(tmp_path / "a.docx")
+
+
+def test_ids_and_titles_are_kept(tmp_path, capsys):
+    path = tmp_path / "d.jsonl"
+    rows = [{"id": f"n-{i}", "title": f"Note {i}", "text": text} for i, text in enumerate(TEXTS)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    report = tmp_path / "r.json"
+    assert main(["documents", str(path), "-k", "2", "-q", "--report", str(report)]) == 0
+    point = json.loads(report.read_text(encoding="utf-8"))["map"]["points"][3]
+    assert (point["id"], point["title"], point["text"]) == ("n-3", "Note 3", TEXTS[3])
+
+
+GERMAN = [
+    "das Brot und die Butter sind auf dem Tisch, und der Teig ist noch nicht fertig",
+    "der Teig für das Brot braucht Mehl und Hefe, aber nicht zu viel Salz",
+    "wir backen das Brot mit dem Mehl, das sie uns gegeben haben",
+    "der Torwart hat den Ball nicht gehalten, und das Tor war für die Gäste",
+    "ein Tor in der letzten Minute hat das Spiel für die Mannschaft entschieden",
+    "die Mannschaft hat das Spiel nach einem Tor mit dem Kopf gewonnen",
+]
+
+
+def test_the_language_is_recognised(tmp_path, capsys):
+    pytest.importorskip("stop_words")
+    path = tmp_path / "d.txt"
+    path.write_text("\n".join(GERMAN), encoding="utf-8")
+    assert main(["documents", str(path), "-k", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "The documents are in German: its stop words were left out." in " ".join(found["warnings"])
+    terms = {item["feature"] for cluster in found["clusters"] for item in cluster["separates"]}
+    assert not terms & {"das", "der", "und", "die"}
+    assert "is not known; choose 'auto', one of english, arabic" in complaint(
+        capsys, path, "-k", "2", "--language", "x"
+    )
 
 
 def complaint(capsys, *arguments):
@@ -96,10 +217,10 @@ def test_errors_name_the_remedy(folder, tmp_path, capsys):
     (tmp_path / "void").mkdir()
     assert "holds no documents; they end in .txt" in complaint(capsys, tmp_path / "void", "-k", "2")
     (tmp_path / "void" / "a.txt").write_bytes(b"\0\0")
-    assert "none of 1 files is text" in complaint(capsys, tmp_path / "void", "-k", "2")
+    assert "none of 1 files could be read" in complaint(capsys, tmp_path / "void", "-k", "2")
     path = tmp_path / "d.jsonl"
     path.write_text('{"text": "a"}\n{oops\n', encoding="utf-8")
-    assert "line 2: no JSON" in complaint(capsys, path, "-k", "2")
+    assert "line 2 is not JSON" in complaint(capsys, path, "-k", "2")
     path.write_text('{"text": "a"}\n{"other": 1}\n', encoding="utf-8")
     assert "line 2: no text under 'text'; it has ['other']" in complaint(capsys, path, "-k", "2")
     path.write_text("[1]\n", encoding="utf-8")
@@ -138,7 +259,7 @@ def test_files_that_are_no_text_are_left_out_and_named(folder, capsys):
     (folder / "broken.txt").write_bytes(b"abc\0")
     assert main(["documents", str(folder), "-k", "2"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "note: Left out:" in shown
+    assert "note: Skipped:" in shown
     assert "convert it to plain text, or leave it out" in shown
     assert "6 documents" in shown
 

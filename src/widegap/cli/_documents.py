@@ -1,7 +1,6 @@
 """``widegap documents``: the topics of texts."""
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,27 +9,20 @@ import typer
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded
 
-SHOWN_TEXT = 280
-
-
-class Language(StrEnum):
-    """Languages with stop words."""
-
-    english = "english"
-    other = "other"
-
 
 @guarded
 def documents(
     path: Annotated[
-        Path, typer.Argument(help="Folder of .txt, .md or .html; CSV; JSONL; text by lines; '-' is stdin.")
+        Path, typer.Argument(help="Folder of .txt, .md, .html, .pdf or .docx; CSV; JSONL; text by lines; '-' is stdin.")
     ],
     k: Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of topics.")],
     universum: Annotated[
         Path | None, typer.Option(help="Documents that belong to no topic, in any of these forms.")
     ] = None,  # fmt: skip  # noqa: E501
     text_column: Annotated[str | None, typer.Option(help="Column or key of the texts in CSV or JSONL.")] = None,
-    language: Annotated[Language, typer.Option(help="English leaves out English stop words.")] = Language.english,
+    language: Annotated[
+        str, typer.Option(help="Language whose stop words do not count; 'auto' detects it, 'other' has none.")
+    ] = "auto",
     stemmer: Annotated[bool, typer.Option("--stem", help="Count English words with one stem as one term.")] = False,
     output: options.Output = None,
     model: options.Model = None,
@@ -52,18 +44,22 @@ def documents(
     targets = Targets(output, model, report)
     targets.check(path, universum, json=json)
     found = read_documents(path, text_column, encoding)
+    outside = None if universum is None else read_documents(universum, text_column, encoding)
+    if outside is not None:
+        found = _without_junk(found, outside)
     if k > len(found.texts):
         raise CommandError(f"-k {k} asks for more topics than there are documents ({len(found.texts)}); ask for fewer.")
-    others = None
-    if universum is not None:
-        outside = read_documents(universum, text_column, encoding)
-        found.notes += outside.notes
-        others = outside.texts
     _check_variety(k, found)
     label = f"Clustering {counted(len(found.texts), 'document')}"
     with watching(label, None, quiet) as watch, gathering_warnings(found.notes):
-        estimator = _fit(found.texts, others, k, language, stemmer, seed, watch)
+        estimator = _estimator(k, language, stemmer, seed, watch).fit(
+            found.texts, universum=None if outside is None else outside.texts
+        )
+        if outside is not None and not watch.interrupted:
+            plain = _estimator(k, language, stemmer, seed, watch).fit(found.texts)
+            found.notes.append(_effect(estimator, plain, outside))
     estimator.set_params(callback=None)
+    found.notes += _about_language(estimator, language)
     if watch.interrupted:
         targets = targets.partial()
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
@@ -74,25 +70,58 @@ def documents(
         end_interrupted(written)
 
 
-def _fit(
-    texts: list[str],
-    universum: list[str] | None,
-    k: int,
-    language: Language,
-    stemmer: bool,
-    seed: int,
-    callback: Callable[[Any], bool],
-) -> Any:
+def _estimator(k: int, language: str, stemmer: bool, seed: int, callback: Callable[[Any], bool]) -> Any:
     from widegap import DocumentClustering
 
-    estimator = DocumentClustering(
+    return DocumentClustering(
         n_clusters=k,
-        stop_words="english" if language is Language.english else None,
+        stop_words=None if language == "other" else language,
         stemmer="porter" if stemmer else None,
         random_state=seed,
         callback=callback,
     )
-    return estimator.fit(texts, universum=universum)
+
+
+def _about_language(estimator: Any, asked: str) -> list[str]:
+    """Whose stop words were left out, where that was found out."""
+    language = estimator._reader.vocabulary.language
+    if asked != "auto" or language == "english":
+        return []
+    if language is None:
+        return ["The language was not recognised, so no stop words were left out; --language names it."]
+    return [f"The documents are in {language.capitalize()}: its stop words were left out. --language names another."]
+
+
+def _without_junk(found: Any, outside: Any) -> Any:
+    """The documents without those that are in the universum, too."""
+    from widegap.report._wording import counted
+
+    junk = {" ".join(text.split()) for text in outside.texts}
+    both = {i for i, text in enumerate(found.texts) if " ".join(text.split()) in junk}
+    found = found.without(both) if both else found
+    found.notes = [*found.notes, *outside.notes]
+    if both:
+        are = "is" if len(both) == 1 else "are"
+        found.notes.append(f"{counted(len(both), 'document')} {are} in the universum, too, and got no topic.")
+    if not found.texts:
+        raise CommandError("All documents are in the universum, too, so that none is left; choose another --universum.")
+    return found
+
+
+def _effect(estimator: Any, plain: Any, outside: Any) -> str:
+    """What the universum changed, against a fit without it."""
+    import numpy as np
+
+    from widegap.metrics import clustering_accuracy
+    from widegap.report._wording import counted
+
+    known = (estimator.labels_ >= 0) & (plain.labels_ >= 0)
+    same = clustering_accuracy(plain.labels_[known], estimator.labels_[known]) if known.any() else 1.0
+    moved = round((1 - same) * int(np.count_nonzero(known)))
+    said = f"{counted(len(outside.texts), 'document')} of the universum helped to place the borders between topics"
+    if not moved:
+        return f"{said}; every document kept the topic that it has without them."
+    return f"{said}; {moved:,} of {len(known):,} documents are in another topic than without them."
 
 
 def _check_variety(k: int, found: Any) -> None:
@@ -118,8 +147,15 @@ def summarize_documents(estimator: Any, found: Any, labels: Any, title: str) -> 
     from widegap.cli._output import write_frame
     from widegap.report import summarize
 
-    items = [f"{name}: {text[:SHOWN_TEXT]}" for name, text in zip(found.names, found.texts, strict=True)]
-    summary = summarize(estimator, found.texts, labels=labels, items=items, title=title, notes=found.notes)
+    summary = summarize(
+        estimator,
+        found.texts,
+        labels=labels,
+        items=found.items(),
+        ids=found.names,
+        title=title,
+        notes=found.notes,
+    )
 
     def write(output: Path) -> None:
         write_frame(output, _frame(estimator, found, labels), from_text=found.from_text)

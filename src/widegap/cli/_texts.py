@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,43 @@ from widegap.cli._errors import CommandError
 from widegap.cli._reading import Dialect, decode, read_table
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
+OFFICE = (".pdf", ".docx")
 NO_TEXT = "convert it to plain text, or leave it out"
+SHOWN_NAMES = 5  # of files that are skipped
+ID_NAMES = ("id", "_id", "key", "uid", "uuid", "doc_id", "document_id", "url", "name", "file")
+TITLE_NAMES = ("title", "headline", "subject")
 TEXT_NAMES = ("text", "body", "content", "document", "message", "abstract", "description")
 
 
 @dataclass
 class Documents:
-    """Texts, what to call each, the table they came from if there was one, and what was noticed."""
+    """Texts, what to call each, the table they came from if there was one, what was noticed, and their titles."""
 
     names: list[str]
     texts: list[str]
     frame: Any
     notes: list[str]
     from_text: bool = False  # the table came from a text file
+    titles: list[str] | None = None
+
+    def items(self) -> list[tuple[str, str]]:
+        """Title and body of every document; the title is its first line where nothing else gives one."""
+        from widegap.report._wording import titled
+
+        if self.titles is None:
+            return [tuple(titled(text)) for text in self.texts]
+        return list(zip(self.titles, self.texts, strict=True))
+
+    def without(self, chosen: set[int]) -> "Documents":
+        """The documents without some of them."""
+        rows = [i for i in range(len(self.texts)) if i not in chosen]
+        frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
+        titles = None if self.titles is None else [self.titles[i] for i in rows]
+        names, texts = ([entries[i] for i in rows] for entries in (self.names, self.texts))
+        return replace(self, names=names, texts=texts, frame=frame, titles=titles)
+
+
+REFUSALS = (CommandError,)
 
 
 def read_documents(source: Path, text_column: str | None, encoding: str) -> Documents:
@@ -38,24 +62,39 @@ def read_documents(source: Path, text_column: str | None, encoding: str) -> Docu
     ending = source.suffix.lower()
     if ending in (".csv", ".tsv", ".parquet"):
         return _from_table(source, text_column, encoding)
+    if ending in OFFICE:
+        raise CommandError(f"{source} is a single document; put it in a folder with others, and name the folder.")
     text = decode(source.read_bytes(), str(source), encoding, NO_TEXT)
     return _from_lines(text, str(source), text_column, ending)
 
 
 def _from_folder(folder: Path, encoding: str) -> Documents:
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    paths = [path for path in files if path.suffix.lower() in (*ENDINGS, *OFFICE)]
     if not paths:
-        raise CommandError(f"{folder} holds no documents; they end in {', '.join(ENDINGS)}.")
+        raise CommandError(f"{folder} holds no documents; they end in {', '.join((*ENDINGS, *OFFICE))}.")
     names, texts, notes = [], [], []
     for path in paths:
         try:
-            texts.append(decode(path.read_bytes(), str(path), encoding, NO_TEXT))
+            texts.append(_text_of(path, encoding))
             names.append(path.relative_to(folder).as_posix())
-        except CommandError as error:
-            notes.append(f"Left out: {error}")
+        except REFUSALS as error:
+            notes.append(f"Skipped: {error}")
     if not texts:
-        raise CommandError(f"{folder}: none of {len(paths)} files is text in {encoding}. {notes[0]}")
+        raise CommandError(f"{folder}: none of {len(paths)} files could be read. {notes[0]}")
+    others = [path.relative_to(folder).as_posix() for path in files if path not in set(paths)]
+    if others:
+        more = f" and {len(others) - SHOWN_NAMES} more" if len(others) > SHOWN_NAMES else ""
+        notes.append(f"Skipped, as their names do not end like documents: {', '.join(others[:SHOWN_NAMES])}{more}.")
     return Documents(names, texts, None, notes)
+
+
+def _text_of(path: Path, encoding: str) -> str:
+    if path.suffix.lower() in OFFICE:
+        from widegap.cli._document_files import read_office
+
+        return read_office(path)
+    return decode(path.read_bytes(), str(path), encoding, NO_TEXT)
 
 
 def _from_lines(text: str, name: str, text_column: str | None, ending: str = "") -> Documents:
@@ -69,12 +108,14 @@ def _from_lines(text: str, name: str, text_column: str | None, ending: str = "")
 
 
 def _from_json(lines: list[str], name: str, text_column: str | None) -> Documents:
-    texts, key = [], text_column
+    entries, key = [], text_column
     for number, line in enumerate(lines, 1):
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise CommandError(f"{name}, line {number}: no JSON ({error}); every line must be one object.") from error
+            raise CommandError(
+                f"{name}, line {number} is not JSON ({error}); every line must be one object."
+            ) from error
         if not isinstance(entry, dict):
             raise CommandError(f'{name}, line {number}: must be an object such as {{"text": "..."}}.')
         key = key or next((known for known in TEXT_NAMES if known in entry), None)
@@ -82,8 +123,20 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
             raise CommandError(
                 f"{name}, line {number}: no text under {key!r}; it has {list(entry)[:10]}: --text-column."
             )
-        texts.append(str(entry[key]))
-    return Documents([f"line {i}" for i in range(1, len(texts) + 1)], texts, None, [])
+        entries.append(entry)
+    texts = [str(entry[key]) for entry in entries]
+    found = Documents([f"line {i}" for i in range(1, len(texts) + 1)], texts, None, [])
+    id_key, title_key = (
+        next((k for k in known if all(k in entry for entry in entries)), None) for known in (ID_NAMES, TITLE_NAMES)
+    )
+    if id_key is not None:
+        import pandas as pd
+
+        found.names = [str(entry[id_key]) for entry in entries]
+        found.frame = pd.DataFrame({id_key: [entry[id_key] for entry in entries]})
+    if title_key is not None and title_key != key:
+        found.titles = [str(entry[title_key]) for entry in entries]
+    return found
 
 
 def _from_table(source: Path, text_column: str | None, encoding: str) -> Documents:
@@ -105,7 +158,14 @@ def _from_table(source: Path, text_column: str | None, encoding: str) -> Documen
         text_column = max(lengths, key=lambda name: lengths[name])
         notes.append(f"The texts were taken from column {text_column!r}, the longest; --text-column names another.")
     texts = frame[text_column].fillna("").astype(str).tolist()
-    return Documents([f"row {i}" for i in range(len(texts))], texts, frame, notes, table.from_text)
+    found = Documents([f"row {i}" for i in range(1, len(texts) + 1)], texts, frame, notes, table.from_text)
+    lowered = {str(name).lower(): name for name in frame.columns if name != text_column}
+    id_name, title_name = (next((lowered[k] for k in known if k in lowered), None) for known in (ID_NAMES, TITLE_NAMES))
+    if id_name is not None and frame[id_name].is_unique:
+        found.names = frame[id_name].astype(str).tolist()
+    if title_name is not None:
+        found.titles = frame[title_name].fillna("").astype(str).tolist()
+    return found
 
 
 def _holds_numbers(series: Any) -> bool:

@@ -49,8 +49,9 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         documents (of the sparse matrix, if that is what is fitted), such as sentence embeddings. With a transformer
         new documents are scored by its features; the terms then only explain the topics.
 
-    stop_words : "english", list of str or None, default="english"
-        Words that do not count.
+    stop_words : str, list of str or None, default="english"
+        Words that do not count: those of a language by its English name, or of the one that "auto" recognises (all but
+        English need the extra ``documents``), or a list.
 
     stemmer : "porter" or None, default=None
         "porter" counts English words with the same stem as one term.
@@ -164,7 +165,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions({"auto", "cpm3c", "m2dcu"}), HasMethods(["fit"])],
         "features": [StrOptions({"lsa", "tfidf"}), HasMethods(["fit_transform", "transform"])],
-        "stop_words": [StrOptions({"english"}), list, tuple, set, frozenset, None],
+        "stop_words": [str, list, tuple, set, frozenset, None],
         "stemmer": [StrOptions({"porter"}), None],
         "min_df": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "max_df": [Interval(Real, 0, 1, closed="right")],

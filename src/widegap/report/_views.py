@@ -8,6 +8,7 @@ from sklearn.utils import check_array, get_tags
 
 from widegap import describe
 from widegap.data._tables import column_moments, dense_rows, without_gaps
+from widegap.data.text._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
 from widegap.report._frames import FrameTable, is_frame, row_names
 from widegap.report._images import grey_picture, picture_shape
@@ -230,7 +231,7 @@ class DocumentView(RowView):
     picture = None
 
     def __init__(self, estimator: Any, X: Any, labels: Any):
-        self.documents = X
+        self.documents = list(X) if not hasattr(X, "shape") or getattr(X, "ndim", 2) == 1 else X
         self.estimator = estimator
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         found = _checked_labels(estimator, X, self.n_rows, labels)
@@ -248,7 +249,13 @@ class DocumentView(RowView):
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         self.n_columns = len(self.estimator.terms_) if self.estimator.terms_ is not None else None
-        self.terms = self.estimator.top_terms(2 * TOP_FEATURES) if self.estimator.terms_ is not None else {}
+        if self.estimator.terms_ is None:
+            self.terms = {}
+        elif isinstance(self.documents[0], str):
+            terms = self.estimator.top_terms(4 * TOP_FEATURES)
+            self.terms = with_phrases(self.documents, self.labels, terms, 2 * TOP_FEATURES)
+        else:
+            self.terms = self.estimator.top_terms(2 * TOP_FEATURES)
 
     def titles(self) -> list[str]:
         return [clip(self.estimator.topic_names_[int(label)], 80) for label in self.kinds]

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from widegap.data._blocks import Floats
+from widegap.data.text._languages import detect_language, stop_words_of
 from widegap.data.text._porter import porter_stem
 from widegap.data.text._words import check_documents, count_words
 from widegap.exceptions import InvalidDataError
@@ -120,22 +120,30 @@ class TermMatrix:
 class DocumentTerms:
     """Rows of term weights from documents. Words with the same stem are one term, named by the most frequent of them.
 
-    After ``fit_transform`` the attribute ``terms`` holds the name of each column.
+    Stop words are a list, or those of a language; "auto" recognises it. After ``fit_transform`` the attribute ``terms``
+    holds the name of each column, and ``language`` the language, None if it was not asked for or none was recognised.
     """
 
     terms: np.ndarray[Any, Any]
+    language: str | None = None
     _stored = {
         "choice": TermChoice,
         "stemmer": str | None,
         "terms": np.ndarray,
         "_stop_words": frozenset[str],
+        "language": str | None,
         "_idf": np.ndarray,
         "_column": dict[str, int],
     }
 
     def __init__(self, choice: TermChoice, stop_words: Any, stemmer: str | None):
         self.choice, self.stemmer = choice, stemmer
-        self._stop_words = frozenset(ENGLISH_STOP_WORDS if stop_words == "english" else stop_words or ())
+        self.language = stop_words if isinstance(stop_words, str) else None
+        self._stop_words: frozenset[str] = frozenset()
+        if not isinstance(stop_words, str):
+            self._stop_words = frozenset(stop_words or ())
+        elif stop_words != "auto":
+            self._stop_words = stop_words_of(stop_words)
 
     def check(self) -> None:
         """Refuse terms of a model file that do not fit each other."""
@@ -146,7 +154,11 @@ class DocumentTerms:
 
     def fit_transform(self, documents: Any) -> sp.csr_array:
         """Rows of the documents from which terms are chosen."""
-        counts, words = count_words(check_documents(documents))
+        documents = check_documents(documents)
+        if self.language == "auto":
+            self.language = detect_language(documents)
+            self._stop_words = frozenset() if self.language is None else stop_words_of(self.language)
+        counts, words = count_words(documents)
         stems, names, column_of = self._group(words, np.asarray(counts.sum(axis=0)).ravel())
         counts = _merge(counts, column_of, len(stems))
         kept, self._idf = self.choice.columns_and_idf(counts)
