@@ -355,7 +355,7 @@ def test_no_ten_lines_stand_twice():
 
 def test_extras_name_only_what_is_imported():
     extras = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    modules = {"pillow": "PIL"}
+    modules = {"pillow": "PIL", "python-docx": "docx", "stop-words": "stop_words"}
     named = {
         re.split("[<>=]", package)[0]
         for extra, packages in extras["optional-dependencies"].items()
