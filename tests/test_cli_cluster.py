@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from widegap.cli._main import main
-from widegap.cli._output import neutral
+from widegap.table._writing import neutral
 
 CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]
 
@@ -31,9 +31,16 @@ def table(tmp_path, blobs):
     return path
 
 
+@pytest.fixture(autouse=True)
+def wide_screen(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+
+
 def rows_of(path):
     with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        head = file.readline()
+        file.seek(0)
+        return list(csv.DictReader(file, delimiter=";" if ";" in head else ","))
 
 
 def agree(labels, truth):
@@ -140,16 +147,24 @@ def test_json_for_machines(table, capsys):
     assert "map" not in found
 
 
-def test_a_range_of_numbers_is_compared_without_labels(table, capsys):
+def test_a_range_of_numbers_recommends_one_without_labels(table, tmp_path, capsys):
     assert main(["cluster", str(table), "-k", "2..4", "--columns", "width,height,depth", "--json"]) == 0
-    found = {entry["n_clusters"]: entry for entry in json.loads(capsys.readouterr().out)["numbers"]}
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["n_clusters"], summary["recommendation"]["recommended"]) == (3, 3)
+    assert len(summary["assignments"]) == 60
+    found = {entry["n_clusters"]: entry for entry in summary["recommendation"]["numbers"]}
     assert list(found) == [2, 3, 4]
     assert found[3]["stability"] == pytest.approx(1.0)
     assert found[4]["stability"] < 0.95
     assert found[3]["smallest"] == found[3]["largest"] == 1.0
     assert found[3]["gain"] > 0
     assert found[3]["excess"] > 4 > found[4]["excess"]
-    assert main(["cluster", str(table), "-k", "2..3", "--columns", "width,height,depth"]) == 0
+    assert found[3]["agreement"] > 0.95
+    report, out = tmp_path / "r.html", tmp_path / "out.csv"
+    arguments = ["cluster", str(table), "-k", "2-3", "--columns", "width,height,depth"]
+    assert main([*arguments, "--report", str(report), "-o", str(out)]) == 0
+    assert {row["cluster"] for row in rows_of(out)} == {"0", "1", "2"}  # the result of the recommended number
+    assert "How many clusters" in report.read_text(encoding="utf-8")
     shown = " ".join(capsys.readouterr().out.split())
     assert "gain over chance" in shown
     assert "3 clusters, clearly so: they are more clearly apart than rows without structure" in shown
@@ -179,9 +194,35 @@ def test_one_cluster_is_an_answer(tmp_path, capsys):
     assert main(["cluster", str(path), "-k", "auto", "--report", str(report)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "100 rows, 1 cluster by MaxMarginClustering" in shown
-    assert "no split of the rows is clearer than what rows without structure show" in shown
+    assert "the rows look like noise, as no split of the rows is clearer than what rows without structure show" in shown
     assert "If you expect groups, check the scale of the columns" in shown
     assert "How many clusters" in report.read_text(encoding="utf-8")
+
+
+def test_noise_is_called_noise(tmp_path, capsys):
+    path = tmp_path / "noise.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(100, 3)))
+    assert main(["cluster", str(path), "-k", "2-4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["recommendation"]["is_noise"]
+    assert found["recommendation"]["words"].startswith("This looks like noise: with 2 to 4 clusters, ")
+    assert found["n_clusters"] == found["recommendation"]["recommended"]
+
+
+def test_clusters_keep_their_least_size(table, tmp_path):
+    out = tmp_path / "out.csv"
+    for method in ("max-margin", "cpm3c"):
+        arguments = ["cluster", str(table), "-k", "2", "--columns", "width,height,depth", "--method", method]
+        assert main([*arguments, "--min-size", "45%", "-q", "-o", str(out)]) == 0
+        labels = [row["cluster"] for row in rows_of(out)]
+        assert min(labels.count("0"), labels.count("1")) >= 27
+
+
+def test_the_same_run_gives_the_same_files(table, tmp_path):
+    files = [[tmp_path / f"{i}.{kind}" for kind in ("csv", "widegap")] for i in range(2)]
+    for out, model in files:
+        assert main(["cluster", str(table), "-k", "3", "-q", "-o", str(out), "--model", str(model)]) == 0
+    assert all(a.read_bytes() == b.read_bytes() for a, b in zip(*files, strict=True))
 
 
 def test_equal_rows_are_one_cluster(tmp_path, capsys):
@@ -201,18 +242,23 @@ def test_mixed_tables_say_what_was_done(tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert main(["cluster", str(path), "-k", "2", "-o", str(out)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "Column 'id' numbers the rows and was left out" in shown
-    assert "Column 'remark' has 40 different texts and was left out" in shown
-    assert "one column of 0 and 1 for each value: 'colour'" in shown
-    assert "Column 'size': 1 missing value was filled in with the median, 3.8" in shown
+    assert shown.index("40 rows, 2 clusters") < shown.index("column read as why how to change")  # the result is first
+    assert "id id, not used its name says so, and every row has a different whole number --numeric id" in shown
+    assert "remark left out, not used 40 different values in 40 rows, too many for categories" in shown
+    assert "colour category 2 different values --drop colour" in shown
+    assert "size number 1 of 40 cells is missing; gaps filled with the median, 3.8 --categorical size" in shown
+    assert "Numbers were divided by their standard deviation, to stand beside categories. --scale changes it." in shown
     assert len(rows_of(out)) == 40
     assert main(["cluster", str(path), "-k", "2", "-o", str(out), "--missing", "drop"]) == 0
     rows = rows_of(out)
     assert len(rows) == 39
     assert agree([row["cluster"] for row in rows], [row["colour"] for row in rows])
-    assert "1 row with missing values was left out" in " ".join(capsys.readouterr().out.split())
+    assert "1 row lacks a value and was left out." in " ".join(capsys.readouterr().out.split())
     assert main(["cluster", str(path), "-k", "2", "--missing", "refuse"]) == 2
-    assert "Column 'size' lacks 1 value; pass --missing median" in capsys.readouterr().err
+    assert (
+        "Column 'size' lacks 1 of 40 values; fill them in, leave the column or the rows out, or pass --missing median"
+        in capsys.readouterr().err
+    )
 
 
 def test_values_that_the_model_has_not_seen_are_counted(tmp_path, capsys):
@@ -221,7 +267,9 @@ def test_values_that_the_model_has_not_seen_are_counted(tmp_path, capsys):
     other.write_text("c,x\nw,9\nu,0\n", encoding="utf-8")  # columns are found by name
     assert main(["cluster", str(path), "-k", "2", "-q", "--model", str(model)]) == 0
     assert main(["predict", str(model), str(other)]) == 0
-    assert "1 row has a value that the model has not seen" in " ".join(capsys.readouterr().out.split())
+    assert "1 row has a category that the model has not seen ('w') and counts as none." in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 @pytest.mark.parametrize("scale", ["none", "standard", "minmax", "robust"])
@@ -236,8 +284,8 @@ def test_scales_are_kept_with_the_model(scale, table, tmp_path):
 def test_decimal_commas_and_tables_without_header(tmp_path, capsys):
     path = tmp_path / "german.csv"
     path.write_text("a;b\n" + "".join(f"{i % 2 * 50},5;1,{i}\n" for i in range(20)), encoding="utf-8")
-    assert main(["cluster", str(path), "-k", "2"]) == 2
-    assert "pass --decimal ','" in capsys.readouterr().err
+    assert main(["cluster", str(path), "-k", "2"]) == 0
+    assert "a number decimal comma, 0,5 is 0.5 --categorical a" in " ".join(capsys.readouterr().out.split())
     assert main(["cluster", str(path), "-k", "2", "--decimal", ","]) == 0
     path.write_text("".join(f"{i % 2 * 50},{i}\n" for i in range(20)), encoding="utf-8")
     assert main(["cluster", str(path), "-k", "2"]) == 0

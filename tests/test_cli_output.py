@@ -5,17 +5,22 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 
-from widegap.cli._columns import ColumnPlan
-from widegap.cli._errors import CommandError
+from widegap import TableEncoder
+from widegap.cli._compare import print_chart
 from widegap.cli._fitting import check_variety
 from widegap.cli._main import main
-from widegap.cli._output import delimited, json_lines, neutral, with_numbers
+from widegap.cli._output import screen
+from widegap.exceptions import InvalidDataError
+from widegap.selection import ClusterNumberRecord
+from widegap.table._stored import from_json, to_json
+from widegap.table._writing import delimited, json_lines, neutral, with_numbers
 
 
 @pytest.fixture
@@ -28,9 +33,16 @@ def table(tmp_path):
     return path
 
 
+@pytest.fixture(autouse=True)
+def wide_screen(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+
+
 def rows_of(path):
     with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        head = file.readline()
+        file.seek(0)
+        return list(csv.DictReader(file, delimiter=";" if ";" in head else ","))
 
 
 def said_by(capsys, *arguments, code=0):
@@ -89,16 +101,20 @@ def test_numbers_with_a_decimal_comma_are_no_formulas(table, tmp_path):
     arguments = ["cluster", str(german), "-k", "2", "-q", "--decimal", ",", "-o", str(out)]
     assert main([*arguments, "--model", str(tmp_path / "m")]) == 0
     cells = [line.split(";") for line in german.read_text(encoding="utf-8").splitlines()[1:]]
-    assert [[row["a"], row["b"]] for row in rows_of(out)] == cells
-    assert any(row["a"].startswith("-") for row in rows_of(out))
+    written = [line.split(";") for line in out.read_text(encoding="utf-8").splitlines()[1:]]
+    assert [row[:2] for row in written] == cells  # in the dialect that was read
+    assert all("," in row[3] and "." not in row[3] for row in written)
+    assert any(row[0].startswith("-") for row in written)
     assert main(["predict", str(tmp_path / "m"), str(german), "-q", "-o", str(again)]) == 0
-    assert rows_of(again) == rows_of(out)
+    assert again.read_text() == out.read_text()
 
 
 def test_only_texts_are_made_neutral():
-    assert neutral("-20,45") == "'-20,45"
-    assert neutral("-20,45", ",") == "-20,45"
+    assert neutral("-20,45") == "-20,45"
+    assert neutral("-€1,200.50") == "-€1,200.50"
     assert neutral("-1e3") == "-1e3"
+    assert neutral("=-1e3") == "'=-1e3"
+    assert neutral("-1+2") == "'-1+2"
     assert neutral("-") == "-"
     text = delimited(pd.DataFrame({"x": ["-1.5", "=1+1", "-", "+2"], "y": [0.5, np.nan, -1.0, 2.0]}))
     assert text == "x,y\n-1.5,0.5\n'=1+1,\n-,-1\n+2,2\n"
@@ -109,7 +125,7 @@ def test_parquet_with_gaps_in_texts(tmp_path, capsys):
     path, out = tmp_path / "gaps.parquet", tmp_path / "out.csv"
     frame.to_parquet(path)
     said = said_by(capsys, "cluster", path, "-k", "2", "-o", out)
-    assert "Column 'kind': 5 missing values were left as none of the categories" in said
+    assert "kind category 2 different values; 5 of 20 cells are missing and have no category --drop kind" in said
     assert [row["kind"] for row in rows_of(out)][:4] == ["u", "", "u", "v"]
 
 
@@ -166,23 +182,23 @@ def test_columns_that_count_the_rows_are_left_out(name, first, left_out, tmp_pat
     rows = "".join(f"{i % 2 * 9 + i / 10},{i + first}\n" for i in range(20))
     path.write_text(f"id,{name}\n{rows}", encoding="utf-8")
     found = json.loads(said_by(capsys, "cluster", path, "-k", "2", "--json"))
-    assert found["n_features"] == (1 if left_out else 2)
-    said = " ".join(found["warnings"])
-    assert (f"Column {name!r} numbers the rows and was left out (name it in --columns to use it)" in said) == left_out
-    assert (
-        f"Column {name!r} goes up by one from row to row and was used (--columns to leave it out)" in said
-    ) != left_out
-    assert "Column 'id'" not in said
+    assert [entry["used"] for entry in found["columns"]] == [True, not left_out]
+    column = next(entry for entry in found["columns"] if entry["column"] == name)
+    assert column["read_as"] == ("id" if left_out else "number")
+    assert (column["why"] == "it goes up by one from row to row") != left_out
+    assert (column["change"] == f"--numeric {name}") == left_out
     assert f"{name} " in said_by(capsys, "cluster", path, "-k", "2", "--columns", name).split("sets it apart")[1]
 
 
 def test_columns_without_a_name_that_number_the_rows(tmp_path, capsys):
     path = tmp_path / "t.csv"
     rows = "".join(f"{i * 37 % 101},{i % 2 * 9}\n" for i in range(20))
-    path.write_text("id,x\n" + rows, encoding="utf-8")
-    assert "numbers the rows" not in said_by(capsys, "cluster", path, "-k", "2")
+    path.write_text("n,x\n" + rows, encoding="utf-8")
+    assert "not used" not in said_by(capsys, "cluster", path, "-k", "2")
     path.write_text(",x\n" + rows, encoding="utf-8")
-    assert "'Unnamed: 0' numbers the rows" in said_by(capsys, "cluster", path, "-k", "2")
+    said = said_by(capsys, "cluster", path, "-k", "2")
+    assert "column 1 id, not used it has no name, and a different whole number in every row" in said
+    assert "The header has no name for column 1" in said
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
@@ -272,7 +288,7 @@ def test_first_lines_that_look_like_rows(tmp_path, capsys):
     path.write_text("".join(f"{i % 2 * 9},5;{i * i},5\n" for i in range(20)), encoding="utf-8")
     said = said_by(capsys, "cluster", path, "-k", "2", "--decimal", ",")
     assert "20 rows" in said
-    assert "The first line holds numbers only: taken for a row" in said
+    assert "The first line holds only numbers, so it was read as a row; pass --header if it holds names." in said
     assert "19 rows" in said_by(capsys, "cluster", path, "-k", "2", "--decimal", ",", "--header")
 
 
@@ -303,11 +319,11 @@ def test_results_of_an_earlier_run_are_left_out(table, tmp_path, capsys):
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     assert main(["cluster", str(table), "-k", "2", "-q", "-o", str(first)]) == 0
     said = said_by(capsys, "cluster", first, "-k", "2", "-o", second)
-    assert "Columns 'cluster' and 'margin' look like results and were left out" in said
+    assert "cluster result, not used an earlier run wrote it --numeric cluster" in said
     assert list(rows_of(second)[0]) == ["a", "b", "cluster", "margin", "widegap_cluster", "widegap_margin"]
     assert [row["widegap_margin"] for row in rows_of(second)] == [row["margin"] for row in rows_of(first)]
-    assert "'widegap_margin' look like" in said_by(capsys, "cluster", second, "-k", "2")
-    assert "look like" not in said_by(capsys, "cluster", first, "-k", "2", "--columns", "a,margin")
+    assert "widegap_margin result, not used" in said_by(capsys, "cluster", second, "-k", "2")
+    assert "result, not used" not in said_by(capsys, "cluster", first, "-k", "2", "--columns", "a,margin")
 
 
 def test_few_new_rows_are_not_described_by_the_fit(table, model, tmp_path, capsys):
@@ -330,7 +346,13 @@ def test_the_objective_is_told_as_a_share(table, capsys):
     assert "explained" not in alone
 
 
-BAD_ROWS = [("a,b\n1,word\n", "'word' is not a finite number; correct it: the model"), ("a,b\n", "at least one row")]
+BAD_ROWS = [
+    (
+        "a,b\n1,word\n",
+        "Column 'b' was fitted as a number, and no cell can be read as one ('word' is the first)",
+    ),
+    ("a,b\n", "at least one row"),
+]
 
 
 @pytest.mark.parametrize(("content", "message"), BAD_ROWS)
@@ -354,9 +376,9 @@ def test_predict_on_gaps_names_no_options_of_its_own(missing, table, tmp_path, c
 
 @pytest.mark.parametrize("weights", [[1.0, float("nan")], [float("inf"), 1.0]])
 def test_scales_that_are_no_numbers_are_the_models_fault(weights):
-    state = {"columns": None, "n_features": 2, "weights": weights}
-    with pytest.raises(CommandError, match="are not finite; fit it again"):
-        ColumnPlan.from_json(state)
+    state = to_json(TableEncoder(scale="standard").fit(np.arange(6.0).reshape(3, 2)))
+    with pytest.raises(InvalidDataError, match="are not finite, or too few; fit"):
+        from_json({**state, "factors": weights})
 
 
 def test_json_is_printed_even_if_quiet(table, model, capsys):
@@ -376,8 +398,6 @@ def test_a_reader_that_leaves_is_no_error(extra, table):
 
 
 def test_no_minus_zero(capsys):
-    from widegap.cli._compare import _print
-    from widegap.selection import ClusterNumberRecord
-
-    _print([ClusterNumberRecord(n_clusters=2, stability=1.0, gain=-0.001, smallest=1.0, largest=1.0, objective=0.5)])
+    record = ClusterNumberRecord(n_clusters=2, stability=1.0, gain=-0.001, smallest=1.0, largest=1.0, objective=0.5)
+    print_chart(screen(), {"numbers": [asdict(record)], "recommended": 2})
     assert "+0 %" in capsys.readouterr().out

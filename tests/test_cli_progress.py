@@ -127,7 +127,7 @@ def test_ctrl_c_shows_the_numbers_that_were_compared(table, capsys, monkeypatch)
 def test_numbers_compared_before_ctrl_c_are_those_of_a_whole_run(table, blobs, capsys, monkeypatch):
     press_at(monkeypatch, FITS + 1)
     assert main(["cluster", str(table), "-k", "2..3", "--scale", "none", "--json", "--method", "cpm3c"]) == 130
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["recommendation"]
     assert found["missing"] == [3]
     whole = compare_cluster_numbers(_fitting.make_estimator("cpm3c", 2, 0), blobs, [2, 3], random_state=0)
     (record,) = found["numbers"]

@@ -5,13 +5,15 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from widegap import CPM3C, MaxMarginClustering
-from widegap.cli._cells import Cells, is_number, level_name, plain_number
 from widegap.cli._main import main
-from widegap.cli._output import with_numbers
+from widegap.table._numbers import read_numbers
+from widegap.table._values import Cells
+from widegap.table._writing import with_numbers
 
 
 def clusters_of(path):
@@ -65,8 +67,26 @@ def test_the_rounding_of_large_numbers_is_not_scaled_up(scale, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cell", "decimal", "plain"),
+    ("cell", "decimal", "number"),
     [
+        ("€35,978.79", ".", 35978.79),
+        ("51,000.0", ".", 51000.0),
+        ("-$1,200", ".", -1200.0),
+        ("$-1,200", ".", -1200.0),
+        ("(1,200.50)", ".", -1200.5),
+        ("1 234 567", ".", 1234567.0),
+        ("1\u202f234,5 €", ",", 1234.5),
+        ("1'234.50 CHF", ".", 1234.5),
+        ("\u22125", ".", -5.0),
+        ("12.5 %", ".", 12.5),
+        ("EUR 12", ".", 12.0),
+        ("1,2,3", ".", None),
+        ("12:30", ".", None),
+        ("0x10", ".", None),
+        ("1_000", ".", None),
+        ("inf", ".", None),
+        ("1e999", ".", None),
+        ("\u0661\u0662", ".", None),
         ("1.500", ".", 1.5),
         ("1.500", ",", 1500.0),
         ("-1.234.567,25", ",", -1234567.25),
@@ -79,10 +99,25 @@ def test_the_rounding_of_large_numbers_is_not_scaled_up(scale, tmp_path):
         ("1,5,0", ",", None),
     ],
 )
-def test_points_beside_a_decimal_comma_part_thousands(cell, decimal, plain):
-    assert is_number(cell, decimal) == (plain is not None)
-    if plain is not None:
-        assert float(plain_number(cell, decimal)) == plain
+def test_numbers_in_texts(cell, decimal, number):
+    (found,) = read_numbers(pa.array([cell]), np.ones(1), decimal).values
+    assert found == number or (np.isnan(found) and number is None)
+
+
+@pytest.mark.parametrize(
+    ("texts", "usual", "decimal"),
+    [
+        (["12,5", "1.234", "3"], ".", ","),  # one cell tells of all
+        (["12.5", "1,234", "3"], ",", "."),
+        (["1.234", "2.500"], ".", "."),  # both would do: as in the rest of the table
+        (["1.234", "2.500"], ",", ","),
+        (["0,500", "0,250"], ".", ","),  # no thousands begin with 0
+    ],
+)
+def test_a_column_has_one_decimal_sign(texts, usual, decimal):
+    found = read_numbers(pa.array(texts), np.ones(len(texts)), None, usual)
+    assert found.decimal == decimal
+    assert found.read.all()
 
 
 def write_prices(path, cells):
@@ -96,16 +131,16 @@ def test_thousands_beside_a_decimal_comma_are_read_and_said(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     (price,) = (item for item in found["clusters"][0]["separates"] if item["feature"] == "price")
     assert {round(price["mean"]), round(price["rest_mean"])} == {3, 1505}
-    assert "Column 'price': points were read as thousands separators: 1.500 is 1500." in found["warnings"]
+    (column,) = (entry for entry in found["columns"] if entry["column"] == "price")
+    assert column["why"] == "decimal comma, 1.500 is 1500"
 
 
-@pytest.mark.parametrize("cells", [["1.5", "2,5", "3"], ["1.5", "2.5", "3.25"]])
-def test_points_that_part_no_thousands_are_refused_beside_a_decimal_comma(cells, tmp_path, capsys):
+def test_a_decimal_sign_that_is_not_the_tables_is_refused(tmp_path, capsys):
     path = tmp_path / "prices.csv"
-    write_prices(path, cells * 5)
+    write_prices(path, ["1.5", "2.5", "3.25"] * 5)
     assert main(["cluster", str(path), "-k", "2", "--decimal", ","]) == 2
     said = capsys.readouterr().err
-    assert "line 2, column 'price': '1.5' is not a finite number; pass --decimal '.', correct it" in said
+    assert "Column 'price': '1.5' is not a number with ',' as decimal sign; use '.'" in said
 
 
 def test_cells_that_are_no_numbers_do_not_become_gaps():
@@ -130,7 +165,7 @@ def test_cells_that_are_no_numbers_do_not_become_gaps():
     ],
 )
 def test_one_category_has_one_name(cells, name):
-    assert {level_name(cell) for cell in cells} == {name}
+    assert Cells(pd.Series(cells, dtype=object)).levels[0] == [name]
 
 
 def mixed_frame():
@@ -170,10 +205,10 @@ def test_a_column_of_zeros_and_ones_may_come_as_truth_values(tmp_path):
 
 
 def test_truth_values_are_no_quantities():
-    cells = Cells(pd.Series([True, False, True]), ".")
-    assert cells.is_boolean
-    assert cells.names.tolist() == ["True", "False", "True"]
-    assert cells.numbers.tolist() == [1, 0, 1]
+    cells = Cells(pd.Series([True, False, True]))
+    assert cells.truth == ("True", "False")
+    assert cells.levels[0] == ["False", "True"]
+    assert cells.levels[1].tolist() == [1, 0, 1]
 
 
 # Ranges of numbers of clusters --------------------------------------------------------------------------------------
@@ -190,8 +225,8 @@ def twelve(tmp_path):
 def test_numbers_beyond_the_subsamples_do_not_cost_the_others(twelve, capsys):
     assert main(["cluster", str(twelve), "-k", "7..11", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [entry["n_clusters"] for entry in found["numbers"]] == [7, 8, 9]
-    assert found["missing"] == [10, 11]
+    assert [entry["n_clusters"] for entry in found["recommendation"]["numbers"]] == [7, 8, 9]
+    assert found["recommendation"]["missing"] == [10, 11]
     assert any("-k 10 to 11 cannot be compared" in note and "9 of the 12 rows" in note for note in found["warnings"])
     assert main(["cluster", str(twelve), "-k", "10..11"]) == 2
     assert "have 9 of the 12 rows; ask for 9 or fewer" in capsys.readouterr().err
@@ -208,8 +243,8 @@ def test_a_number_that_fails_does_not_cost_the_others(twelve, capsys, monkeypatc
     monkeypatch.setattr(CPM3C, "fit", fails_at_three)
     assert main(["cluster", str(twelve), "-k", "2..4", "--method", "cpm3c", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [entry["n_clusters"] for entry in found["numbers"]] == [2, 4]
-    assert found["missing"] == [3]
+    assert [entry["n_clusters"] for entry in found["recommendation"]["numbers"]] == [2, 4]
+    assert found["recommendation"]["missing"] == [3]
     assert "-k 3 could not be compared: three will not do; ask for two." in found["warnings"]
     monkeypatch.setattr(CPM3C, "fit", lambda *_: (_ for _ in ()).throw(ValueError("no fit; stop.")))
     assert main(["cluster", str(twelve), "-k", "2..4", "--method", "cpm3c"]) == 2

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from widegap.estimators._mkc import MKC
     from widegap.estimators._mmc import MMC
     from widegap.explorer import explore
+    from widegap.table._encoder import TableEncoder
 
 __version__ = "0.1.0"
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "MKC",
     "MMC",
     "MaxMarginClustering",
+    "TableEncoder",
     "data",
     "datasets",
     "describe",
@@ -54,8 +56,8 @@ __all__ = [
     "universum",
 ]
 
-_FUNCTIONS = {"explore": "explorer"}  # and the modules that they live in
-_MODULES = tuple(name for name in __all__ if name not in ESTIMATORS and name not in _FUNCTIONS)
+_ELSEWHERE = {"explore": "explorer", "TableEncoder": "table"}  # names that are no estimators, and their modules
+_MODULES = tuple(name for name in __all__ if name not in ESTIMATORS and name not in _ELSEWHERE)
 
 
 if not TYPE_CHECKING:  # a type checker sees the imports above, and no names besides
@@ -63,8 +65,8 @@ if not TYPE_CHECKING:  # a type checker sees the imports above, and no names bes
     def __getattr__(name: str) -> Any:
         if name in ESTIMATORS:
             found = public_class(name)
-        elif name in _FUNCTIONS:
-            found = getattr(import_module(f"widegap.{_FUNCTIONS[name]}"), name)
+        elif name in _ELSEWHERE:
+            found = getattr(import_module(f"widegap.{_ELSEWHERE[name]}"), name)
         elif name in _MODULES:
             found = import_module(f"widegap.{name}")
         else:

@@ -25,6 +25,10 @@ class NotSupportedError(WidegapError, NotImplementedError):
     """A legal-looking request that this version does not serve, with the alternative in the message."""
 
 
+class ColumnWarning(UserWarning):
+    """Rows hold something else than the column that a table was fitted with: see its message."""
+
+
 class InactiveUniversumWarning(UserWarning):
     """A universum was given that leaves the clustering as it would be without."""
 

@@ -10,6 +10,8 @@ from widegap.cli import _options as options
 from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
 from widegap.cli._places import check_distinct, check_writable, partial_name
 
+DATA_HELP = "CSV, TSV, Excel, JSON, Parquet, Feather, SQLite (file.db::table), .npy, .npz or svmlight, also packed; '-' is stdin."  # fmt: skip  # noqa: E501
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -46,26 +48,36 @@ class Targets:
 
 @guarded
 def cluster(
-    data: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, .npy, .npz or svmlight; '-' reads CSV from stdin.")],
+    data: Annotated[Path, typer.Argument(help=DATA_HELP)],
     k: Annotated[
-        str, typer.Option("-k", "--clusters", help="Number of clusters, auto to find it, or a range to compare: 3..10.")
+        str, typer.Option("-k", "--clusters", help="Number of clusters; auto, or a range such as 2-8, recommends one.")
     ],
     method: options.Method = "auto",
-    columns: Annotated[str | None, typer.Option(help="Columns to use, separated by commas.")] = None,
-    categorical: Annotated[str | None, typer.Option(help="Columns of numbers that are categories.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Use only these columns, separated by commas.")] = None,
+    drop: Annotated[str | None, typer.Option(help="Leave out these columns.")] = None,
+    numeric: Annotated[str | None, typer.Option(help="Read these columns as numbers.")] = None,
+    categorical: Annotated[str | None, typer.Option(help="Read these columns as categories.")] = None,
+    text_column: Annotated[str | None, typer.Option(help="Columns of free text, used by their topics.")] = None,
     label_column: Annotated[str | None, typer.Option(help="Known classes: not used, only compared with.")] = None,
-    scale: Annotated[options.Scaling, typer.Option(help="Scale of the columns.")] = options.Scaling.auto,
+    scale: Annotated[options.Scaling, typer.Option(help="How numbers are scaled.")] = options.Scaling.auto,
+    dates: Annotated[
+        options.Dates, typer.Option(help="Dates as days, or as year, month, weekday, hour.")
+    ] = options.Dates.elapsed,
     missing: Annotated[
-        options.Missing, typer.Option(help="Missing values: fill, drop rows, refuse.")
-    ] = options.Missing.median,  # fmt: skip  # noqa: E501
+        options.Missing, typer.Option(help="Gaps: fill in the median, drop the rows, or refuse.")
+    ] = options.Missing.median,
+    na_values: Annotated[str | None, typer.Option(help="More words that mean a gap, separated by commas.")] = None,
     decimal: Annotated[
-        str, typer.Option(help="Decimal sign in CSV files; with a comma, points separate thousands.")
-    ] = ".",
+        options.Decimal, typer.Option(help="Decimal sign of numbers in text files.")
+    ] = options.Decimal.auto,
+    min_size: Annotated[
+        str | None, typer.Option(help="Least number of rows of a cluster, or their share: 20, or 5%.")
+    ] = None,
     output: options.Output = None,
     model: options.Model = None,
     report: options.Report = None,
     title: options.Title = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
     header: options.Header = None,
     seed: options.Seed = 0,
@@ -76,75 +88,103 @@ def cluster(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Cluster the rows of a table; numbers are used as they are, texts as categories."""
-    from widegap.cli._columns import Choices, plan_columns
+    """Cluster the rows of a table. Columns are read by what they hold; the summary says how, and how to change it."""
+    from widegap.cli._compare import recommend
     from widegap.cli._fitting import check_count, check_variety, choose_method
     from widegap.cli._large import cluster_large, large_job
-    from widegap.cli._reading import Dialect, read_table
+    from widegap.cli._table_rows import Choices, encode
+    from widegap.table._delimited import Dialect
+    from widegap.table._reading import read_table
 
     find_number = k == "auto"
     numbers = range(1, 2) if find_number else options.cluster_numbers(k)
     targets = Targets(output, model, report)
-    targets.check(data, json=json)
-    if len(numbers) > 1 and targets.any:
-        raise CommandError(f"-k {k} compares numbers of clusters and writes nothing; choose one, then ask for files.")
-    file = large_job(data, options.names(columns), scale.value, bool(categorical or label_column or len(numbers) > 1))
+    targets.check(options.file_of(data), json=json)
+    plan = _Plan("auto" if find_number else numbers[0], method, seed, checkpoint, min_size)
+    whole = any((categorical, numeric, drop, text_column, na_values, label_column, min_size, len(numbers) > 1))
+    file = large_job(data, options.names(columns), scale.value, whole)
     if file is not None:
-        wanted = choose_method(method, file.source, find_number=find_number)
+        plan.method = choose_method(method, file.source, find_number=find_number)
         check_count(numbers[-1], file.n_rows)
-        estimator = _estimator(wanted, "auto" if find_number else numbers[0], seed, checkpoint)
+        estimator = plan.estimator(file.n_rows, scales=False)
         cluster_large(file, estimator, targets, title or data.stem, quiet=quiet, json=json)
         return
     choices = Choices(
         columns=options.names(columns),
+        drop=options.names(drop),
+        numeric=options.names(numeric),
         categorical=options.names(categorical),
+        text_columns=options.names(text_column),
         label_column=label_column,
         missing=missing.value,
-        decimal=decimal,
+        na_values=options.names(na_values),
+        decimal=decimal.value,
+        dates=dates.value,
         scale=scale.value,
     )
-    table = read_table(data, Dialect(encoding, delimiter, decimal, header))
-    plan, rows = plan_columns(table, choices)
+    table = read_table(data, Dialect(encoding, delimiter, None if decimal.value == "auto" else decimal.value, header))
+    rows = encode(table, choices)
     check_count(numbers[-1], rows.X.shape[0])
     check_variety(numbers[-1], rows.X, rows.notes)
-    chosen = choose_method(method, rows.X, find_number=find_number)
+    plan.method = choose_method(method, rows.X, find_number=find_number)
+    name = title or (options.file_of(data).stem if str(data) != "-" else "standard input")
+    job = _Job(table, rows, choices, name, plan)
     if len(numbers) > 1:
-        from widegap.cli._compare import compare
+        job.recommendation = recommend(job.comparison(numbers[-1]), numbers, quiet=quiet, json=json)
+        plan.k = job.recommendation.chosen
+    _run(job, plan.estimator(rows.X.shape[0], scales=rows.scales), targets, quiet=quiet, json=json)
 
-        compare(chosen, numbers, rows, seed, quiet=quiet, json=json)
-        return
-    job = _Job(table, plan, rows, title or (data.stem if str(data) != "-" else "standard input"), label_column)
-    estimator = _estimator(chosen, "auto" if find_number else numbers[0], seed, checkpoint)
-    _run(job, estimator, targets, quiet=quiet, json=json)
+
+@dataclass
+class _Plan:
+    """How rows are clustered, as the options say."""
+
+    k: int | str
+    method: str
+    seed: int
+    checkpoint: Path | None
+    min_size: str | None
+
+    def estimator(self, n_rows: int, *, scales: bool, k: int | str | None = None) -> Any:
+        """The estimator; ``scales`` if it may look at the units of columns itself."""
+        from widegap.cli._fitting import make_estimator, set_least_size
+
+        estimator = make_estimator(self.method, k or self.k, self.seed, scales=scales)
+        if self.min_size is not None:
+            set_least_size(estimator, options.least_size(self.min_size), n_rows)
+        if self.checkpoint is None:
+            return estimator
+        if "checkpoint" not in estimator.get_params():
+            raise CommandError(
+                f"--checkpoint is for --method cpm3c and mkc; {self.method} keeps none, as it reads the rows a few "
+                "times only: choose one of them, or leave it out."
+            )
+        check_writable(self.checkpoint)
+        return estimator.set_params(checkpoint=self.checkpoint)
 
 
 @dataclass
 class _Job:
     table: Any
-    plan: Any
     rows: Any
+    choices: Any
     title: str
-    label_column: str | None
+    plan: _Plan
+    recommendation: Any = None
 
+    def comparison(self, k: int) -> Any:
+        """What there is to compare, by an estimator for up to k clusters."""
+        from widegap.cli._compare import Comparison
+        from widegap.cli._fitting import make_estimator
 
-def _estimator(method: str, k: int | str, seed: int, checkpoint: Path | None) -> Any:
-    from widegap.cli._fitting import make_estimator
-
-    estimator = make_estimator(method, k, seed)
-    if checkpoint is None:
-        return estimator
-    if "checkpoint" not in estimator.get_params():
-        raise CommandError(
-            f"--checkpoint is for --method cpm3c and mkc; {method} keeps none, as it reads the rows a few times only: "
-            "choose one of them, or leave it out."
-        )
-    check_writable(checkpoint)
-    return estimator.set_params(checkpoint=checkpoint)
+        estimator = make_estimator(self.plan.method, k, self.plan.seed, scales=self.rows.scales)
+        return Comparison(estimator, self.rows.X, self.rows.X.shape[0], self.plan.seed, self.rows.notes)
 
 
 def _run(job: _Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool) -> None:
     from widegap.cli import _fitting as fitting
-    from widegap.cli._output import show
+    from widegap.cli._compare import explain_auto
+    from widegap.cli._output import assignments, show
     from widegap.report._wording import counted
 
     label = f"Clustering {counted(len(job.rows.kept), 'row')}"
@@ -154,8 +194,12 @@ def _run(job: _Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool
     estimator.set_params(callback=None)
     if watch.interrupted:
         targets = targets.partial()
+    elif estimator.n_clusters == "auto":
+        job.recommendation = explain_auto(estimator, job.comparison(1), quiet=quiet)
     summary, margins = _summary(job, estimator)
     written = _write(job, estimator, summary, margins, targets)
+    if json:
+        summary["assignments"] = assignments(job.rows.kept, estimator.labels_, margins)
     show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
     if watch.interrupted:
         end_interrupted(written)
@@ -170,6 +214,8 @@ def end_interrupted(written: list[str]) -> None:
 
 def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     from widegap import describe
+    from widegap.cli._compare import add_recommendation
+    from widegap.cli._table_rows import decision_lines, decisions, row_texts
     from widegap.report import summarize
 
     summary = summarize(
@@ -177,41 +223,52 @@ def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
         job.rows.X,
         labels=estimator.labels_,
         values=job.rows.values,
-        feature_names=job.plan.names,
-        items=job.table.row_texts(job.rows.kept),
+        feature_names=job.rows.names,
+        items=row_texts(job.table, job.rows.kept),
         title=job.title,
         notes=[*job.rows.notes, *_agreement(job, estimator.labels_)],
     )
+    summary["columns"] = decisions(job.rows.encoder)
+    summary["decisions"] = decision_lines(job.rows.encoder)
+    summary["scaling"] = job.rows.encoder.scaling_
+    if job.recommendation is not None:
+        add_recommendation(summary, job.recommendation)
     scores = describe.scores(estimator, job.rows.X)
     return summary, describe.leads(scores, estimator.labels_)
 
 
 def _agreement(job: _Job, labels: Any) -> list[str]:
     """How well the clusters match classes that are known."""
-    if job.label_column is None:
+    label_column = job.choices.label_column
+    if label_column is None:
         return []
     from widegap.metrics import clustering_accuracy, normalized_mutual_info
 
-    truth = job.table.frame[job.label_column].iloc[job.rows.kept].astype(str).to_numpy()
+    truth = job.table.frame[label_column].iloc[job.rows.kept].astype(str).to_numpy()
     accuracy = clustering_accuracy(truth, labels, mapping="majority")
     shared = normalized_mutual_info(truth, labels)
     return [
-        f"Compared with {job.label_column!r}, which was not used: {100 * accuracy:.1f} % of the rows are in a cluster "
+        f"Compared with {label_column!r}, which was not used: {100 * accuracy:.1f} % of the rows are in a cluster "
         f"whose majority has their class; normalised mutual information {shared:.2f}."
     ]
 
 
 def _write(job: _Job, estimator: Any, summary: dict[str, Any], margins: Any, targets: Targets) -> list[str]:
+    from sklearn.pipeline import Pipeline
+
     from widegap import persistence
     from widegap.cli._output import clustered_frame, write_frame, write_report
+    from widegap.cli._table_rows import with_dialect
 
     written = []
     if targets.output is not None:
-        frame = clustered_frame(job.table, job.rows.kept, estimator.labels_, margins)
-        write_frame(targets.output, frame, job.plan.decimal, from_text=job.table.from_text)
+        frame = clustered_frame(job.table, job.rows, estimator.labels_, margins)
+        write_frame(targets.output, frame, with_dialect(job.table, job.rows))
         written.append(f"rows: {targets.output}")
     if targets.model is not None:
-        persistence.save(estimator, targets.model, extra={"columns": job.plan.to_json(), "title": job.title})
+        extra = {"missing": job.choices.missing, "title": job.title}
+        model = Pipeline([("table", job.rows.encoder), ("cluster", estimator)])
+        persistence.save(model, targets.model, extra=extra)
         written.append(f"model: {targets.model}")
     if targets.report is not None:
         write_report(targets.report, summary)

@@ -1,6 +1,11 @@
-"""``widegap cluster -k 3..10``: several numbers of clusters side by side, judged without labels."""
+"""How many clusters: several numbers compared without labels, a recommendation with its reasons, and a small chart.
 
-from dataclasses import asdict
+Where the search leaves a tree of merges, the number is the largest whose clusters stand out from chance (their
+*excess*, in standard errors, is above 4); elsewhere the most stable one. If none stands out, the rows are called noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import typer
@@ -9,89 +14,178 @@ from widegap.cli import _fitting as fitting
 from widegap.cli._errors import INTERRUPTED, CommandError, tell
 
 SUBSAMPLES = 5
+FEW_SUBSAMPLES = 3  # beside -k auto, whose number does not depend on them
 FRACTION = 0.8  # of the rows in a subsample
 MOST_NUMBERS = 100  # to compare at once: nobody reads a longer table
+LEAST_SHOWN = 8  # numbers of clusters beside the one that -k auto finds
+BEYOND_CHANCE = 0.1  # stability that documents must have above that of their words in any order
+STABLE = 0.5  # stability below which clusters of another sample have little to do with these
+BAR = 24  # characters
 
 
-def compare(method: str, numbers: range, rows: Any, seed: int, *, quiet: bool, json: bool) -> None:
-    """Compare all numbers and print a table to choose from; what is done is shown whatever happens to the others."""
+@dataclass(frozen=True)
+class Recommendation:
+    """A number of clusters, what was measured of it and of others, and what that means."""
+
+    chosen: int
+    records: list[Any]
+    words: str
+    is_noise: bool
+    missing: list[int]
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs, and for the chart."""
+        numbers = [asdict(record) for record in self.records]
+        found = {"recommended": self.chosen, "is_noise": self.is_noise, "words": self.words}
+        return {**found, "numbers": numbers, "missing": self.missing}
+
+    def for_report(self) -> dict[str, Any] | None:
+        """The same as a report shows it; None without a tree of merges."""
+        from widegap.report._numbers import CLEAR, MOST_CLUSTERS
+
+        keys = ("n_clusters", "separation", "excess", "agreement")
+        scores = [{key: getattr(record, key) for key in keys} for record in self.records if record.excess is not None]
+        if not scores:
+            return None
+        sure = "close" if self.is_noise else "likely"
+        found = {"chosen": self.chosen, "most": MOST_CLUSTERS, "needed": CLEAR, "sure": sure}
+        return {**found, "scores": scores, "words": self.words}
+
+
+@dataclass
+class Comparison:
+    """Rows or documents, and how to fit them."""
+
+    make: Any  # estimator, whose n_clusters is set
+    X: Any
+    n_rows: int
+    seed: int
+    notes: list[str]
+    unit: str = "cluster"
+
+    def records(self, numbers: Sequence[int], watch: Any, n_subsamples: int) -> list[Any]:
+        """What needs no labels of every number."""
+        from widegap.selection import compare_cluster_numbers
+
+        return compare_cluster_numbers(
+            self.make,
+            self.X,
+            numbers,
+            n_subsamples=n_subsamples,
+            fraction=FRACTION,
+            random_state=self.seed,
+            on_fit=watch,
+        )
+
+
+def recommend(
+    found: Comparison, numbers: range, *, quiet: bool, json: bool, n_subsamples: int = SUBSAMPLES
+) -> Recommendation:
+    """Compare numbers of clusters and recommend one; those that are done are shown whatever happens to the others.
+
+    Warnings of the fits are left out: the records tell of them, and the number that is taken is fitted again.
+    """
     from widegap.exceptions import WidegapError
-    from widegap.selection import compare_cluster_numbers
     from widegap.selection._cluster_numbers import one_fit_serves
 
-    notes, records = rows.notes, []
-    possible = _possible(numbers, rows.X.shape[0], notes)
-    estimator = fitting.make_estimator(method, possible[-1], seed)
+    possible = _possible(numbers, found)
     # Where one number is one fit they go one at a time: the seed draws the same samples, and those done are kept.
-    batches = [possible] if one_fit_serves(estimator) else [[k] for k in possible]
+    batches = [possible] if one_fit_serves(found.make) else [[k] for k in possible]
     failed: dict[int, str] = {}
-    total = sum(_fits(batch[-1], rows.X) for batch in batches)
-    label = f"Comparing {len(possible)} numbers of clusters"
-    with (
-        fitting.watching(label, total, quiet, at_once=True) as watch,
-        fitting.gathering_warnings(notes),
-    ):
+    records: list[Any] = []
+    total = len(batches) * _fits(n_subsamples, found.X)
+    label = f"Comparing {len(possible)} numbers of {found.unit}s"
+    with fitting.watching(label, total, quiet, at_once=True) as watch, fitting.gathering_warnings([]):
         for batch in batches:
             try:
-                records += compare_cluster_numbers(
-                    estimator,
-                    rows.X,
-                    batch,
-                    n_subsamples=SUBSAMPLES,
-                    fraction=FRACTION,
-                    random_state=seed,
-                    on_fit=watch,
-                )
+                records += found.records(batch, watch, n_subsamples)
             except (WidegapError, ValueError) as error:
                 failed.update(dict.fromkeys(batch, str(error)))
     if failed and not records and not watch.interrupted:
         raise CommandError(f"None of the numbers could be compared. {next(iter(failed.values()))}")
-    notes += [f"-k {k} could not be compared: {reason}" for k, reason in failed.items()]
-    _show(method, numbers, records, list(dict.fromkeys(notes)), quiet=quiet, json=json)
-    missing = possible[len(records) + len(failed) :]
+    found.notes += [f"-k {k} could not be compared: {reason}" for k, reason in failed.items()]
     if watch.interrupted:
-        done = f"{_listed(possible[: len(records)])} compared" if records else "none was compared"
-        tell(f"Interrupted: of the numbers of clusters {done}, {_listed(missing)} missing; nothing was written.")
-        raise typer.Exit(INTERRUPTED)
+        _end_interrupted(records, possible, len(failed), json)
+    done = {record.n_clusters for record in records}
+    chosen, words, is_noise = _verdict(records, found)
+    return Recommendation(chosen, records, words, is_noise, [k for k in numbers if k not in done])
 
 
-def _possible(numbers: range, n_rows: int, notes: list[str]) -> list[int]:
-    """The numbers of clusters that random subsamples have rows for; notes what is left out."""
+def add_recommendation(summary: dict[str, Any], recommendation: Recommendation) -> None:
+    """Put the reasons for a number into the summary of a result."""
+    summary["recommendation"] = recommendation.to_json()
+    summary["number"] = summary["number"] or recommendation.for_report()
+
+
+def explain_auto(estimator: Any, found: Comparison, *, quiet: bool) -> Recommendation | None:
+    """The number that ``n_clusters="auto"`` found, with its own reasons and the stability of each number."""
+    from widegap.report._numbers import number_found
+
+    own = {score.n_clusters: score for score in getattr(estimator, "n_clusters_scores_", ())}
+    numbers = [k for k in own if k <= max(LEAST_SHOWN, int(estimator.n_clusters_) + 2)]
+    numbers = [k for k in numbers if k <= _most(found.n_rows)]
+    if not numbers:
+        return None
+    total = _fits(FEW_SUBSAMPLES, found.X)
+    with (
+        fitting.watching("Checking stability", total, quiet, at_once=True) as watch,
+        fitting.gathering_warnings([]),
+    ):
+        records = found.records(numbers, watch, FEW_SUBSAMPLES)
+    if watch.interrupted:
+        return None
+    records = [
+        replace(record, excess=own[record.n_clusters].excess, agreement=own[record.n_clusters].agreement)
+        for record in records
+    ]
+    words = number_found(estimator)["words"]
+    return Recommendation(int(estimator.n_clusters_), records, words, estimator.n_clusters_ == 1, [])
+
+
+def _end_interrupted(records: list[Any], possible: list[int], n_failed: int, json: bool) -> None:
+    """Show what was compared, and end: nothing is recommended on half of the evidence."""
+    from widegap.cli._output import print_json, screen
+
+    missing = possible[len(records) + n_failed :]
+    shown = {"numbers": [asdict(record) for record in records], "recommended": None, "missing": missing}
+    if json:
+        print_json({"recommendation": shown})
+    elif records:
+        print_chart(screen(), shown)
+    done = f"{_listed(possible[: len(records)])} compared" if records else "none was compared"
+    tell(f"Interrupted: of the numbers of clusters {done}, {_listed(missing)} missing; nothing was written.")
+    raise typer.Exit(INTERRUPTED)
+
+
+def _most(n_rows: int) -> int:
+    """The largest number of clusters that random subsamples have rows for."""
     from widegap.selection._trials import COMPARED_ROWS
 
+    return int(FRACTION * min(n_rows, COMPARED_ROWS))
+
+
+def _possible(numbers: range, found: Comparison) -> list[int]:
+    """The numbers of clusters that random subsamples have rows for; notes what is left out."""
     if len(numbers) > MOST_NUMBERS:
         raise CommandError(
             f"-k {numbers[0]}..{numbers[-1]} are {len(numbers):,} numbers to compare; ask for {MOST_NUMBERS} at most, "
             f"such as -k {numbers[0]}..{numbers[0] + 8}, or for -k auto."
         )
-    most = int(FRACTION * min(n_rows, COMPARED_ROWS))
+    most = _most(found.n_rows)
     fit, beyond = [k for k in numbers if k <= most], [k for k in numbers if k > most]
-    said = f"stability is measured on random subsamples, which have {most} of the {n_rows} rows"
+    said = f"stability is measured on random subsamples, which have {most} of the {found.n_rows} rows"
     if not fit:
         raise CommandError(f"-k {numbers[0]}..{numbers[-1]} cannot be compared: {said}; ask for {most} or fewer.")
     if beyond:
-        notes.append(f"-k {_span(beyond)} cannot be compared: {said}.")
+        found.notes.append(f"-k {_span(beyond)} cannot be compared: {said}.")
     return fit
 
 
-def _show(method: str, numbers: range, records: list[Any], notes: list[str], *, quiet: bool, json: bool) -> None:
-    if json:
-        from widegap.cli._output import print_json
-
-        done = {record.n_clusters for record in records}
-        found = {"schema": "widegap.compare/1", "method": method, "numbers": [asdict(record) for record in records]}
-        print_json({**found, "missing": [k for k in numbers if k not in done], "warnings": notes})
-    elif records and not quiet:
-        _print(records)
-        for note in notes:
-            tell(f"note: {note}")
-
-
-def _fits(k: int, X: Any) -> int:
+def _fits(n_subsamples: int, X: Any) -> int:
     """Fits that one number takes: all rows, the subsamples, and shuffled columns of a dense table."""
     from widegap.data._tables import storage
 
-    return 1 + SUBSAMPLES + (k > 1 and storage(X) == "dense")
+    return 1 + n_subsamples + (hasattr(X, "shape") and storage(X) == "dense")
 
 
 def _listed(numbers: list[int]) -> str:
@@ -104,42 +198,103 @@ def _span(numbers: list[int]) -> str:
     return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
-def _print(records: list[Any]) -> None:
-    from rich.table import Table as Grid
-    from rich.text import Text
+def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
+    """The number to recommend, why, and whether the rows look like noise."""
+    from widegap.report._numbers import CLEAR, what_scores_mean
 
-    from widegap.cli._output import screen
+    unit = found.unit
 
-    console = screen()
-    grid = Grid(box=None, pad_edge=False, header_style="dim")
-    merged = any(record.excess is not None for record in records)
-    for heading in ("k", "stability", "gain over chance", "smallest", "largest", "objective", *(["excess"] * merged)):
-        grid.add_column(heading, justify="right")
-    best = max(record.stability for record in records)
-    for record in records:
-        gain = "" if record.gain is None else f"{round(100 * record.gain):+d} %"
-        cells = (f"{record.stability:.2f}", gain, f"{record.smallest:.2f}", f"{record.largest:.2f}")
-        style = "bold" if record.stability == best else ""
-        excess = ["" if record.excess is None else f"{record.excess:.1f}"] * merged
-        grid.add_row(str(record.n_clusters), *cells, f"{record.objective:.4g}", *excess, style=style)
-    console.print(grid)
-    console.print(Text(_verdict(records)))
-    console.print(
-        Text(
-            "stability: 1 if random subsamples lead to the same clusters. gain: objective against shuffled columns. "
-            "smallest, largest: sizes relative to equal ones. High stability and gain speak for a number."
-            + " excess: above 4 the clusters are more clearly apart than parts of them."
-            * merged
-        )
+    steadiest = max(records, key=lambda record: (record.stability, -record.n_clusters)).n_clusters
+    excess = {record.n_clusters: record.excess for record in records if record.excess is not None}
+    clear = [k for k in excess if excess[k] > CLEAR]
+    span = _span([record.n_clusters for record in records])
+    if clear:
+        return max(clear), what_scores_mean(max(clear), excess)[1], False
+    if excess:
+        return steadiest, _noise(span, steadiest, unit, "none is clearer than what rows without structure show"), True
+    best = next(record for record in records if record.n_clusters == steadiest)
+    no_gain = best.gain is not None and best.gain <= 0
+    if best.stability < STABLE or no_gain or best.stability < _chance_stability(found, steadiest) + BEYOND_CHANCE:
+        return steadiest, _noise(span, steadiest, unit, f"random subsamples lead to other {unit}s"), True
+    return steadiest, f"{steadiest} {unit}s are the most stable (stability {best.stability:.2f} of 1).", False
+
+
+def _chance_stability(found: Comparison, k: int) -> float:
+    """Stability of as many topics of the same words, dealt to the documents at random; 0 for tables."""
+    import numpy as np
+
+    if hasattr(found.X, "shape"):
+        return 0.0
+    words = np.array([word for text in found.X for word in text.split()], dtype=object)
+    ends = np.cumsum([len(text.split()) for text in found.X])[:-1]
+    dealt = np.split(np.random.default_rng(found.seed).permutation(words), ends)
+    shuffled = replace(found, X=[" ".join(part) for part in dealt])
+    with fitting.gathering_warnings([]):
+        return shuffled.records([k], None, FEW_SUBSAMPLES)[0].stability
+
+
+def _noise(span: str, chosen: int, unit: str, why: str) -> str:
+    named = f"{chosen} {unit}" if chosen == 1 else f"{chosen} {unit}s"
+    return (
+        f"This looks like noise: with {span} {unit}s, {why}. The result is for {named}, the most stable number; do not "
+        "read much into it."
     )
 
 
-def _verdict(records: list[Any]) -> str:
-    """What the table says, in words."""
-    from widegap.report._numbers import CLEAR, what_scores_mean
+# The chart ------------------------------------------------------------------------------------------------------------
 
-    excess = {record.n_clusters: record.excess for record in records if record.excess is not None}
-    if excess:
-        return what_scores_mean(max((k for k in excess if excess[k] > CLEAR), default=1), excess)[1]
-    best = max(records, key=lambda record: record.stability)
-    return f"Most stable: {best.n_clusters} clusters ({best.stability:.2f})."
+
+def print_chart(console: Any, recommendation: dict[str, Any]) -> None:
+    """One line a number: a bar for what decides, and the other reasons beside it."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    records = recommendation["numbers"]
+    shown = {key for key in ("excess", "agreement", "gain") if any(record[key] is not None for record in records)}
+    decides = "excess" if "excess" in shown else "stability"
+    others = [key for key in ("stability", "agreement", "gain") if key != decides and key in {"stability", *shown}]
+    grid = Grid(box=None, pad_edge=False, header_style="dim")
+    grid.add_column("k", justify="right")
+    grid.add_column(HEADINGS[decides])
+    for key in (*others, "smallest"):
+        grid.add_column(HEADINGS[key], justify="right")
+    most = max([1.0, *(record[decides] or 0.0 for record in records)])
+    for record in records:
+        style = "bold" if record["n_clusters"] == recommendation["recommended"] else ""
+        cells = (_cell(key, record) for key in (*others, "smallest"))
+        grid.add_row(str(record["n_clusters"]), _bar(decides, record[decides], most), *cells, style=style)
+    console.print(grid)
+    console.print(Text("; ".join(LEGEND[key] for key in (decides, *others)) + ".", style="dim"))
+
+
+HEADINGS = {
+    "excess": "stands out",
+    "stability": "stability",
+    "agreement": "agreement",
+    "gain": "gain over chance",
+    "smallest": "smallest",
+}
+LEGEND = {
+    "excess": "stands out: how much more clearly all these clusters are apart than parts of them are; above 4 counts",
+    "stability": "stability: 1 if random subsamples lead to the same clusters",
+    "agreement": "agreement: share of the searches that agree on a row",
+    "gain": "gain over chance: objective against shuffled columns",
+}
+
+
+def _bar(key: str, value: float | None, most: float) -> str:
+    if value is None:
+        return ""
+    value = max(0.0, value)
+    return f"{'█' * round(BAR * value / most)} {value:.{1 if key == 'excess' else 2}f}".strip()
+
+
+def _cell(key: str, record: dict[str, Any]) -> str:
+    value = record[key]
+    if value is None:
+        return ""
+    if key == "stability":
+        return f"{value:.2f}"
+    if key == "gain":
+        return f"{round(100 * value):+d} %"
+    return f"{100 * (value / record['n_clusters'] if key == 'smallest' else value):.0f} %"

@@ -1,6 +1,5 @@
 """``widegap documents``: the topics of texts."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,13 +8,17 @@ import typer
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded
 
+MOST_TOPICS = 10  # that -k auto looks at
+
 
 @guarded
 def documents(
     path: Annotated[
         Path, typer.Argument(help="Folder of .txt, .md, .html, .pdf or .docx; CSV; JSONL; text by lines; '-' is stdin.")
     ],
-    k: Annotated[int, typer.Option("-k", "--clusters", min=1, help="Number of topics.")],
+    k: Annotated[
+        str, typer.Option("-k", "--clusters", help="Number of topics; auto, or a range such as 2-8, recommends one.")
+    ],
     universum: Annotated[
         Path | None, typer.Option(help="Documents that belong to no topic, in any of these forms.")
     ] = None,  # fmt: skip  # noqa: E501
@@ -28,14 +31,17 @@ def documents(
     model: options.Model = None,
     report: options.Report = None,
     title: options.Title = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Find the topics of documents, with the terms that define each."""
+    from sklearn.base import clone
+
     from widegap.cli._cluster import Targets, end_interrupted
+    from widegap.cli._compare import FEW_SUBSAMPLES, SUBSAMPLES, Comparison, add_recommendation, recommend
     from widegap.cli._fitting import gathering_warnings, watching
     from widegap.cli._output import show
     from widegap.cli._texts import read_documents
@@ -43,34 +49,46 @@ def documents(
 
     targets = Targets(output, model, report)
     targets.check(path, universum, json=json)
+    numbers = None if k == "auto" else options.cluster_numbers(k)
     found = read_documents(path, text_column, encoding)
     outside = None if universum is None else read_documents(universum, text_column, encoding)
     if outside is not None:
         found = _without_junk(found, outside)
-    if k > len(found.texts):
-        raise CommandError(f"-k {k} asks for more topics than there are documents ({len(found.texts)}); ask for fewer.")
-    _check_variety(k, found)
-    label = f"Clustering {counted(len(found.texts), 'document')}"
+    n = len(found.texts)
+    numbers = numbers or range(2, max(3, min(MOST_TOPICS, n // 3) + 1))
+    if numbers[-1] > n:
+        raise CommandError(f"-k {numbers[-1]} asks for more topics than there are documents ({n}); ask for fewer.")
+    _check_variety(numbers[-1], found)
+    estimator = _estimator(numbers[-1], language, stemmer, seed)
+    recommendation = None
+    if len(numbers) > 1:
+        few = FEW_SUBSAMPLES if k == "auto" else SUBSAMPLES
+        comparison = Comparison(estimator, found.texts, n, seed, found.notes, "topic")
+        recommendation = recommend(comparison, numbers, quiet=quiet, json=json, n_subsamples=few)
+        estimator.set_params(n_clusters=recommendation.chosen)
+    label = f"Clustering {counted(n, 'document')}"
     with watching(label, None, quiet) as watch, gathering_warnings(found.notes):
-        estimator = _estimator(k, language, stemmer, seed, watch).fit(
-            found.texts, universum=None if outside is None else outside.texts
-        )
+        plain = clone(estimator).set_params(callback=watch)
+        estimator.set_params(callback=watch).fit(found.texts, universum=None if outside is None else outside.texts)
         if outside is not None and not watch.interrupted:
-            plain = _estimator(k, language, stemmer, seed, watch).fit(found.texts)
-            found.notes.append(_effect(estimator, plain, outside))
+            found.notes.append(_effect(estimator, plain.fit(found.texts), outside))
     estimator.set_params(callback=None)
     found.notes += _about_language(estimator, language)
     if watch.interrupted:
         targets = targets.partial()
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
-    summary, write_rows = summarize_documents(estimator, found, None, name)
+    summary, write_rows, assign = summarize_documents(estimator, found, None, name)
+    if recommendation is not None:
+        add_recommendation(summary, recommendation)
     written = _write(estimator, summary, write_rows, targets, name)
+    if json:
+        summary["assignments"] = assign()
     show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
     if watch.interrupted:
         end_interrupted(written)
 
 
-def _estimator(k: int, language: str, stemmer: bool, seed: int, callback: Callable[[Any], bool]) -> Any:
+def _estimator(k: int, language: str, stemmer: bool, seed: int) -> Any:
     from widegap import DocumentClustering
 
     return DocumentClustering(
@@ -78,7 +96,6 @@ def _estimator(k: int, language: str, stemmer: bool, seed: int, callback: Callab
         stop_words=None if language == "other" else language,
         stemmer="porter" if stemmer else None,
         random_state=seed,
-        callback=callback,
     )
 
 
@@ -143,8 +160,8 @@ def describe_documents(estimator: Any, path: Path, text_column: str | None, enco
 
 
 def summarize_documents(estimator: Any, found: Any, labels: Any, title: str) -> Any:
-    """Summary of documents, and a function that writes their table to a path."""
-    from widegap.cli._output import write_frame
+    """Summary of documents, a function that writes their table to a path, and one that gives their topics."""
+    from widegap.cli._output import assignments, write_frame
     from widegap.report import summarize
 
     summary = summarize(
@@ -158,9 +175,13 @@ def summarize_documents(estimator: Any, found: Any, labels: Any, title: str) -> 
     )
 
     def write(output: Path) -> None:
-        write_frame(output, _frame(estimator, found, labels), from_text=found.from_text)
+        write_frame(output, _frame(estimator, found, labels), found.dialect)
 
-    return summary, write
+    def assign() -> Any:
+        frame = _frame(estimator, found, labels)
+        return assignments(range(len(frame)), frame.iloc[:, -3], frame.iloc[:, -1])
+
+    return summary, write, assign
 
 
 def _frame(estimator: Any, found: Any, labels: Any) -> Any:

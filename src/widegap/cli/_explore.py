@@ -41,14 +41,14 @@ def explore(
     host: Annotated[str, typer.Option(help="Address to listen at; others than 127.0.0.1 need --expose.")] = LOOPBACK[0],
     expose: Annotated[bool, typer.Option("--expose", help="Let other machines in that know the address.")] = False,
     title: options.Title = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
     header: options.Header = None,
     seed: options.Seed = 0,
     debug: options.Debug = False,
 ) -> None:
     """Open a page to look at clusters, slide their number, correct them and cluster again."""
-    from widegap.cli._reading import Dialect
+    from widegap.table._delimited import Dialect
 
     _check_host(host, expose)
     source = data or path
@@ -124,28 +124,31 @@ def _session_place(place: Path, resume: bool) -> Path:
 
 
 def _open_table(path: Path, dialect: Any, columns: tuple[str, ...], method: str, k: int | str, seed: int) -> _Opening:
-    from widegap.cli._columns import Choices, plan_columns
     from widegap.cli._fitting import choose_method, make_estimator
-    from widegap.cli._reading import read_table
+    from widegap.cli._table_rows import Choices, encode
+    from widegap.table._reading import read_table
 
     table = read_table(path, dialect)
-    plan, rows = plan_columns(table, Choices(columns=columns))
+    rows = encode(table, Choices(columns=columns))
     chosen = choose_method(method, rows.X, find_number=k == "auto" and method in ("auto", "max-margin"))
     if k == "auto" and chosen != "max-margin":
         raise CommandError(f"--method {chosen} has to be told the number of clusters; pass one, such as -k 5.")
-    return _Opening(make_estimator(chosen, k, seed), rows.X, _shown_table(table, plan, rows), rows.notes, _extra(plan))
+    estimator = make_estimator(chosen, k, seed, scales=rows.scales)
+    return _Opening(estimator, rows.X, _shown_table(table, rows), rows.notes, _extra(rows))
 
 
-def _extra(plan: Any) -> dict[str, Any]:
+def _extra(rows: Any) -> dict[str, Any]:
     """How a table became numbers, as model files hold it."""
-    return {"columns": plan.to_json()}
+    from widegap.table._stored import to_json
+
+    return {"table": to_json(rows.encoder)}
 
 
-def _shown_table(table: Any, plan: Any, rows: Any) -> Any:
+def _shown_table(table: Any, rows: Any) -> Any:
     from widegap.explorer._rows import ShownRows
 
     frame = None if table.frame is None else table.frame.iloc[rows.kept].reset_index(drop=True)
-    return ShownRows(rows.X, values=rows.values, names=plan.names, frame=frame)
+    return ShownRows(rows.X, values=rows.values, names=rows.names, frame=frame)
 
 
 def _open_documents(path: Path, text_column: str | None, encoding: str, k: int | str, seed: int) -> _Opening:
@@ -165,11 +168,9 @@ def _shown_documents(path: Path, text_column: str | None, encoding: str) -> tupl
 
 
 def _open_model(model: Path, data: Path, text_column: str | None, dialect: Any) -> _Opening:
-    from dataclasses import replace
-
     from widegap import persistence
-    from widegap.cli._columns import ColumnPlan, read_rows
-    from widegap.cli._reading import read_table
+    from widegap.cli._table_rows import apply, model_parts
+    from widegap.table._reading import read_table
 
     if not model.exists():
         raise CommandError(f"{model}: no such file; 'widegap cluster --model {model.name}' makes one.")
@@ -177,7 +178,7 @@ def _open_model(model: Path, data: Path, text_column: str | None, dialect: Any) 
     if hasattr(estimator, "topic_names_"):
         found, shown = _shown_documents(data, text_column, dialect.encoding)
         return _Opening(estimator, found.texts, shown, found.notes, {})
-    plan = ColumnPlan.from_json(extra.get("columns"))
-    table = read_table(data, replace(dialect, decimal=plan.decimal), least="at least one row")
-    rows = read_rows(table, plan)
-    return _Opening(estimator, rows.X, _shown_table(table, plan, rows), rows.notes, _extra(plan))
+    encoder, clusterer = model_parts(estimator)
+    table = read_table(data, dialect, least="at least one row")
+    rows = apply(table, encoder, extra.get("missing") == "drop")
+    return _Opening(clusterer, rows.X, _shown_table(table, rows), rows.notes, _extra(rows))

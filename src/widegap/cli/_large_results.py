@@ -108,7 +108,7 @@ def _parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
 
 def _text_writer(file: Any, ending: str) -> Callable[[Any], None]:
     """Writes JSON lines or delimited text, margins with a few digits; names that look like formulas are quoted."""
-    from widegap.cli._output import neutral
+    from widegap.table._writing import neutral
 
     first = True
 

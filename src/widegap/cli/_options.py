@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Number that makes the 
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Rows with cluster and margin: .csv, .tsv, .parquet, .jsonl; '-' prints CSV.")]  # fmt: skip  # noqa: E501
 Report = Annotated[Path | None, typer.Option("--report", help="Standalone HTML report (or .json).")]
 Model = Annotated[Path | None, typer.Option("--model", help="Save the model for 'widegap predict'.")]
-Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files.")]
+Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files; auto finds out.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of CSV files; guessed if not given.")]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether CSV files begin with names of columns; guessed if not given.")]  # fmt: skip  # noqa: E501
 Title = Annotated[str | None, typer.Option("--title", help="Title of the report; the file's name if not given.")]
@@ -48,6 +49,21 @@ class Scaling(StrEnum):
     robust = "robust"
 
 
+class Dates(StrEnum):
+    """What dates become."""
+
+    elapsed = "elapsed"
+    parts = "parts"
+
+
+class Decimal(StrEnum):
+    """Decimal signs."""
+
+    auto = "auto"
+    point = "."
+    comma = ","
+
+
 class Missing(StrEnum):
     """What happens to missing values."""
 
@@ -56,21 +72,41 @@ class Missing(StrEnum):
     refuse = "refuse"
 
 
+DateUse = Annotated[Dates, typer.Option(help="Dates as days, or as year, month, weekday and hour.")]
+Gaps = Annotated[Missing, typer.Option(help="Gaps: fill in the median, drop the rows, or refuse.")]
+DecimalSign = Annotated[Decimal, typer.Option(help="Decimal sign of numbers in text files.")]
+
+
 def cluster_numbers(text: str) -> range:
-    """``5`` or ``3..10`` as a range of numbers; its end may lie anywhere, so that it must not become a list."""
-    low, dots, high = text.partition("..")
-    try:
-        first = int(low)
-        last = int(high) if dots else first
-    except ValueError:
+    """``5``, ``3..10`` or ``3-10`` as a range of numbers; its end may lie anywhere, so it must not become a list."""
+    found = re.fullmatch(r"\s*(\d{1,18})\s*(?:(?:\.\.|-|–)\s*(\d{1,18}))?\s*", text)
+    if found is None:
         raise CommandError(
-            f"-k {text!r} is not a number of clusters; pass one such as 5, a range such as 3..10, or auto."
-        ) from None
+            f"-k {text!r} is not a number of clusters; pass one such as 5, a range such as 3-10, or auto."
+        )
+    first, last = int(found[1]), int(found[2] or found[1])
     if first < 1 or last < first:
         raise CommandError(f"-k {text!r} is out of range; numbers begin at 1, and a range goes upwards.")
     return range(first, last + 1)
 
 
+def least_size(text: str) -> int | float:
+    """``20`` as a number of rows, ``5%`` as a share of them."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
+    share = found is not None and bool(found[2])
+    value = float(found[1]) if found is not None else -1.0
+    if found is None or (share and not 0 < value < 100) or (not share and (value < 1 or value != int(value))):
+        raise CommandError(f"--min-size {text!r} must be a number of rows, such as 20, or a share, such as 5%.")
+    return value / 100 if share else int(value)
+
+
 def names(text: str | None) -> tuple[str, ...]:
-    """Names separated by commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
+    """Names separated by commas; ``\\,`` is a comma inside a name."""
+    parts = re.split(r"(?<!\\),", text) if text else []
+    return tuple(name.replace("\\,", ",").strip() for name in parts if name.strip())
+
+
+def file_of(source: Path) -> Path:
+    """The file of a source such as ``shop.db::orders``."""
+    name = str(source)
+    return source if "::" not in name or source.exists() else Path(name.partition("::")[0])

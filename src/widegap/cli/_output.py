@@ -1,34 +1,17 @@
 """What a command leaves behind: the rows with their clusters, the report, and a screenful of summary."""
 
-import csv
-import io
 import json
-import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from widegap.cli._cells import PLAIN_NUMBER, WHOLE_NUMBER, is_missing, is_number, plain_number, shortest
 from widegap.cli._errors import CommandError, one_line
 from widegap.cli._places import replacing, write_text
-from widegap.cli._reading import Table
 
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 WRITABLE = (".csv", ".tsv", ".parquet", ".json", ".jsonl", "")
 NAMED = 3  # features of each cluster on the screen
-SHOWN_DIGITS = 6  # of margins in text files
 WRITTEN_COLUMNS = 100  # of a matrix; of wider ones only the numbers of the rows are written
-
-
-def neutral(cell: Any, decimal: str = ".") -> Any:
-    """A cell that no spreadsheet takes for a formula: a quote goes before text that begins like one.
-
-    Numbers, written with the decimal sign of the file, and signs for missing values are left as they are.
-    """
-    if not isinstance(cell, str) or not cell.startswith(FORMULA_SIGNS):
-        return cell
-    return cell if is_number(cell, decimal) or is_missing(cell) else f"'{cell}"
 
 
 def check_output(path: Path | None) -> None:
@@ -39,14 +22,16 @@ def check_output(path: Path | None) -> None:
         )
 
 
-def clustered_frame(table: Table, kept: Any, labels: Any, margins: Any) -> Any:
+def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any) -> Any:
     """The input rows with cluster and margin; of a matrix their numbers too, and if it is wide or sparse only these."""
     import pandas as pd
 
     from widegap.data._tables import storage
+    from widegap.table._writing import ids_first
 
+    kept = rows.kept
     if table.frame is not None:
-        frame = table.frame.iloc[kept].reset_index(drop=True).copy()
+        frame = ids_first(table.frame.iloc[kept].reset_index(drop=True), rows.ids).copy()
     else:
         frame = pd.DataFrame({"row": kept})
         if storage(table.matrix) == "dense" and table.matrix.shape[1] <= WRITTEN_COLUMNS:
@@ -64,85 +49,35 @@ def with_results(frame: Any, results: Mapping[str, Any]) -> Any:
     return frame
 
 
-def with_numbers(frame: Any, decimal: str) -> Any:
-    """The table with numbers in place of texts, in the columns that hold nothing else; gaps become null.
-
-    Columns with numbers such as 007 are names rather than numbers, and stay as they are.
-    """
-    import pandas as pd
-
-    frame = frame.copy()
-    for name in frame.columns:
-        if pd.api.types.is_numeric_dtype(frame[name].dtype):
-            continue
-        texts = [str(cell).strip() for cell in frame[name]]
-        cells = [None if is_missing(text) else plain_number(text, decimal) for text in texts]
-        present = [cell for cell in cells if cell is not None]
-        if not present or not all(PLAIN_NUMBER.fullmatch(cell) for cell in present):
-            continue
-        whole = all(WHOLE_NUMBER.fullmatch(cell) for cell in present)
-        numbers = [cell if cell is None else int(cell) if whole else float(cell) for cell in cells]
-        kind = "Int64" if whole else "Float64"
-        frame[name] = pd.array(numbers, dtype=kind if None in numbers else kind.lower())
-    return frame
-
-
-def write_frame(path: Path, frame: Any, decimal: str = ".", *, from_text: bool = False) -> None:
+def write_frame(path: Path, frame: Any, dialect: Any = None) -> None:
     """Write a table by the ending of its name; "-" is CSV on standard output.
 
-    ``from_text`` says that cells are texts because a text file was read, in which numbers have this decimal sign.
+    ``dialect`` is that of the text file the cells were read from, which are texts then; it is kept.
     """
+    from widegap.table._writing import delimited, json_lines, with_numbers
+
     ending = path.suffix.lower()
-    if from_text and ending in (".parquet", ".json", ".jsonl"):
-        frame = with_numbers(frame, decimal)
+    if dialect is not None and ending in (".parquet", ".json", ".jsonl"):
+        frame = with_numbers(frame, dialect.decimal or ".")
     if ending == ".parquet":
         with replacing(path) as temporary:
             frame.to_parquet(temporary)
-        return
-    if ending in (".json", ".jsonl"):
+    elif ending in (".json", ".jsonl"):
         write_text(path, json_lines(frame))
-        return
-    write_text(path, delimited(frame, "\t" if ending == ".tsv" else ",", decimal))
+    else:
+        kept = dialect_for(ending, dialect)
+        write_text(path, delimited(frame, kept), kept.encoding)
 
 
-def delimited(frame: Any, delimiter: str = ",", decimal: str = ".") -> str:
-    """A table as text, formulas in texts made harmless.
+def dialect_for(ending: str, dialect: Any) -> Any:
+    """How a text file is written: as the one that was read, but with tabs where the name says so."""
+    from dataclasses import replace
 
-    Numbers are written so that reading gives the same ones; margins, which come last, with a few digits.
-    """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
-    writer.writerow([neutral(name) for name in frame.columns])
-    columns = [_cells(frame[name]) for name in frame.columns]
-    if columns and str(frame.columns[-1]).endswith("margin"):
-        columns[-1] = [cell if cell is None else float(f"{cell:.{SHOWN_DIGITS}g}") for cell in columns[-1]]
-    writer.writerows(zip(*([neutral(shortest(cell), decimal) for cell in cells] for cells in columns), strict=True))
-    return buffer.getvalue()
+    from widegap.table._delimited import Dialect
 
-
-def json_lines(frame: Any) -> str:
-    """A table as one JSON object a line; gaps and numbers that are not finite are null."""
-    names = [str(name) for name in frame.columns]
-    rows = zip(*(map(_finite, _cells(frame[name])) for name in frame.columns), strict=True)
-    objects = (dict(zip(names, row, strict=True)) for row in rows)
-    return "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in objects)
-
-
-def _cells(series: Any) -> list[Any]:
-    """Python values of a column, None for gaps; floats of 16 or 32 bits with the digits that tell them apart."""
-    import numpy as np
-    import pandas as pd
-
-    short = getattr(series.dtype, "numpy_dtype", series.dtype)
-    cells = [None if pd.api.types.is_scalar(cell) and pd.isna(cell) else cell for cell in series.tolist()]
-    if short in (np.float16, np.float32):
-        kind = np.dtype(short).type
-        return [None if cell is None else float(str(kind(cell))) for cell in cells]
-    return [cell.tolist() if hasattr(cell, "tolist") else cell for cell in cells]
-
-
-def _finite(cell: Any) -> Any:
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+    kept = dialect or Dialect()
+    delimiter = "\t" if ending == ".tsv" else "," if kept.delimiter == "\t" and ending == ".csv" else kept.delimiter
+    return replace(kept, delimiter=delimiter, encoding="utf-8" if kept.encoding == "auto" else kept.encoding)
 
 
 def write_report(path: Path, summary: dict[str, Any]) -> None:
@@ -158,9 +93,20 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
+def assignments(rows: Any, labels: Any, margins: Any) -> list[dict[str, Any]]:
+    """The cluster and the margin of every row, by its number, for JSON."""
+    import math
+
+    pairs = zip(rows, labels, margins, strict=True)
+    return [
+        {"row": int(row), "cluster": int(label), "margin": float(margin) if math.isfinite(margin) else None}
+        for row, label, margin in pairs
+    ]
+
+
 def short_summary(summary: dict[str, Any]) -> dict[str, Any]:
     """The summary without the points of the map and the records of the search."""
-    return {key: value for key, value in summary.items() if key not in ("map", "search")}
+    return {key: value for key, value in summary.items() if key not in ("map", "search", "decisions")}
 
 
 def show(summary: dict[str, Any], written: list[str], *, quiet: bool, json: bool, to_stderr: bool) -> None:
@@ -187,6 +133,7 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from widegap.cli._compare import print_chart
     from widegap.report._wording import counted
 
     console = screen(to_stderr)
@@ -202,8 +149,9 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
         elif summary["n_clusters"] > 1:
             line += f", {objective['name']} {objective['value']:.4g} ({objective['better']} is better)"
     console.print(Text(line))
-    if summary["number"]:
-        console.print(Text(summary["number"]["words"]))
+    words = (summary.get("recommendation") or summary["number"] or {}).get("words")
+    if words:
+        console.print(Text(words))
     document = summary["unit"] == "document"
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     for heading in ("cluster", "size", "", *(["sure"] if sure else []), "margin"):
@@ -220,10 +168,31 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
             Text(one_line(_apart(cluster["separates"], document))),
         )
     console.print(grid)
+    if summary.get("recommendation"):
+        print_chart(console, summary["recommendation"])
+    _print_decisions(console, summary)
     for note in summary["warnings"]:
         console.print(Text(f"note: {one_line(note)}", style="yellow"))
     for line in written:
         console.print(Text(one_line(line)))
+
+
+def _print_decisions(console: Any, summary: dict[str, Any]) -> None:
+    """The table of what was decided of the columns, where there is one."""
+    lines = summary.get("decisions")
+    if not lines:
+        return
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=None, pad_edge=False, header_style="dim")
+    for heading in ("column", "read as", "why", "how to change"):
+        grid.add_column(heading)
+    for line in lines:
+        grid.add_row(*(Text(one_line(cell)) for cell in line))
+    console.print(grid)
+    if summary.get("scaling"):
+        console.print(Text(f"{summary['scaling']} --scale changes it."))
 
 
 def _percent(share: float | None) -> str:

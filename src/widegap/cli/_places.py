@@ -13,13 +13,17 @@ from widegap.exceptions import InvalidDataError
 __all__ = ["check_distinct", "check_writable", "may_write", "partial_name", "replacing", "write_text"]
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text in UTF-8; "-" is standard output."""
+def write_text(path: Path, text: str, encoding: str = "utf-8") -> None:
+    """Write a text, in UTF-8 if the encoding lacks some of its letters; "-" is standard output."""
     if str(path) == "-":
         sys.stdout.write(text)
         return
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    try:
+        content = text.encode(encoding)
+    except UnicodeEncodeError:
+        content = text.encode("utf-8")
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def check_writable(path: Any) -> None:

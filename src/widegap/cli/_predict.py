@@ -1,7 +1,6 @@
 """``widegap predict`` and ``widegap report``: a saved model on other rows."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +20,7 @@ def predict(
     data: Data,
     output: options.Output = None,
     text_column: Annotated[str | None, typer.Option(help="Column of the texts in a CSV or JSONL file.")] = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
     header: options.Header = None,
     quiet: options.Quiet = False,
@@ -30,7 +29,7 @@ def predict(
 ) -> None:
     """Assign new rows to the clusters of a saved model."""
     from widegap.cli._output import check_output, show
-    from widegap.cli._reading import Dialect
+    from widegap.table._delimited import Dialect
 
     check_output(output)
     check_distinct({"-o": output}, (model, data), json)
@@ -41,6 +40,8 @@ def predict(
     if output is not None:
         found.write(output)
         written.append(f"rows: {output}")
+    if json and found.assign is not None:
+        found.summary["assignments"] = found.assign()
     show(found.summary, written, quiet=quiet, json=json, to_stderr=str(output) == "-")
 
 
@@ -51,7 +52,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML page, or .json.")] = Path("report.html"),
     title: options.Title = None,
     text_column: Annotated[str | None, typer.Option(help="Column of the texts in a CSV or JSONL file.")] = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
     header: options.Header = None,
     quiet: options.Quiet = False,
@@ -59,7 +60,7 @@ def report(
 ) -> None:
     """Write a report on rows and their clusters by a saved model."""
     from widegap.cli._output import write_report
-    from widegap.cli._reading import Dialect
+    from widegap.table._delimited import Dialect
 
     check_distinct({"-o": output}, (model, data))
     if str(output) != "-":
@@ -71,10 +72,10 @@ def report(
 
 
 class _Found:
-    """Clusters of rows: a summary, and how to write the table."""
+    """Clusters of rows: a summary, how to write the table, and the clusters for JSON, unless they are too many."""
 
-    def __init__(self, summary: dict[str, Any], write: Callable[[Path], None]):
-        self.summary, self.write = summary, write
+    def __init__(self, summary: dict[str, Any], write: Callable[[Path], None], assign: Callable[[], Any] | None = None):
+        self.summary, self.write, self.assign = summary, write, assign
 
 
 def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title: str | None) -> _Found:
@@ -97,29 +98,30 @@ def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title
 
 def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: str) -> Any:
     from widegap import describe
-    from widegap.cli._columns import ColumnPlan, read_rows
-    from widegap.cli._output import clustered_frame, write_frame
-    from widegap.cli._reading import read_table
+    from widegap.cli._output import assignments, clustered_frame, write_frame
+    from widegap.cli._table_rows import apply, model_parts, row_texts, with_dialect
     from widegap.report import summarize
+    from widegap.table._reading import read_table
 
-    plan = ColumnPlan.from_json(extra.get("columns"))
-    table = read_table(data, replace(dialect, decimal=plan.decimal), least="at least one row")
-    rows = read_rows(table, plan)
+    encoder, estimator = model_parts(estimator)
+    table = read_table(data, dialect, least="at least one row")
+    rows = apply(table, encoder, extra.get("missing") == "drop")
     labels = estimator.predict(rows.X)
     summary = summarize(
         estimator,
         rows.X,
         labels=labels,
         values=rows.values,
-        feature_names=plan.names,
-        items=table.row_texts(rows.kept),
+        feature_names=rows.names,
+        items=row_texts(table, rows.kept),
         title=title,
         notes=rows.notes,
     )
 
-    def write(path: Path) -> None:
-        margins = describe.leads(describe.scores(estimator, rows.X), labels)
-        frame = clustered_frame(table, rows.kept, labels, margins)
-        write_frame(path, frame, plan.decimal, from_text=table.from_text)
+    def margins() -> Any:
+        return describe.leads(describe.scores(estimator, rows.X), labels)
 
-    return summary, write
+    def write(path: Path) -> None:
+        write_frame(path, clustered_frame(table, rows, labels, margins()), with_dialect(table, rows))
+
+    return summary, write, lambda: assignments(rows.kept, labels, margins())

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from widegap.cli._cells import is_missing, is_number
 from widegap.cli._errors import CommandError
-from widegap.cli._reading import Dialect, decode, read_table
+from widegap.exceptions import InvalidDataError
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
 OFFICE = (".pdf", ".docx")
@@ -27,7 +26,7 @@ class Documents:
     texts: list[str]
     frame: Any
     notes: list[str]
-    from_text: bool = False  # the table came from a text file
+    dialect: Any = None  # of the text file that a table came from
     titles: list[str] | None = None
 
     def items(self) -> list[tuple[str, str]]:
@@ -47,11 +46,13 @@ class Documents:
         return replace(self, names=names, texts=texts, frame=frame, titles=titles)
 
 
-REFUSALS = (CommandError,)
+REFUSALS = (CommandError, InvalidDataError)
 
 
 def read_documents(source: Path, text_column: str | None, encoding: str) -> Documents:
     """Read documents; "-" is standard input, one document a line (or one JSON object)."""
+    from widegap.table._unpacking import decode
+
     if str(source) == "-":
         text = decode(sys.stdin.buffer.read(), "standard input", encoding, NO_TEXT)
         return _from_lines(text, "standard input", text_column)
@@ -94,6 +95,8 @@ def _text_of(path: Path, encoding: str) -> str:
         from widegap.cli._document_files import read_office
 
         return read_office(path)
+    from widegap.table._unpacking import decode
+
     return decode(path.read_bytes(), str(path), encoding, NO_TEXT)
 
 
@@ -140,6 +143,9 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
 
 
 def _from_table(source: Path, text_column: str | None, encoding: str) -> Documents:
+    from widegap.table._delimited import Dialect
+    from widegap.table._reading import read_table
+
     table = read_table(source, Dialect(encoding), least="at least one document")
     frame = table.frame
     if text_column is not None and text_column not in frame.columns:
@@ -158,7 +164,7 @@ def _from_table(source: Path, text_column: str | None, encoding: str) -> Documen
         text_column = max(lengths, key=lambda name: lengths[name])
         notes.append(f"The texts were taken from column {text_column!r}, the longest; --text-column names another.")
     texts = frame[text_column].fillna("").astype(str).tolist()
-    found = Documents([f"row {i}" for i in range(1, len(texts) + 1)], texts, frame, notes, table.from_text)
+    found = Documents([f"row {i}" for i in range(1, len(texts) + 1)], texts, frame, notes, table.dialect)
     lowered = {str(name).lower(): name for name in frame.columns if name != text_column}
     id_name, title_name = (next((lowered[k] for k in known if k in lowered), None) for known in (ID_NAMES, TITLE_NAMES))
     if id_name is not None and frame[id_name].is_unique:
@@ -170,5 +176,7 @@ def _from_table(source: Path, text_column: str | None, encoding: str) -> Documen
 
 def _holds_numbers(series: Any) -> bool:
     """Whether all cells of a column that hold anything are numbers."""
-    cells = [str(cell).strip() for cell in series[series.notna()]]
-    return all(is_number(cell) or is_number(cell, ",") for cell in cells if not is_missing(cell))
+    from widegap.table._values import Cells
+
+    cells = Cells(series)
+    return bool((cells.missing | cells.numbers(None).read).all())

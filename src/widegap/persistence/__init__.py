@@ -32,6 +32,7 @@ from widegap.persistence._weights import check_weights, try_out
 __all__ = ["load", "save"]
 
 FORMAT = 2  # 1 had no checksums
+TABLE = "table"  # where the decisions of a TableEncoder lie among the further values
 
 
 def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
@@ -39,14 +40,16 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
 
     Parameters
     ----------
-    estimator : estimator
-        Fitted estimator of this package; without functions of your own (kernels), which no safe file can hold.
+    estimator : estimator or pipeline
+        Fitted estimator of this package, or a pipeline of a ``TableEncoder`` and one; without functions of your own
+        (kernels), which no safe file can hold.
         ``callback`` and ``n_jobs`` are left out, and a ``DocumentClustering`` cannot ``refit`` when it is read again.
     path : path
         The file appears whole or not at all.
     extra : mapping, default=None
         Further values for JSON, returned by ``load``.
     """
+    estimator, extra = _without_table(estimator, dict(extra or {}))
     name = type(estimator).__name__
     if not isinstance(estimator, Clusterer):
         raise NotSupportedError(f"{name} has no model file; use an estimator of widegap.")
@@ -57,7 +60,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
     writer = Writer()
     tree = writer.estimator(estimator, name)
     head = {"format": f"widegap.model/{FORMAT}", "version": widegap.__version__}
-    text = json.dumps({**head, "model": tree, "extra": dict(extra or {})})
+    text = json.dumps({**head, "model": tree, "extra": extra})
     with replacing(path) as temporary:
         write_archive(temporary, text, writer.arrays, name)
 
@@ -75,7 +78,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[A
     Returns
     -------
     estimator, extra
-        The fitted estimator, and the dict that was saved with it.
+        The fitted estimator, or the pipeline, and the dict that was saved with it.
 
     Notes
     -----
@@ -93,14 +96,40 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[A
             if isinstance(model, WeightVectorClusterer):
                 check_weights(model)
                 try_out(model)
+            extra = document.get("extra")
+            extra = extra if isinstance(extra, dict) else {}
+            model = _with_table(model, extra)
         except TooLargeError as error:
             raise InvalidDataError(f"{path} {error}") from error
         except MemoryError:
             raise
         except Exception as error:  # whatever a damaged file brings about in zipfile, zlib, json or NumPy
             raise _refusal(path, document, error) from error
-    extra = document.get("extra")
-    return model, extra if isinstance(extra, dict) else {}
+    return model, extra
+
+
+def _without_table(model: Any, extra: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The clusterer of a pipeline, with what its encoder decided among the further values."""
+    steps = [step for _, step in getattr(model, "steps", ())]
+    if len(steps) != 2 or type(steps[0]).__name__ != "TableEncoder":
+        return model, extra
+    from widegap.table._stored import to_json
+
+    return steps[1], {**extra, TABLE: to_json(steps[0])}
+
+
+def _with_table(model: Any, extra: dict[str, Any]) -> Any:
+    """The pipeline again, if the further values hold what an encoder decided."""
+    if TABLE not in extra:
+        return model
+    from sklearn.pipeline import Pipeline
+
+    from widegap.table._stored import from_json
+
+    encoder = from_json(extra.pop(TABLE))
+    if encoder.n_features_out_ != model.n_features_in_:
+        raise DamagedModelError("its table and its model have different numbers of columns")
+    return Pipeline([("table", encoder), ("cluster", model)])
 
 
 def _check_format(document: Mapping[str, Any]) -> None:

@@ -49,14 +49,21 @@ def write_archive(path: Any, text: str, arrays: Sequence[np.ndarray[Any, Any]], 
             )
     digests = {}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(TREE, tree)
+        archive.writestr(_entry(TREE), tree)
         digests[TREE] = hashlib.sha256(tree).hexdigest()
         for i, array in enumerate(arrays):
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, array, allow_pickle=False)
-            archive.writestr(f"{i}.npy", buffer.getbuffer())
+            archive.writestr(_entry(f"{i}.npy"), buffer.getbuffer())
             digests[f"{i}.npy"] = hashlib.sha256(buffer.getbuffer()).hexdigest()
-        archive.writestr(CHECKSUMS, json.dumps(digests))
+        archive.writestr(_entry(CHECKSUMS), json.dumps(digests))
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """An entry without the time of day, so that the same model gives the same file."""
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+    return entry
 
 
 class ModelArchive:

@@ -107,7 +107,8 @@ class Writer:
                 f"{where} is {value!r:.80}, which a safe model file cannot hold; use the kernels and transformers that "
                 "widegap knows by name."
             )
-        return {"$": cls.__name__, "state": self._state(vars(value), stored_attributes(cls), where)}
+        state = vars(value) | ({"seconds": 0.0} if "seconds" in vars(value) else {})  # the same run, the same file
+        return {"$": cls.__name__, "state": self._state(state, stored_attributes(cls), where)}
 
 
 class Reader:

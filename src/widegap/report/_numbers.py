@@ -44,7 +44,8 @@ def what_scores_mean(chosen: int, excess: dict[int, float]) -> tuple[str, str]:
 def _one(rival: int | None, excess: dict[int, float], sure: str) -> str:
     best = "" if rival is None else f"; the clearest, into {rival}, stands out {_by(excess[rival])}"
     return (
-        f"One cluster, {HOW_SURE[sure]}: no split of the rows is clearer than what rows without structure show{best}. "
+        f"One cluster, {HOW_SURE[sure]}: the rows look like noise, as no split of the rows is clearer than what rows "
+        f"without structure show{best}. "
         "If you expect groups, check the scale of the columns, leave out those that say nothing, or ask for a number "
         "of clusters and see how sure they are."
     )

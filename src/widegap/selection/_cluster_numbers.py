@@ -42,6 +42,8 @@ class ClusterNumberRecord:
     excess : float or None
         By how much all of these clusters are more clearly apart than parts of them are; "auto" takes the largest number
         at which it exceeds 4. None as above.
+    agreement : float or None
+        Mean share of the members of the search that agree on a row's cluster; None for clusterers without members.
     """
 
     n_clusters: int
@@ -52,6 +54,7 @@ class ClusterNumberRecord:
     objective: float | None
     separation: float | None = None
     excess: float | None = None
+    agreement: float | None = None
 
 
 def compare_cluster_numbers(
@@ -161,6 +164,7 @@ def _record(
 ) -> ClusterNumberRecord:
     labels = np.asarray(model.labels_)
     objective = getattr(model, "objective_", None)
+    agreement = getattr(model, "agreement_", None)
     sizes = np.bincount(labels[labels >= 0], minlength=k) * k / len(labels)
     return ClusterNumberRecord(
         n_clusters=k,
@@ -171,6 +175,7 @@ def _record(
         objective=None if objective is None else float(objective),
         separation=reasons[0],
         excess=reasons[1],
+        agreement=None if agreement is None or not len(agreement) else float(np.mean(agreement)),
     )
 
 

@@ -1,0 +1,63 @@
+"""Tables: files read and encoded, against pandas reading them; and the encoding of a wide one in seconds."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks._measure import Row, best_cpu_times
+from widegap import TableEncoder
+from widegap.table import read_table
+
+LONG = 1_000_000
+WIDE = (600, 5000)
+
+
+def rows() -> Iterator[Row]:
+    """All rows of the report, each as soon as it is measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        for name, frame in (("numbers", _numbers()), ("customers", _customers())):
+            frame.to_csv(path, index=False)
+            yield _against_pandas(f"{LONG:,} rows of {name} ({frame.shape[1]} columns)", path)
+        rng = np.random.default_rng(0)
+        pd.DataFrame(rng.normal(size=WIDE).round(4)).add_prefix("c").to_csv(path, index=False)
+        yield _against_pandas("{} x {} numbers".format(*WIDE), path)
+        table = read_table(path)
+        (seconds,) = best_cpu_times(lambda: TableEncoder().fit_transform(table.rows), repeats=3)
+        yield Row("{} x {} cells encoded, processor seconds".format(*WIDE), seconds, 3.0)
+
+
+def _against_pandas(name: str, path: Path) -> Row:
+    def ours() -> Any:
+        return TableEncoder().fit_transform(read_table(path).rows)
+
+    mine, reading, theirs = best_cpu_times(ours, lambda: read_table(path), lambda: pd.read_csv(path), repeats=3)
+    detail = f"read and encoded {mine:.1f} s, of which reading {reading:.1f} s; pandas.read_csv {theirs:.1f} s"
+    return Row(f"{name}: read and encoded, against pandas reading", mine / theirs, 1.3, detail)
+
+
+def _numbers() -> pd.DataFrame:
+    return pd.DataFrame(np.random.default_rng(0).normal(size=(LONG, 10)).round(3)).add_prefix("c")
+
+
+def _customers() -> pd.DataFrame:
+    """Columns as customer files have them: an id, money, whole numbers with gaps, dates, words."""
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(0, 1500, LONG), "D")
+    visits = rng.poisson(5, LONG).astype(object)
+    visits[rng.random(LONG) < 0.02] = "n/a"
+    return pd.DataFrame(
+        {
+            "customer_id": rng.permutation(LONG) + 10_000,
+            "income": [f"€{value:,.2f}" for value in rng.normal(40_000, 9_000, LONG)],
+            "visits": visits,
+            "age": rng.integers(18, 90, LONG),
+            "signup": days.strftime("%Y-%m-%d"),
+            "member": rng.choice(["yes", "no"], LONG),
+            "city": rng.choice(["Berlin", "Hamburg", "Munich", "Cologne"], LONG),
+        }
+    )

@@ -1,0 +1,105 @@
+"""What a column of free text is about: a few topics as columns of numbers, under the words that make them.
+
+Texts become rows of term weights (tf-idf, of length one), and non-negative factors of that table, ``A ~ W H``, give
+every text a weight W for each topic, whose largest entries in H are its words. Factors that cannot be negative read as
+"how much of this is in the text". New texts get W for the same H by non-negative least squares.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MOST_TERMS = 1000
+MOST_TOPICS = 8
+TEXTS_A_TOPIC = 10  # fewer texts get fewer topics
+ROUNDS = 30
+SAME = 0.9  # cosine from which two topics are one
+NAMED = 3  # words in the name of a topic
+DIGITS = 6  # of what is kept: enough for the weights, and the same on every machine
+
+
+@dataclass
+class Topics:
+    """Topics of a column.
+
+    Attributes
+    ----------
+    terms : list of str
+    idf : list of float
+        How rare each term is.
+    weights : list of list of float
+        Weight of every term in every topic.
+    names : list of str
+        Its heaviest terms.
+    """
+
+    terms: list[str]
+    idf: list[float]
+    weights: list[list[float]]
+    names: list[str]
+
+
+def find_topics(texts: list[str]) -> Topics | None:
+    """Topics of texts; None if they share no words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(stop_words="english", max_features=MOST_TERMS, min_df=2, sublinear_tf=True)
+    try:
+        table = vectorizer.fit_transform(texts)
+    except ValueError:  # no word in two texts
+        return None
+    k = max(1, min(MOST_TOPICS, len(texts) // TEXTS_A_TOPIC, *table.shape))
+    weights = _factors(table, k)
+    heavy = _different(weights)
+    terms = [str(term) for term in vectorizer.get_feature_names_out()]
+    names = _distinct([", ".join(terms[j] for j in np.argsort(-row, kind="stable")[:NAMED]) for row in heavy])
+    return Topics(terms, np.round(vectorizer.idf_, DIGITS).tolist(), np.round(heavy, DIGITS).tolist(), names)
+
+
+def _factors(table: Any, k: int) -> Any:
+    """H of non-negative factors, from the larger halves of the singular vectors; W and H by turns."""
+    from sklearn.decomposition import TruncatedSVD
+
+    vectors = TruncatedSVD(k, random_state=0).fit(table).components_
+    H = np.array([max(np.maximum(v, 0), np.maximum(-v, 0), key=np.linalg.norm) for v in vectors])
+    for _ in range(ROUNDS):
+        W = _least_squares(table, H, passes=2)
+        H = _least_squares(table.T, W.T, passes=2).T
+    return H
+
+
+def _different(weights: Any) -> Any:
+    """The topics that hold anything and are not nearly another one."""
+    kept: list[Any] = []
+    for row in weights[weights.sum(axis=1) > 0]:
+        unit = row / np.linalg.norm(row)
+        if all(unit @ other / np.linalg.norm(other) < SAME for other in kept):
+            kept.append(row)
+    return np.array(kept)
+
+
+def topic_weights(texts: list[str], topics: Topics) -> Any:
+    """Weight of every topic in every text."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.preprocessing import normalize
+
+    counts = CountVectorizer(vocabulary={term: j for j, term in enumerate(topics.terms)}).transform(texts)
+    counts = counts.astype(np.float64)
+    counts.data = np.log(counts.data) + 1.0
+    return _least_squares(normalize(counts.multiply(np.asarray(topics.idf))), np.asarray(topics.weights))
+
+
+def _least_squares(table: Any, H: Any, passes: int = 100) -> Any:
+    """argmin |A - W H| over W >= 0, by coordinate descent over the topics."""
+    gram, target = H @ H.T, np.asarray(table @ H.T)
+    W = np.zeros_like(target)
+    for _ in range(passes):
+        for j in range(len(H)):
+            step = target[:, j] - W @ gram[:, j]
+            W[:, j] = np.maximum(0.0, W[:, j] + step / max(gram[j, j], 1e-12))
+    return W
+
+
+def _distinct(names: list[str]) -> list[str]:
+    return [name if names.index(name) == j else f"{name} ({j + 1})" for j, name in enumerate(names)]
