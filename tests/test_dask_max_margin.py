@@ -26,7 +26,7 @@ def client():
 
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
-    monkeypatch.setattr("widegap.estimators._max_margin.SEARCH_ROWS", SEARCHED)
+    monkeypatch.setattr("widegap.estimators._forest_base.SEARCH_ROWS", SEARCHED)
 
 
 def model(k=4, **settings):

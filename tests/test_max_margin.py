@@ -16,7 +16,7 @@ from widegap import CPM3C, MaxMarginClustering
 from widegap.data import shards
 from widegap.data._neighbours import neighbour_graph
 from widegap.data._principal import PrincipalMap, whiten
-from widegap.estimators import _forest_base, _max_margin, _moves_search, _starts
+from widegap.estimators import _forest_base, _moves_search, _starts
 from widegap.exceptions import InvalidDataError, StarvedClusterWarning
 from widegap.metrics import clustering_accuracy
 from widegap.solvers._single_moves import TIE, r_squared
@@ -43,6 +43,18 @@ def triple():
     return make_blobs(240, 5, centers=3, cluster_std=1.5, random_state=0)
 
 
+def expected_failures(estimator):
+    """Weights are copies of searched rows, drawn where there are many: equal in distribution, not to the bit."""
+    weights = "landmarks and starts are drawn from the searched rows, which weights change"
+    classes = "it asks a classifier's tags of everything with predict_proba that takes sparse rows"
+    return {
+        "check_sample_weight_equivalence_on_dense_data": weights,
+        "check_sample_weight_equivalence_on_sparse_data": weights,
+        "check_estimator_sparse_array": classes,
+        "check_estimator_sparse_matrix": classes,
+    }
+
+
 @pytest.mark.filterwarnings("ignore::widegap.exceptions.NoStructureWarning")  # many checks draw noise
 @parametrize_with_checks(
     [
@@ -50,7 +62,8 @@ def triple():
         MaxMarginClustering("auto", search="merge", kernel="linear", smoothing=0),
         MaxMarginClustering(search="moves"),
         MaxMarginClustering(3, search="moves", kernel="linear", smoothing=1, standardize=True, n_init=2),
-    ]
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -153,7 +166,7 @@ def test_sparse_rows_are_never_densified():
 
 @pytest.mark.parametrize("smoothing", [0, 1])
 def test_beyond_the_searched_rows(monkeypatch, smoothing):
-    monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 400)
+    monkeypatch.setattr(_forest_base, "SEARCH_ROWS", 400)
     monkeypatch.setattr(_starts, "SAMPLE", 200)
     X, y = make_blobs([900, 700, 400], 4, random_state=3)
     model = fit(X, 3, smoothing=smoothing)
@@ -317,7 +330,7 @@ def test_a_precomputed_kernel_gives_what_its_function_gives(n, smoothing):
 
 
 def test_a_precomputed_kernel_of_many_rows_is_searched_on_a_sample(monkeypatch):
-    monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 400)
+    monkeypatch.setattr(_forest_base, "SEARCH_ROWS", 400)
     monkeypatch.setattr(_starts, "SAMPLE", 300)
     X, y = make_blobs(900, 4, centers=3, random_state=1)
     model = fit(rbf_kernel(X, gamma=0.01), 3, kernel="precomputed", n_components=100)
@@ -411,7 +424,7 @@ def test_whitening_in_place_is_whitening_and_takes_no_second_table(monkeypatch):
 def test_moves_on_all_rows_raise_r2_of_all_rows(monkeypatch):
     """Whitened by the covariance of the sample they lowered it, and ringnorm's error rose from 4 to 24 %."""
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 2000)
+    monkeypatch.setattr(_forest_base, "SEARCH_ROWS", 2000)
     monkeypatch.setattr(_starts, "SAMPLE", 1500)
     y = np.arange(6000) % 2
     X = np.where(y[:, None] == 1, rng.normal(0.45, 1, (6000, 20)), rng.normal(0, 2, (6000, 20)))
@@ -469,7 +482,7 @@ def test_under_a_strong_ridge_the_search_goes_on(C):
 
 def test_more_clusters_than_a_sample_has_rows(monkeypatch):
     monkeypatch.setattr(_starts, "SAMPLE", 20)
-    monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 20)
+    monkeypatch.setattr(_forest_base, "SEARCH_ROWS", 20)
     X = np.random.default_rng(0).normal(size=(100, 3))
     for model in (MaxMarginClustering(30, search="moves", random_state=0), CPM3C(30, random_state=0, tol=0.1)):
         assert len(np.unique(model.fit(X).labels_)) == 30

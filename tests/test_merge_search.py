@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from widegap import MaxMarginClustering, persistence
 from widegap.data._neighbours import neighbour_graph
 from widegap.data._principal import PrincipalMap, whiten
-from widegap.estimators import _max_margin
+from widegap.estimators import _forest_base
 from widegap.estimators._merge_search import Forest, conductances, n_groups
 from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
 from widegap.metrics import clustering_accuracy
@@ -164,7 +164,7 @@ def test_scipy_draws_the_trees(digits, model):
 class TestBeyondTheSample:
     @pytest.fixture
     def few(self, monkeypatch):
-        monkeypatch.setattr(_max_margin, "SEARCH_ROWS", 300)
+        monkeypatch.setattr(_forest_base, "SEARCH_ROWS", 300)
         X, y = blobs(1000, 4)
         return X, y, fit(X, 4)
 

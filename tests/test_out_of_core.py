@@ -187,7 +187,7 @@ SMALL = {
 def test_the_labels_are_those_in_memory(form, name, tmp_path, monkeypatch):
     make = SMALL[name]
     monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)  # features of rows in files are not held
-    monkeypatch.setattr("widegap.estimators._max_margin.SEARCH_ROWS", 1000)
+    monkeypatch.setattr("widegap.estimators._forest_base.SEARCH_ROWS", 1000)
     paths = WRITERS[form](tmp_path, 4, 2000)
     X = np.concatenate([piece(2000, i) for i in range(4)])
     if form == "csr":

@@ -1,16 +1,13 @@
-"""What a clusterer whose search leaves a forest of merges can do: other numbers of clusters, and how sure rows are."""
+"""How a clusterer searches by merging, and labels all rows by what it found."""
 
 from collections.abc import Callable
-from numbers import Integral
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from widegap._validation import check_threads
+from widegap._validation import check_cluster_number, check_start_labels, check_threads, one_point_error
 from widegap._warnings import warn_caller
-from widegap.data._collections import count_labels
 from widegap.data._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.data._kernels import holds_values
 from widegap.data._neighbours import neighbour_graph
@@ -18,18 +15,24 @@ from widegap.data._principal import PrincipalMap
 from widegap.data._rows import Rows, State
 from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, storage
-from widegap.estimators._base import WeightVectorClusterer
+from widegap.estimators._forest_cuts import ForestCuts, largest_or_none
+from widegap.estimators._informed_cut import informed_labels, rows_by_weight, rows_to_search
 from widegap.estimators._merge_search import LEADING, SMOOTHINGS, Forest, grow, n_draws
+from widegap.estimators._moves_search import MovesSearch
 from widegap.estimators._number_search import ClusterNumberScore, find_separations, number_scores
 from widegap.estimators._partition_search import StartRecord
+from widegap.estimators._progress import logger
+from widegap.estimators._say import Given, Heard, refuse_elsewhere
 from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
-from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
+from widegap.estimators._starts import sample_size
+from widegap.exceptions import NoStructureWarning, NotSupportedError, StarvedClusterWarning
 from widegap.solvers._cluster_number import Separations
-from widegap.solvers._merging import MergeTree
-from widegap.solvers._prices import label_step
+from widegap.solvers._label_rules import size_rules, unit_rules
+from widegap.solvers._outliers import typical_rows
 from widegap.solvers._result import FloatArray, LabelArray, Recorder
 from widegap.solvers._single_moves import improve, r_squared
 
+SEARCH_ROWS = 10_000  # more rows are searched through a sample of so many
 AUTO_COMPONENTS = 300
 LEAST_COMPONENTS = 150
 EXACT_ROWS = 1_000  # up to so many rows single moves see the kernel as it is
@@ -39,36 +42,26 @@ DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared
 CHANCE = 2.5  # separation that rows without structure can reach
 
 
-class ForestClusterer(WeightVectorClusterer):
+class ForestClusterer(ForestCuts):
     """Base of clusterers that search by merging, or by moves, some rows (``_space``) that stand for all."""
 
-    _stored = {"agreement_": np.ndarray, "tree_": MergeTree, "n_clusters_scores_": list[ClusterNumberScore]}
-    _not_stored = WeightVectorClusterer._not_stored | {"_forest", "_space", "_extension"}
-
-    C: float
     kernel: Any
     gamma: float | str
     kernel_params: dict[str, Any] | None
     n_components: int | str
     standardize: bool | str
-    search: str
     smoothing: int | str
     n_neighbors: int
-    min_cluster_fraction: float | str
+    min_cluster_fraction: float | str  # type: ignore[assignment]
+    outliers: float | str
     smoothing_: int
-    kernel_map_: KernelMap
-    _forest: Forest
-    _space: SearchSpace
-    _extension: Extension
+    init: Any
+    n_init: int | str
+    callback: Any
 
     @property
     def _precomputed(self) -> bool:
         return holds_values(self.kernel)
-
-    @property
-    def _by_moves(self) -> bool:
-        """Whether the search makes single moves and leaves no forest."""
-        raise NotImplementedError
 
     @property
     def _smoothings(self) -> tuple[int, ...]:
@@ -88,10 +81,18 @@ class ForestClusterer(WeightVectorClusterer):
 
     def _min_count(self, n: int) -> int:
         """Least rows of a cluster among n."""
-        return max(1, int(self._fraction * n / self.n_clusters_))
+        return self._least_size(n, self.n_clusters_)
+
+    def _least_size(self, n_rows: int, n_clusters: int) -> int:
+        return max(1, int(self._fraction * n_rows / n_clusters))
 
     def _check_distributable(self) -> None:
         """Refuse what needs a number for every row, or more, in this process."""
+        if self.outliers:
+            raise NotSupportedError(
+                f"outliers={self.outliers!r} on rows of Dask would need a look at all neighbours in one process; set "
+                "rows of a sample aside, X[:10000].compute(), and use predict(X, reject=True) for all."
+            )
         if self._by_moves:
             what = "init=<labels>" if self.search != "moves" else "search='moves'"
             raise NotSupportedError(
@@ -104,71 +105,83 @@ class ForestClusterer(WeightVectorClusterer):
                 "process; pass the rows and a kernel, or fit X.compute()."
             )
 
-    def cut(self, k: int) -> np.ndarray[Any, Any]:
-        """Clusters of the fitted rows at another number, without a new search.
+    def _hear_all(self, given: Given, rows: Rows) -> Heard:
+        """What was said of the rows, if it can be kept where they are; refuses sizes that cannot."""
+        heard, k = self._hear(given, rows.shape[0]), self.n_clusters
+        if not rows.in_process:
+            refuse_elsewhere(heard, self.size_max)
+        if k != "auto":
+            self._size_bounds(heard, rows.shape[0], k)
+            self.classes_ = heard.classes_of(k)
+        return heard
 
-        Parameters
-        ----------
-        k : int
-            From 1 to the number of groups of the search.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), dtype int32
-            ``labels_`` if k is ``n_clusters_``. Of ``search="merge"`` cuts are nested: every cluster of ``cut(k)`` is a
-            union of clusters of ``cut(k + 1)``. Of "agree" they need not be, as the members agree anew at each number;
-            ``tree_.cut`` gives nested ones.
-        """
-        most = self._kept_forest().most_clusters
-        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= most:
-            raise InvalidDataError(
-                f"cut({k!r}) is not possible: the search formed {most} groups, so k must be a whole number from 1 to "
-                f"{most}; fit with a larger n_clusters for more."
-            )
-        if k == self.n_clusters_:
-            return self.labels_
-        return self._extension.to_all_rows(self._forest.cut(int(k)).labels, int(k))
-
-    def with_clusters(self, k: int) -> Self:
-        """A fitted estimator for another number of clusters, without a new search.
-
-        Parameters
-        ----------
-        k : int
-            As for ``cut``.
-
-        Returns
-        -------
-        estimator
-            A new one, with ``labels_`` equal to ``cut(k)``; this one is left as it is.
-        """
-        labels = self.cut(k)
-        other = clone(self).set_params(n_clusters=int(k))
-        vars(other).update({name: value for name, value in vars(self).items() if name not in self.get_params()})
-        other._store_cut(int(k))
-        searched = np.asarray(labels[self._space.chosen])  # computed where labels are lazy
-        other._fix_scores(self._space.whitened, self._space.principal, searched)
-        other._store_labels(labels)
-        return other
-
-    def _kept_forest(self) -> Forest:
-        """The members of the search, or why there are none."""
-        check_is_fitted(self)
-        if hasattr(self, "_forest"):
-            return self._forest
+    def _search_rows(self, blocks: Any, rng: np.random.Generator) -> None:
+        """Search a sample (or all rows), then label all."""
+        n = blocks.shape[0]
+        numbers, copies = np.unique(self._choose(n, rng), return_inverse=True)
+        chosen, sample = numbers[copies], blocks.take(numbers)
+        if len(copies) > len(numbers):
+            sample = sample[copies]
+        kept = self._typical(sample, chosen, rng)
+        aside, others = chosen[~kept], sample[~kept]
+        chosen, sample = (chosen, sample) if kept.all() else (chosen[kept], sample[kept])
+        check_cluster_number(len(np.unique(chosen)), 1 if self.n_clusters == "auto" else self.n_clusters)
+        self.kernel_map_ = self._fit_map(sample, chosen, rng, self.gamma)
+        self._space = SearchSpace.of(sample, chosen, self.kernel_map_, self.C, precomputed=self._precomputed)
+        self._aside = self.kernel_map_.transform(others) if len(aside) else self._space.features[:0]
+        if self._space.is_point:
+            raise one_point_error(self.kernel, sample, len(chosen), self.n_clusters)
+        recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
         if self._by_moves:
-            raise NotSupportedError("search='moves' looks for one number of clusters; use 'agree' or 'merge' to cut.")
-        raise NotSupportedError(
-            "Other numbers of clusters need the search, which one cluster does without and a model file does not "
-            "hold; fit the rows again, with two clusters or more."
+            labels = self._search_by_moves(self.n_clusters, n, recorder, rng)
+        else:
+            labels = self._search_by_merging(lambda: self._more_features(sample, rng), recorder, rng)
+        self.history_ = recorder.records
+        self.n_iter_, self.converged_ = len(recorder.records), not recorder.stopped
+        self._store_labels(blocks.publish(self._label_all(blocks, labels, aside, rng)))
+
+    def _choose(self, n: int, rng: np.random.Generator) -> Any:
+        """Numbers of the rows to be searched, several times where weights say so."""
+        most = max(SEARCH_ROWS, 1 if self.n_clusters == "auto" else 2 * self.n_clusters)
+        if self._by_moves:
+            most = n if n <= SEARCH_ROWS else sample_size(self.n_clusters)
+        if self._heard.weights is not None:
+            return rows_by_weight(self._heard.weights, most, rng)
+        return rows_to_search(n, most, self._heard.units, rng)
+
+    def _search_by_moves(self, k: int, n: int, recorder: Recorder[StartRecord], rng: np.random.Generator) -> Any:
+        """Labels of the largest R2 over all starts."""
+        self.n_clusters_ = k
+        named = isinstance(self.init, str)
+        search = MovesSearch(
+            n_clusters=k,
+            C=self.C,
+            min_count=self._min_count(len(self._space.chosen)),
+            init=self.init if named else "given",
+            n_init=self._n_init,
+            given=None if named else check_start_labels(self.init, n, k)[self._space.chosen],
+            smoothing=self.smoothing,
+            n_neighbors=self.n_neighbors,
         )
+        found, self.smoothing_ = search.run(self._space, recorder, rng)
+        self.starts_ = np.array([record.objective for record in recorder.records])
+        self.objective_ = found.best.objective
+        self.starved_ = found.missed is not None
+        if found.missed is not None:
+            warn_caller(found.what_is_missed(self._fraction), StarvedClusterWarning)
+        units, labels = self._searched_units(), found.best.labels
+        return labels if units is None else informed_labels(self._space.rows, self.n_neighbors, labels, k, units)
+
+    @property
+    def _n_init(self) -> int:
+        return 10 if self.n_init == "auto" else self.n_init
 
     def _search_by_merging(
         self, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator
     ) -> LabelArray:
         """Labels of the searched rows on which the members agree; fewer than asked for where hardly any rows differ."""
         found = self._find_separations(rng) if self.n_clusters == "auto" else None
-        k = self.n_clusters if found is None else found.n_clusters
+        k = self.n_clusters if found is None else max(found.n_clusters, self._heard.fewest_clusters)
         self._forest = self._grow(max(2, k), more_features, recorder, rng)
         if found is not None:
             self.n_clusters_scores_ = number_scores(found, self._forest)
@@ -200,13 +213,6 @@ class ForestClusterer(WeightVectorClusterer):
             if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.search == "merge":
                 break
         return Forest(members, graph)
-
-    def _store_cut(self, k: int) -> LabelArray:
-        """Cut the forest at k clusters, store what follows, and return the labels of the searched rows."""
-        found = self._forest.cut(k)
-        self.n_clusters_, self.tree_, self.agreement_, self.starved_ = k, found.tree, found.agreement, False
-        self.objective_ = r_squared(self._space.whitened, found.labels, k) if k > 1 else 0.0
-        return found.labels
 
     def _warn_of_chance(self, separation: FloatArray) -> None:
         k = self.n_clusters_
@@ -247,25 +253,41 @@ class ForestClusterer(WeightVectorClusterer):
             return n if n <= EXACT_ROWS else AUTO_COMPONENTS
         return min(AUTO_COMPONENTS, max(LEAST_COMPONENTS, n // 4))
 
-    def _label_all(self, rows: Rows, labels: LabelArray, rng: np.random.Generator) -> State:
-        """Labels of all rows: those beyond the sample get theirs by the scores, in one pass."""
+    def _typical(self, sample: Any, chosen: Any, rng: np.random.Generator) -> Any:
+        """Which of the searched rows take part: those that ``outliers`` does not set aside."""
+        if not self.outliers:
+            return np.ones(len(chosen), dtype=bool)
+        first = self._fit_map(sample, chosen, rng, self.gamma)
+        space = SearchSpace.of(sample, chosen, first, self.C, precomputed=self._precomputed)
+        graph = neighbour_graph(space.rows, self.n_neighbors, check_threads(self.n_jobs))
+        units = self._heard.units
+        held = np.zeros(len(chosen), bool) if units is None else units.constrained[chosen]
+        return typical_rows(graph.nearest, graph.distances, self.outliers, held)
+
+    def _label_all(self, rows: Rows, labels: LabelArray, aside: Any, rng: np.random.Generator) -> State:
+        """Labels of all rows: those beyond the sample get theirs by the scores, in one pass, those ``aside`` -1."""
         space, by_moves = self._space, self._by_moves
         self._fix_scores(space.whitened, space.principal, labels)
+        self._judge_scores(labels)
         if by_moves:
             del self._space
-        marks, whole = rows.mark(space.chosen), len(space.chosen) == rows.shape[0]
+        marks, whole = rows.mark(space.chosen), space.is_all(rows.shape[0])
         if whole:
             found, nearest = rows.fold(lambda marks: ((labels[marks], marks), 0), marks)[0]
         elif by_moves:
-            found = self._folded().map(rows, _largest)
+            found = self._folded().map(rows, self._largest_if_typical())
         else:
-            found, nearest = self._extend(rows, labels, marks)
+            found, nearest = self._extend(rows, space, labels, marks)
         if not by_moves:
             groups = self._forest.members[0].groups
             self._extension = Extension.of(rows, nearest, marks, groups)
-        found = self._with_bound(rows, found)
-        # Moves by coordinates that are not smoothed would undo what smoothing found.
-        return found if whole or not by_moves or self.smoothing_ else self._polish(rows, found, rng)
+        if self.outliers:
+            found[aside], found[space.chosen] = -1, labels
+        found = self._with_rules(rows, found)
+        # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they know of anything else.
+        plain = self._heard.is_empty and not self.outliers and self.size_min is None and self.size_max is None
+        polished = by_moves and not whole and not self.smoothing_ and plain
+        return self._polish(rows, found, rng) if polished else found
 
     def _polish(self, blocks: Any, labels: Any, rng: np.random.Generator) -> Any:
         """Exact moves of all rows."""
@@ -277,19 +299,39 @@ class ForestClusterer(WeightVectorClusterer):
         self._fix_scores(Q, principal, labels)
         return labels
 
-    def _with_bound(self, rows: Rows, labels: State) -> State:
-        """The labels, moved at least cost in the scores where a cluster would be too small."""
-        k = self.n_clusters_
-        least = self._min_count(rows.shape[0])
+    def _with_rules(self, rows: Rows, labels: State) -> State:
+        """The labels, moved at least cost in the scores where sizes, known labels or links demand it."""
+        k, heard = self.n_clusters_, self._heard
+        if self.outliers:
+            return self._with_rules_inside(rows, labels)
+        bounds = self._size_bounds(heard, rows.shape[0], k)
+        if heard.units is None:
+            rules = size_rules(rows, *bounds)
+        else:
+            rules = unit_rules(rows, heard.units, *bounds, rows.place)
         counts = rows.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
-        if counts.min() >= least:
+        if rules.allow(counts) and rules.keeps(labels):
             return labels
         (costs,) = self._folded().sweep(rows, _costs, labels)
-        return label_step(rows)(costs, np.full(k, least)).labels
+        return rules.label(costs, None).labels
 
-    def _extend(self, rows: Rows, labels: LabelArray, marks: State) -> tuple[State, ...]:
+    def _with_rules_inside(self, rows: Rows, labels: Any) -> Any:
+        """The same where some rows were set aside, which count for nothing."""
+        inside = labels >= 0 if self._heard.units is None else (labels >= 0) | self._heard.units.constrained
+        places = np.flatnonzero(inside)
+        rule = self._rule_inside(places, len(labels), self.n_clusters_)
+        if not rule.admits(labels[places]):
+            (costs,) = self._folded().sweep(rows, _costs, labels)
+            labels[places] = rule.label(costs[places]).labels
+        return labels
+
+    def _largest_if_typical(self) -> Callable[[Any], Any]:
+        """The rule of ``predict`` for rows that were not searched: -1 may be an answer if ``outliers`` is set."""
+        return partial(largest_or_none, least=self.reject_below_) if self.outliers else _largest
+
+    def _extend(self, rows: Rows, space: SearchSpace, labels: LabelArray, marks: State) -> tuple[State, ...]:
         """Cluster and nearest group of every row; the searched rows keep their labels."""
-        space, k = self._space, self.n_clusters_
+        k, choose = self.n_clusters_, self._largest_if_typical()
         groups = self._forest.members[0].groups
         Q, m = space.whitened, int(groups.max()) + 1
         coef, constants = nearest_mean_scores(Q, space.principal, groups, m, self.C)
@@ -297,22 +339,9 @@ class ForestClusterer(WeightVectorClusterer):
         b = np.concatenate([self._mean_scores, constants])
 
         def winners(scores: Any, marks: Any) -> Any:
-            return np.where(marks < 0, _largest(scores[:, :k]), labels[marks]), _largest(scores[:, k:])
+            return np.where(marks < 0, choose(scores[:, :k]), labels[marks]), _largest(scores[:, k:])
 
         return FoldedScores(self.kernel_map_, W, b, space.principal.mean).sweep(rows, winners, marks)
-
-    def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> None:
-        """Scores of the nearest cluster mean, as weights for the features."""
-        self.coef_, self._mean_scores = nearest_mean_scores(Q, principal, labels, self.n_clusters_, self.C)
-        self._mean = principal.mean
-        self.intercept_ = self._mean_scores - self.coef_ @ self._mean
-
-    def _store_labels(self, labels: Any) -> None:
-        self.labels_ = labels
-        if hasattr(self, "_extension"):
-            self.agreement_ = self._extension.to_all_means(self.agreement_)
-        sizes = count_labels(labels, self.n_clusters_)
-        self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(labels)))
 
 
 def _largest(scores: Any) -> Any:
@@ -323,5 +352,6 @@ def _largest(scores: Any) -> Any:
 def _costs(scores: Any, labels: Any) -> tuple[Any]:
     """What the clusters cost every row; its own is no dearer than any."""
     costs = -scores
-    costs[np.arange(len(labels)), labels] = costs.min(axis=1)
+    rows = np.flatnonzero(labels >= 0)
+    costs[rows, labels[rows]] = costs[rows].min(axis=1)
     return (costs,)

@@ -13,32 +13,26 @@ from widegap._validation import (
     check_cluster_number,
     check_precomputed,
     check_rows,
-    check_start_labels,
     check_threads,
     kernel_constraints,
     one_point_error,
 )
-from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
 from widegap.data._collections import is_collection
 from widegap.data._rows import constant
-from widegap.data._sampling import all_or_drawn, drawn
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import COMMON_CONSTRAINTS, LABELS_OUT, Objective
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._forest_base import AUTO_COMPONENTS, ForestClusterer
+from widegap.estimators._forest_cuts import ForestCuts
 from widegap.estimators._merge_search import n_members
-from widegap.estimators._moves_search import MovesSearch
 from widegap.estimators._partition_search import StartRecord
-from widegap.estimators._progress import logger
-from widegap.estimators._search_space import SearchSpace
-from widegap.estimators._starts import count_feature_starts, sample_size
-from widegap.exceptions import InvalidDataError, StarvedClusterWarning
+from widegap.estimators._say import SIZE_CONSTRAINTS, Given
+from widegap.estimators._starts import count_feature_starts
+from widegap.exceptions import InvalidDataError
 from widegap.solvers._merging import MergeTree
-from widegap.solvers._result import Recorder
 
-SEARCH_ROWS = 10_000  # more rows are searched through a sample of so many
 SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
 
 
@@ -107,6 +101,16 @@ class MaxMarginClustering(ForestClusterer):
         Every cluster keeps at least this fraction of n / k rows (and one row). "auto" is no bound, and 0.2 for
         ``search="moves"``.
 
+    <size_min>
+
+    <size_max>
+
+    outliers : float or "auto", default=0
+        Share of the rows to set aside: those farthest from their neighbours among the other rows. They get label -1 and
+        take no part in the search; which they are is decided anew until nothing changes. "auto" sets rows aside that
+        are clearly farther than most. Rows of which something is known always stay. New rows: ``predict(X,
+        reject=True)``.
+
     init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
         Starts of ``search="moves"``. "k-means" runs k-means, one time in three on the rows and else on the kernel
         features, and for two clusters adds thresholds along the eight leading principal axes and along random
@@ -133,6 +137,8 @@ class MaxMarginClustering(ForestClusterer):
     Attributes
     ----------
     <labels_ alone>
+
+    <classes_>
 
     agreement_ : ndarray of shape (n_samples,)
         How sure the cluster of each row is: the share of members that put it together with a row of its cluster, on
@@ -178,6 +184,12 @@ class MaxMarginClustering(ForestClusterer):
     kernel_map_ : KernelMap
         The feature map.
 
+    temperature_ : float
+        What scores are divided by for ``predict_proba``: fitted to how the members of the search vote.
+
+    reject_below_ : float
+        Largest score below which ``predict(X, reject=True)`` says -1.
+
     <n_features_in_>
 
     <feature_names_in_>
@@ -200,6 +212,12 @@ class MaxMarginClustering(ForestClusterer):
 
     Arrays and data frames of Dask stay on their cluster, but for the sample: ``labels_``, ``agreement_`` and cuts are
     lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
+
+    Known labels and links spread over the neighbours of rows and over the groups of all members, after a search that
+    did not see them; the clusters that it found count for half a label each. So ``refit`` with more labels takes a
+    fraction of a fit, and ``questions`` tells whose labels would help most. ``sample_weight`` makes copies of the
+    searched rows: whole weights are met exactly if there is room, others in proportion, rows of weight 0 are left out
+    and get their cluster by ``predict``'s rule.
 
     Memory: of the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
     4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
@@ -230,6 +248,8 @@ class MaxMarginClustering(ForestClusterer):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "standardize": [StrOptions({"auto"}), "boolean"],
         "min_cluster_fraction": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
+        **SIZE_CONSTRAINTS,
+        "outliers": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
         "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         **LABELS_OUT,
@@ -260,6 +280,9 @@ class MaxMarginClustering(ForestClusterer):
         n_neighbors=30,
         standardize="auto",
         min_cluster_fraction="auto",
+        size_min=None,
+        size_max=None,
+        outliers=0,
         init="k-means",
         n_init="auto",
         random_state=None,
@@ -279,6 +302,9 @@ class MaxMarginClustering(ForestClusterer):
         self.n_neighbors = n_neighbors
         self.standardize = standardize
         self.min_cluster_fraction = min_cluster_fraction
+        self.size_min = size_min
+        self.size_max = size_max
+        self.outliers = outliers
         self.init = init
         self.n_init = n_init
         self.random_state = random_state
@@ -308,9 +334,10 @@ class MaxMarginClustering(ForestClusterer):
         check_cluster_number(blocks.shape[0], 1 if self.n_clusters == "auto" else self.n_clusters)
         return blocks
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> RowBlocks:
-        for name in (*MaxMarginClustering._stored, *ForestClusterer._stored, "_forest", "_space", "_extension"):
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given) -> RowBlocks:
+        for name in (*MaxMarginClustering._stored, *ForestCuts._stored, *ForestCuts._kept):
             vars(self).pop(name, None)  # of an earlier fit by another search
+        self._given, self._heard = given, self._hear_all(given, blocks)
         if self._precomputed:
             check_precomputed(blocks.shape, self.standardize)
         if CentredRows(blocks).scale == 0 and self.n_clusters not in (1, "auto"):
@@ -326,56 +353,6 @@ class MaxMarginClustering(ForestClusterer):
             else:
                 self._search_rows(blocks, rng)
 
-    def _search_rows(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
-        """Search a sample (or all rows), then label all."""
-        n = blocks.shape[0]
-        chosen = self._choose(n, rng)
-        sample = blocks.take(chosen)
-        self.kernel_map_ = self._fit_map(sample, chosen, rng, self.gamma)
-        self._space = SearchSpace.of(sample, chosen, self.kernel_map_, self.C, precomputed=self._precomputed)
-        if self._space.is_point:
-            raise one_point_error(self.kernel, sample, len(chosen), self.n_clusters)
-        recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
-        if self._by_moves:
-            labels = self._search_by_moves(self.n_clusters, n, recorder, rng)
-        else:
-            labels = self._search_by_merging(lambda: self._more_features(sample, rng), recorder, rng)
-        self.history_ = recorder.records
-        self.n_iter_, self.converged_ = len(recorder.records), not recorder.stopped
-        self._store_labels(blocks.publish(self._label_all(blocks, labels, rng)))
-
-    def _choose(self, n: int, rng: np.random.Generator) -> Any:
-        """Numbers of the rows to be searched."""
-        if self._by_moves:
-            return np.arange(n) if n <= SEARCH_ROWS else drawn(n, sample_size(self.n_clusters), rng)
-        return all_or_drawn(n, max(SEARCH_ROWS, 1 if self.n_clusters == "auto" else 2 * self.n_clusters), rng)
-
-    def _search_by_moves(self, k: int, n: int, recorder: Recorder[StartRecord], rng: np.random.Generator) -> Any:
-        """Labels of the largest R2 over all starts."""
-        self.n_clusters_ = k
-        named = isinstance(self.init, str)
-        search = MovesSearch(
-            n_clusters=k,
-            C=self.C,
-            min_count=self._min_count(len(self._space.chosen)),
-            init=self.init if named else "given",
-            n_init=self._n_init,
-            given=None if named else check_start_labels(self.init, n, k)[self._space.chosen],
-            smoothing=self.smoothing,
-            n_neighbors=self.n_neighbors,
-        )
-        found, self.smoothing_ = search.run(self._space, recorder, rng)
-        self.starts_ = np.array([record.objective for record in recorder.records])
-        self.objective_ = found.best.objective
-        self.starved_ = found.missed is not None
-        if found.missed is not None:
-            warn_caller(found.what_is_missed(self._fraction), StarvedClusterWarning)
-        return found.best.labels
-
-    @property
-    def _n_init(self) -> int:
-        return 10 if self.n_init == "auto" else self.n_init
-
     def _expected_records(self, n_rows: int) -> int:
         if not self._by_moves:
             return 1 if self.search == "merge" else n_members(n_rows, self._smoothings)
@@ -384,6 +361,7 @@ class MaxMarginClustering(ForestClusterer):
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
         self.labels_ = constant(rows, np.int32(0))
+        self.temperature_, self.reject_below_ = 1.0, -np.inf
         self.kernel_map_ = None
         if self._by_moves:
             self.starts_, self.smoothing_ = np.zeros(0), 0

@@ -57,6 +57,16 @@ class Heard:
         """The label of every cluster, None for those that carry none."""
         return self.classes + [None] * (n_clusters - len(self.classes))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said."""
+        return self.units is None and self.weights is None
+
+    @property
+    def fewest_clusters(self) -> int:
+        """Clusters that there must be: one for each label, two if rows are to be apart."""
+        return max(len(self.classes), 1 if self.units is None or not len(self.units.apart) else 2)
+
     def known_counts(self, n_clusters: int) -> Ints:
         """Rows of each cluster whose labels are known."""
         if self.units is None:

@@ -54,6 +54,10 @@ class SearchSpace:
         """Whether the features have no scatter but rounding."""
         return bool(self.principal.lam.sum() <= POINT * np.square(self.features, dtype=np.float64).sum())
 
+    def is_all(self, n: int) -> bool:
+        """Whether these are all of n rows, each once."""
+        return len(self.chosen) == n and bool((np.diff(self.chosen) > 0).all())
+
     @cached_property
     def whitened(self) -> Any:
         """Q of the rows, for the ridge 1 / C."""

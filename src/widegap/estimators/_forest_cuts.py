@@ -1,0 +1,328 @@
+"""What a fitted search by merging can still do: other numbers of clusters, corrections, questions."""
+
+from dataclasses import replace
+from functools import partial
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from widegap.data._collections import count_labels, is_collection
+from widegap.data._kernel_maps import KernelMap
+from widegap.data._principal import PrincipalMap
+from widegap.estimators._informed_cut import OpenCut
+from widegap.estimators._merge_search import Cut, Forest
+from widegap.estimators._number_search import ClusterNumberScore
+from widegap.estimators._probabilities import ProbabilityMixin, fit_temperature, member_votes
+from widegap.estimators._questions import Question, add_answers, choose_questions
+from widegap.estimators._say import Given, Heard, UserSay
+from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.problems._constraints import Units
+from widegap.solvers._constrained_labels import LabelRule
+from widegap.solvers._merging import MergeTree
+from widegap.solvers._outliers import split_point
+from widegap.solvers._result import FloatArray, LabelArray
+from widegap.solvers._single_moves import r_squared
+
+
+class ForestCuts(ProbabilityMixin, UserSay):
+    """Base of clusterers whose searched rows (``_space``) and members (``_forest``) stay in memory after a fit."""
+
+    _stored = {
+        "agreement_": np.ndarray,
+        "tree_": MergeTree,
+        "n_clusters_scores_": list[ClusterNumberScore],
+        "reject_below_": float,
+    }
+    _kept = frozenset({"_forest", "_space", "_extension", "_heard", "_given", "_aside", "_open_cut"})
+    _not_stored = ProbabilityMixin._not_stored | _kept
+
+    C: float
+    search: str
+    kernel_map_: KernelMap
+    reject_below_: float
+    _forest: Forest
+    _space: SearchSpace
+    _extension: Extension
+    _given: Given
+    _heard: Heard
+    _aside: FloatArray  # features of searched rows that were set aside
+    _open_cut: OpenCut | None = None  # the last one, for corrections
+    outliers: float | str
+
+    @property
+    def _by_moves(self) -> bool:
+        """Whether the search makes single moves and leaves no forest."""
+        raise NotImplementedError
+
+    def _min_count(self, n: int) -> int:
+        """Least rows of a cluster among n."""
+        raise NotImplementedError
+
+    # Other numbers of clusters
+
+    def cut(self, k: int) -> np.ndarray[Any, Any]:
+        """Clusters of the fitted rows at another number, without a new search.
+
+        Parameters
+        ----------
+        k : int
+            From 1 (from the number of known labels) to the number of groups of the search.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+            ``labels_`` if k is ``n_clusters_``. Of ``search="merge"`` cuts are nested: every cluster of ``cut(k)`` is a
+            union of clusters of ``cut(k + 1)``. Of "agree" they need not be, as the members agree anew at each number;
+            ``tree_.cut`` gives nested ones. Known labels, links and sizes are kept at every number, and rows that were
+            set aside stay so.
+        """
+        most, least = self._kept_forest().most_clusters, max(1, len(self._heard.classes))
+        if not isinstance(k, Integral) or isinstance(k, bool) or not least <= k <= most:
+            known = f" and {least} labels are known" if least > 1 else ""
+            raise InvalidDataError(
+                f"cut({k!r}) is not possible: the search formed {most} groups{known}, so k must be a whole number from "
+                f"{least} to {most}; fit with a larger n_clusters for more."
+            )
+        if k == self.n_clusters_:
+            return self.labels_
+        return self._to_all(self._cut(int(k)).labels, int(k))
+
+    def with_clusters(self, k: int) -> Self:
+        """A fitted estimator for another number of clusters, without a new search.
+
+        Parameters
+        ----------
+        k : int
+            As for ``cut``.
+
+        Returns
+        -------
+        estimator
+            A new one, with ``labels_`` equal to ``cut(k)``; this one is left as it is.
+        """
+        labels = self.cut(k)
+        other = self._copied().set_params(n_clusters=int(k))
+        other._store_recut(int(k), labels)
+        return other
+
+    def _copied(self) -> Self:
+        other = clone(self)
+        vars(other).update({name: value for name, value in vars(self).items() if name not in self.get_params()})
+        return other
+
+    def _store_recut(self, k: int, labels: Any = None) -> None:
+        """Cut again; ``labels`` of all rows if they are known already."""
+        searched = self._store_cut(k)
+        if labels is None:
+            labels = self._to_all(searched, k)
+        searched = np.asarray(labels[self._space.chosen])  # computed where labels are lazy
+        self.classes_ = self._heard.classes_of(k)
+        self._fix_scores(self._space.whitened, self._space.principal, searched)
+        self._judge_scores(searched)
+        self._store_labels(labels)
+
+    def _kept_forest(self) -> Forest:
+        """The members of the search, or why there are none."""
+        check_is_fitted(self)
+        if hasattr(self, "_forest"):
+            return self._forest
+        if self._by_moves:
+            raise NotSupportedError("search='moves' looks for one number of clusters; use 'agree' or 'merge' to cut.")
+        raise NotSupportedError(
+            "Other numbers of clusters need the search, which one cluster does without and a model file does not "
+            "hold; fit the rows again, with two clusters or more."
+        )
+
+    def _cut(self, k: int) -> Cut:
+        """The forest cut at k clusters, in the light of what is known."""
+        units = self._searched_units()
+        if units is None:
+            return self._forest.cut(k)
+        if self._open_cut is None or self._open_cut.listener.k != k:
+            self._open_cut = OpenCut.of(self._forest, k)
+        return self._open_cut.hear(units)
+
+    def _searched_units(self) -> Units | None:
+        """What is known of the searched rows, if anything."""
+        units = self._heard.units
+        if units is None:
+            return None
+        units = units.of_rows(self._space.chosen)
+        return units if units.constrained.any() else None
+
+    def _store_cut(self, k: int) -> LabelArray:
+        """Cut the forest at k clusters, store what follows, and return the labels of the searched rows."""
+        found = self._cut(k)
+        self.n_clusters_, self.tree_, self.agreement_, self.starved_ = k, found.tree, found.agreement, False
+        self.classes_ = self._heard.classes_of(k)
+        self.objective_ = r_squared(self._space.whitened, found.labels, k) if k > 1 else 0.0
+        return found.labels
+
+    def _to_all(self, searched: LabelArray, k: int) -> Any:
+        """Labels of all rows that keep what is known, from those of the searched ones, without a look at the rows."""
+        labels = self._extension.to_all_rows(searched, k)
+        if is_collection(labels):
+            return labels
+        inside = self.labels_ >= 0
+        if self._heard.units is not None:
+            inside = inside | self._heard.units.constrained
+        rows = np.flatnonzero(inside)
+        rule = self._rule_inside(rows, len(labels), k)
+        labels = np.where(inside, labels, -1).astype(np.int32)
+        if not rule.admits(labels[rows]):
+            labels[rows] = rule.label(self._costs_of(searched, labels, k)[rows]).labels
+        return labels
+
+    def _rule_inside(self, rows: Any, n: int, k: int) -> LabelRule:
+        """What labels of some of all n rows must keep."""
+        units = _free_units(n) if self._heard.units is None else self._heard.units
+        lower, upper = self._size_bounds(self._heard, len(rows), k)
+        return LabelRule(*vars(units.of_rows(rows)).values(), lower, upper)
+
+    def _costs_of(self, searched: LabelArray, labels: LabelArray, k: int) -> FloatArray:
+        """What another label costs each row: by the scores if it was searched, and else as much as the dearest."""
+        space = self._space
+        Q = space.whitened
+        coef, constants = nearest_mean_scores(Q, space.principal, searched, k, self.C)
+        scores = (space.features - space.principal.mean) @ coef.T + constants
+        costs = np.full((len(labels), k), float(np.ptp(scores)) + 1)
+        costs[space.chosen] = scores.max(axis=1, keepdims=True) - scores
+        rows = np.flatnonzero(labels >= 0)
+        costs[rows, labels[rows]] = 0
+        return costs
+
+    def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> None:
+        """Scores of the nearest cluster mean, as weights for the features, and what they are worth."""
+        k = self.n_clusters_
+        self.coef_, self._mean_scores = nearest_mean_scores(Q, principal, labels, k, self.C)
+        self._mean = principal.mean
+        self.intercept_ = self._mean_scores - self.coef_ @ self._mean
+
+    def _judge_scores(self, labels: LabelArray) -> None:
+        """The temperature of the scores, and the score below which rows are rejected."""
+        k, mean = self.n_clusters_, self._space.principal.mean
+        scores, outside = (
+            (rows - mean) @ self.coef_.T + self._mean_scores for rows in (self._space.features, self._aside)
+        )
+        members = [member.labels(k) for member in self._forest.members] if hasattr(self, "_forest") else [labels]
+        self.temperature_ = fit_temperature(scores, member_votes(members, labels, k))
+        self.reject_below_ = split_point(scores.max(axis=1), outside.max(axis=1))
+
+    def predict(self, X: Any, *, reject: bool = False) -> np.ndarray[Any, Any]:
+        """Cluster with the largest score, for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to assign; they need not have been seen by ``fit``.
+        reject : bool, default=False
+            Give -1 to rows whose largest score is below ``reject_below_``: they are like those that were set aside, or,
+            if none were, farther out than any row of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        if not reject:
+            return super().predict(X)
+        check_is_fitted(self)
+        return self._map_scores(X, partial(largest_or_none, least=self.reject_below_))
+
+    def _store_labels(self, labels: Any) -> None:
+        self.labels_ = labels
+        if hasattr(self, "_extension"):
+            self.agreement_ = self._extension.to_all_means(self.agreement_)
+            if self.outliers:
+                self.agreement_ = np.where(labels < 0, 0.0, self.agreement_)
+        sizes = count_labels(labels[labels >= 0] if self.outliers else labels, self.n_clusters_)
+        self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(labels)))
+
+    # Corrections and questions
+
+    def refit(self, *, known: Any = None, must_link: Any = None, cannot_link: Any = None) -> Self:
+        """A fitted estimator for the same rows with more knowledge of them, without a new search.
+
+        Parameters
+        ----------
+        known, must_link, cannot_link
+            As for ``fit``; what is None stays as it was said before, what is given replaces it.
+
+        Returns
+        -------
+        estimator
+            A new one; this one is left as it is. Neighbours, features and members of the search are those of the last
+            fit. Of more than 10000 rows, those that were not searched keep their labels and links, but do not inform
+            others.
+        """
+        self._kept_forest()
+        other, before = self._copied(), self._given
+        other._given = replace(
+            before,
+            known=before.known if known is None else known,
+            must_link=before.must_link if must_link is None else must_link,
+            cannot_link=before.cannot_link if cannot_link is None else cannot_link,
+        )
+        other._heard = other._hear(other._given, len(self.labels_))
+        other._store_recut(max(self.n_clusters_, len(other._heard.classes)))
+        return other
+
+    def questions(self, n: int = 10) -> list[Question]:
+        """Rows whose label would help most, to be answered and passed back.
+
+        Parameters
+        ----------
+        n : int, default=10
+            At most so many.
+
+        Returns
+        -------
+        list of Question
+            Each has ``row``, ``candidates`` (clusters), ``examples`` (a typical row of each candidate) and ``doubt``.
+            First come typical rows of clusters without a known label, then rows between two clusters.
+            ``refit(known=answered(questions, answers))`` takes the answers in.
+        """
+        forest, k, chosen = self._kept_forest(), self.n_clusters_, self._space.chosen
+        labels = np.asarray(self.labels_[chosen])
+        votes = member_votes([member.labels(k) for member in forest.members], labels, k)
+        units = self._searched_units()
+        settled = np.zeros(len(chosen), bool) if units is None else units.anchors[units.of_row] >= 0
+        centrality = np.asarray(forest.graph.weights.sum(axis=0)).ravel()
+        named = [label is not None for label in self.classes_]
+        found = choose_questions(n, votes, labels, forest.members[0].groups, centrality, settled, named)
+        return [
+            replace(q, row=int(chosen[q.row]), examples=tuple(int(chosen[row]) for row in q.examples)) for q in found
+        ]
+
+    def answered(self, questions: Any, answers: Any) -> np.ndarray[Any, Any]:
+        """What is known of the labels of all rows once questions were answered, for ``refit``.
+
+        Parameters
+        ----------
+        questions : sequence of Question
+            From ``questions``.
+        answers : sequence
+            A label for each of them, None where it is not known.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype object
+            Labels, those known before included, None elsewhere.
+        """
+        self._kept_forest()
+        units, names = self._heard.units, [*self._heard.classes, None]
+        before = np.full(len(self.labels_), -1) if units is None else units.anchors[units.of_row]
+        return add_answers([names[p] for p in before], questions, answers)
+
+
+def largest_or_none(scores: Any, least: float) -> Any:
+    """Number of the largest score of every row, -1 where it is below the least."""
+    return np.where(scores.max(axis=1) < least, -1, scores.argmax(axis=1)).astype(np.int32)
+
+
+def _free_units(n: int) -> Units:
+    """Rows of which nothing is known."""
+    return Units(np.arange(n), np.ones(n, np.int64), np.full(n, -1), np.empty((0, 2), np.int64))

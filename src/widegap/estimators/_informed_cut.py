@@ -1,0 +1,69 @@
+"""Clusters of a search once it has heard what is known of the rows (``solvers/_spreading.py``)."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from widegap.data._neighbours import neighbour_graph
+from widegap.data._sampling import Numbers, all_or_drawn
+from widegap.data._spread import Spread
+from widegap.estimators._merge_search import Cut, Forest
+from widegap.problems._constraints import Units
+from widegap.solvers._agreement import row_agreement
+from widegap.solvers._result import LabelArray
+from widegap.solvers._spreading import Listener
+
+
+@dataclass(frozen=True)
+class OpenCut:
+    """A cut of a forest that knew nothing, ready to hear what is known as often as the user likes."""
+
+    found: Cut
+    members: list[LabelArray]
+    listener: Listener
+
+    @classmethod
+    def of(cls, forest: Forest, k: int) -> "OpenCut":
+        """What is known spreads over the groups of all members, and over their clusters at k and at 2k."""
+        found, finer = forest.cut(k), min(2 * k, forest.most_clusters)
+        members = [member.labels(k) for member in forest.members]
+        sets = [(labels, 1) for labels in (*members, *(member.labels(finer) for member in forest.members))]
+        groups = [member.groups for member in forest.members]
+        times = Counter(map(id, groups))
+        sets += [(labels, times.pop(id(labels))) for labels in groups if id(labels) in times]
+        return cls(found, members, Listener.of(Spread.of(forest.graph.weights, sets), found.labels, k))
+
+    def hear(self, units: Units) -> Cut:
+        """The cut with clusters that keep what is known of units, and follow from it."""
+        labels = self.listener.hear(units)
+        agreement = row_agreement(np.column_stack(self.members), labels, self.listener.k)
+        return replace(self.found, labels=labels, agreement=agreement)
+
+
+def informed_labels(rows: Any, n_neighbors: int, found: LabelArray, k: int, units: Units) -> LabelArray:
+    """The same of a search that leaves no forest."""
+    spread = Spread.of(neighbour_graph(rows, n_neighbors).weights, [(found, 1)])
+    return Listener.of(spread, found, k).hear(units)
+
+
+def rows_by_weight(weights: Any, most: int, rng: np.random.Generator) -> Numbers:
+    """Numbers of rows, ascending, each as often as its weight says, up to ``most`` of them.
+
+    Whole weights are met exactly if there is room; else rows are drawn in proportion, evenly spaced along the weights.
+    """
+    whole = bool((weights == np.floor(weights)).all())
+    size = min(most, int(weights.sum()) if whole else np.count_nonzero(weights))
+    ends = np.cumsum(weights) * (size / weights.sum())
+    ends[np.flatnonzero(weights)[-1] :] = size  # rounding must not leave the last place empty
+    return np.searchsorted(ends, np.arange(size) + rng.random(), side="right")
+
+
+def rows_to_search(n: int, most: int, units: Units | None, rng: np.random.Generator) -> Numbers:
+    """Numbers of so many rows of n, and of those of which something is known, of these no more either."""
+    chosen = all_or_drawn(n, most, rng)
+    if units is None:
+        return chosen
+    held = np.flatnonzero(units.constrained)
+    return np.union1d(chosen, held[all_or_drawn(len(held), most, rng)])

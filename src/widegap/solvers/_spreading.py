@@ -1,0 +1,87 @@
+"""Clusters that agree with what is known of some rows: labels spread over neighbours and over the clusters found.
+
+A search that knows nothing of labels leaves a graph of neighbours and sets of rows that belong together: small groups,
+and the clusters of its members. Known labels, seeds Y (n, k), spread over both to F (``data/_spread.py``). Columns of Y
+have the sum 1, one for each cluster.
+
+The clusters that were found without labels are evidence as well: they are matched one to one to the labels by what
+these have spread to them, and count like ``TRUST`` labelled rows each. So a single wrong or odd row does not outweigh a
+cluster, ten rows do; clusters that match no label are those that are yet to be named. Columns are brought to the same
+sum, and a row's largest value is its cluster.
+
+Rows that must be together share the sum of their log values. Rows that are linked, but have no label, get theirs from
+the label step, pass it on as if it were known, and are labelled again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from widegap.solvers._constrained_labels import LabelRule
+from widegap.solvers._result import FloatArray, LabelArray
+
+TRUST = 0.5  # labelled rows that a cluster found without labels counts for
+LEAST = 1e-12  # of a value that is taken the logarithm of
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Clusters that were found without knowledge, and what they spread to: ready to hear what is known."""
+
+    spread: Callable[[FloatArray], FloatArray]
+    found: LabelArray
+    k: int
+    trusted: FloatArray
+
+    @classmethod
+    def of(cls, spread: Callable[[FloatArray], FloatArray], found: LabelArray, k: int) -> "Listener":
+        return cls(spread, found, k, spread(_seeds(found, k)))
+
+    def hear(self, units: Any) -> LabelArray:
+        """Clusters of all rows that keep what is known of ``units``, and follow from it.
+
+        ``units`` are ``problems/_constraints.Units``; label p is that of cluster p.
+        """
+        k, known = self.k, units.anchors[units.of_row]
+        free = np.zeros(k, np.int64), np.full(k, len(known))
+        rule = LabelRule(units.of_row, units.sizes, units.anchors, units.apart, *free)
+        linked = units.constrained & (known < 0)
+        heard = self.spread(_seeds(known, k))
+        trusted = self.trusted[:, np.argsort(self._names(heard, known))]
+        seen = known
+        for last in (False, True) if linked.any() else (True,):
+            weights = np.bincount(seen[seen >= 0], minlength=k)
+            shares = _to_shares((weights * heard + TRUST * trusted) / (weights + TRUST))
+            labels = rule.label(-np.log(np.maximum(shares, LEAST))).labels
+            if not last:
+                seen = np.where(linked, labels, known)
+                heard = self.spread(_seeds(seen, k))
+        return labels
+
+    def _names(self, heard: FloatArray, known: Any) -> Any:
+        """The number that each cluster found gets, by the labels that have spread to it; others keep their order."""
+        k, named = self.k, int(known.max()) + 1
+        if not named:
+            return np.arange(k)
+        claimed = np.zeros((k, k))
+        np.add.at(claimed, self.found, _to_shares(heard[:, :named]) @ np.eye(named, k))
+        claimed /= np.maximum(np.bincount(self.found, minlength=k), 1)[:, None]
+        return linear_sum_assignment(claimed, maximize=True)[1]
+
+
+def _seeds(labels: Any, k: int) -> FloatArray:
+    """Indicators of the labels that are not -1, columns of sum 1."""
+    rows = np.flatnonzero(labels >= 0)
+    Y = np.zeros((len(labels), k), np.float32)
+    Y[rows, labels[rows]] = 1
+    return Y / np.maximum(Y.sum(axis=0), 1)
+
+
+def _to_shares(F: FloatArray) -> FloatArray:
+    F = F.astype(np.float64)
+    F /= np.maximum(F.sum(axis=0), np.finfo(np.float64).tiny)
+    totals = F.sum(axis=1, keepdims=True)
+    return np.where(totals > 0, F / np.where(totals > 0, totals, 1), 1 / F.shape[1])
