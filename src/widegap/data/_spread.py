@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from widegap.data._blocks import Floats
 
 ALPHA = 0.95  # share of a step that comes from neighbours and sets
-SETS = 0.3  # w
+SETS = 0.15  # w
 STEPS = 40  # 0.95^40 is 0.13: more change little
 
 
