@@ -181,6 +181,22 @@ def test_ids_and_titles_are_kept(tmp_path, capsys):
     assert (point["id"], point["title"], point["text"]) == ("n-3", "Note 3", TEXTS[3])
 
 
+@pytest.mark.parametrize("content", ['{"0": "Kitchen", "1": "Pitch"}', "cluster,name\n0,Kitchen\n1,Pitch\n"])
+def test_topics_get_the_names_of_a_file(content, folder, tmp_path, capsys):
+    names, model, page = tmp_path / "names.json", tmp_path / "m.widegap", tmp_path / "r.html"
+    names.write_text(content, encoding="utf-8")
+    arguments = ["documents", str(folder), "-k", "2", "--json", "--names", str(names), "--model", str(model)]
+    assert main(arguments) == 0
+    assert [c["name"] for c in json.loads(capsys.readouterr().out)["clusters"]] == ["Kitchen", "Pitch"]
+    assert main(["report", str(model), str(folder), "-o", str(page), "--names", str(names)]) == 0
+    assert ">Kitchen</bdi>" in page.read_text(encoding="utf-8")
+    names.write_text("{oops", encoding="utf-8")
+    assert "does not hold names of clusters; write" in complaint(capsys, folder, "-k", "2", "--names", names)
+    assert "no such file; the report's" in complaint(capsys, folder, "-k", "2", "--names", tmp_path / "none")
+    names.write_text('{"7": "x"}', encoding="utf-8")
+    assert "a name for cluster '7', which does not exist" in complaint(capsys, folder, "-k", "2", "--names", names)
+
+
 GERMAN = [
     "das Brot und die Butter sind auf dem Tisch, und der Teig ist noch nicht fertig",
     "der Teig für das Brot braucht Mehl und Hefe, aber nicht zu viel Salz",

@@ -1,6 +1,7 @@
 """The report in a real browser: headless Chromium, driven by selenium. Screenshots are left in build/screenshots."""
 
 import base64
+import json
 import shutil
 from pathlib import Path
 
@@ -285,3 +286,95 @@ def test_two_reports_on_a_page_do_not_disturb_each_other(desktop, wine_page, tmp
     assert first != second
     # The page's own policy holds for the page; that of the report is ignored there, which the browser says.
     assert [entry for entry in errors_of(desktop) if "Content Security Policy" not in entry["message"]] == []
+
+
+@pytest.fixture(scope="module")
+def profile_page(tmp_path_factory):
+    wine = load_wine()
+    model = MaxMarginClustering(3, random_state=0).fit(wine.data)
+    summary = summarize(model, wine.data, feature_names=wine.feature_names, title="Wine")
+    return write(tmp_path_factory.mktemp("profile") / "wine.html", summary), summary
+
+
+def values_of(driver, column):
+    script = (
+        "return [...document.querySelectorAll('.profile tbody tr')].map(r => +r.children[arguments[0]].dataset.value)"
+    )
+    return driver.execute_script(script, column)
+
+
+def test_the_profile_is_sorted_by_a_click(desktop, profile_page):
+    desktop.get(profile_page[0])
+    heads = desktop.find_elements(By.CSS_SELECTOR, ".profile .sort")
+    for _ in range(2):
+        heads[2].click()
+    up = values_of(desktop, 2)
+    assert up == sorted(up)
+    heads[2].click()
+    assert values_of(desktop, 2) == up[::-1]
+    assert heads[2].find_element(By.XPATH, "..").get_attribute("aria-sort") == "descending"
+    assert errors_of(desktop) == []
+
+
+def test_search_fades_what_does_not_match(desktop, profile_page):
+    desktop.get(profile_page[0])
+    desktop.find_element(By.CLASS_NAME, "find").send_keys("proline 1,")
+    missed = desktop.execute_script("return document.querySelectorAll('.points > circle.miss').length")
+    assert 0 < missed < 178
+    assert f"{178 - missed} of 178 rows on the map" in desktop.find_element(By.CLASS_NAME, "found").text
+    desktop.find_element(By.CLASS_NAME, "find").clear()
+    desktop.find_element(By.CLASS_NAME, "find").send_keys(" ")
+    assert desktop.execute_script("return document.querySelectorAll('.miss').length") == 0
+
+
+def test_a_new_name_is_kept_in_the_page_that_is_saved(desktop, profile_page, tmp_path):
+    desktop.get(profile_page[0])
+    nasty = "Reds </script><b>&"
+    desktop.execute_script(
+        "window.saved = []; const make = URL.createObjectURL;"
+        "URL.createObjectURL = (blob) => { blob.text().then((text) => saved.push(text)); return make(blob); }"
+    )
+    desktop.find_element(By.CSS_SELECTOR, '[data-rename="1"]').click()
+    field = desktop.find_element(By.CLASS_NAME, "naming")
+    field.send_keys(nasty + "\n")  # in place of the old name, which is selected
+    named = desktop.execute_script("return [...document.querySelectorAll('[data-name=\"1\"]')].map(n => n.textContent)")
+    assert set(named) == {nasty}
+    for kind in ("page", "names"):
+        desktop.find_element(By.CSS_SELECTOR, f'[data-save="{kind}"]').click()
+    (page, names) = desktop.execute_async_script(
+        "const done = arguments[0]; const wait = () => saved.length > 1 ? done(saved) : setTimeout(wait, 50); wait()"
+    )
+    assert json.loads(names)["1"] == nasty
+    copy = tmp_path / "copy.html"
+    copy.write_text(page, encoding="utf-8")
+    desktop.get(copy.as_uri())
+    assert desktop.find_element(By.CSS_SELECTOR, '.card [data-name="1"]').text == nasty
+    assert len(visible_points(desktop)) == 178
+    desktop.find_element(By.CSS_SELECTOR, '[data-filter="1"]').click()  # its script runs under the same policy
+    assert set(visible_points(desktop)) == {"1"}
+    assert errors_of(desktop) == []
+
+
+def test_no_other_script_runs_under_the_policy(desktop, profile_page, tmp_path):
+    page = render(profile_page[1]).replace("</body>", "<script>window.hit = 1</script></body>")
+    path = tmp_path / "injected.html"
+    path.write_text(page, encoding="utf-8")
+    desktop.get(path.as_uri())
+    assert desktop.execute_script("return window.hit") is None
+    assert desktop.execute_script("return document.querySelectorAll('.widegap-report.js').length") == 1
+    assert errors_of(desktop)  # the browser says that it refused
+
+
+def test_a_notebook_shows_the_report_in_a_frame(desktop, profile_page, tmp_path):
+    path = tmp_path / "notebook.html"
+    path.write_text(
+        HOST.replace('<div id="cell">', '<div id="cell">' + profile_page[1]._repr_html_()), encoding="utf-8"
+    )
+    desktop.get(path.as_uri())
+    shot(desktop, "notebook", width=1200)
+    desktop.switch_to.frame(desktop.find_element(By.TAG_NAME, "iframe"))
+    assert desktop.find_element(By.TAG_NAME, "h1").text == "Wine"
+    desktop.find_element(By.CSS_SELECTOR, '[data-filter="1"]').click()
+    assert set(visible_points(desktop)) == {"1"}
+    desktop.switch_to.default_content()
+    assert errors_of(desktop) == []

@@ -8,6 +8,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
+from widegap.cli._names_file import read_names
 from widegap.cli._places import check_distinct, check_writable, partial_name
 
 DATA_HELP = "CSV, TSV, Excel, JSON, Parquet, Feather, SQLite (file.db::table), .npy, .npz or svmlight, also packed; '-' is stdin."  # fmt: skip  # noqa: E501
@@ -77,6 +78,7 @@ def cluster(
     model: options.Model = None,
     report: options.Report = None,
     title: options.Title = None,
+    names: options.Names = None,
     encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
     header: options.Header = None,
@@ -128,7 +130,7 @@ def cluster(
     check_variety(numbers[-1], rows.X, rows.notes)
     plan.method = choose_method(method, rows.X, find_number=find_number)
     name = title or (options.file_of(data).stem if str(data) != "-" else "standard input")
-    job = _Job(table, rows, choices, name, plan)
+    job = _Job(table, rows, choices, name, plan, read_names(names))
     if len(numbers) > 1:
         job.recommendation = recommend(job.comparison(numbers[-1]), numbers, quiet=quiet, json=json)
         plan.k = job.recommendation.chosen
@@ -170,6 +172,7 @@ class _Job:
     choices: Any
     title: str
     plan: _Plan
+    names: dict[str, str]
     recommendation: Any = None
 
     def comparison(self, k: int) -> Any:
@@ -215,7 +218,7 @@ def end_interrupted(written: list[str]) -> None:
 def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     from widegap import describe
     from widegap.cli._compare import add_recommendation
-    from widegap.cli._table_rows import decision_lines, decisions, row_texts
+    from widegap.cli._table_rows import decision_lines, decisions, single_rows
     from widegap.report import summarize
 
     summary = summarize(
@@ -224,8 +227,9 @@ def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
         labels=estimator.labels_,
         values=job.rows.values,
         feature_names=job.rows.names,
-        items=row_texts(job.table, job.rows.kept),
+        **single_rows(job.table, job.rows.encoder, job.rows.kept),
         title=job.title,
+        names=job.names,
         notes=[*job.rows.notes, *_agreement(job, estimator.labels_)],
     )
     summary["columns"] = decisions(job.rows.encoder)

@@ -7,6 +7,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded
+from widegap.cli._names_file import read_names
 
 MOST_TOPICS = 10  # that -k auto looks at
 
@@ -31,6 +32,7 @@ def documents(
     model: options.Model = None,
     report: options.Report = None,
     title: options.Title = None,
+    names: options.Names = None,
     encoding: options.Encoding = "auto",
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
@@ -50,6 +52,7 @@ def documents(
     targets = Targets(output, model, report)
     targets.check(path, universum, json=json)
     numbers = None if k == "auto" else options.cluster_numbers(k)
+    given = read_names(names)
     found = read_documents(path, text_column, encoding)
     outside = None if universum is None else read_documents(universum, text_column, encoding)
     if outside is not None:
@@ -77,7 +80,7 @@ def documents(
     if watch.interrupted:
         targets = targets.partial()
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
-    summary, write_rows, assign = summarize_documents(estimator, found, None, name)
+    summary, write_rows, assign = summarize_documents(estimator, found, None, name, given)
     if recommendation is not None:
         add_recommendation(summary, recommendation)
     written = _write(estimator, summary, write_rows, targets, name)
@@ -151,15 +154,17 @@ def _check_variety(k: int, found: Any) -> None:
         )
 
 
-def describe_documents(estimator: Any, path: Path, text_column: str | None, encoding: str, title: str) -> Any:
+def describe_documents(
+    estimator: Any, path: Path, text_column: str | None, encoding: str, title: str, names: Any = None
+) -> Any:
     """Summary of documents, and a function that writes their table, that a saved model is applied to."""
     from widegap.cli._texts import read_documents
 
     found = read_documents(path, text_column, encoding)
-    return summarize_documents(estimator, found, estimator.predict(found.texts), title)
+    return summarize_documents(estimator, found, estimator.predict(found.texts), title, names)
 
 
-def summarize_documents(estimator: Any, found: Any, labels: Any, title: str) -> Any:
+def summarize_documents(estimator: Any, found: Any, labels: Any, title: str, names: Any = None) -> Any:
     """Summary of documents, a function that writes their table to a path, and one that gives their topics."""
     from widegap.cli._output import assignments, write_frame
     from widegap.report import summarize
@@ -171,6 +176,7 @@ def summarize_documents(estimator: Any, found: Any, labels: Any, title: str) -> 
         items=found.items(),
         ids=found.names,
         title=title,
+        names=names,
         notes=found.notes,
     )
 

@@ -17,6 +17,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Number that makes the 
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Rows with cluster and margin: .csv, .tsv, .parquet, .jsonl; '-' prints CSV.")]  # fmt: skip  # noqa: E501
 Report = Annotated[Path | None, typer.Option("--report", help="Standalone HTML report (or .json).")]
 Model = Annotated[Path | None, typer.Option("--model", help="Save the model for 'widegap predict'.")]
+Names = Annotated[Path | None, typer.Option("--names", help="Names of clusters: JSON saved from the report, or lines like 0,name.")]  # fmt: skip  # noqa: E501
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files; auto finds out.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of CSV files; guessed if not given.")]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether CSV files begin with names of columns; guessed if not given.")]  # fmt: skip  # noqa: E501

@@ -8,6 +8,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded
+from widegap.cli._names_file import read_names
 from widegap.cli._places import check_distinct, check_writable
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file, from 'cluster --model' or 'documents --model'.")]
@@ -51,6 +52,7 @@ def report(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML page, or .json.")] = Path("report.html"),
     title: options.Title = None,
+    names: options.Names = None,
     text_column: Annotated[str | None, typer.Option(help="Column of the texts in a CSV or JSONL file.")] = None,
     encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
@@ -65,7 +67,7 @@ def report(
     check_distinct({"-o": output}, (model, data))
     if str(output) != "-":
         check_writable(output)
-    found = _apply(model, data, text_column, Dialect(encoding, delimiter, header=header), title)
+    found = _apply(model, data, text_column, Dialect(encoding, delimiter, header=header), title, read_names(names))
     write_report(output, found.summary)
     if not quiet and str(output) != "-":
         print(f"report: {output}")
@@ -78,7 +80,9 @@ class _Found:
         self.summary, self.write, self.assign = summary, write, assign
 
 
-def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title: str | None) -> _Found:
+def _apply(
+    model: Path, data: Path, text_column: str | None, dialect: Any, title: str | None, names: Any = None
+) -> _Found:
     from widegap import persistence
 
     if not model.exists():
@@ -88,18 +92,18 @@ def _apply(model: Path, data: Path, text_column: str | None, dialect: Any, title
     if hasattr(estimator, "topic_names_"):
         from widegap.cli._documents import describe_documents
 
-        return _Found(*describe_documents(estimator, data, text_column, dialect.encoding, title))
+        return _Found(*describe_documents(estimator, data, text_column, dialect.encoding, title, names))
     if "large" in extra:
         from widegap.cli._large import describe_large
 
         return _Found(*describe_large(estimator, extra, data, title))
-    return _Found(*_describe_rows(estimator, extra, data, dialect, title))
+    return _Found(*_describe_rows(estimator, extra, data, dialect, title, names))
 
 
-def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: str) -> Any:
+def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: str, names: Any) -> Any:
     from widegap import describe
     from widegap.cli._output import assignments, clustered_frame, write_frame
-    from widegap.cli._table_rows import apply, model_parts, row_texts, with_dialect
+    from widegap.cli._table_rows import apply, model_parts, single_rows, with_dialect
     from widegap.report import summarize
     from widegap.table._reading import read_table
 
@@ -113,8 +117,9 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
         labels=labels,
         values=rows.values,
         feature_names=rows.names,
-        items=row_texts(table, rows.kept),
+        **single_rows(table, encoder, rows.kept),
         title=title,
+        names=names,
         notes=rows.notes,
     )
 

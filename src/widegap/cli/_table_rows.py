@@ -222,8 +222,10 @@ def with_dialect(table: Any, rows: Rows) -> Any:
     return None if table.dialect is None else replace(table.dialect, decimal=rows.decimal)
 
 
-def row_texts(table: Any, kept: Any) -> Any:
-    """What to show of some rows; None for matrices."""
-    from widegap.report._wording import RowTexts
-
-    return None if table.frame is None else RowTexts(table.frame, kept)
+def single_rows(table: Any, encoder: Any, kept: Any) -> dict[str, Any]:
+    """Where the report takes the cells and ids of single rows from; nothing for matrices."""
+    if table.frame is None:
+        return {}
+    frame = table.frame.iloc[kept].reset_index(drop=True)
+    ids = next((column.name for column in encoder.columns_ or () if column.read_as == "id"), None)
+    return {"frame": frame, "ids": None if ids is None else frame[ids].tolist()}

@@ -84,7 +84,7 @@ def _opened(path: Path) -> _File:
         return FORMATS[path.suffix](path)
     except pa.ArrowException as error:
         raise InvalidDataError(
-            f"Shard {path} cannot be read as {path.suffix}: {error}. Write it anew with pyarrow."
+            f"{path} cannot be read as {path.suffix}: {error}. Write it again with pyarrow."
         ) from error
 
 

@@ -96,7 +96,7 @@ class NpzSource:
                     return X.astype(_float_dtype(X, self.path), copy=False)
             if "indptr" not in names:
                 raise InvalidDataError(
-                    f"Shard {self.path} holds the arrays {sorted(names)}; expected an array named 'X' "
+                    f"{self.path} holds the arrays {sorted(names)}; expected an array named 'X' "
                     "or a matrix written by scipy.sparse.save_npz."
                 )
         X = check_width(sp.csr_array(sp.load_npz(self.path)), self.path)
@@ -135,10 +135,10 @@ def _shard(path: str | os.PathLike[str]) -> Source:
         raise
     except Exception as error:  # whatever a damaged file brings about in zipfile, zlib, tokenize or NumPy
         raise InvalidDataError(
-            f"Shard {path} cannot be read as {path.suffix}: {error}. Write it anew with numpy."
+            f"{path} cannot be read as {path.suffix}: {error}. Write it again with numpy."
         ) from error
     raise InvalidDataError(
-        f"Shard {path} ends in '{path.suffix}'; only .npy, .npz, .parquet and .feather are read: convert it."
+        f"{path} ends in '{path.suffix}'; only .npy, .npz, .parquet and .feather are read: convert it."
     )
 
 

@@ -30,7 +30,7 @@ def render(summary: dict[str, Any]) -> str:
     found = summary.get("schema")
     if found != SCHEMA:
         raise InvalidDataError(
-            f"The summary has schema {found!r}, but this version of widegap renders {SCHEMA!r}; make it anew."
+            f"The summary has schema {found!r}, but this version of widegap renders {SCHEMA!r}; make the summary again."
         )
     return _template().render(
         report=summary,

@@ -37,6 +37,12 @@ def view_of(estimator: Any, X: Any, labels: Any) -> "RowView":
 
 def _show_input(view: "RowView", steps: Any, X: Any) -> None:
     """Show the rows as they entered a pipeline if they are a frame or numbers, and else the columns its steps made."""
+    encoder = next((step for _, step in getattr(steps, "steps", ()) if hasattr(step, "readable")), None)
+    if encoder is not None and hasattr(encoder, "explain"):  # a TableEncoder knows the values behind the texts
+        view.show(encoder.readable(X))
+        view.names = encoder.get_feature_names_out()
+        view.frame = X if hasattr(X, "iloc") else None
+        return
     if is_frame(X):
         view.show_frame(X)
         return
