@@ -84,8 +84,6 @@ def objective(model, X, U):
 
 @parametrize_with_checks([M2DCU(C_universum=0), M2DCU(3, C_universum=0, loss="max", order="linearize_first")])
 def test_scikit_learn_check(estimator, check):
-    if "sample_weight" in check.func.__name__:
-        pytest.skip("refused until the passes know weights")
     check(estimator)
 
 

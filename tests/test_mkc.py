@@ -69,8 +69,6 @@ def one_hot_margins(model, X):
     ]
 )
 def test_scikit_learn_conventions(estimator, check):
-    if "sample_weight" in check.func.__name__:
-        pytest.skip("refused until the passes know weights")
     with warnings.catch_warnings():
         # Their tables are tiny or noise, on some of which kernels are constant and nothing can be separated.
         warnings.simplefilter("ignore", KernelWarning)

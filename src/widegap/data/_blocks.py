@@ -134,8 +134,11 @@ class Block(Protocol):
     def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
         """Some of the rows, to be summed up centred and divided by the scale."""
 
-    def moments(self) -> tuple[int, Floats, Floats]:
-        """Number of rows, column means and summed squared distances to them; NaN or inf show in the last."""
+    def moments(self, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
+        """Number (or weight) of the rows, column means and summed squared distances to them.
+
+        NaN or inf show in the last.
+        """
 
     def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         """Those rows as an in-memory array or CSR array."""
@@ -171,10 +174,17 @@ class DenseBlock:
     def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
         return DensePart(self.X[rows] - mean, scale)
 
-    def moments(self) -> tuple[int, Floats, Floats]:
+    def moments(self, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
         from widegap.data import _passes
 
-        return len(self.X), *_passes.moments_dense(self.X)
+        if weights is None:
+            return len(self.X), *_passes.moments_dense(self.X)
+        total = float(weights.sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN and inf are reported by the caller
+            mean = weights @ self.X / total
+            steps = self.X - mean
+            error = weights @ steps / total
+            return total, mean + error, weights @ np.square(steps) - total * np.square(error)
 
     def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         return self.X[rows]
@@ -204,16 +214,22 @@ class CsrBlock:
     def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
         return CsrPart(self.X[rows], mean, scale)
 
-    def moments(self) -> tuple[int, Floats, Floats]:
+    def moments(self, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
         n, d = self.X.shape
         data, indices = self.X.data, self.X.indices
-        absent = n - np.bincount(indices, minlength=d)
+        each = None if weights is None else np.repeat(weights, np.diff(self.X.indptr))  # of every entry
+        total = n if weights is None else float(weights.sum())
+
+        def sums(values: Any) -> Any:
+            return np.bincount(indices, values if each is None else each * values, d)
+
+        absent = total - (np.bincount(indices, each, d) if each is not None else np.bincount(indices, minlength=d))
         with np.errstate(over="ignore", invalid="ignore"):  # NaN and inf are reported by the caller
-            mean = np.bincount(indices, data, d) / n
+            mean = sums(data) / total
             steps = data - mean[indices]
-            scatter = np.bincount(indices, np.square(steps), d) + absent * np.square(mean)
-            error = (np.bincount(indices, steps, d) - absent * mean) / n  # what long sums lost in the mean
-            return n, mean + error, scatter - n * np.square(error)
+            scatter = sums(np.square(steps)) + absent * np.square(mean)
+            error = (sums(steps) - absent * mean) / total  # what long sums lost in the mean
+            return total, mean + error, scatter - total * np.square(error)
 
     def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
         taken = self.X[rows]

@@ -25,9 +25,9 @@ Judgement = tuple[tuple[float, ...], Floats, Parts]
 
 @dataclass(frozen=True)
 class Moments:
-    """Row count, means and summed squared distances to them by column; adds up exactly (Chan et al.)."""
+    """Row count (or weight), means and summed squared distances to them by column; adds up exactly (Chan et al.)."""
 
-    n_rows: int
+    n_rows: float
     mean: Floats
     scatter: Floats
 
@@ -49,9 +49,9 @@ class Moments:
         return self.scatter > 4 * self.n_rows * np.square(np.finfo(np.float64).eps * self.mean)
 
 
-def finite_moments(blocks: Rows, name: str = "data") -> Moments:
+def finite_moments(blocks: Rows, name: str = "data", weights: State | None = None) -> Moments:
     """Moments of all rows, in one read; refuses NaN and infinity."""
-    moments = blocks.reduce(lambda block: Moments(*block.moments()))
+    moments = blocks.reduce(lambda block, *weights: Moments(*block.moments(*weights)), *given(weights))
     assert moments is not None
     if not np.isfinite(moments.scatter).all():
         raise InvalidDataError(
@@ -63,14 +63,17 @@ def finite_moments(blocks: Rows, name: str = "data") -> Moments:
 class CentredRows:
     """Rows of a RowBlocks, seen centred and with total variance 1. ``n_passes`` counts reads of the whole data.
 
-    ``mean`` and ``scale`` are those of the rows themselves, or, by ``in_frame_of``, those of other rows.
+    ``mean`` and ``scale`` are those of the rows themselves, or, by ``in_frame_of``, those of other rows. ``weights`` is
+    a state with a positive number a row, or None; ``total`` is their sum, or the number of rows.
     """
 
-    def __init__(self, blocks: Rows):
+    def __init__(self, blocks: Rows, weights: Floats | None = None):
         self.blocks = blocks
         self.shape = blocks.shape
         self.n_passes = 1
-        moments = finite_moments(blocks)
+        self.weights: State | None = None if weights is None else blocks.place(weights)
+        self.total: float = self.shape[0] if weights is None else float(weights.sum())
+        moments = finite_moments(blocks, weights=self.weights)
         self.mean = moments.mean
         self.scale = float(np.sqrt(moments.variance)) if moments.varies.any() else 0.0
 
@@ -80,6 +83,7 @@ class CentredRows:
         rows = cls.__new__(cls)
         rows.blocks, rows.shape, rows.n_passes = blocks, blocks.shape, 0
         rows.mean, rows.scale = other.mean, other.scale
+        rows.weights, rows.total = None, blocks.shape[0]
         return rows
 
     def run(
@@ -164,22 +168,30 @@ class CentredRows:
         return self.blocks.reduce(part, old, new, *state, where=lambda old, new, *_: bool((old != new).any()))
 
     def class_sums(self, labels: State, k: int) -> Floats:
-        """Sum of the rows of each cluster, shape (k, d): one read."""
+        """Weighted sum of the rows of each cluster, shape (k, d): one read."""
         mean, scale = self.mean, self.scale
 
-        def chunk(rows: Part, labels: Labels) -> Floats:
-            return rows.weighted(np.eye(k)[labels].T)
+        def chunk(rows: Part, labels: Labels, *weights: Floats) -> Floats:
+            return rows.weighted(times_weights(np.eye(k)[labels].T, *weights))
 
-        def part(block: Block, labels: Labels) -> Floats:
-            return _in_chunks(block, np.arange(len(labels)), mean, scale, chunk, labels)
+        def part(block: Block, labels: Labels, *weights: Floats) -> Floats:
+            return _in_chunks(block, np.arange(len(labels)), mean, scale, chunk, labels, *weights)
 
-        sums = self.blocks.reduce(part, labels)
+        sums = self.blocks.reduce(part, labels, *given(self.weights))
         assert sums is not None
         return sums
 
     def label_counts(self, labels: State, k: int) -> Any:
         """Number of rows of each cluster, shape (k,)."""
         return self.blocks.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
+
+    def label_weights(self, labels: State, k: int) -> Any:
+        """Summed weight of the rows of each cluster, shape (k,)."""
+
+        def part(labels: Labels, weights: Floats | None = None) -> tuple[Parts, Any]:
+            return (), np.bincount(labels, weights, k)
+
+        return self.blocks.fold(part, labels, *given(self.weights))[1]
 
     def count_flips(self, old: State, new: State) -> int:
         """In how many rows two labelings differ."""
@@ -189,6 +201,16 @@ class CentredRows:
         """Weights and intercept for the rows as they came."""
         coef = W / self.scale
         return coef, b - coef @ self.mean
+
+
+def given(state: State | None) -> list[State]:
+    """The state as a further argument of a pass, if there is one."""
+    return [] if state is None else [state]
+
+
+def times_weights(values: Any, *weights: Floats) -> Any:
+    """Values whose last axis are rows, times the weights of these, if there are any."""
+    return values * weights[0] if weights else values
 
 
 def _in_chunks(

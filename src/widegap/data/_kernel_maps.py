@@ -32,7 +32,7 @@ from widegap.data._kernels import (
     settle_width,
 )
 from widegap.data._rows import Parts, Rows, State
-from widegap.data._sampling import drawn
+from widegap.data._sampling import drawn, drawn_as_repeated
 from widegap.data._tables import check_finite, column_offsets, row_chunks, scale_table, shift_columns
 from widegap.data._threads import one_blas_thread
 from widegap.exceptions import InvalidDataError
@@ -221,19 +221,22 @@ class _DrawnRows:
     rng: np.random.Generator
     weights: Floats | None
     unit_rows: bool
+    row_weights: Floats | None
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.blocks.shape
 
     def some(self, size: int) -> Any:
-        rows = self.blocks.take(drawn(self.shape[0], size, self.rng))
-        return scale_table(check_finite(rows), self.weights, self.unit_rows)
+        return self._scaled(drawn_as_repeated(self.shape[0], size, self.rng, self.row_weights))
 
     def landmarks(self) -> tuple[Any, Any]:
         # Not the rows that told the width: these may be more, and the landmarks too few to tell one.
-        rows = self.some(self.n_landmarks)
+        rows = self._scaled(drawn(self.shape[0], self.n_landmarks, self.rng, self.row_weights))
         return rows, rows
+
+    def _scaled(self, chosen: Any) -> Any:
+        return scale_table(check_finite(self.blocks.take(chosen)), self.weights, self.unit_rows)
 
 
 @dataclass(frozen=True)
@@ -267,10 +270,14 @@ def fit_kernel_map(
     rng: np.random.Generator,
     weights: Floats | None = None,
     unit_rows: bool = False,
+    row_weights: Floats | None = None,
 ) -> KernelMap:
-    """Draw landmarks from the rows, scaled as ``KernelMap`` says, and decompose their kernel."""
+    """Draw landmarks from the rows, scaled as ``KernelMap`` says, and decompose their kernel.
+
+    ``weights`` are those of columns; rows of larger ``row_weights`` are drawn more often.
+    """
     options = kernel_options(kernel, gamma, params)
-    rows = _DrawnRows(blocks, n_components, rng, weights, unit_rows)
+    rows = _DrawnRows(blocks, n_components, rng, weights, unit_rows, row_weights)
     return _with_margin(*fit_map(rows, kernel, options, n_components, rng, name=repr(kernel), centred=False))
 
 

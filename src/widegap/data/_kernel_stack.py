@@ -26,7 +26,7 @@ from widegap.data._kernel_maps import SVD_SAMPLE, FeatureMap, KernelMap, fit_map
 from widegap.data._kernel_specs import KernelSpec
 from widegap.data._kernels import holds_values, needs_width
 from widegap.data._rows import Rows
-from widegap.data._sampling import drawn
+from widegap.data._sampling import drawn, drawn_as_repeated
 from widegap.data._seen_rows import SeenRows, TableRows, ViewRows, apply, n_columns, n_rows, select
 from widegap.data._sources import feature_rows, row_blocks
 from widegap.exceptions import InvalidDataError
@@ -140,18 +140,20 @@ def fit_kernel_stack(
     normalize: bool,
     n_threads: int,
     rng: np.random.Generator,
+    weights: Floats | None = None,
 ) -> tuple[KernelStack, Rows]:
     """Fit every kernel to rows or to a dict of views; the stack, and the features of all rows.
 
     The kernels have random numbers of their own, so that those drawn later from ``rng`` do not depend on them.
+    ``weights`` are those of rows; transformers do not know them.
     """
     n = n_rows(X)
-    landmarks = drawn(n, max(2, n_components), rng)  # one alone has no scatter
-    sample = drawn(n, SVD_SAMPLE, rng)
+    landmarks = drawn(n, max(2, n_components), rng, weights)  # one alone has no scatter
+    sample = drawn_as_repeated(n, SVD_SAMPLE, rng, weights)
     seen: SeenRows = (ViewRows if isinstance(X, Mapping) else TableRows)(X, landmarks, sample)
     pairs = zip(specs, rng.spawn(len(specs)), strict=True)
     stack = KernelStack([_fit_kernel(seen, spec, n_components, own) for spec, own in pairs])
-    return _settled(stack, seen.features(stack, n_threads), sample, normalize)
+    return _settled(stack, seen.features(stack, n_threads), sample, normalize, weights)
 
 
 def _fit_kernel(seen: SeenRows, spec: KernelSpec, n_components: int, rng: np.random.Generator) -> FittedKernel:
@@ -205,9 +207,12 @@ class _SharedRows:
         return rows, self.seen.landmarks if holds_values(self.spec.kernel) else rows
 
 
-def _settled(stack: KernelStack, features: Rows, sample: Any, normalize: bool) -> tuple[KernelStack, Rows]:
+def _settled(
+    stack: KernelStack, features: Rows, sample: Any, normalize: bool, weights: Floats | None
+) -> tuple[KernelStack, Rows]:
     """The stack and its features without kernels that are constant, of equal trace if so wished."""
-    moments = features.reduce(lambda block: Moments(*block.moments()))
+    placed = [] if weights is None else [features.place(weights)]
+    moments = features.reduce(lambda block, *weights: Moments(*block.moments(*weights)), *placed)
     assert moments is not None
     some, settled, kept, divisors, end = features.take(sample), [], [], [], 0
     for kernel in stack.kernels:

@@ -15,6 +15,9 @@ to other labels later. Conventions that the speed rests on: arguments are C-cont
 ``FLUSH`` rows (float32: error 1e-6, at worst 4e-5). Dense chunks are centred while they are read, which keeps
 float32 exact under large offsets; CSR chunks are not: their caller passes ``b - W @ mean`` and corrects the normal
 by ``bias``.
+
+Weights of rows multiply all that a row adds. Without them the argument is None, and numba leaves out what is done for
+them: the loop is the one that it would be if there were none.
 """
 
 import numpy as np
@@ -120,7 +123,7 @@ def _flush(recent, normal):  # type: ignore[no-untyped-def]
 
 
 @jit
-def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, normal, bias):  # type: ignore[no-untyped-def]
+def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, weights, normal, bias):  # type: ignore[no-untyped-def]
     """One fused pass; with ``choose`` labels of -1 are written (argmax), else all are read. Returns loss, pairs."""
     n, d = X.shape
     k = W.shape[0]
@@ -129,7 +132,7 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
     recent = np.zeros((k, d), X.dtype)
     active = np.empty(k, np.int64)
     loss = 0.0
-    pairs = 0
+    pairs = 0.0
     for first in range(0, n, _TILE):
         rows = _load_tile(X, mean, first, R)
         _tile_scores(R, W, S)
@@ -142,12 +145,17 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
                 labels[i] = _largest(s)
             z = labels[i]
             count, row_loss = _activate_rivals(s, z, all_rivals, codes[i], active)
-            loss += row_loss
-            pairs += count
+            weight = 1.0
+            if weights is not None:
+                weight = weights[i]
+                for j in range(d):
+                    R[r, j] *= weight
+            loss += weight * row_loss
+            pairs += weight * count
             for a in range(count):
                 q = active[a]
-                bias[z] += 1.0
-                bias[q] -= 1.0
+                bias[z] += weight
+                bias[q] -= weight
                 for j in range(d):
                     recent[z, j] += R[r, j]
                     recent[q, j] -= R[r, j]
@@ -158,14 +166,14 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, normal, bias)
 
 
 @jit
-def margin_dense_two(X, mean, w, b, choose, labels, codes, normal, bias):  # type: ignore[no-untyped-def]
+def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias):  # type: ignore[no-untyped-def]
     """The same for two clusters: w = W_1 - W_0 needs one product, and the two normals are opposite."""
     n, d = X.shape
     recent = np.zeros(d, X.dtype)
     total = np.zeros(d, np.float64)
     loss = 0.0
-    pairs = 0
-    ahead = 0
+    pairs = 0.0
+    ahead = 0.0
     for i in range(n):
         s = b
         for j in range(d):
@@ -176,15 +184,21 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, normal, bias):  # typ
         hinge = 1.0 - s if z == 1 else 1.0 + s
         codes[i, 0] = 0
         if hinge > 0.0:
-            loss += hinge
-            pairs += 1
             codes[i, 0] = 2 - z  # the bit of the other cluster
-            if z == 1:
-                ahead += 1
+            weight = 1.0
+            if weights is not None:
+                weight = weights[i]
+            loss += weight * hinge
+            pairs += weight
+            ahead += weight if z == 1 else -weight
+            if weights is not None:
+                pull = X.dtype.type(weight if z == 1 else -weight)
+                for j in range(d):
+                    recent[j] += pull * (X[i, j] - mean[j])
+            elif z == 1:
                 for j in range(d):
                     recent[j] += X[i, j] - mean[j]
             else:
-                ahead -= 1
                 for j in range(d):
                     recent[j] -= X[i, j] - mean[j]
         if (i + 1) % FLUSH == 0 or i + 1 == n:
@@ -200,14 +214,14 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, normal, bias):  # typ
 
 
 @jit
-def margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, labels, codes, normal_t, bias):  # type: ignore[no-untyped-def]
+def margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
     """The pass over CSR rows, uncentred. ``Wt`` and ``normal_t`` are (features, clusters): one cache line an entry."""
     k = Wt.shape[1]
     s = np.empty(k, data.dtype)
     pull = np.zeros(k, np.float64)
     active = np.empty(k, np.int64)
     loss = 0.0
-    pairs = 0
+    pairs = 0.0
     for i in range(labels.shape[0]):
         first = np.int64(indptr[i])
         last = np.int64(indptr[i + 1])
@@ -220,11 +234,14 @@ def margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, labels, codes, 
         count, row_loss = _activate_rivals(s, z, all_rivals, codes[i], active)
         if count == 0:
             continue
-        loss += row_loss
-        pairs += count
+        weight = 1.0
+        if weights is not None:
+            weight = weights[i]
+        loss += weight * row_loss
+        pairs += weight * count
         for a in range(count):
-            pull[active[a]] = -1.0
-        pull[z] = count
+            pull[active[a]] = -weight
+        pull[z] = weight * count
         add_rows(data, indices, first, last, normal_t, pull)
         for p in range(k):
             bias[p] += pull[p]
@@ -233,14 +250,14 @@ def margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, labels, codes, 
 
 
 @jit
-def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, normal_t, bias):  # type: ignore[no-untyped-def]
+def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
     """The same for two clusters: w = W_1 - W_0, of shape (features, 1), needs one product."""
     s = np.empty(1, data.dtype)
     pull = np.empty(1, np.float64)
     total = np.zeros(w.shape, np.float64)
     loss = 0.0
-    pairs = 0
-    ahead = 0
+    pairs = 0.0
+    ahead = 0.0
     for i in range(labels.shape[0]):
         first = np.int64(indptr[i])
         last = np.int64(indptr[i + 1])
@@ -252,11 +269,14 @@ def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, normal_t,
         hinge = 1.0 - sign * s[0]
         codes[i, 0] = 0
         if hinge > 0.0:
-            loss += hinge
-            pairs += 1
+            weight = 1.0
+            if weights is not None:
+                weight = weights[i]
+            loss += weight * hinge
+            pairs += weight
             codes[i, 0] = 2 - labels[i]  # the bit of the other cluster
-            ahead += sign
-            pull[0] = sign
+            ahead += weight * sign
+            pull[0] = weight * sign
             add_rows(data, indices, first, last, total, pull)
     for j in range(len(total)):
         normal_t[j, 1] += total[j, 0]

@@ -4,12 +4,20 @@ from typing import Any
 
 import numpy as np
 
+Weights = np.ndarray[Any, np.dtype[np.floating[Any]]] | None
 Numbers = np.ndarray[Any, np.dtype[np.intp]]
 
 
-def drawn(n: int, size: int, rng: np.random.Generator) -> Numbers:
-    """Numbers of up to ``size`` of n rows at random, in their order."""
-    return np.sort(rng.choice(n, min(n, size), replace=False))
+def drawn(n: int, size: int, rng: np.random.Generator, weights: Weights = None) -> Numbers:
+    """Numbers of up to ``size`` of n rows at random, in their order; heavier rows more often."""
+    return np.sort(rng.choice(n, min(n, size), replace=False, p=None if weights is None else weights / weights.sum()))
+
+
+def drawn_as_repeated(n: int, size: int, rng: np.random.Generator, weights: Weights) -> Numbers:
+    """The same, but a row is drawn as often as if it stood there as many times as its weight says."""
+    if weights is None:
+        return drawn(n, size, rng)
+    return np.sort(rng.choice(n, size, p=weights / weights.sum()))
 
 
 def all_or_drawn(n: int, size: int, rng: np.random.Generator) -> Numbers:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils.extmath import randomized_svd
 
@@ -14,34 +15,36 @@ POWER_STEPS = 2
 LANCZOS_TOL = 1e-3  # the values set the scale of a regulariser: three digits are plenty
 
 
-def leading_variances(X: Any, mean: Floats, count: int) -> Floats:
+def leading_variances(X: Any, mean: Floats, count: int, weights: Floats | None = None) -> Floats:
     """The ``count`` largest eigenvalues of ``(X - mean)'(X - mean) / n``, descending, padded with zeros.
 
-    Lanczos needs a few products with X; a fixed first vector makes it deterministic.
+    With weights of the rows, of ``(X - mean)' diag(weights) (X - mean)`` over their sum. Lanczos needs a few products
+    with X; a fixed first vector makes it deterministic.
     """
     n, d = X.shape
     size = min(n, d)
     if size <= EXPLICIT_SIZE:
-        values = np.linalg.eigvalsh(_small_gram(X, mean))
+        values = np.linalg.eigvalsh(_small_gram(X, mean, weights))
     else:
         first = np.random.default_rng(0).standard_normal(d)
         values = eigsh(
-            _covariance_operator(X, mean),
+            _covariance_operator(X, mean, 1.0 if weights is None else weights),
             min(count, size - 1),
             tol=LANCZOS_TOL,
             v0=first,
             return_eigenvectors=False,
         )
-    leading = np.sort(np.maximum(values, 0))[::-1][:count] / n
+    leading = np.sort(np.maximum(values, 0))[::-1][:count] / (n if weights is None else weights.sum())
     return np.pad(leading, (0, count - len(leading)))
 
 
-def leading_vectors(X: Any, rank: int, seed: int) -> Floats:
+def leading_vectors(X: Any, rank: int, seed: int, weights: Floats | None = None) -> Floats:
     """About the ``rank`` leading right singular vectors of the rows, uncentred, as orthonormal rows (rank, d).
 
     Single precision is enough to find a subspace; rare columns of a sparse table are left out of it.
     """
     n, d = X.shape
+    X = X if weights is None else _rows_times(X, np.sqrt(weights))
     columns = np.arange(d)
     if not isinstance(X, np.ndarray):
         columns = np.flatnonzero(np.bincount(X.indices, minlength=d) >= RARE)
@@ -52,11 +55,13 @@ def leading_vectors(X: Any, rank: int, seed: int) -> Floats:
     return V
 
 
-def _small_gram(X: Any, mean: Floats) -> Floats:
+def _small_gram(X: Any, mean: Floats, weights: Floats | None) -> Floats:
     """Centred Gram matrix on the shorter side of X; its nonzero eigenvalues are those of the other side."""
     n, d = X.shape
+    if weights is not None and not isinstance(X, np.ndarray):
+        return _weighted_gram(X.astype(np.float64), mean, weights)
     if isinstance(X, np.ndarray):
-        centred = X - mean
+        centred = X - mean if weights is None else (X - mean) * np.sqrt(weights)[:, None]
         return centred.T @ centred if d <= n else centred @ centred.T
     X = X.astype(np.float64)
     if d <= n:
@@ -67,16 +72,31 @@ def _small_gram(X: Any, mean: Floats) -> Floats:
     return _dense(X @ X.T) - projections[:, None] - projections[None, :] + mean @ mean
 
 
+def _weighted_gram(X: Any, mean: Floats, weights: Floats) -> Floats:
+    """The same for weighted sparse rows, whose mean is the weighted one."""
+    n, d = X.shape
+    if d <= n:
+        return _dense(X.T @ _rows_times(X, weights)) - weights.sum() * np.outer(mean, mean)
+    projections = np.asarray(X @ mean).ravel()
+    gram = _dense(X @ X.T) - projections[:, None] - projections[None, :] + mean @ mean
+    return gram * np.sqrt(np.outer(weights, weights))
+
+
+def _rows_times(X: Any, factors: Floats) -> Any:
+    """The rows, each times a number."""
+    return X * factors[:, None] if isinstance(X, np.ndarray) else sp.csr_array(sp.diags_array(factors) @ X)
+
+
 def _dense(product: Any) -> Floats:
     """A small product as a float64 array."""
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float64)
 
 
-def _covariance_operator(X: Any, mean: Floats) -> LinearOperator:
+def _covariance_operator(X: Any, mean: Floats, weights: Any) -> LinearOperator:
     d = X.shape[1]
 
     def multiply(v: Floats) -> Floats:
-        scores = np.asarray(X @ v).ravel() - mean @ v.ravel()
+        scores = weights * (np.asarray(X @ v).ravel() - mean @ v.ravel())
         return np.asarray(X.T @ scores).ravel() - mean * scores.sum()
 
     return LinearOperator((d, d), matvec=multiply, dtype=np.float64)

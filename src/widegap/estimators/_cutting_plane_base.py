@@ -36,7 +36,7 @@ from widegap.estimators._progress import logger
 from widegap.estimators._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
 from widegap.estimators._say import SIZE_CONSTRAINTS, Given, Heard, UserSay, refuse_elsewhere
 from widegap.estimators._starts import Sample, rounded, sample_starts
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import InvalidDataError
 from widegap.problems._base import Loss, Problem
 from widegap.problems._hinge import HingeLoss
 from widegap.problems._norms import Ridge
@@ -155,16 +155,14 @@ class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given, further: str = "") -> Prepared:
         """The rows after the kernel's map if there is one."""
         heard = self._hear_all(given, blocks)
-        self.kernel_map_ = self._fit_kernel_map(blocks, rng)
-        return Prepared(CentredRows(self._journaled(self._features(blocks), heard, further)), heard)
+        self.kernel_map_ = self._fit_kernel_map(blocks, heard.weights, rng)
+        return Prepared(CentredRows(self._journaled(self._features(blocks), heard, further), heard.weights), heard)
 
     def _hear_all(self, given: Given, rows: Rows) -> Heard:
         """What was said of the rows, if it can be kept where they are; refuses sizes that cannot."""
         heard = self._hear(given, rows.shape[0])
         if not rows.in_process:
             refuse_elsewhere(heard, self.size_max)
-        if heard.weights is not None:
-            raise NotSupportedError(f"{type(self).__name__} does not take sample_weight yet; repeat rows instead.")
         self._size_bounds(heard, rows.shape[0], self.n_clusters)
         self.classes_ = heard.classes_of(self.n_clusters)
         return heard
@@ -180,12 +178,18 @@ class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
             )
         return JournaledRows(rows, Journal(Path(self.checkpoint), identity_of(self, rows, heard.digest(), further)))
 
-    def _fit_kernel_map(self, blocks: RowBlocks, rng: np.random.Generator):
+    def _fit_kernel_map(self, blocks: RowBlocks, weights: Any, rng: np.random.Generator):
         if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
             return None
         n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
         return fit_kernel_map(
-            blocks, self.kernel, gamma=self.gamma, params=self.kernel_params, n_components=n_components, rng=rng
+            blocks,
+            self.kernel,
+            gamma=self.gamma,
+            params=self.kernel_params,
+            n_components=n_components,
+            rng=rng,
+            row_weights=weights,
         )
 
     def _features(self, blocks: RowBlocks) -> RowBlocks:
@@ -225,7 +229,8 @@ class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
         """Weight of the regulariser for rescaled rows."""
         if self.C != "auto":
             return 1 / (self.C * rows.scale**2)
-        variances = leading_variances(sample.X, sample.rows.mean, self.n_clusters - 1) / sample.rows.scale**2
+        seen = sample.rows
+        variances = leading_variances(sample.X, seen.mean, self.n_clusters - 1, seen.weights) / seen.scale**2
         # Data of rank below k - 1 have no further variance: take the last direction that has any.
         return self._plan().rho * float(variances[variances > RANK_TOL * variances[0]][-1])
 

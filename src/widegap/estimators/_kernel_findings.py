@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from widegap._warnings import warn_caller
-from widegap.data._centred import CentredRows
+from widegap.data._centred import CentredRows, given
 from widegap.data._kernel_stack import KernelStack
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.problems._norms import KernelNorm
@@ -86,12 +86,12 @@ def kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:
         W[m * k : (m + 1) * k, stop:] = 0
     b = np.concatenate([point.b, np.zeros(k * len(ends))])
 
-    def leads(scores: Any, labels: Any) -> Any:
+    def leads(scores: Any, labels: Any, *weights: Any) -> Any:
         everyone = np.arange(len(labels))
         scores = scores.reshape(len(labels), -1, k)
         others = scores[:, 0].copy()
         others[everyone, labels] = -np.inf
         parts = scores[everyone, 1:, labels] - scores[everyone, 1:, others.argmax(axis=1)]
-        return parts.sum(axis=0, dtype=np.float64)
+        return (parts * weights[0][:, None] if weights else parts).sum(axis=0, dtype=np.float64)
 
-    return rows.sum_scores(W, b, leads, point.labels) / rows.shape[0]
+    return rows.sum_scores(W, b, leads, point.labels, *given(rows.weights)) / rows.total

@@ -305,6 +305,11 @@ class MKC(CuttingPlaneClusterer):
         self.checkpoint = checkpoint
         self.labels_out = labels_out
 
+    @property
+    def _precomputed(self) -> bool:
+        entries = [entry if isinstance(entry, tuple) else (entry,) for entry in self.kernels]
+        return any(isinstance(part, str) and part == "precomputed" for entry in entries for part in entry)
+
     def _read(self, X: Any) -> Any:
         """The checked table or views, and what each kernel reads of them."""
         self._has_views = is_views(X)
@@ -315,6 +320,7 @@ class MKC(CuttingPlaneClusterer):
     def _prepare(self, read: Any, rng: np.random.Generator, given: Given) -> Prepared:
         """The features of all kernels."""
         X, specs = read
+        weights = self._hear(given, n_rows(X)).weights
         n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
         self.kernel_map_, features = fit_kernel_stack(
             X,
@@ -323,11 +329,12 @@ class MKC(CuttingPlaneClusterer):
             normalize=self.normalize is not None,
             n_threads=check_threads(self.n_jobs),
             rng=rng,
+            weights=weights,
         )
         findings.check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
         with one_blas_thread():  # where features are made anew in every pass
             heard = self._hear_all(given, features)
-            return Prepared(CentredRows(self._journaled(features, heard, further="")), heard)
+            return Prepared(CentredRows(self._journaled(features, heard, further=""), weights), heard)
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.

@@ -45,9 +45,10 @@ class ReducedSample:
     def of(cls, sample: Sample, n_clusters: int, rng: np.random.Generator) -> "ReducedSample":
         """The leading dimensions of a sample, more for more clusters."""
         with one_blas_thread():
-            V = leading_vectors(sample.X, LEAST_RANK + RANK_A_CLUSTER * n_clusters, int(rng.integers(2**31)))
+            rank, seed = LEAST_RANK + RANK_A_CLUSTER * n_clusters, int(rng.integers(2**31))
+            V = leading_vectors(sample.X, rank, seed, sample.rows.weights)
             Z = np.asarray(sample.X @ V.T)
-        rows = CentredRows(row_blocks(Z, n_threads=sample.rows.blocks.n_threads))
+        rows = CentredRows(row_blocks(Z, n_threads=sample.rows.blocks.n_threads), sample.rows.weights)
         return cls(Z, rows, V, sample.rows.scale / rows.scale)
 
     def lifted(self, found: Result) -> Result:

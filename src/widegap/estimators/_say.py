@@ -16,11 +16,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from widegap._validation import Interval
+from widegap._validation import Interval, digest_of, take_rows
+from widegap.data._blocks import RowBlocks
+from widegap.data._collections import is_collection
+from widegap.data._seen_rows import is_views, n_rows
+from widegap.data._state_files import write_labels
 from widegap.estimators._base import Clusterer
 from widegap.estimators._docs import shared_docs
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.problems._constraints import Units, read_constraints
+from widegap.solvers._constrained_labels import LabelRule
 from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -29,16 +34,6 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 SIZE_CONSTRAINTS: dict = {
     name: [Interval(Real, 0, None, closed="left"), "array-like", None] for name in ("size_min", "size_max")
 }
-
-
-@dataclass(frozen=True)
-class Given:
-    """The arguments of ``fit`` besides the rows, as they came."""
-
-    known: Any = None
-    must_link: Any = None
-    cannot_link: Any = None
-    sample_weight: Any = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +76,10 @@ class Heard:
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, units=units, weights=weights, n_sampled_from=n_rows)
 
+    def without_equal_weights(self) -> "Heard":
+        """The same; weights that are all equal say nothing."""
+        return replace(self, weights=None) if self.weights is not None and not np.ptp(self.weights) else self
+
     def digest(self) -> str:
         """What tells a fit with these statements from others; empty without any."""
         parts = [] if self.units is None else list(vars(self.units).values())
@@ -88,10 +87,27 @@ class Heard:
         return blake2b(b"".join(part.tobytes() for part in parts)).hexdigest() if parts else ""
 
 
+@dataclass(frozen=True)
+class Given:
+    """The arguments of ``fit`` besides the rows, as they came, or what was ``heard`` of them if that is known."""
+
+    known: Any = None
+    must_link: Any = None
+    cannot_link: Any = None
+    sample_weight: Any = None
+    heard: Heard | None = None
+
+    @property
+    def leaves_rows_out(self) -> bool:
+        """Whether some weights are zero."""
+        return self.sample_weight is not None and not np.asarray(self.sample_weight).all()
+
+
 class UserSay(Clusterer):
     """Base of clusterers that take known labels, links, weights and sizes."""
 
     _stored: ClassVar = {"classes_": list}
+    _precomputed: bool = False  # whether a row of X has a column for every row
 
     size_min: Any
     size_max: Any
@@ -158,8 +174,39 @@ class UserSay(Clusterer):
         said = {"known": known, "must_link": must_link, "cannot_link": cannot_link, "sample_weight": sample_weight}
         return self.fit(X, y, **said).labels_
 
+    def _fit(self, X: Any, *, given: Given, **others: Any) -> Self:
+        """The steps of a fit, to the rows whose weights are not zero."""
+        if not given.leaves_rows_out:
+            return super()._fit(X, given=given, **others)
+        self._refuse_to_leave_out(X)
+        heard = self._hear(given, n_rows(X))
+        assert heard.weights is not None
+        absent, present = (np.flatnonzero((heard.weights == 0) == gone) for gone in (True, False))
+        of_present = replace(heard.of_rows(present, n_rows(X)), n_sampled_from=None)
+        super()._fit(some_rows(X, present), given=Given(heard=of_present.without_equal_weights()), **others)
+        labels = np.empty(n_rows(X), np.int32)
+        labels[present], labels[absent] = self.labels_, self.predict(some_rows(X, absent))
+        if heard.units is not None:
+            scores = np.zeros((len(labels), self.n_clusters_))
+            scores[absent] = self._scores(some_rows(X, absent))
+            labels = label_absent(heard.units, labels, present, scores)
+        self.labels_ = labels if self.labels_out is None else write_labels(labels, self.labels_out)
+        if hasattr(self, "_rows_digest"):
+            self._rows_digest = digest_of(X)
+        return self
+
+    def _refuse_to_leave_out(self, X: Any) -> None:
+        if self._precomputed or is_collection(X) or isinstance(X, RowBlocks):
+            kind = "kernel matrix" if self._precomputed else "X"
+            raise NotSupportedError(
+                "sample_weight is zero for some rows, which can be left out of a table in memory only; leave them out "
+                f"of the {kind} yourself, or give them a small weight."
+            )
+
     def _hear(self, given: Given, n_rows: int) -> Heard:
         """What was said of so many rows, checked; the number of clusters may yet be open."""
+        if given.heard is not None:
+            return given.heard
         n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else None
         weights = read_weights(given.sample_weight, n_rows)
         links = {"known": given.known, "must_link": given.must_link, "cannot_link": given.cannot_link}
@@ -208,6 +255,20 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if not weights.any():
         raise InvalidDataError("sample_weight is zero for every row; at least one row must count.")
     return None if (weights == weights[0]).all() else weights
+
+
+def some_rows(X: Any, rows: Ints) -> Any:
+    """Some rows of a table, or of each of several views."""
+    return {name: take_rows(view, rows) for name, view in X.items()} if is_views(X) else take_rows(X, rows)
+
+
+def label_absent(units: Units, labels: Any, present: Ints, scores: Floats) -> Any:
+    """Labels in which rows that took no part in a fit have the best ones that links with the others leave them."""
+    anchors = units.anchors.copy()
+    anchors[units.of_row[present]] = labels[present]
+    nothing, everything = np.zeros(scores.shape[1], np.int64), np.full(scores.shape[1], len(labels))
+    rule = LabelRule(units.of_row, units.sizes, anchors, units.apart, nothing, everything)
+    return rule.label(scores.max() - scores).labels
 
 
 def refuse_elsewhere(heard: Heard, size_max: Any) -> None:

@@ -56,7 +56,7 @@ class Sample:
             self.chosen = chosen
             self.whole = len(chosen) == n and rows.blocks.in_process
             self.X = rows.blocks.take(chosen)
-            self.rows = rows if self.whole else CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads))
+            self.rows = rows if self.whole else self._centred(rows)
             if self.rows.scale > 0 or rows.scale == 0:
                 return
             size *= 2  # the few rows that differ were not drawn
@@ -65,11 +65,15 @@ class Sample:
             "be found by sampling: remove repeated rows."
         )
 
+    def _centred(self, rows: CentredRows) -> CentredRows:
+        weights = None if rows.weights is None else rows.blocks.collect(rows.weights)[self.chosen]
+        return CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads), weights)
+
 
 def kmeans_starts(sample: Sample, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
     """Labels of the ``keep`` best by inertia of ``n_runs`` k-means runs, the best first; equal runs count once."""
     with one_blas_thread(openmp=bool(np.prod(sample.X.shape) < SMALL)):
-        runs = [_kmeans(sample.X, k, rng) for _ in range(n_runs)]
+        runs = [_kmeans(sample.X, k, rng, sample.rows.weights) for _ in range(n_runs)]
     distinct = {rounded(model.inertia_): model for model in reversed(runs)}
     return [distinct[inertia].labels_.astype(np.int32) for inertia in sorted(distinct)[:keep]]
 
@@ -88,11 +92,11 @@ def kmeans_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
     return _kmeans(X, k, rng).labels_.astype(np.int32)
 
 
-def _kmeans(X: Any, k: int, rng: np.random.Generator) -> KMeans:
+def _kmeans(X: Any, k: int, rng: np.random.Generator, weights: Any = None) -> KMeans:
     with one_blas_thread(), warnings.catch_warnings():
         # Fewer distinct rows than clusters: the search that follows deals with it.
         warnings.filterwarnings("ignore", message="Number of distinct clusters")
-        return KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(X)
+        return KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(X, sample_weight=weights)
 
 
 def spectral_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:

@@ -109,10 +109,17 @@ class Problem:
         if not self.rules.linked:
             labels, plane = self.target.best_labels(W, b, self.rules.held)
         if labels is None or not self.rules.allow(self.label_counts(labels)):
-            found = self.rules.label(self.target.label_costs(W, b), near)
+            found = self.rules.label(self._label_costs(W, b), near)
             labels, bound_active = found.labels, found.bound_active
             plane = self.target.plane(W, b, labels)
         return LabelStep(labels, [plane, *(loss.plane(W, b, labels) for loss in self.others)], bound_active)
+
+    def _label_costs(self, W: Floats, b: Floats) -> State:
+        """Weighted loss of every row under every label."""
+        costs, weights = self.target.label_costs(W, b), self.target.rows.weights
+        if weights is None:
+            return costs
+        return self.target.rows.blocks.fold(lambda c, w: ((c * w[:, None],), 0), costs, weights)[0][0]
 
     def admits(self, labels: State) -> bool:
         """Whether labels keep all rules."""
@@ -148,9 +155,9 @@ class Problem:
 
         W = 0 would be a fixed point (all scores tie); the means are the direction in which the labels pull.
         """
-        k, n = self.n_clusters, self.n_rows
-        sums = self.target.rows.class_sums(labels, k) / n
-        shares = self.label_counts(labels) / n
+        k, rows = self.n_clusters, self.target.rows
+        sums = rows.class_sums(labels, k) / rows.total
+        shares = rows.label_weights(labels, k) / rows.total
         means = np.divide(sums, shares[:, None], out=np.zeros_like(sums), where=shares[:, None] > 0)
         between = float(np.vdot(sums, means))
         # Rows have variance 1 in all: below this the means differ by rounding only, and scaling would blow that up.

@@ -3,8 +3,8 @@
     max form   l_i(z) = max(0, 1 - s_iz + max_{r != z} s_ir)              (Crammer & Singer; CPM3C)
     sum form   l_i(z) = 1/k sum_{r != z} max(0, 1 - s_iz + s_ir)          (M2DCU)
 
-and L(W, b) = 1/n sum_i min_z l_i(z), the minimum being the largest score when cluster sizes are free. For fixed z a
-cut c gives the plane
+and L(W, b) = 1/n sum_i min_z l_i(z), the minimum being the largest score when cluster sizes are free. Rows with weights
+have the weighted mean in place of 1/n sum_i, here and below. For fixed z a cut c gives the plane
 
     offset = w/n sum_i |c_i \\ z_i|,    normal = w/n sum_i sum_{r in c_i} (e_{z_i} - e_r) x_i',
 
@@ -20,16 +20,19 @@ import numpy as np
 
 from widegap._planes import Plane, PlaneShift
 from widegap.data._blocks import Codes, Floats, Labels, Loops, Part
-from widegap.data._centred import CentredRows
+from widegap.data._centred import CentredRows, given, times_weights
 from widegap.data._rows import Parts, State
 
 
 @dataclass(frozen=True)
 class HingePass:
-    """Loss, active pairs, normal (k, d) and bias (k,) of all rows, with the labels and active rivals (bits) of each."""
+    """Loss, active pairs, normal (k, d) and bias (k,) of all rows, with the labels and active rivals (bits) of each.
+
+    All sums are weighted if the rows are.
+    """
 
     loss: float
-    pairs: int
+    pairs: float
     normal: Floats
     bias: Floats
     labels: State
@@ -67,22 +70,22 @@ def hinge_pass(
 
     With None, labels ``held`` are kept where they are not -1.
     """
-    n_bytes = (len(W) + 7) // 8
+    n_bytes, is_held, is_weighted = (len(W) + 7) // 8, held is not None, rows.weights is not None
 
-    def choosing(n: int, *held: Labels) -> tuple[tuple[Any, ...], Parts]:
-        new = held[0].copy() if held else np.full(n, -1, np.int32), np.empty((n, n_bytes), np.uint8)
-        return (True, all_rivals, *new), new
+    def choosing(n: int, *parts: Any) -> tuple[tuple[Any, ...], Parts]:
+        new = parts[0].copy() if is_held else np.full(n, -1, np.int32), np.empty((n, n_bytes), np.uint8)
+        return (True, all_rivals, *new, parts[-1] if is_weighted else None), new
 
-    def fixed(n: int, labels: Labels) -> tuple[tuple[Any, ...], Parts]:
+    def fixed(n: int, labels: Labels, weights: Floats | None = None) -> tuple[tuple[Any, ...], Parts]:
         codes = np.empty((n, n_bytes), np.uint8)
-        return (False, all_rivals, labels, codes), (codes,)
+        return (False, all_rivals, labels, codes, weights), (codes,)
 
     if labels is None:
-        (labels, codes), sums = rows.run(LOOPS, W, b, choosing, *([] if held is None else [held]))
+        (labels, codes), sums = rows.run(LOOPS, W, b, choosing, *given(held), *given(rows.weights))
     else:
-        (codes,), sums = rows.run(LOOPS, W, b, fixed, labels)
+        (codes,), sums = rows.run(LOOPS, W, b, fixed, labels, *given(rows.weights))
     loss, pairs = sums.values
-    return HingePass(float(loss), int(pairs), sums.normal, sums.bias, labels, codes)
+    return HingePass(float(loss), float(pairs), sums.normal, sums.bias, labels, codes)
 
 
 class HingeLoss:
@@ -94,7 +97,7 @@ class HingeLoss:
         self.n_clusters = n_clusters
         self.all_rivals = loss == "sum"
         pair_weight = 1 / n_clusters if self.all_rivals else 1.0
-        self._unit = pair_weight / rows.shape[0]
+        self._unit = pair_weight / rows.total
 
     def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
         return self._plane(hinge_pass(self.rows, W, b, labels, all_rivals=self.all_rivals))
@@ -111,16 +114,17 @@ class HingeLoss:
         return self.rows.map_scores(W, b, _sum_costs if self.all_rivals else _max_costs)
 
     def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
-        k = self.n_clusters
+        k, m = self.n_clusters, len(codes)
 
-        def part(rows: Part, old: Labels, new: Labels, *codes: Codes) -> PlaneShift:
-            moved = np.stack(codes)
-            offset = (_has_rival(moved, old) - _has_rival(moved, new)).sum(axis=1, dtype=np.float64)
-            counts = _n_rivals(moved)
+        def part(rows: Part, old: Labels, new: Labels, *parts: Any) -> PlaneShift:
+            moved, weights = np.stack(parts[:m]), parts[m:]
+            change = times_weights(_has_rival(moved, old) - _has_rival(moved, new), *weights)
+            offset = change.sum(axis=1, dtype=np.float64)
+            counts = times_weights(_n_rivals(moved), *weights)
             bias = counts @ (np.eye(k)[new] - np.eye(k)[old])
             return PlaneShift(offset, _enter_minus_leave(rows, counts, old, new, k), bias)
 
-        shift = self.rows.sum_moved(part, old, new, *codes)
+        shift = self.rows.sum_moved(part, old, new, *codes, *given(self.rows.weights))
         return None if shift is None else shift.times(self._unit)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from widegap._planes import Plane, PlaneShift
 from widegap.data._blocks import Floats, Labels, Part
-from widegap.data._centred import CentredRows
+from widegap.data._centred import CentredRows, given, times_weights
 from widegap.data._rows import Parts, State
 
 Codes = np.ndarray[Any, Any]
@@ -59,33 +59,36 @@ class ScoreLoss(ABC):
     def label_costs(self, W: Floats, b: Floats) -> State:
         return self.rows.map_scores(W, b, self.costs)
 
-    def _pass(self, W: Floats, b: Floats, given: State | None) -> tuple[State, Plane]:
+    def _pass(self, W: Floats, b: Floats, labels: State | None) -> tuple[State, Plane]:
         """The plane at (W, b) for given labels, or, where there are none or -1, for those of least loss."""
-        n = self.rows.shape[0]
+        n, is_labelled = self.rows.total, labels is not None
 
-        def judge(scores: Floats, *given: Labels) -> tuple[tuple[float, ...], Floats, Parts]:
+        def judge(scores: Floats, *parts: Any) -> tuple[tuple[float, ...], Floats, Parts]:
+            row_weights = parts[is_labelled:]
             costs = self.costs(scores)
-            labels = costs.argmin(axis=1).astype(np.int32)
-            labels = np.where(given[0] < 0, labels, given[0]) if given else labels
-            codes = self.codes(scores, labels)
-            offsets, weights = self.planes(codes, labels)
-            return (costs[np.arange(len(costs)), labels].sum(), offsets.sum()), weights, (labels, codes)
+            chosen = costs.argmin(axis=1).astype(np.int32)
+            chosen = np.where(parts[0] < 0, chosen, parts[0]) if is_labelled else chosen
+            codes = self.codes(scores, chosen)
+            offsets, weights = self.planes(codes, chosen)
+            losses = costs[np.arange(len(costs)), chosen]
+            values = times_weights(losses, *row_weights).sum(), times_weights(offsets, *row_weights).sum()
+            return values, times_weights(weights.T, *row_weights).T, (chosen, codes)
 
-        (labels, codes), sums = self.rows.judge(W, b, judge, *([] if given is None else [given]))
+        (labels, codes), sums = self.rows.judge(W, b, judge, *given(labels), *given(self.rows.weights))
         loss, offset = sums.values / n
         return labels, Plane(float(loss), float(offset), sums.normal / n, sums.bias / n, codes)
 
     def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
-        n = self.rows.shape[0]
+        n, m = self.rows.total, len(codes)
 
-        def part(rows: Part, old: Labels, new: Labels, *codes: Codes) -> PlaneShift:
+        def part(rows: Part, old: Labels, new: Labels, *parts: Any) -> PlaneShift:
             offset, normal, bias = [], [], []
-            for moved in codes:
+            for moved in parts[:m]:
                 before, after = self.planes(moved, old), self.planes(moved, new)
-                weights = (after[1] - before[1]).T / n
-                offset.append((after[0] - before[0]).sum() / n)
+                weights = times_weights((after[1] - before[1]).T, *parts[m:]) / n
+                offset.append(times_weights(after[0] - before[0], *parts[m:]).sum() / n)
                 normal.append(rows.weighted(weights))
                 bias.append(weights.sum(axis=1))
             return PlaneShift(np.array(offset), np.array(normal), np.array(bias))
 
-        return self.rows.sum_moved(part, old, new, *codes)
+        return self.rows.sum_moved(part, old, new, *codes, *given(self.rows.weights))
