@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from _weights import compares_repeated_rows
 from widegap import CPM3C, M2DCU, universum
 from widegap.data import _sources, shards
 from widegap.estimators import _m2dcu, _starts, _universum_rows
@@ -84,6 +85,8 @@ def objective(model, X, U):
 
 @parametrize_with_checks([M2DCU(C_universum=0), M2DCU(3, C_universum=0, loss="max", order="linearize_first")])
 def test_scikit_learn_check(estimator, check):
+    if compares_repeated_rows(check):
+        pytest.skip("starts differ by chance; tests/test_sample_weight.py runs it without")
     check(estimator)
 
 

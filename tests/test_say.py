@@ -5,10 +5,13 @@ import inspect
 import numpy as np
 import pytest
 import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from _problems import blobs, centre, clarabel_value, random_labels
 from widegap import CPM3C, M2DCU, MKC, persistence
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 
@@ -151,3 +154,43 @@ def test_classes_are_stored(tmp_path):
     persistence.save(model, tmp_path / "model.widegap")
     loaded = persistence.load(tmp_path / "model.widegap")[0]
     assert loaded.classes_ == ["a", None, None] and loaded.size_min == [20, 0.1, 5]
+
+
+@pytest.mark.parametrize("loss", ["max", "sum"])
+def test_with_all_labels_known_the_result_is_the_classifier_of_the_same_margin(loss):
+    X = blobs(np.random.default_rng(0), 40, 3, 3)
+    labels = random_labels(np.random.default_rng(1), 40, 3)
+    model = CPM3C(3, C=0.5, loss=loss, tol=1e-5, max_iter=2000, random_state=0).fit(X, known=labels)
+    beta = 1 / (0.5 * np.square(X - X.mean(axis=0)).sum(axis=1).mean())
+    optimum = clarabel_value(centre(X), labels, 3, beta, loss)
+    assert optimum <= model.objective_ * (1 + 1e-8) and model.objective_ <= (1 + 1e-4) * optimum
+    np.testing.assert_array_equal(model.labels_, labels)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3]))
+def test_all_constraints_hold_after_any_sequence_of_refits(seed, k):
+    rng = np.random.default_rng(seed)
+    X, truth = rng.normal(size=(30, 2)), random_labels(rng, 30, k, min_count=5)
+    known = np.full(30, -1)
+    pairs = np.empty((0, 2), int)
+    model = CPM3C(k, size_min=3, size_max=30 - 3 * (k - 1), random_state=0)
+    for _ in range(3):
+        row = rng.integers(30)
+        known[row] = truth[row]
+        new = rng.integers(0, 30, (2, 2))
+        pairs = np.concatenate([pairs, new[new[:, 0] != new[:, 1]]])
+        same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+        model.fit(X, known=known, must_link=pairs[same], cannot_link=pairs[~same])
+        z = model.labels_
+        assert [model.classes_[label] for label in z[known >= 0]] == known[known >= 0].tolist()  # no label is lost
+        assert (z[pairs[same, 0]] == z[pairs[same, 1]]).all() and (z[pairs[~same, 0]] != z[pairs[~same, 1]]).all()
+        assert np.bincount(z, minlength=k).min() >= 3
+        model.set_params(init=z)
+    order = rng.permutation(len(pairs))
+    swapped, same = pairs[order][:, ::-1], same[order]
+    again = clone(model).fit(X, known=known, must_link=swapped[same], cannot_link=swapped[~same])
+    pairs, same = swapped[::-1], same[::-1]
+    np.testing.assert_array_equal(
+        again.labels_, clone(model).fit(X, known=known, must_link=pairs[same], cannot_link=pairs[~same]).labels_
+    )

@@ -129,8 +129,9 @@ class CPM3C(CuttingPlaneClusterer):
     Memory beside X: k * d numbers and n * ceil(k/8) bytes a plane, 24 planes as a rule, a sample of 5000 rows, and
     n * k costs while the bound on cluster sizes is active.
 
-    There is no ``sample_weight``: with weights the bound on cluster sizes would no longer be a transportation problem.
-    Repeat rows instead.
+    Known labels, links and bounds on sizes hold for ``labels_``; ``predict`` gives every row its largest score. With
+    all labels known the fit is the support vector machine of the formula above. On workers of Dask there are known
+    labels, weights and least sizes, but neither links nor ``size_max``.
 
     References
     ----------

@@ -214,7 +214,7 @@ class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
         problem = self._problem(rows, heard, beta, others.on_all(rows, beta))
         if not isinstance(self.init, str):
             labels = check_start_labels(self.init, rows.shape[0], self.n_clusters)
-            labels = matched_to_anchors(labels, heard.units, self.n_clusters)
+            labels = matched_to_anchors(labels, heard.units, heard.weights, self.n_clusters)
             best = self._search_from_labels(problem, labels, recorder, self.tol, self.max_iter)
         elif not done:
             best = self._carry_over(problem, best, recorder)
@@ -307,7 +307,7 @@ class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
         if self.n_init != "auto":
             n_runs, keep, n_random = self.n_init, self.n_init, 0
         starts = sample_starts(self.init, sample, self.n_clusters, n_runs, keep, n_random, rng)
-        return [matched_to_anchors(labels, heard.units, self.n_clusters) for labels in starts]
+        return [matched_to_anchors(labels, heard.units, heard.weights, self.n_clusters) for labels in starts]
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
         """Whether a result is chosen only if all are so."""

@@ -9,6 +9,7 @@ from widegap.problems._constraints import Units
 
 Labels = np.ndarray[Any, np.dtype[np.int32]]
 
+TIE = 1e-6
 SEEN = 50  # rows of each known label that a sample holds at least
 
 
@@ -21,13 +22,13 @@ def some_of_each_label(units: Units | None) -> Any:
     return np.concatenate([rows[:: max(1, len(rows) // SEEN)] for rows in found]) if found else ()
 
 
-def matched_to_anchors(labels: Labels, units: Units | None, k: int) -> Labels:
-    """The same clusters, numbered so that as many rows as possible have the cluster that is known for them."""
+def matched_to_anchors(labels: Labels, units: Units | None, weights: Any, k: int) -> Labels:
+    """The same clusters, numbered so that as many rows as possible (by weight) have the one that is known for them."""
     anchors = None if units is None else units.anchors[units.of_row]
     if anchors is None or (anchors < 0).all():
         return labels
     known = anchors >= 0
     together = np.zeros((k, k))
-    np.add.at(together, (labels[known], anchors[known]), 1)
-    together += 1e-6 * np.eye(k)  # where nothing tells, numbers stay
+    np.add.at(together, (labels[known], anchors[known]), 1.0 if weights is None else weights[known])
+    together += TIE * np.eye(k)  # where nothing tells, numbers stay
     return linear_sum_assignment(together, maximize=True)[1].astype(np.int32)[labels]
