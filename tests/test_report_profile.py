@@ -15,7 +15,8 @@ from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from widegap import DocumentClustering, MaxMarginClustering
+from widegap import DocumentClustering, MaxMarginClustering, TableEncoder
+from widegap.cli._table_rows import decisions
 from widegap.exceptions import InvalidDataError
 from widegap.report import render, summarize
 from widegap.report._charts import dendrogram
@@ -115,6 +116,24 @@ def test_names_of_the_user_come_first(summary):
     assert [c["name"] for c in named["clusters"]] == ["Cluster 0", "VIPs", "Cluster 2"]
     with pytest.raises(InvalidDataError, match="a name for cluster '7', which does not exist; clusters are 0, 1, 2"):
         summarize(model, X, names={"7": "x"})
+
+
+def test_a_table_encoder_shows_the_values_behind_the_texts():
+    frame = pd.DataFrame(
+        {"price": [f"€{1000 + 2000 * (g == 0) + i:,}.50" for i, g in enumerate(GROUP)], "city": FRAME["city"].to_list()}
+    )
+    model = make_pipeline(TableEncoder(), KMeans(2, n_init=1, random_state=0)).fit(frame)
+    found = summarize(model, frame)
+    assert found["n_features"] == 2
+    price = next(line for line in found["profile"]["lines"] if line["feature"] == "price")
+    numbers = frame["price"].str.strip("€").str.replace(",", "").astype(float)
+    for cluster in range(2):
+        assert price["cells"][cluster]["value"] == pytest.approx(numbers[model[-1].labels_ == cluster].mean())
+    assert "€3,000.50" in found["map"]["points"][0]["text"]
+    found["columns"] = decisions(model[0])
+    page = render(found)
+    assert "How the columns were read" in page
+    assert "<td>category</td>" in page
 
 
 def test_gaps_do_not_count():
