@@ -135,7 +135,7 @@ def test_a_full_disk_leaves_nothing_behind(option, good, tmp_path, capsys, monke
     target = tmp_path / "target.csv"
     target.write_text("the old content", encoding="utf-8")
     line = complaint(capsys, ["cluster", good, "-k", "2", option, target])
-    assert f"{target}: no space left on the disk, nothing was written" in line
+    assert f"{target}: no space left on the disk, it was not written" in line
     assert target.read_text(encoding="utf-8") == "the old content"
     assert sorted(os.listdir(tmp_path)) == ["good.csv", "target.csv"]
 

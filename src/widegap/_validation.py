@@ -31,7 +31,9 @@ __all__ = [
     "StrOptions",
     "check_cluster_number",
     "check_generator",
+    "check_labels",
     "check_precomputed",
+    "check_row_numbers",
     "check_rows",
     "check_start_labels",
     "check_table",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 
+MAX_LABELS = 100_000  # clusters that labels of a user may name; pages and tables have a line for each
 # Weights of losses: far outside, the same labels come out as at the border, or sums overflow.
 COST = Interval(Real, 1e-12, 1e12, closed="both")
 
@@ -203,6 +206,35 @@ def check_start_labels(init: Any, n_rows: int, n_clusters: int) -> np.ndarray[An
     if labels.min() < 0 or labels.max() >= n_clusters:
         raise InvalidDataError(f"init holds values from {labels.min()} to {labels.max()}; {rule}")
     return labels.astype(np.int32)
+
+
+def check_labels(labels: Any, n_rows: int | None = None, n_clusters: int | None = None) -> np.ndarray[Any, Any]:
+    """Clusters of rows that a user gives, -1 for none; refuses other numbers, and too many or too few of them."""
+    found = np.asarray(labels)
+    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+        raise InvalidDataError(
+            f"labels has shape {found.shape} and dtype {found.dtype}; pass one integer a row, -1 for none."
+        )
+    if n_rows is not None and len(found) != n_rows:
+        raise InvalidDataError(f"labels has {len(found)} entries for {n_rows} rows; pass one a row.")
+    most = n_clusters if n_clusters is not None else MAX_LABELS
+    if not isinstance(most, Integral) or not 0 <= most <= MAX_LABELS:
+        raise InvalidDataError(f"n_clusters={n_clusters!r} must be an integer from 0 to {MAX_LABELS:,}.")
+    if found.size and not -1 <= int(found.min()) <= int(found.max()) < most:
+        raise InvalidDataError(
+            f"labels holds values from {found.min()} to {found.max()}; they must go from -1 to {most - 1}."
+        )
+    return found
+
+
+def check_row_numbers(rows: Any, n_rows: int) -> np.ndarray[Any, Any]:
+    """Numbers of rows that a user gives."""
+    found = np.asarray(rows)
+    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+        raise InvalidDataError(f"rows has shape {found.shape} and dtype {found.dtype}; pass a list of row numbers.")
+    if found.size and not 0 <= int(found.min()) <= int(found.max()) < n_rows:
+        raise InvalidDataError(f"rows holds {found.min()} to {found.max()}; rows are numbered from 0 to {n_rows - 1}.")
+    return found.astype(np.intp)
 
 
 def check_generator(random_state: Any) -> np.random.Generator:

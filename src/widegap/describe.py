@@ -4,11 +4,12 @@ Everything here works on estimators of this package, clusterers of scikit-learn 
 and sparse rows, and leaves the estimator alone.
 """
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from widegap._validation import digest_of
+from widegap._validation import check_labels, check_row_numbers, digest_of
 from widegap.data._principal import PrincipalAxes
 from widegap.data._tables import column_moments, sample_rows, without_gaps
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -172,9 +173,9 @@ def leads(table: Floats | None, labels: Any) -> Floats:
     ndarray of shape (n_samples,)
         Negative where another cluster scores higher; NaN for rows without a cluster, and if there is only one.
     """
-    labels = np.asarray(labels)
     if table is None:
-        return np.full(len(labels), np.nan)
+        return np.full(len(check_labels(labels)), np.nan)
+    labels = check_labels(labels, len(table), table.shape[1])
     found = np.full(len(table), np.nan)
     rows = np.flatnonzero(labels >= 0)
     if table.shape[1] < 2 or not len(rows):
@@ -204,7 +205,7 @@ def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Flo
         The differences are in standard deviations of the column over all rows; 0 for constant columns, and
         for clusters that have no row or all of them.
     """
-    labels = np.asarray(labels)
+    labels = check_labels(labels, X.shape[0], n_clusters)
     X, present = without_gaps(X)
     members = np.zeros((len(labels), n_clusters), dtype=X.dtype)
     rows = np.flatnonzero(labels >= 0)
@@ -237,6 +238,7 @@ def margin_bins(margins: Any) -> list[float]:
     -------
     list of float
     """
+    margins = np.asarray(margins, dtype=np.float64)
     finite = margins[np.isfinite(margins)]
     if not len(finite):
         return []
@@ -260,6 +262,7 @@ def margin_profile(margins: Any, edges: list[float]) -> dict[str, Any] | None:
     -------
     dict with median, low, high, negative and counts; None if there is nothing to count
     """
+    margins = np.asarray(margins, dtype=np.float64)
     finite = margins[np.isfinite(margins)]
     if not len(finite) or not edges:
         return None
@@ -291,7 +294,9 @@ def spread_sample(labels: Any, size: int, seed: int = 0) -> np.ndarray[Any, np.d
     ndarray of int, ascending
         All rows if there are no more than ``size``.
     """
-    labels = np.asarray(labels)
+    labels = check_labels(labels)
+    if not isinstance(size, Integral) or size < 0:
+        raise InvalidDataError(f"size={size!r} is no number of rows; pass an integer from 0 on.")
     if len(labels) <= size:
         return np.arange(len(labels))
     rng = np.random.default_rng(seed)
@@ -327,6 +332,9 @@ def layout(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
     -------
     ndarray of shape (len(rows), 2)
     """
+    rows = check_row_numbers(rows, X.shape[0])
+    if table is not None and len(table) != X.shape[0]:
+        raise InvalidDataError(f"table has {len(table)} rows, X has {X.shape[0]}; pass the scores of the rows of X.")
     if table is not None and table.shape[1] > 2:
         return table[rows] @ _corners(table)
     coordinates = _principal(X, rows, seed)

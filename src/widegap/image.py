@@ -179,6 +179,7 @@ def overlay(image: Any, labels: Any, colour: Sequence[int] = (255, 40, 40)) -> n
     """
     image, labels = _array(image), np.asarray(labels)
     _check_labels(labels, image)
+    _check_colour(colour)
     drawn = np.empty((*labels.shape, 3), np.uint8)
     height = max(1, BLOCK // labels.shape[1])
     for top in range(0, len(drawn), height):
@@ -217,6 +218,13 @@ def _check_labels(labels: Any, image: Any) -> None:
         raise InvalidDataError(
             f"labels has shape {labels.shape}, the image {image.shape[:2]}; one label a pixel is needed."
         )
+    if labels.dtype.kind not in "iub" or not 0 <= int(labels.min()) <= int(labels.max()) < labels.size:
+        raise InvalidDataError(f"labels holds {labels.dtype}; they must be integers from 0 to {labels.size - 1}.")
+
+
+def _check_colour(colour: Any) -> None:
+    if len(colour) != 3 or not all(isinstance(level, Integral) and 0 <= level <= 255 for level in colour):
+        raise InvalidDataError(f"colour={colour!r} is no colour; pass three integers from 0 to 255.")
 
 
 def _array(image: Any) -> np.ndarray[Any, Any]:

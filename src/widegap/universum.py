@@ -6,7 +6,7 @@ give the same rows for the same ``random_state``.
 """
 
 import warnings
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from widegap.exceptions import InvalidDataError, NotSupportedError
 __all__ = ["boundary", "means", "random", "rest", "select"]
 
 ROWS_A_DIMENSION = 5  # rows of X that a full covariance needs for each of its dimensions and components
+MAX_COUNT = 10_000_000  # rows of a universum
 MAX_DIMENSIONS = 50
 
 
@@ -215,9 +216,15 @@ def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Any:
     """
     U = _check_table(U, "U")
     _check_fraction(fraction)
+    if not hasattr(clusterer, "decision_function"):
+        raise InvalidDataError(
+            f"clusterer is {clusterer!r:.60}, which has no decision_function; pass a fitted CPM3C, M2DCU or the like."
+        )
     scores = clusterer.decision_function(U)
     if scores.ndim == 1:
         leads = np.abs(scores)
+    elif scores.shape[1] < 2:
+        raise InvalidDataError("clusterer has one cluster, and so no boundary; fit it with two clusters or more.")
     else:
         ordered = np.sort(scores, axis=1)
         leads = ordered[:, -1] - ordered[:, -2]
@@ -225,7 +232,7 @@ def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Any:
 
 
 def _check_fraction(fraction: Any) -> None:
-    if not 0 < fraction <= 1:
+    if not isinstance(fraction, Real) or not 0 < fraction <= 1:
         raise ValueError(f"fraction={fraction!r} of the universum cannot be kept; it must be above 0 and at most 1.")
 
 
@@ -255,8 +262,8 @@ def _check_table(X: Any, name: str, least: int = 1) -> Any:
 
 
 def _check_count(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name}={value!r} is out of range; it must be an integer of at least {least}.")
+    if not isinstance(value, Integral) or not least <= value <= MAX_COUNT:
+        raise ValueError(f"{name}={value!r} is out of range; it must be an integer from {least} to {MAX_COUNT:,}.")
 
 
 def _seed(random_state: Any) -> int:

@@ -43,8 +43,8 @@ def about_os_error(error: OSError) -> str:
         errno.EROFS: f"{name}: this file system is read-only; choose another place.",
         errno.EISDIR: f"{name} is a folder; name a file.",
         errno.ENOTDIR: f"{name}: a part of the path is not a folder; check the name.",
-        errno.ENOSPC: f"{name}: no space left on the disk, nothing was written; free some, or choose another place.",
-        errno.EDQUOT: f"{name}: your disk quota is used up, nothing was written; free some space.",
+        errno.ENOSPC: f"{name}: no space left on the disk, it was not written; free some, or choose another place.",
+        errno.EDQUOT: f"{name}: your disk quota is used up, it was not written; free some space.",
         errno.ENAMETOOLONG: "a file name is too long; choose a shorter one.",
     }
     return remedies.get(error.errno or 0, f"{name}: {error.strerror or error}.")

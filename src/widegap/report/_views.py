@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_array, get_tags
 
 from widegap import describe
+from widegap._validation import check_labels
 from widegap.data._tables import column_moments, dense_rows, without_gaps
 from widegap.data.text._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
@@ -303,10 +304,7 @@ def _cell_text(cell: Any) -> str:
 
 
 def _checked_labels(estimator: Any, X: Any, n_rows: int, labels: Any) -> Any:
-    labels = describe.labels(estimator, X) if labels is None else np.asarray(labels)
-    if len(labels) != n_rows:
-        raise InvalidDataError(f"labels has {len(labels)} entries for {n_rows} rows; pass one a row.")
-    return labels
+    return check_labels(describe.labels(estimator, X) if labels is None else labels, n_rows)
 
 
 def _scores(estimator: Any, X: Any, n_clusters: int) -> Any:
