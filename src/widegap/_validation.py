@@ -113,14 +113,11 @@ def _check_shape(estimator: Any, shape: tuple[int, int], *, reset: bool) -> None
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     """A validated array or CSR matrix in memory; one to be fitted is remembered by a digest."""
-    table = validate_data(
-        estimator,
-        refuse_non_numbers(X),
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        accept_large_sparse=True,
-    )
+    refuse_non_numbers(X)
+    with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
+        table = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
+        )
     if reset:
         check_magnitude(table)
         estimator._rows_digest = fingerprint(table)

@@ -332,8 +332,8 @@ def layout(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
     -------
     ndarray of shape (len(rows), 2)
     """
-    rows = check_row_numbers(rows, X.shape[0])
-    if table is not None and len(table) != X.shape[0]:
+    rows = check_row_numbers(rows, X.shape[0] if table is None else len(table))
+    if table is not None and X is not None and len(table) != X.shape[0]:
         raise InvalidDataError(f"table has {len(table)} rows, X has {X.shape[0]}; pass the scores of the rows of X.")
     if table is not None and table.shape[1] > 2:
         return table[rows] @ _corners(table)
