@@ -85,14 +85,14 @@ def test_moves_tell_pairs_of_digits_apart():
 @pytest.mark.parametrize(
     ("load", "least", "spread", "predicted"),
     [
-        (datasets.load_digits, 87.0, 3.0, 98),  # 87.6, spread 2.5; 98.9
-        (loaders.load_optdigits, 96.0, 3.0, 98),  # 97.3, 0.2; 99.1
-        (loaders.load_satimage, 76.0, 8.0, 93),  # 81.7, 4.6 (once 6.4); 94.3
-        (loaders.load_segment, 74.0, 7.0, 96),  # 74.7, 5.6: one seed of five 70.2; 97.4
+        (datasets.load_digits, 87.0, 3.0, 98),  # 88.5, spread 1.0
+        (loaders.load_optdigits, 96.0, 3.0, 98),  # 97.1
+        (loaders.load_satimage, 76.0, 5.0, 93),  # 81.7, 2.9
+        (loaders.load_segment, 74.0, 7.0, 96),  # 74.6, 5.5: one seed of five 70.3
         (loaders.load_w1a, 85.0, 3.0, 99),  # 89.2, 0.0; 100
-        (lambda: loaders.load_fcps("engytime"), 93.5, 6.5, 95),  # 94.2, 4.3; 97.0
+        (lambda: loaders.load_fcps("engytime"), 93.5, 4.0, 95),  # 95.2, 2.0
         (loaders.load_ringnorm, 96.0, 3.0, 96),  # 97.7, 0.4; 97.9
-        (mnist_test, 80.0, 6.5, 93),  # 81.6, 4.9: seeds end near 80 or near 85; 94.7
+        (mnist_test, 83.0, 3.0, 93),  # 84.9
     ],
     ids=["digits", "optdigits", "satimage", "segment", "w1a", "engytime", "ringnorm", "MNIST test"],
 )
@@ -109,7 +109,7 @@ def test_sets(load, least, spread, predicted):
 @requires_data
 @pytest.mark.parametrize(
     ("load", "least"),
-    [(datasets.load_digits, 78.0), (loaders.load_optdigits, 78.0)],  # 79.4, draws from 75.5 to 82.8; 80.0
+    [(datasets.load_digits, 78.0), (loaders.load_optdigits, 78.0)],  # 79.4 and 80.0 with 12 careful members
     ids=["digits", "optdigits"],
 )
 def test_half_of_the_classes_thinned(load, least):
@@ -130,14 +130,14 @@ def test_all_of_mnist():
 
 @pytest.mark.slow
 def test_pairs_of_digits():
-    """Where a class falls into parts, the default may split one of them off and leave the two classes together.
+    """97.1 on average, 92.5 before small clusters gave way; search="moves" has 98.8.
 
-    27 of the ones stand apart from all others, so that six pairs with a one have an error of 43 %; the others have
-    1.9 %. Three clusters tell four of the six apart (99.4 % and more), but not 1 and 9 (90.3 %) or 1 and 8 (73.5 %).
+    27 of the ones stand apart from all others. Beside the eights, of which no clear border tells the other ones, they
+    still are one of the two clusters (56.5 %).
     """
     data = datasets.load_digits()
     found = np.array([runs(*subset(data, pair), range(2))[0].mean() for pair in combinations(range(10), 2)])
-    assert np.mean(found) >= 90
+    assert np.mean(found) >= 96
     assert np.median(found) >= 98.5
 
 

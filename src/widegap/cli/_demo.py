@@ -52,10 +52,7 @@ def _digits(folder: Path) -> Path:
         cells = [_measure(make, X[chosen], y[chosen], len(digits)) for make in METHODS.values()]
         name = " ".join(map(str, digits))
         print(f"{name:<20}{chosen.sum():>6}" + "".join(f"{cell:>21}" for cell in cells), flush=True)
-    print(
-        "        Of the ones 27 stand apart from all other digits: with two clusters the default search finds them.\n"
-        '        MaxMarginClustering with search="moves" prefers clusters of similar size.'
-    )
+    print('        MaxMarginClustering with search="moves" prefers clusters of similar size.')
     model = MaxMarginClustering(10, random_state=0).fit(X)
     items = [f"a {digit}" for digit in y]
     return _write_report(folder / "digits.html", summarize(model, X, items=items, title="Handwritten digits"))
