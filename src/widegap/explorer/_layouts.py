@@ -37,13 +37,9 @@ def map_rows(n: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.sort(np.random.default_rng(seed).choice(n, MAP_ROWS, replace=False))
 
 
-def by_scores(model: Any, X: Any, rows: Any) -> Floats:
-    """Places along the margins, as in reports; principal axes for a model without scores."""
-    part = _part(X, rows)
-    scores = describe.scores(model, part)
-    if scores is None and not hasattr(part, "shape"):
-        raise InvalidDataError("This model gives no scores of documents, so that there is no map of them by scores.")
-    return describe.layout(part, scores, np.arange(len(rows)))
+def by_scores(model: Any, X: Any, features: Any, rows: Any) -> Floats:
+    """Places along the margins, as in reports; principal axes of the features for a model without scores."""
+    return describe.layout(_part(features, rows), describe.scores(model, _part(X, rows)), np.arange(len(rows)))
 
 
 def by_principal_axes(X: Any, rows: Any) -> Floats:

@@ -137,6 +137,7 @@ def _listener(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.bind((host, port))
+        listener.listen(100)  # from now on requests wait, even if the server has not begun to answer
     except (OSError, OverflowError) as error:
         listener.close()
         raise InvalidDataError(f"Port {port} of {host} cannot be used ({error}); choose another with --port.") from None

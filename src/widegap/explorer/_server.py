@@ -17,6 +17,7 @@ from widegap.exceptions import WidegapError
 from widegap.explorer import _layouts as layouts
 from widegap.explorer import _views as views
 from widegap.explorer._export import EXPORTS, export
+from widegap.explorer._fits import Fit
 from widegap.explorer._guard import TooLargeError
 from widegap.explorer._questions import questions
 from widegap.explorer._worker import Worker
@@ -147,15 +148,15 @@ class Pages:
 
     def _place(self, layout: str, fit: Any, asked: Any) -> Any:
         workspace = self.workspace
-        rows, X = workspace.on_map, workspace.X
+        rows = workspace.on_map
         if layout == "columns":
             x, y = (workspace.rows.column(str(asked.get(axis, ""))) for axis in "xy")
             return layouts.by_columns(x, y, rows)
         if layout == "neighbours":
-            return layouts.by_neighbours(X, rows)
-        if layout == "principal" or not hasattr(fit.model, "labels_"):
-            return layouts.by_principal_axes(X, rows)
-        return layouts.by_scores(fit.model_at(workspace.k), X, rows)
+            return layouts.by_neighbours(workspace.features, rows)
+        if layout == "principal" or not isinstance(fit, Fit):
+            return layouts.by_principal_axes(workspace.features, rows)
+        return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows)
 
     def labels(self, asked: Any) -> Any:
         """Keys (int16) of the rows on the map at a number of clusters."""

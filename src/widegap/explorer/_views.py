@@ -36,7 +36,7 @@ def overview(workspace: Workspace) -> dict[str, Any]:
             "fitted": isinstance(fit, Fit),
             "fit": state.fit,
             "k": k,
-            "wanted": state.wanted,
+            "next": workspace.next_number,
             "numbers": [fit.numbers[0], fit.numbers[-1]],
             "clusters": clusters(workspace, k),
             "sure": _mean_sure(fit),

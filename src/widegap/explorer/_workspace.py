@@ -26,6 +26,7 @@ from widegap.explorer._rows import ShownRows
 from widegap.explorer._statements import constraints_of, count_after
 
 KEPT_FITS = 8  # others are found again when they are needed
+TERMS = 10_000  # of documents, by which they are placed on the map
 
 
 class ChangedError(Exception):
@@ -82,6 +83,7 @@ class Workspace:
         self._fits: dict[int, Fit | NotFitted] = {0: open_fit(clusterer, self.X, self.rows.n_rows)}
         self.opening = self._fits[0]
         self.autosave: Autosave | None = None
+        self._terms: Any = None
         if session is not None:
             self._open_session(session, resume)
 
@@ -124,6 +126,17 @@ class Workspace:
         return self.fit.labels_at(self.k)
 
     @property
+    def features(self) -> Any:
+        """The rows as numbers: X, or the terms of documents, weighted."""
+        if hasattr(self.X, "shape"):
+            return self.X
+        if self._terms is None:
+            from sklearn.feature_extraction.text import TfidfVectorizer
+
+            self._terms = TfidfVectorizer(sublinear_tf=True, max_features=TERMS, dtype=np.float32).fit_transform(self.X)
+        return self._terms
+
+    @property
     def keys(self) -> Labels:
         """Cluster of every row by its key, which stays while clusters are numbered anew."""
         return self.fit.row_keys(self.k)
@@ -144,6 +157,15 @@ class Workspace:
         state = self.state
         used = self._event(state.fit).data["using"] if state.fit else []
         return len({said.number for said in state.statements} ^ set(used))
+
+    @property
+    def next_number(self) -> int | None:
+        """Number of clusters of the next fit; None for the estimator's own choice."""
+        state = self.state
+        if state.wanted is not None or isinstance(self.fit, NotFitted):
+            return state.wanted
+        used = set(self._event(state.fit).data["using"]) if state.fit else set()
+        return count_after([said for said in state.statements if said.number not in used], self.k)
 
     # What a person can do
 
@@ -201,7 +223,7 @@ class Workspace:
         with self.lock:
             self.check_ready(base)
             self.working = True
-            state, k = self.state, self._wanted()
+            state, k = self.state, self.next_number
             plan = {"parent": state.fit, "using": [said.number for said in state.statements], "k": k}
         try:
             found, notes = self._refit(plan, callback)
@@ -263,14 +285,6 @@ class Workspace:
         return {"rows": self.rows.n_rows, "digest": digest_of(self.X), "title": self.title}
 
     # Inside
-
-    def _wanted(self) -> int | None:
-        """Number of clusters of the next fit; None for the estimator's own choice."""
-        state = self.state
-        if state.wanted is not None or isinstance(self.fit, NotFitted):
-            return state.wanted
-        used = set(self._event(state.fit).data["using"]) if state.fit else set()
-        return count_after([said for said in state.statements if said.number not in used], self.k)
 
     def _refit(self, plan: dict[str, Any], callback: Progress | None) -> tuple[Fit, list[str]]:
         parent = self.fit_of(plan["parent"])

@@ -14,7 +14,7 @@ import { act, on, refresh, store, tell } from "./store.js";
 import * as tree from "./tree.js";
 
 const element = (id) => document.getElementById(id);
-const LAYOUTS = { scores: "scores", neighbours: "nearest neighbours", columns: "two columns" };
+const LAYOUTS = { neighbours: "nearest neighbours", scores: "scores", columns: "two columns" };
 const EXPORTS = {
   "assignments.csv": "rows and clusters, CSV",
   "assignments.parquet": "rows and clusters, Parquet",
@@ -66,7 +66,7 @@ async function hear(news) {
 }
 
 async function layout() {
-  const name = element("layout").value || "scores";
+  const name = element("layout").value;
   element("axes").hidden = name !== "columns";
   const axes = name === "columns" ? { x: element("x").value, y: element("y").value } : {};
   element("map").setAttribute("aria-busy", "true");
@@ -111,17 +111,19 @@ async function begin() {
   on("state", header);
   let placed = null;
   on("state", async () => {
+    if (placed === null) {
+      const names = Object.keys(LAYOUTS).filter((name) => name !== "columns" || store.state.columns.length);
+      element("layout").append(...names.map((name) => clusters.make("option", LAYOUTS[name], { value: name })));
+    }
     // Places by scores follow the clusters; the others stay where they are.
     const name = `${store.state.fit} ${store.state.k}`;
-    if (placed === null || ((element("layout").value || "scores") === "scores" && placed !== name)) {
+    if (placed === null || (element("layout").value === "scores" && placed !== name)) {
       placed = name;
       await layout();
     }
   });
   await refresh();
   await exports();
-  const names = store.state.unit === "document" ? ["scores"] : Object.keys(LAYOUTS);
-  element("layout").append(...names.map((name) => clusters.make("option", LAYOUTS[name], { value: name })));
   listen(hear, () => {
     element("trouble").hidden = false;
     element("trouble").textContent = "The server does not answer. What you did is saved; start it again with --resume.";

@@ -52,6 +52,7 @@ export function start() {
   });
   on("state", fillAll);
   on("selection", refill);
+  on("recut", draw);
   on("found", refill);
   on("hidden", refill);
   pointerEvents();

@@ -6,12 +6,16 @@ import { act, hasKeysAt, keysAt, on, store, tell } from "./store.js";
 
 const slider = document.getElementById("k");
 const told = document.getElementById("kvalue");
+const next = document.getElementById("next");
 let ahead = 0;
 
 export function start() {
   slider.addEventListener("input", slide);
   slider.addEventListener("change", () => act("k", { k: Number(slider.value) }));
+  next.addEventListener("change", () => act("number", { k: Number(next.value) }));
   on("state", (fitted) => {
+    next.value = store.state.next ?? "";
+    next.disabled = store.state.working;
     const [low, high] = store.state.numbers;
     slider.min = low;
     slider.max = high;

@@ -1,0 +1,133 @@
+"""``widegap explore`` as a program: its address on the first line, what it refuses, sessions that are resumed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+
+from widegap.cli._explore import _session_place
+from widegap.cli._main import main
+
+httpx = pytest.importorskip("httpx", reason="needs httpx")
+pytest.importorskip("uvicorn", reason="needs the extra explore")
+
+WORDS = {"food": "bread flour yeast salt oven", "sport": "goal match late keeper ball"}
+
+
+@pytest.fixture
+def table(tmp_path):
+    X, y = make_blobs(90, 3, centers=[[0, 0, 0], [8, 0, 4], [0, 8, -4]], cluster_std=0.5, random_state=0)
+    frame = pd.DataFrame(X, columns=["width", "height", "depth"])
+    frame.insert(0, "who", [f"=customer {i}" for i in range(90)])
+    frame.to_csv(tmp_path / "customers.csv", index=False)
+    return tmp_path / "customers.csv"
+
+
+@contextmanager
+def running(*arguments):
+    """The program and its address; it is ended by Ctrl-C."""
+    command = [sys.executable, "-m", "widegap", "explore", *map(str, arguments), "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), process.stderr.read()
+        with httpx.Client(base_url=address, timeout=60) as browser:
+            yield browser, process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+
+def state_after_fit(browser):
+    """The state once nothing is running any more."""
+    with browser.stream("GET", "api/events") as stream:
+        for line in stream.iter_lines():
+            news = json.loads(line[6:]) if line.startswith("data:") else None
+            if news and news["number"] and not news["progress"]["running"]:
+                break
+    return browser.get("api/state").json()
+
+
+def act(browser, kind, data):
+    number = browser.get("api/state").json()["number"]
+    answer = browser.post("api/act", json={"kind": kind, "data": data, "base": number})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_killed_program_goes_on_where_it_was(table):
+    with running(table) as (browser, process):
+        state = state_after_fit(browser)
+        assert state["k"] == 3 and state["n_rows"] == 90 and state["columns"] == ["width", "height", "depth"]
+        act(browser, "rename", {"cluster": 0, "name": "small ones"})
+        act(browser, "k", {"k": 2})
+        process.kill()
+    with running(table, "--resume") as (browser, _):
+        state = browser.get("api/state").json()
+        assert state["k"] == 2 and state["number"] == 3
+        state = act(browser, "undo", {})
+        assert "small ones" in [cluster["name"] for cluster in state["clusters"]]
+        row = browser.get("api/row?row=5").json()
+        assert ["who", "=customer 5"] in row["cells"]
+
+
+def test_a_new_session_leaves_the_old_one_alone(tmp_path):
+    place = tmp_path / "x.csv.explore.jsonl"
+    assert _session_place(place, False) == place
+    for i in (1, 2):
+        place.write_text("old")
+        assert _session_place(place, True) == place and place.exists()
+        assert _session_place(place, False) == place and not place.exists()
+        assert (tmp_path / f"x.csv.explore.{i}.jsonl").read_text() == "old"
+
+
+def test_documents_and_junk(tmp_path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for i in range(24):
+        words = rng.choice(WORDS["food" if i % 2 else "sport"].split(), 12)
+        (folder / f"note{i:02}.txt").write_text(" ".join(words), encoding="utf-8")
+    with running(folder, "-k", 2) as (browser, _):
+        state = state_after_fit(browser)
+        assert state["unit"] == "document" and state["k"] == 2 and state["supported"] == ["junk"]
+        assert {len(cluster["apart"]) > 2 for cluster in state["clusters"]} == {True}
+        act(browser, "junk", {"rows": [0, 1]})
+        number = browser.get("api/state").json()["number"]
+        assert browser.post("api/again", json={"base": number}).status_code == 200
+        state = wait_for(browser, number + 1)
+        assert [cluster["size"] for cluster in state["clusters"] if cluster["key"] == -1] == [2]
+        assert len(browser.get("api/points?layout=neighbours").content) == 24 * 12
+        assert len(browser.get("api/points?layout=scores").content) == 24 * 12
+
+
+def wait_for(browser, number):
+    with browser.stream("GET", "api/events") as stream:
+        for line in stream.iter_lines():
+            if line.startswith("data:") and json.loads(line[6:])["number"] >= number:
+                break
+    return browser.get("api/state").json()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.csv"], "no such file"),
+        (["customers.csv", "--host", "0.0.0.0"], "add --expose"),
+        (["customers.csv", "--resume"], "there is no saved session"),
+        (["none.widegap", "customers.csv"], "no such file"),
+        (["customers.csv", "--method", "cpm3c"], "has to be told the number"),
+        (["customers.csv", "-k", "zero"], "is not a number of clusters"),
+    ],
+)
+def test_what_it_refuses(table, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(table.parent)
+    assert main(["explore", *arguments, "--no-browser"]) == 2
+    assert message in capsys.readouterr().err
