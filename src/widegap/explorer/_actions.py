@@ -16,6 +16,7 @@ MOST_ROWS = 200_000
 MOST_CLUSTERS = 1_000
 TYPICAL = 5  # rows that stand for a cluster in a statement about it
 NAME_LENGTH = 80
+LEFT = 0.1  # of a cluster's rows: if no more stay than that, the cluster is junk as a whole
 SPLIT_ROWS = 2_000  # of a larger cluster a sample is split
 
 
@@ -77,7 +78,12 @@ def _is(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _junk(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
-    return {"rows": _rows(workspace, data, 1, max(1, workspace.rows.n_rows // 2))}
+    rows = _rows(workspace, data, 1, max(1, workspace.rows.n_rows // 2))
+    keys = workspace.keys
+    before, after = (np.bincount(part[part >= 0], minlength=1) for part in (keys, np.delete(keys, rows)))
+    after = np.pad(after, (0, len(before) - len(after)))
+    gone = int(np.count_nonzero((before > 0) & (after < LEFT * before)))
+    return {"rows": rows, **({"gone": gone} if gone else {})}
 
 
 def _merge(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +163,7 @@ def typical(workspace: "Workspace", rows: Any) -> list[int]:
     from widegap.data._tables import dense_rows
 
     chosen = rows if len(rows) <= SPLIT_ROWS else np.random.default_rng(0).choice(rows, SPLIT_ROWS, replace=False)
-    values = dense_rows(workspace.X, np.sort(chosen)).astype(np.float64)
+    values = dense_rows(workspace.features, np.sort(chosen)).astype(np.float64)
     apart = np.square(values - values.mean(axis=0)).sum(axis=1)
     return sorted(int(row) for row in np.sort(chosen)[np.argsort(apart, kind="stable")[:TYPICAL]])
 
@@ -169,5 +175,5 @@ def halves(workspace: "Workspace", rows: Any) -> list[Any]:
     chosen = rows if len(rows) <= SPLIT_ROWS else np.sort(np.random.default_rng(0).choice(rows, SPLIT_ROWS, False))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the two are hardly apart is known to whoever asks for them
-        labels = MaxMarginClustering(2, random_state=0).fit_predict(workspace.X[chosen])
+        labels = MaxMarginClustering(2, random_state=0).fit_predict(workspace.features[chosen])
     return [chosen[labels == part] for part in (0, 1)]

@@ -67,23 +67,44 @@ def _prepared(model: Any, k: int | None, callback: Progress) -> Any:
 
 
 def _refit_rows(fit: Fit | NotFitted, X: Any, said: Constraints, k: int | None, callback: Progress) -> Fit:
-    n = X.shape[0]
+    """From what the last search has left if the same rows take part, and else by a new search."""
     active = None
     if len(said.junk):
-        active = np.ones(n, bool)
+        active = np.ones(X.shape[0], bool)
         active[said.junk] = False
-    model = _prepared(fit.model, k, callback)
     rows = X if active is None else X[active]
-    given = _arguments(said, n, active)
+    given = _arguments(said, X.shape[0], active)
+    if _is_warm(fit, active, k):
+        model = fit.model if k in (None, fit.own) else fit.model.with_clusters(k)
+        model = model.refit(**{**_nothing(rows.shape[0]), **given})
+    else:
+        model = _searched_again(fit, rows, given, k, callback)
+    return Fit(model, rows, active=active, before=_before(fit), fixed=_fixed(model))
+
+
+def _is_warm(fit: Fit | NotFitted, active: Labels | None, k: int | None) -> bool:
+    """Whether the search of a fit serves the next one: it keeps one, of the same rows, and k is within its reach."""
+    same = (fit.active is None and active is None) or np.array_equal(fit.active, active)
+    forest = getattr(fit.model, "_forest", None)
+    reached = forest is not None and (k is None or 2 <= k <= forest.most_clusters)
+    return bool(same and reached and hasattr(fit.model, "refit"))
+
+
+def _nothing(n: int) -> dict[str, Any]:
+    """Arguments of ``refit`` that take back whatever was said before."""
+    none = np.zeros((0, 2), np.int64)
+    return {"known": np.full(n, -1), "must_link": none, "cannot_link": none}
+
+
+def _searched_again(fit: Fit | NotFitted, rows: Any, given: dict[str, Any], k: int | None, callback: Progress) -> Any:
+    model = _prepared(fit.model, k, callback)
     if given and "known" not in inspect.signature(model.fit).parameters:
         raise NotSupportedError(
             f"{type(model).__name__} takes no known labels or links; take those statements back, or open the rows with "
             "an estimator that does."
         )
     model.fit(rows, **given)
-    if "callback" in model.get_params():
-        model.set_params(callback=None)
-    return Fit(model, rows, active=active, before=_before(fit), fixed=_fixed(model))
+    return model.set_params(callback=None) if "callback" in model.get_params() else model
 
 
 def _arguments(said: Constraints, n: int, active: Labels | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ kind        what the event holds            what it means for the next fit
 together    rows                            one cluster: must-links
 apart       rows                            all in different clusters: cannot-links
 is          rows, cluster (a key)           known labels; a later statement about a row replaces an earlier
-junk        rows                            no cluster at all
+junk        rows, gone                      no cluster at all; clusters that are gone with them are not replaced
 merge       clusters, rows                  must-links between typical rows of them; one cluster fewer
 split       cluster, parts (two of rows)    cannot-links between typical rows of the parts; one cluster more
 ==========  ==============================  ==============================================================
@@ -95,6 +95,8 @@ def count_after(statements: Iterable[Statement], k: int) -> int:
     for said in statements:
         if said.kind == "merge":
             k -= len(said.data["clusters"]) - 1
+        elif said.kind == "junk":
+            k -= said.data.get("gone", 0)
         elif said.kind == "split" or (said.kind == "is" and said.data.get("new")):
             k += 1
     return max(1, k)

@@ -1,0 +1,164 @@
+"""What a person says of rows, and what a fit makes of it."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from widegap import CPM3C, MaxMarginClustering
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.explorer import Workspace
+from widegap.explorer._history import Statement
+from widegap.explorer._questions import questions
+from widegap.explorer._statements import constraints_of, count_after
+from widegap.explorer._views import moved, overview
+
+CENTRES = [[0, 0, 0], [6, 0, 3], [0, 6, -3], [6, 6, 6]]
+X, TRUTH = make_blobs(160, 3, centers=CENTRES, cluster_std=0.7, random_state=0)
+ROWS = [np.flatnonzero(TRUTH == p) for p in range(4)]
+
+
+@pytest.fixture(scope="module", params=["CPM3C", "MaxMarginClustering"])
+def model(request):
+    if request.param == "CPM3C":
+        return CPM3C(4, random_state=0).fit(X)
+    return MaxMarginClustering(4, random_state=0).fit(X)
+
+
+@pytest.fixture
+def workspace(model):
+    return Workspace(model, X)
+
+
+def test_rows_that_belong_together_are_together(workspace):
+    rows = [int(ROWS[0][0]), int(ROWS[1][0]), int(ROWS[1][1])]
+    assert len(set(workspace.keys[rows])) == 2
+    workspace.act("together", {"rows": rows})
+    workspace.again()
+    assert len(set(workspace.keys[rows])) == 1
+    assert workspace.k == 4
+    told = moved(workspace)
+    assert told["total"] >= 1 and sum(move["count"] for move in told["moves"]) == told["total"]
+    workspace.undo()
+    assert len(set(workspace.keys[rows])) == 2
+
+
+def test_rows_that_do_not_are_apart(workspace):
+    rows = ROWS[2][:2].tolist()
+    workspace.act("apart", {"rows": rows})
+    workspace.again()
+    assert len(set(workspace.keys[rows])) == 2
+
+
+def test_rows_of_a_cluster_are_in_it(workspace):
+    key = int(workspace.keys[ROWS[3][0]])
+    rows = ROWS[0][:3].tolist()
+    workspace.act("is", {"rows": rows, "cluster": key})
+    workspace.again()
+    assert (workspace.keys[rows] == key).all()
+    assert workspace.keys[ROWS[3][5]] == key
+
+
+def test_a_new_cluster(workspace):
+    rows = ROWS[0][:10].tolist()
+    event = workspace.act("is", {"rows": rows, "cluster": "new"})
+    assert event.data["cluster"] == 4
+    workspace.again()
+    assert workspace.k == 5 and (workspace.keys[rows] == 4).all()
+
+
+def test_merging_and_splitting(workspace):
+    first, second = (int(workspace.keys[ROWS[p][0]]) for p in (0, 1))
+    workspace.act("merge", {"clusters": [first, second]})
+    workspace.again()
+    assert workspace.k == 3
+    assert len(set(workspace.keys[[*ROWS[0], *ROWS[1]]])) == 1
+    workspace.undo()
+    workspace.undo()
+    event = workspace.act("split", {"cluster": first})
+    parts = event.data["parts"]
+    workspace.again()
+    assert workspace.k == 5
+    assert {len(set(workspace.keys[part])) for part in parts} == {1}
+    assert workspace.keys[parts[0][0]] != workspace.keys[parts[1][0]]
+
+
+def test_names_and_keys_survive_a_fit(workspace):
+    key = int(workspace.keys[ROWS[1][0]])
+    workspace.act("rename", {"cluster": key, "name": "second"})
+    workspace.act("is", {"rows": ROWS[3][:2].tolist(), "cluster": int(workspace.keys[ROWS[3][0]])})
+    workspace.again()
+    assert workspace.keys[ROWS[1][0]] == key
+    names = {cluster["key"]: cluster["name"] for cluster in overview(workspace)["clusters"]}
+    assert names[key] == "second"
+
+
+def test_what_is_taken_back_counts_no_more(workspace):
+    rows = [int(ROWS[0][0]), int(ROWS[1][0])]
+    before = workspace.keys
+    event = workspace.act("together", {"rows": rows})
+    workspace.again()
+    workspace.act("drop", {"statement": event.number})
+    assert workspace.constraints == [] and workspace.pending == 1
+    workspace.again()
+    assert len(set(workspace.keys[rows])) == 2
+    assert (workspace.keys == before).mean() > 0.95
+
+
+def test_contradictions_are_told_at_once(workspace):
+    a, b, c = (int(ROWS[0][i]) for i in range(3))
+    workspace.act("together", {"rows": [a, b]})
+    workspace.act("together", {"rows": [b, c]})
+    with pytest.raises(InvalidDataError, match=f"{a}.*{c}|{c}.*{a}"):
+        workspace.act("apart", {"rows": [a, c]})
+    assert workspace.number == 2
+    with pytest.raises(InvalidDataError, match="5 rows cannot all be in different clusters"):
+        workspace.act("apart", {"rows": [*range(5)]})
+
+
+def test_questions_are_about_pairs_and_answers_are_not_asked_again(workspace):
+    asked = questions(workspace)
+    assert len(asked) == 5 and all(len(set(one["rows"])) == 2 for one in asked)
+    seen = set()
+    for turn in range(5):
+        one = questions(workspace, 1)[0]
+        assert tuple(one["rows"]) not in seen
+        seen.add(tuple(one["rows"]))
+        same = TRUTH[one["rows"][0]] == TRUTH[one["rows"][1]]
+        kind = "skip" if turn == 4 else "together" if same else "apart"
+        workspace.act(kind, {"rows": one["rows"], "asked": True})
+    workspace.again()
+    assert overview(workspace)["surer"]["answers"] == 4
+    for said in workspace.constraints:
+        together = len(set(workspace.keys[said["rows"]])) == 1
+        assert together == (said["kind"] == "together")
+
+
+def test_other_estimators_follow_only_what_they_can():
+    from sklearn.cluster import KMeans
+
+    workspace = Workspace(KMeans(3, n_init=1, random_state=0).fit(X), X)
+    assert workspace.supported == ("junk",)
+    with pytest.raises(NotSupportedError, match="cannot follow"):
+        workspace.act("together", {"rows": [0, 1]})
+    workspace.act("junk", {"rows": [0, 1]})
+    workspace.again()
+    assert (workspace.labels[:2] == -1).all() and (workspace.labels[2:] >= 0).all()
+    assert questions(workspace) == []
+
+
+def test_statements_as_constraints():
+    said = [
+        Statement(1, "together", {"rows": [1, 2, 3]}),
+        Statement(2, "apart", {"rows": [1, 4]}),
+        Statement(3, "is", {"rows": [5, 6], "cluster": 2}),
+        Statement(4, "is", {"rows": [6], "cluster": 1}),
+        Statement(5, "junk", {"rows": [3, 5], "gone": 1}),
+        Statement(6, "split", {"cluster": 0, "parts": [[7, 8], [9]]}),
+        Statement(7, "merge", {"clusters": [1, 2, 3], "rows": [10, 11]}),
+    ]
+    found = constraints_of(said)
+    assert found.known == {6: 1} and found.junk.tolist() == [3, 5]
+    assert found.must_link.tolist() == [[1, 2], [7, 8], [10, 11]]
+    assert found.cannot_link.tolist() == [[1, 4], [7, 9]]
+    assert count_after(said, 6) == 6 - 1 + 1 - 2
+    assert constraints_of([*said, Statement(8, "is", {"rows": [3], "cluster": 0})]).junk.tolist() == [5]
