@@ -71,7 +71,9 @@ def _asked(data: dict[str, Any]) -> dict[str, Any]:
 def _is(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
     rows = _rows(workspace, data, 1)
     if data.get("cluster") != "new":
-        return {"rows": rows, "cluster": _key(workspace, data.get("cluster"))}
+        key = _key(workspace, data.get("cluster"))
+        inside = np.setdiff1d(np.flatnonzero(workspace.keys == key), rows)
+        return {"rows": rows, "cluster": key, "typical": typical(workspace, inside) if len(inside) else []}
     taken = {*workspace.fit.keys(workspace.k).tolist()}
     taken |= {said.data["cluster"] for said in workspace.state.statements if said.kind == "is"}
     return {"rows": rows, "cluster": min(set(range(len(taken) + 1)) - taken), "new": True}

@@ -5,7 +5,8 @@ kind        what the event holds            what it means for the next fit
 ==========  ==============================  ==============================================================
 together    rows                            one cluster: must-links
 apart       rows                            all in different clusters: cannot-links
-is          rows, cluster (a key)           known labels; a later statement about a row replaces an earlier
+is          rows, cluster (a key), typical  known labels, also of typical rows of the cluster, so that it is known
+                                            which is meant; a later statement about a row replaces an earlier
 junk        rows, gone                      no cluster at all; clusters that are gone with them are not replaced
 merge       clusters, rows                  must-links between typical rows of them; one cluster fewer
 split       cluster, parts (two of rows)    cannot-links between typical rows of the parts; one cluster more
@@ -78,7 +79,8 @@ def constraints_of(statements: Iterable[Statement]) -> Constraints:
         elif said.kind == "apart":
             cannot += combinations(rows, 2)
         elif said.kind == "is":
-            known.update(dict.fromkeys(rows, said.data["cluster"]))
+            meant = {row: said.data["cluster"] for row in said.data.get("typical", ()) if row not in known}
+            known.update({**meant, **dict.fromkeys(rows, said.data["cluster"])})
             junk.difference_update(rows)
         elif said.kind == "junk":
             junk.update(rows)
