@@ -2,8 +2,6 @@
 
 import base64
 import json
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,28 +11,10 @@ from widegap import CPM3C, DocumentClustering, MaxMarginClustering
 from widegap.report import render, summarize
 
 pytest.importorskip("selenium", reason="needs selenium: make test-browser")
-from selenium import webdriver  # noqa: E402
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-if BROWSER is None or DRIVER is None:
-    pytest.skip("needs Debian's chromium and chromium-driver: make test-browser", allow_module_level=True)
-SHOTS = Path(__file__).parents[1] / "build" / "screenshots"
-
-
-def open_browser(width, height, *, dark=False):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={width},{height}"]
-    for flag in [*flags, "--disable-dev-shm-usage", "--force-device-scale-factor=1"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    if dark:
-        features = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
-    return driver
+from _browser import SHOTS, errors_of, open_browser, shot  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -56,24 +36,6 @@ def wine_page(tmp_path_factory):
 def write(path, summary):
     path.write_text(render(summary), encoding="utf-8")
     return path.as_uri()
-
-
-def errors_of(driver):
-    return [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
-
-
-def shot(driver, name, width=None, scale=1):
-    """The whole page; its height depends on the window's, so it is asked for twice."""
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    width = width or driver.execute_script("return innerWidth")
-    height = 1000
-    for _ in range(3):
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600,
-        })  # fmt: skip
-        height = driver.execute_script("return document.documentElement.scrollHeight")
-    driver.save_screenshot(str(SHOTS / f"{name}.png"))
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def view_of(driver):

@@ -1,0 +1,256 @@
+"""The explorer in a real browser: headless Chromium, driven by selenium. Screenshots are left in build/screenshots."""
+
+import csv
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+
+from widegap import MaxMarginClustering
+from widegap.explorer import explore
+
+pytest.importorskip("selenium", reason="needs selenium: make test-browser")
+pytest.importorskip("uvicorn", reason="needs the extra explore")
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
+
+from _browser import SHOTS, open_browser, shot  # noqa: E402
+
+X, DIGITS = load_digits(return_X_y=True)
+NASTY = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>\' & more'
+
+
+@pytest.fixture(scope="module")
+def model():
+    return MaxMarginClustering(10, random_state=0).fit(X)
+
+
+@pytest.fixture
+def opened(model, tmp_path):
+    names = [f"pixel {i // 8},{i % 8}" for i in range(64)]
+    frame = pd.DataFrame({"digit": [f"a {digit} {NASTY if i == 3 else ''}" for i, digit in enumerate(DIGITS)]})
+    workspace = explore(model, X, frame, feature_names=names, title="Digits", session=tmp_path / "session.jsonl")
+    yield workspace
+    workspace.close()
+
+
+@pytest.fixture
+def page(opened, tmp_path):
+    driver = open_browser(1440, 900)
+    driver.set_script_timeout(30)
+    driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    driver.get(opened.address)
+    until(driver, lambda: find(driver, "body").get_attribute("data-ahead") == "done")
+    yield driver
+    driver.quit()
+
+
+def until(driver, condition):
+    return WebDriverWait(driver, 60, 0.05).until(lambda _: condition())
+
+
+def find(driver, selector):
+    return driver.find_element(By.CSS_SELECTOR, selector)
+
+
+def texts(driver, selector):
+    return [node.text for node in driver.find_elements(By.CSS_SELECTOR, selector)]
+
+
+def ask(driver, function):
+    """What a function of the page's store and map gives, in place of a person's eyes."""
+    return driver.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "Promise.all([import('./store.js'), import('./map.js')])"
+        f".then(([{{ store }}, {{ map }}]) => done(({function})(store, map)));"
+    )
+
+
+def complaints(driver):
+    """What the console holds, but for what the browser says of drawing by software."""
+    return [entry for entry in driver.get_log("browser") if entry["source"] != "rendering"]
+
+
+def saw(driver, opened):
+    """Wait until the page knows all that has happened."""
+    until(driver, lambda: ask(driver, "(store) => store.state.number") == opened.number)
+
+
+def lasso(driver, key):
+    """Drag a lasso around the middle of a cluster; a hexagon of 60 pixels."""
+    find(driver, "#lasso").click()
+    x, y = ask(
+        driver,
+        f"""(store, map) => {{
+          const inside = [...store.keys.keys()].filter((i) => store.keys[i] === {key});
+          const middle = (axis) => inside.map((i) => store.places[2 * i + axis]).sort((a, b) => a - b)[inside.length >> 1];
+          return map.view.toPixel(middle(0), middle(1));
+        }}""",
+    )
+    canvas = find(driver, "#points")
+    left, top = x - canvas.size["width"] / 2, y - canvas.size["height"] / 2
+    corners = [(left + 60 * np.cos(a), top + 60 * np.sin(a)) for a in np.linspace(0, 2 * np.pi, 7)]
+    chain = ActionChains(driver, duration=20)
+    chain.move_to_element_with_offset(canvas, *map(int, corners[0])).click_and_hold()
+    for corner in corners[1:]:
+        chain.move_to_element_with_offset(canvas, *map(int, corner))
+    chain.release().perform()
+
+
+def answer(driver):
+    """Answer one question by the true classes, with a key."""
+    asked = texts(driver, "#question .card b")
+    rows = [int(text.split("row ")[1]) for text in asked]
+    find(driver, "body").send_keys("y" if DIGITS[rows[0]] == DIGITS[rows[1]] else "n")
+    until(driver, lambda: texts(driver, "#question .card b") != asked)
+
+
+def test_a_walk_through(page, opened, tmp_path):
+    assert len(texts(page, "#list li")) == 10
+    slider = find(page, "#k")
+    for _ in range(2):
+        slider.send_keys(Keys.ARROW_RIGHT)
+    until(page, lambda: opened.k == 12 and len(texts(page, "#list li")) == 12)
+    assert find(page, "#kvalue").text == "12"
+    find(page, "#undo").click()
+    find(page, "#undo").click()
+    until(page, lambda: opened.k == 10 and len(texts(page, "#list li")) == 10)
+    saw(page, opened)
+
+    lasso(page, 5)
+    until(page, lambda: "selected" in find(page, "#selected").text and find(page, "#selected").text[0].isdigit())
+    n_selected = int(find(page, "#selected").text.split()[0])
+    assert 10 < n_selected < 400
+    page.save_screenshot(str(SHOTS / "explorer-lasso.png"))
+    find(page, '[data-act="junk"]').click()
+    until(page, lambda: texts(page, "#statements li")[0].startswith(f"{n_selected} rows are junk"))
+    find(page, "#again").click()
+    until(page, lambda: not opened.working and opened.state.fit > 0)
+    until(page, lambda: find(page, "#changes").is_displayed())
+    assert (opened.labels == -1).sum() == n_selected
+    saw(page, opened)
+    page.save_screenshot(str(SHOTS / "explorer-moved.png"))
+    find(page, "body").send_keys(Keys.CONTROL + "z")
+    until(page, lambda: opened.state.fit == 0)
+    saw(page, opened)
+    find(page, "#undo").click()
+    until(page, lambda: opened.constraints == [])
+    saw(page, opened)
+
+    for n in range(1, 6):
+        answer(page)
+        until(page, lambda n=n: find(page, "#counter").text.startswith(f"{n} answered"))
+    assert len(opened.constraints) == 5
+    find(page, "body").send_keys("a")
+    until(page, lambda: not opened.working and opened.state.fit > 0)
+    saw(page, opened)
+    for said in opened.constraints:
+        assert (len(set(opened.keys[said["rows"]])) == 1) == (said["kind"] == "together")
+
+    key = int(opened.keys[0])
+    find(page, f'#list li[data-key="{key}"] [data-part="rename"]').click()
+    page.switch_to.active_element.send_keys("zeros " + NASTY + Keys.ENTER)
+    until(page, lambda: opened.state.names.get(key, "").startswith("zeros"))
+    saw(page, opened)
+
+    find(page, "#exports summary").click()
+    find(page, 'a[download="assignments.csv"]').click()
+    until(page, lambda: (tmp_path / "assignments.csv").exists())
+    time.sleep(0.3)
+    with open(tmp_path / "assignments.csv", newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [int(line["cluster"]) for line in lines] == opened.labels.tolist()
+    assert lines[0]["cluster_name"].startswith("zeros ") and lines[5]["digit"].startswith("a 5")
+
+    page.refresh()
+    until(page, lambda: find(page, "body").get_attribute("data-ready") == "yes" and len(texts(page, "#list li")))
+    assert any(text.startswith("zeros") for text in texts(page, "#list bdi"))
+    assert len(texts(page, "#statements li")) == 5
+    assert page.execute_script("return window.hit") is None
+    assert complaints(page) == []
+    shot(page, "explorer", width=1440)
+
+
+def test_two_tabs_see_the_same(page, opened):
+    first = page.current_window_handle
+    page.switch_to.new_window("tab")
+    page.get(opened.address)
+    until(page, lambda: len(texts(page, "#list li")) == 10)
+    find(page, "#k").send_keys(Keys.ARROW_LEFT)
+    until(page, lambda: opened.k == 9)
+    page.switch_to.window(first)
+    until(page, lambda: find(page, "#kvalue").text == "9" and len(texts(page, "#list li")) == 9)
+    find(page, "#undo").click()
+    until(page, lambda: opened.k == 10)
+    assert complaints(page) == []
+
+
+def test_everything_works_with_keys(page, opened):
+    canvas = find(page, "#points")
+    page.execute_script("arguments[0].focus()", canvas)
+    chain = ActionChains(page)
+    chain.send_keys(Keys.ARROW_LEFT).key_down(Keys.SHIFT).send_keys(*[Keys.ARROW_LEFT] * 6, *[Keys.ARROW_UP] * 6)
+    chain.key_up(Keys.SHIFT).send_keys("b").key_down(Keys.SHIFT)
+    chain.send_keys(*[Keys.ARROW_RIGHT] * 14, *[Keys.ARROW_DOWN] * 14).key_up(Keys.SHIFT).send_keys(Keys.ENTER)
+    chain.perform()
+    until(page, lambda: find(page, "#selected").text[0].isdigit())
+    ActionChains(page).send_keys("t").perform()
+    until(page, lambda: opened.constraints and opened.constraints[0]["kind"] == "together")
+    saw(page, opened)
+    ActionChains(page).send_keys("?").perform()
+    until(page, lambda: find(page, "#keys").is_displayed())
+    ActionChains(page).send_keys(Keys.ESCAPE).perform()
+    outlines = []
+    page.execute_script("document.querySelector('.skip').focus()")
+    for _ in range(12):
+        ActionChains(page).send_keys(Keys.TAB).perform()
+        outlines.append(page.execute_script("return getComputedStyle(document.activeElement).outlineStyle"))
+    assert set(outlines) == {"solid"}  # the focus can be seen
+    assert complaints(page) == []
+
+
+def test_search_hover_layouts_and_rows(page, opened):
+    find(page, "#text").send_keys("a 7" + Keys.ENTER)
+    until(page, lambda: find(page, "#found").text.startswith(f"{(DIGITS == 7).sum()} found"))
+    find(page, "#selectfound").click()
+    assert find(page, "#selected").text.startswith(str((DIGITS == 7).sum()))
+    find(page, '#search [type="reset"]').click()
+    for layout in ("scores", "columns", "neighbours"):
+        page.execute_script(
+            "const box = document.getElementById('layout'); box.value = arguments[0];"
+            "box.dispatchEvent(new Event('change'))",
+            layout,
+        )
+        until(page, lambda: find(page, "#map").get_attribute("aria-busy") is None)
+        page.save_screenshot(str(SHOTS / f"explorer-{layout}.png"))
+    x, y = ask(page, "(store, map) => map.view.toPixel(store.places[6], store.places[7])")  # the row with nasty words
+    canvas = find(page, "#points")
+    find(page, "#pan").click()
+    place = int(x - canvas.size["width"] / 2), int(y - canvas.size["height"] / 2)
+    ActionChains(page).move_to_element_with_offset(canvas, *place).perform()
+    until(page, lambda: find(page, "#tip").is_displayed())
+    ActionChains(page).move_to_element_with_offset(canvas, *place).click().perform()
+    until(page, lambda: find(page, "#row").is_displayed())
+    assert page.execute_script("return window.hit") is None
+    assert complaints(page) == []
+
+
+def test_the_page_fits_a_phone_the_dark_and_four_hundred_per_cent(opened):
+    driver = open_browser(500, 900, dark=True)
+    try:
+        for name, width in (("explorer-phone", 390), ("explorer-zoomed", 320)):
+            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            driver.get(opened.address)
+            until(driver, lambda: find(driver, "body").get_attribute("data-ahead") == "done")
+            assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+            background = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+            assert max(map(int, background[4:-1].split(","))) < 60
+            shot(driver, name, width=width)
+        assert complaints(driver) == []
+    finally:
+        driver.quit()
