@@ -87,7 +87,8 @@ def lasso(driver, key):
         driver,
         f"""(store, map) => {{
           const inside = [...store.keys.keys()].filter((i) => store.keys[i] === {key});
-          const middle = (axis) => inside.map((i) => store.places[2 * i + axis]).sort((a, b) => a - b)[inside.length >> 1];
+          const sorted = (axis) => inside.map((i) => store.places[2 * i + axis]).sort((a, b) => a - b);
+          const middle = (axis) => sorted(axis)[inside.length >> 1];
           return map.view.toPixel(middle(0), middle(1));
         }}""",
     )

@@ -271,3 +271,45 @@ def test_model_and_report_are_of_what_is_shown(workspace, tmp_path):
     assert extra["names"] == {str(workspace.labels[0]): "Mine & <yours>"}
     page, _ = export(workspace, "report.html")
     assert b"Mine &amp; &lt;yours&gt;" in page
+
+
+def test_rows_with_their_clusters(model):
+    import io
+
+    import pandas as pd
+
+    from widegap.explorer._export import export
+    from widegap.explorer._rows import ShownRows
+
+    frame = pd.DataFrame({"who": [f"=row {i}" for i in range(160)], "cluster": "mine", "price": "1,5"})
+    workspace = Workspace(model, X, rows=ShownRows(X, frame=frame, decimal=","))
+    workspace.act("junk", {"rows": [7]})
+    workspace.again()
+    read = {
+        "csv": lambda content: pd.read_csv(io.BytesIO(content)),
+        "parquet": lambda content: pd.read_parquet(io.BytesIO(content)),
+        "jsonl": lambda content: pd.read_json(io.BytesIO(content), lines=True),
+    }
+    for ending, reader in read.items():
+        found = reader(export(workspace, f"assignments.{ending}")[0])
+        assert found["widegap_cluster"].tolist() == workspace.labels.tolist()
+        assert found["cluster"].tolist() == ["mine"] * 160
+        assert found["widegap_cluster"][7] == -1
+        assert found["who"][3] == ("'=row 3" if ending == "csv" else "=row 3")  # no spreadsheet runs it
+        assert found["price"][0] == ("1,5" if ending == "csv" else 1.5)
+
+
+def test_the_script_does_it_again(workspace):
+    from widegap.explorer._export import export
+
+    workspace.title = 'Rows """ \\ of <b>'
+    workspace.act("junk", {"rows": [1, 2]})
+    workspace.again()
+    workspace.act("rename", {"cluster": 0, "name": 'a """ b \\n'})
+    workspace.act("k", {"k": 3})
+    text = export(workspace, "reproduce.py")[0].decode()
+    made: dict = {"__name__": "made"}
+    exec(compile(text, "reproduce.py", "exec"), made)  # noqa: S102
+    again = made["reproduce"](X)
+    np.testing.assert_array_equal(again.labels, workspace.labels)
+    assert again.state == workspace.state and again.notes == []

@@ -1,15 +1,18 @@
 """What a person takes home: the rows with their clusters, the model, a report, and the script that does it again."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
-from widegap import persistence
+from widegap import describe, persistence
 from widegap.exceptions import InvalidDataError
 from widegap.explorer._fits import Fit
+from widegap.explorer._script import script
 from widegap.explorer._views import name_of
 from widegap.explorer._workspace import Workspace
 from widegap.report import render, summarize
@@ -24,10 +27,59 @@ def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
         return make(workspace), kind
 
 
+def clustered_frame(workspace: Workspace) -> Any:
+    """The rows as they came, with cluster, its name and the margin; -1 and no name for rows in no cluster."""
+    import pandas as pd
+
+    fit, rows, k = workspace.fit, workspace.rows, workspace.k
+    if rows.frame is not None:
+        frame = rows.frame.reset_index(drop=True).copy()
+    elif rows.titles is not None:
+        frame = pd.DataFrame({"document": rows.titles})
+    else:
+        frame = pd.DataFrame({"row": np.arange(rows.n_rows)})
+    labels, keys = fit.cut(k), fit.keys(k)
+    names = np.array([*(name_of(workspace, int(key)) for key in keys), ""], dtype=object)
+    margins = describe.leads(describe.scores(workspace.model, workspace.X), labels)
+    for name, values in {"cluster": workspace.labels, "cluster_name": names[labels], "margin": margins}.items():
+        while name in frame.columns:
+            name = f"widegap_{name}"
+        frame[name] = values
+    return frame
+
+
+def _csv(workspace: Workspace) -> bytes:
+    from widegap.table._writing import delimited
+
+    return delimited(clustered_frame(workspace)).encode()
+
+
+def _json_lines(workspace: Workspace) -> bytes:
+    from widegap.table._writing import json_lines
+
+    return json_lines(_with_numbers(workspace)).encode()
+
+
+def _parquet(workspace: Workspace) -> bytes:
+    buffer = io.BytesIO()
+    _with_numbers(workspace).to_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _with_numbers(workspace: Workspace) -> Any:
+    """The same with numbers as numbers where they came from a text file."""
+    from widegap.table._writing import with_numbers
+
+    decimal = workspace.rows.decimal
+    frame = clustered_frame(workspace)
+    return frame if decimal is None else with_numbers(frame, decimal)
+
+
 def _model(workspace: Workspace) -> bytes:
     with TemporaryDirectory(prefix="widegap-") as folder:
         path = Path(folder) / "model.widegap"
-        persistence.save(workspace.model, path, extra=workspace.model_extra())
+        model = Pipeline([*workspace.steps, ("cluster", workspace.model)]) if workspace.steps else workspace.model
+        persistence.save(model, path, extra={"title": workspace.title, "names": workspace.names()})
         return path.read_bytes()
 
 
@@ -58,6 +110,10 @@ def _report(workspace: Workspace) -> bytes:
 
 
 EXPORTS: dict[str, tuple[Callable[[Workspace], bytes], str]] = {
+    "assignments.csv": (_csv, "text/csv"),
+    "assignments.parquet": (_parquet, "application/vnd.apache.parquet"),
+    "assignments.jsonl": (_json_lines, "application/x-ndjson"),
     "model.widegap": (_model, "application/octet-stream"),
     "report.html": (_report, "text/html"),
+    "reproduce.py": (lambda workspace: script(workspace).encode(), "text/x-python"),
 }

@@ -52,10 +52,12 @@ class Workspace:
         File that every action is saved to.
     resume : bool, default=False
         Go on with what that file holds.
-    source : str, default=None
-        Where the rows came from, for the script that reproduces what was done.
-    extra : mapping, default=None
-        What model files hold besides, such as how a table becomes numbers.
+    reading : sequence of str, default=()
+        Lines of Python that make X, for the script that reproduces what was done.
+    steps : sequence of (name, transformer), default=()
+        What made X of what people have; model files hold it before the model. Those of a pipeline are known.
+    events : sequence of mappings, default=()
+        What was done before, to be done again.
     """
 
     def __init__(
@@ -68,13 +70,14 @@ class Workspace:
         notes: Sequence[str] = (),
         session: Any = None,
         resume: bool = False,
-        source: str | None = None,
-        extra: Mapping[str, Any] | None = None,
+        reading: Sequence[str] = (),
+        steps: Sequence[tuple[str, Any]] = (),
+        events: Sequence[Mapping[str, Any]] = (),
     ):
         self.rows = rows or ShownRows(X)
         clusterer, self.X = describe.unwrap(model, X)
-        self.title, self.notes, self.source = title, list(notes), source
-        self.extra = dict(extra or {})
+        self.title, self.notes, self.reading = title, list(notes), list(reading)
+        self.steps = list(steps) or list(getattr(model, "steps", ())[:-1])
         self.lock = RLock()
         self.history = History()
         self.on_map = map_rows(self.rows.n_rows)
@@ -84,6 +87,8 @@ class Workspace:
         self.opening = self._fits[0]
         self.autosave: Autosave | None = None
         self._terms: Any = None
+        if events:
+            self.history = _replayed([Event.from_json(event) for event in events])
         if session is not None:
             self._open_session(session, resume)
 
@@ -274,11 +279,11 @@ class Workspace:
         wanted = fit.own if fit.own in parent.numbers else parent.own
         return parent.row_keys(wanted), fit.row_keys(fit.own)
 
-    def model_extra(self) -> dict[str, Any]:
-        """What a model file holds besides the model: how tables are read, and the names of clusters."""
+    def names(self) -> dict[str, str]:
+        """Names that were given to clusters, by the numbers that ``model`` gives them."""
         keys = self.fit.keys(self.k).tolist()
-        names = {str(label): self.state.names.get(key) for label, key in zip(self.model_classes, keys, strict=True)}
-        return {**self.extra, "title": self.title, "names": {label: name for label, name in names.items() if name}}
+        found = {str(label): self.state.names.get(key) for label, key in zip(self.model_classes, keys, strict=True)}
+        return {label: name for label, name in found.items() if name}
 
     def describe_rows(self) -> dict[str, Any]:
         """What tells these rows from others."""

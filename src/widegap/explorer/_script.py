@@ -1,0 +1,101 @@
+"""The Python that does again what was done: the model with its seed, and every action as data."""
+
+import json
+from pprint import pformat
+from typing import Any
+
+from widegap import __version__
+from widegap.explorer._fits import Fit
+from widegap.explorer._workspace import Workspace
+
+TEMPLATE = '''\
+"""What was done with widegap {version} on {title}: {n_actions} actions, {n_fits} fits.
+
+Run it on the same rows and it ends with the same clusters. {seed}
+"""
+
+import json
+
+{imports}
+
+ACTIONS = json.loads(r"""
+{actions}
+""")  # what you said of rows is among them: together, apart, is, junk, merge, split
+
+
+def reproduce(X):
+    """The workspace after all actions; X are the {n_rows} {unit}s, as the model takes them."""
+    model = {model}
+    return Workspace(model, X, events=ACTIONS)
+
+
+if __name__ == "__main__":
+{reading}
+    workspace = reproduce(X)
+    print("clusters:", workspace.k, "of the expected {k}")
+    labels = workspace.labels  # -1 for rows in no cluster
+    model = workspace.model  # for model.predict(new rows)
+'''
+
+
+def script(workspace: Workspace) -> str:
+    """The program as text; all that came from outside stands in it as JSON or as a quoted text."""
+    opening = workspace.opening
+    name = type(opening.model).__name__
+    model = _call(opening.model)
+    if isinstance(opening, Fit):
+        model += ".fit(X)"
+    seeded = opening.model.get_params().get("random_state") is not None
+    events = [_without_notes(event.to_json()) for event in workspace.history.events]
+    return TEMPLATE.format(
+        version=__version__,
+        title=_quoted(workspace.title),
+        n_actions=len(events),
+        n_fits=sum(event["kind"] == "again" for event in events) + isinstance(opening, Fit),
+        seed="The seed is the model's random_state."
+        if seeded
+        else "The model has no random_state: clusters may differ.",
+        imports=f"{_import(opening.model, name)}\nfrom widegap.explorer import Workspace",
+        actions=",\n".join(json.dumps(event, ensure_ascii=True).replace('"""', '\\"\\"\\"') for event in events).join(
+            "[]"
+        ),
+        n_rows=workspace.rows.n_rows,
+        unit=workspace.rows.unit,
+        model=model,
+        reading=_reading(workspace),
+        k=workspace.k,
+    )
+
+
+def _import(model: Any, name: str) -> str:
+    home = "widegap" if type(model).__module__.startswith("widegap.") else type(model).__module__
+    return f"from {home} import {name}"
+
+
+def _call(model: Any) -> str:
+    """The constructor's call, with the parameters that are not the defaults."""
+    fresh = type(model)().get_params(deep=False)
+    given = {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name not in ("callback", "verbose", "n_jobs") and repr(value) != repr(fresh.get(name))
+    }
+    return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+def _without_notes(event: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in event.items() if name != "notes"}
+
+
+def _quoted(text: str) -> str:
+    """A text that cannot end the docstring it stands in."""
+    return pformat(text, width=10_000).replace('"""', "''").replace("\\", "/")
+
+
+def _reading(workspace: Workspace) -> str:
+    lines = workspace.reading or [
+        "import numpy as np",
+        "",
+        'X = np.load("rows.npy")  # the rows that were passed to widegap.explore',
+    ]
+    return "\n".join(f"    {line}" if line else "" for line in lines)
