@@ -153,12 +153,12 @@ def test_statements_as_constraints():
         Statement(3, "is", {"rows": [5, 6], "cluster": 2}),
         Statement(4, "is", {"rows": [6], "cluster": 1}),
         Statement(5, "junk", {"rows": [3, 5], "gone": 1}),
-        Statement(6, "split", {"cluster": 0, "parts": [[7, 8], [9]]}),
-        Statement(7, "merge", {"clusters": [1, 2, 3], "rows": [10, 11]}),
+        Statement(6, "split", {"cluster": 0, "new": 7, "parts": [[7, 8], [9]]}),
+        Statement(7, "merge", {"clusters": [0, 1, 3], "rows": [6, 10, 11]}),
     ]
     found = constraints_of(said)
-    assert found.known == {6: 1} and found.junk.tolist() == [3, 5]
-    assert found.must_link.tolist() == [[1, 2], [7, 8], [10, 11]]
-    assert found.cannot_link.tolist() == [[1, 4], [7, 9]]
+    assert found.known == {6: 0, 7: 0, 8: 0, 9: 7, 10: 0, 11: 0} and found.junk.tolist() == [3, 5]
+    assert found.must_link.tolist() == [[1, 2]] and found.cannot_link.tolist() == [[1, 4]]
+    assert found.with_anchors({1: 4, 9: 4, 12: 4}).known == {**found.known, 12: 4}
     assert count_after(said, 6) == 6 - 1 + 1 - 2
     assert constraints_of([*said, Statement(8, "is", {"rows": [3], "cluster": 0})]).junk.tolist() == [5]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widegap.exceptions import InvalidDataError
+from widegap.explorer._fits import typical
 from widegap.report._wording import clip
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200_000
 MOST_CLUSTERS = 1_000
-TYPICAL = 5  # rows that stand for a cluster in a statement about it
 NAME_LENGTH = 80
 LEFT = 0.1  # of a cluster's rows: if no more stay than that, the cluster is junk as a whole
 SPLIT_ROWS = 2_000  # of a larger cluster a sample is split
@@ -71,12 +71,16 @@ def _asked(data: dict[str, Any]) -> dict[str, Any]:
 def _is(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
     rows = _rows(workspace, data, 1)
     if data.get("cluster") != "new":
-        key = _key(workspace, data.get("cluster"))
-        inside = np.setdiff1d(np.flatnonzero(workspace.keys == key), rows)
-        return {"rows": rows, "cluster": key, "typical": typical(workspace, inside) if len(inside) else []}
+        return {"rows": rows, "cluster": _key(workspace, data.get("cluster"))}
+    return {"rows": rows, "cluster": _new_key(workspace), "new": True}
+
+
+def _new_key(workspace: "Workspace") -> int:
+    """The least key that nothing has."""
     taken = {*workspace.fit.keys(workspace.k).tolist()}
-    taken |= {said.data["cluster"] for said in workspace.state.statements if said.kind == "is"}
-    return {"rows": rows, "cluster": min(set(range(len(taken) + 1)) - taken), "new": True}
+    for said in workspace.state.statements:
+        taken |= {said.data.get("cluster"), said.data.get("new"), *said.data.get("clusters", ())}
+    return min(set(range(len(taken) + 1)) - taken)
 
 
 def _junk(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +98,7 @@ def _merge(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
         raise InvalidDataError(f"clusters={given!r:.40} must name two clusters or more.")
     keys = sorted({_key(workspace, key) for key in given})
     of_rows = workspace.keys
-    rows = [row for key in keys for row in typical(workspace, np.flatnonzero(of_rows == key))]
+    rows = [row for key in keys for row in typical(np.flatnonzero(of_rows == key), workspace.fit.sure)]
     return {"clusters": keys, "rows": rows}
 
 
@@ -103,8 +107,8 @@ def _split(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
     inside = np.flatnonzero(workspace.keys == key)
     if len(inside) < 4:
         raise InvalidDataError(f"This cluster has {len(inside)} rows; splitting needs four at least.")
-    parts = halves(workspace, inside)
-    return {"cluster": key, "parts": [typical(workspace, part) for part in parts]}
+    parts = [typical(part, None) for part in halves(workspace, inside)]
+    return {"cluster": key, "new": _new_key(workspace), "parts": parts}
 
 
 def _k(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
@@ -158,16 +162,6 @@ CHECKS: dict[str, Callable[["Workspace", dict[str, Any]], dict[str, Any]]] = {
     "undo": _nothing,
     "redo": _nothing,
 }
-
-
-def typical(workspace: "Workspace", rows: Any) -> list[int]:
-    """A few rows that stand for others: those nearest to their mean."""
-    from widegap.data._tables import dense_rows
-
-    chosen = rows if len(rows) <= SPLIT_ROWS else np.random.default_rng(0).choice(rows, SPLIT_ROWS, replace=False)
-    values = dense_rows(workspace.features, np.sort(chosen)).astype(np.float64)
-    apart = np.square(values - values.mean(axis=0)).sum(axis=1)
-    return sorted(int(row) for row in np.sort(chosen)[np.argsort(apart, kind="stable")[:TYPICAL]])
 
 
 def halves(workspace: "Workspace", rows: Any) -> list[Any]:

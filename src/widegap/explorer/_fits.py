@@ -7,6 +7,8 @@ import numpy as np
 from widegap import describe
 from widegap.explorer._identity import CutKeys, Keys, Labels, matched_keys, with_keys
 
+TYPICAL = 20  # rows that stand for a cluster where something is said of the whole of it
+
 
 class Fit:
     """A fitted model on the rows of a workspace.
@@ -81,6 +83,12 @@ class Fit:
         """Key of the cluster of each row at k, -1 for rows in none."""
         return with_keys(self.keys(k), self.cut(k))
 
+    def anchors(self, k: int) -> dict[int, int]:
+        """Typical rows of every cluster at k, and their keys."""
+        of_rows = self.row_keys(k)
+        rows = {int(key): typical(np.flatnonzero(of_rows == key), self.sure) for key in self.keys(k)}
+        return {row: key for key, chosen in rows.items() for row in chosen}
+
     def model_at(self, k: int) -> Any:
         """The model for k clusters, which predicts new rows."""
         if k not in self._models:
@@ -118,6 +126,14 @@ class NotFitted:
 def open_fit(model: Any, X: Any, n_rows: int) -> Fit | NotFitted:
     """The fit that a workspace begins with."""
     return Fit(model, X) if hasattr(model, "labels_") or hasattr(model, "coef_") else NotFitted(model, n_rows)
+
+
+def typical(rows: Labels, sure: Labels | None) -> list[int]:
+    """A few rows that stand for others: of the surer half if that is known, evenly spaced."""
+    if sure is not None:
+        rows = np.sort(rows[np.argsort(-sure[rows], kind="stable")[: max(1, (len(rows) + 1) // 2)]])
+    places = np.linspace(0, len(rows) - 1, min(TYPICAL, len(rows))).round().astype(int)
+    return [int(row) for row in rows[places]]
 
 
 def _count(model: Any, labels: Labels) -> int:

@@ -4,6 +4,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,33 @@ def supported(model: Any) -> tuple[str, ...]:
     return STATEMENTS if "known" in inspect.signature(model.fit).parameters else ("junk",)
 
 
-def refit(
-    fit: Fit | NotFitted, X: Any, constraints: Constraints, k: int | None, callback: Progress | None
-) -> tuple[Fit, list[str]]:
+@dataclass(frozen=True)
+class Wish:
+    """What the next fit is to do.
+
+    Attributes
+    ----------
+    said : Constraints
+        What it has to follow.
+    k : int or None
+        Its number of clusters, None where the estimator's own stands.
+    shown : int
+        The number of clusters that the last fit was shown at: they keep their keys.
+    """
+
+    said: Constraints
+    k: int | None
+    shown: int
+
+
+def refit(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress | None) -> tuple[Fit, list[str]]:
     """Fit again, from the clusters of an earlier fit, and what there was to note.
 
-    ``k`` is None where the estimator's own number stands. Raises ``StoppedError`` if the callback ended the fit.
+    Where keys are spoken of, typical rows of all clusters are known, too: so it is clear which clusters are meant.
+    Raises ``StoppedError`` if the callback ended the fit.
     """
+    if wish.said.known and isinstance(fit, Fit):
+        wish = replace(wish, said=wish.said.with_anchors(fit.anchors(wish.shown)))
     stopped = []
 
     def watch(record: Any) -> bool:
@@ -46,7 +67,7 @@ def refit(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = _refit_documents if _is_documents(fit.model) else _refit_rows
-        new = found(fit, X, constraints, k, watch)
+        new = found(fit, X, wish, watch)
     if stopped:
         raise StoppedError
     return new, list(dict.fromkeys(str(warning.message) for warning in caught))
@@ -66,8 +87,9 @@ def _prepared(model: Any, k: int | None, callback: Progress) -> Any:
     return found
 
 
-def _refit_rows(fit: Fit | NotFitted, X: Any, said: Constraints, k: int | None, callback: Progress) -> Fit:
+def _refit_rows(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) -> Fit:
     """From what the last search has left if the same rows take part, and else by a new search."""
+    said, k = wish.said, wish.k
     active = None
     if len(said.junk):
         active = np.ones(X.shape[0], bool)
@@ -79,7 +101,7 @@ def _refit_rows(fit: Fit | NotFitted, X: Any, said: Constraints, k: int | None, 
         model = model.refit(**{**_nothing(rows.shape[0]), **given})
     else:
         model = _searched_again(fit, rows, given, k, callback)
-    return Fit(model, rows, active=active, before=_before(fit), fixed=_fixed(model))
+    return Fit(model, rows, active=active, before=_before(fit, wish), fixed=_fixed(model))
 
 
 def _is_warm(fit: Fit | NotFitted, active: Labels | None, k: int | None) -> bool:
@@ -129,11 +151,12 @@ def _fixed(model: Any) -> dict[int, int]:
     return {label: int(key) for label, key in enumerate(classes) if isinstance(key, int | np.integer) and key >= 0}
 
 
-def _before(fit: Fit | NotFitted) -> Labels | None:
-    return fit.row_keys(fit.own) if isinstance(fit, Fit) else None
+def _before(fit: Fit | NotFitted, wish: Wish) -> Labels | None:
+    return fit.row_keys(wish.shown) if isinstance(fit, Fit) else None
 
 
-def _refit_documents(fit: Fit | NotFitted, X: Any, said: Constraints, k: int | None, callback: Progress) -> Fit:
+def _refit_documents(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) -> Fit:
+    said, k = wish.said, wish.k
     if said.known or len(said.must_link) or len(said.cannot_link):
         raise NotSupportedError("Documents can be said to be junk, and topics renamed; other statements are for rows.")
     marked = np.zeros(len(X), bool)
@@ -146,4 +169,4 @@ def _refit_documents(fit: Fit | NotFitted, X: Any, said: Constraints, k: int | N
     if len(said.junk):
         model.refit(universum_documents=said.junk.tolist())
     model.set_params(callback=None)
-    return Fit(model, X, before=_before(fit))
+    return Fit(model, X, before=_before(fit, wish))

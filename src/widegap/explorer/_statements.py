@@ -5,16 +5,15 @@ kind        what the event holds            what it means for the next fit
 ==========  ==============================  ==============================================================
 together    rows                            one cluster: must-links
 apart       rows                            all in different clusters: cannot-links
-is          rows, cluster (a key), typical  known labels, also of typical rows of the cluster, so that it is known
-                                            which is meant; a later statement about a row replaces an earlier
+is          rows, cluster (a key)           known labels; a later statement about a row replaces an earlier
 junk        rows, gone                      no cluster at all; clusters that are gone with them are not replaced
-merge       clusters, rows                  must-links between typical rows of them; one cluster fewer
-split       cluster, parts (two of rows)    cannot-links between typical rows of the parts; one cluster more
+merge       clusters, rows (typical ones)   known labels: the first key; one cluster fewer
+split       cluster, new, parts             known labels: the key and a new one; one cluster more
 ==========  ==============================  ==============================================================
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -56,6 +55,17 @@ class Constraints:
         labels[list(self.known)] = list(self.known.values())
         return labels
 
+    @property
+    def rows(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """All rows that are spoken of."""
+        links = [self.must_link.ravel(), self.cannot_link.ravel(), self.junk, np.array([*self.known], np.int64)]
+        return np.unique(np.concatenate(links))
+
+    def with_anchors(self, anchors: dict[int, int]) -> "Constraints":
+        """The same, and rows that nobody spoke of stay where they are."""
+        spoken = set(self.rows.tolist())
+        return replace(self, known={**{row: key for row, key in anchors.items() if row not in spoken}, **self.known})
+
     def check(self) -> None:
         """Refuse statements that contradict each other, with the shortest chain that shows why."""
         rows = np.unique(np.concatenate([self.must_link.ravel(), self.cannot_link.ravel(), [*self.known]])).astype(int)
@@ -74,20 +84,22 @@ def constraints_of(statements: Iterable[Statement]) -> Constraints:
     junk: set[int] = set()
     for said in statements:
         rows = said.data.get("rows", [])
-        if said.kind in ("together", "merge"):
-            must += _chain(rows)
+        if said.kind == "together":
+            must += [(rows[0], row) for row in rows[1:]]
         elif said.kind == "apart":
             cannot += combinations(rows, 2)
         elif said.kind == "is":
-            meant = {row: said.data["cluster"] for row in said.data.get("typical", ()) if row not in known}
-            known.update({**meant, **dict.fromkeys(rows, said.data["cluster"])})
+            known.update(dict.fromkeys(rows, said.data["cluster"]))
             junk.difference_update(rows)
         elif said.kind == "junk":
             junk.update(rows)
+        elif said.kind == "merge":
+            keys = said.data["clusters"]
+            known = {row: min(keys) if key in keys else key for row, key in known.items()}
+            known |= {row: min(keys) for row in rows if row not in known}
         elif said.kind == "split":
-            first, second = said.data["parts"]
-            must += _chain(first) + _chain(second)
-            cannot.append((first[0], second[0]))
+            for key, part in zip((said.data["cluster"], said.data["new"]), said.data["parts"], strict=True):
+                known |= {row: key for row in part if row not in known}
     known = {row: key for row, key in known.items() if row not in junk}
     return Constraints(known, _pairs(must, junk), _pairs(cannot, junk), np.array(sorted(junk), dtype=np.int64))
 
@@ -102,10 +114,6 @@ def count_after(statements: Iterable[Statement], k: int) -> int:
         elif said.kind == "split" or (said.kind == "is" and said.data.get("new")):
             k += 1
     return max(1, k)
-
-
-def _chain(rows: Sequence[int]) -> list[tuple[int, int]]:
-    return [(rows[0], row) for row in rows[1:]]
 
 
 def _pairs(pairs: list[tuple[int, int]], without: set[int]) -> Pairs:

@@ -21,7 +21,7 @@ from widegap.explorer._fits import Fit, NotFitted, open_fit
 from widegap.explorer._history import STATEMENTS, Event, History, State, state_of
 from widegap.explorer._identity import Labels
 from widegap.explorer._layouts import map_rows
-from widegap.explorer._refits import Progress, StoppedError, refit, supported
+from widegap.explorer._refits import Progress, StoppedError, Wish, refit, supported
 from widegap.explorer._rows import ShownRows
 from widegap.explorer._statements import constraints_of, count_after
 
@@ -229,7 +229,7 @@ class Workspace:
             self.check_ready(base)
             self.working = True
             state, k = self.state, self.next_number
-            plan = {"parent": state.fit, "using": [said.number for said in state.statements], "k": k}
+            plan = {"parent": state.fit, "using": [said.number for said in state.statements], "k": k, "shown": self.k}
         try:
             found, notes = self._refit(plan, callback)
             with self.lock:
@@ -272,12 +272,11 @@ class Workspace:
         state = self.state
         if not state.fit:
             return None
-        parent = self.fit_of(self._event(state.fit).data["parent"])
+        plan = self._event(state.fit).data
+        parent = self.fit_of(plan["parent"])
         if isinstance(parent, NotFitted):
             return None
-        fit = self.fit
-        wanted = fit.own if fit.own in parent.numbers else parent.own
-        return parent.row_keys(wanted), fit.row_keys(fit.own)
+        return parent.row_keys(plan["shown"]), self.fit.row_keys(self.fit.own)
 
     def names(self) -> dict[str, str]:
         """Names that were given to clusters, by the numbers that ``model`` gives them."""
@@ -295,7 +294,7 @@ class Workspace:
         parent = self.fit_of(plan["parent"])
         told = set(plan["using"])
         statements = state_of([e for e in self.history.events if e.number in told]).statements
-        return refit(parent, self.X, constraints_of(statements), plan["k"], callback)
+        return refit(parent, self.X, Wish(constraints_of(statements), plan["k"], plan["shown"]), callback)
 
     def _event(self, number: int) -> Event:
         return self.history.events[number - 1]
