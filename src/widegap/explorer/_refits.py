@@ -97,6 +97,7 @@ def _refit_rows(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) ->
     rows = X if active is None else X[active]
     given = _arguments(said, X.shape[0], active)
     if _is_warm(fit, active, k):
+        callback(None)  # it is too short for records, but may have been stopped
         model = fit.model if k in (None, fit.own) else fit.model.with_clusters(k)
         model = model.refit(**{**_nothing(rows.shape[0]), **given})
     else:
