@@ -43,6 +43,7 @@ def page(opened, tmp_path):
     driver = open_browser(1440, 900)
     driver.set_script_timeout(30)
     driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    SHOTS.mkdir(parents=True, exist_ok=True)
     driver.get(opened.address)
     until(driver, lambda: find(driver, "body").get_attribute("data-ahead") == "done")
     yield driver
@@ -58,7 +59,8 @@ def find(driver, selector):
 
 
 def texts(driver, selector):
-    return [node.text for node in driver.find_elements(By.CSS_SELECTOR, selector)]
+    script = "return [...document.querySelectorAll(arguments[0])].map((node) => node.innerText)"
+    return driver.execute_script(script, selector)
 
 
 def ask(driver, function):

@@ -37,7 +37,15 @@ export async function keysAt(k) {
 
 export const hasKeysAt = (k) => cuts.has(`${store.state.fit} ${k}`);
 
-export async function act(kind, data = {}) {
+let acting = Promise.resolve();
+
+// One action after the other, so that each knows of the one before it.
+export function act(kind, data = {}) {
+  acting = acting.then(() => acted(kind, data));
+  return acting;
+}
+
+async function acted(kind, data) {
   try {
     await take(await post("act", { kind, data, base: store.state.number }));
     return true;
