@@ -281,8 +281,8 @@ def test_rows_with_their_clusters(model):
     from widegap.explorer._export import export
     from widegap.explorer._rows import ShownRows
 
-    frame = pd.DataFrame({"who": [f"=row {i}" for i in range(160)], "cluster": "mine", "price": "1,5"})
-    workspace = Workspace(model, X, rows=ShownRows(X, frame=frame, decimal=","))
+    frame = pd.DataFrame({"who": [f"=row {i}" for i in range(160)], "cluster": "mine", "price": 1.5})
+    workspace = Workspace(model, X, rows=ShownRows(X, frame=frame))
     workspace.act("junk", {"rows": [7]})
     workspace.again()
     read = {
@@ -296,7 +296,7 @@ def test_rows_with_their_clusters(model):
         assert found["cluster"].tolist() == ["mine"] * 160
         assert found["widegap_cluster"][7] == -1
         assert found["who"][3] == ("'=row 3" if ending == "csv" else "=row 3")  # no spreadsheet runs it
-        assert found["price"][0] == ("1,5" if ending == "csv" else 1.5)
+        assert found["price"][0] == 1.5
 
 
 def test_the_script_does_it_again(workspace):

@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
 from widegap.exceptions import InvalidDataError
@@ -15,6 +14,7 @@ from widegap.explorer._fits import Fit
 from widegap.explorer._script import script
 from widegap.explorer._views import name_of
 from widegap.explorer._workspace import Workspace
+from widegap.explorer._writing import as_csv
 from widegap.report import render, summarize
 
 
@@ -49,37 +49,25 @@ def clustered_frame(workspace: Workspace) -> Any:
 
 
 def _csv(workspace: Workspace) -> bytes:
-    from widegap.table._writing import delimited
-
-    return delimited(clustered_frame(workspace)).encode()
+    return as_csv(clustered_frame(workspace)).encode()
 
 
 def _json_lines(workspace: Workspace) -> bytes:
-    from widegap.table._writing import json_lines
-
-    return json_lines(_with_numbers(workspace)).encode()
+    lines = clustered_frame(workspace).to_json(orient="records", lines=True, force_ascii=False, double_precision=15)
+    return lines.encode()
 
 
 def _parquet(workspace: Workspace) -> bytes:
     buffer = io.BytesIO()
-    _with_numbers(workspace).to_parquet(buffer)
+    clustered_frame(workspace).to_parquet(buffer)
     return buffer.getvalue()
-
-
-def _with_numbers(workspace: Workspace) -> Any:
-    """The same with numbers as numbers where they came from a text file."""
-    from widegap.table._writing import with_numbers
-
-    decimal = workspace.rows.decimal
-    frame = clustered_frame(workspace)
-    return frame if decimal is None else with_numbers(frame, decimal)
 
 
 def _model(workspace: Workspace) -> bytes:
     with TemporaryDirectory(prefix="widegap-") as folder:
         path = Path(folder) / "model.widegap"
-        model = Pipeline([*workspace.steps, ("cluster", workspace.model)]) if workspace.steps else workspace.model
-        persistence.save(model, path, extra={"title": workspace.title, "names": workspace.names()})
+        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names()}
+        persistence.save(workspace.model, path, extra=extra)
         return path.read_bytes()
 
 

@@ -29,8 +29,6 @@ class ShownRows:
         The rows as they came, for their cells.
     titles : sequence of str, default=None
         What each document is called.
-    decimal : str, default=None
-        Decimal sign of the cells of ``frame`` if they are texts of a file.
     """
 
     def __init__(
@@ -41,13 +39,12 @@ class ShownRows:
         names: Sequence[str] | None = None,
         frame: Any = None,
         titles: Sequence[str] | None = None,
-        decimal: str | None = None,
     ):
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         self.is_text = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], str)
         self.unit = "document" if self.is_text else "row"
         self.texts = X if self.is_text else None
-        self.titles, self.frame, self.decimal = titles, frame, decimal
+        self.titles, self.frame = titles, frame
         self.values = None if self.is_text else (X if values is None else values)
         if names is None and self.values is not None:
             names = getattr(self.values, "columns", None)

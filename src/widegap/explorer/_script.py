@@ -29,12 +29,9 @@ def reproduce(X):
     return Workspace(model, X, events=ACTIONS)
 
 
-if __name__ == "__main__":
-{reading}
-    workspace = reproduce(X)
-    print("clusters:", workspace.k, "of the expected {k}")
-    labels = workspace.labels  # -1 for rows in no cluster
-    model = workspace.model  # for model.predict(new rows)
+# X: {source}
+# workspace = reproduce(X)
+# workspace.labels are {k} clusters, -1 for rows in none; workspace.model predicts new rows
 '''
 
 
@@ -62,7 +59,7 @@ def script(workspace: Workspace) -> str:
         n_rows=workspace.rows.n_rows,
         unit=workspace.rows.unit,
         model=model,
-        reading=_reading(workspace),
+        source=_quoted(workspace.source) if workspace.source else "the rows that were passed to widegap.explore",
         k=workspace.k,
     )
 
@@ -90,12 +87,3 @@ def _without_notes(event: dict[str, Any]) -> dict[str, Any]:
 def _quoted(text: str) -> str:
     """A text that cannot end the docstring it stands in."""
     return pformat(text, width=10_000).replace('"""', "''").replace("\\", "/")
-
-
-def _reading(workspace: Workspace) -> str:
-    lines = workspace.reading or [
-        "import numpy as np",
-        "",
-        'X = np.load("rows.npy")  # the rows that were passed to widegap.explore',
-    ]
-    return "\n".join(f"    {line}" if line else "" for line in lines)

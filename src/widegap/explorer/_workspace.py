@@ -52,10 +52,10 @@ class Workspace:
         File that every action is saved to.
     resume : bool, default=False
         Go on with what that file holds.
-    reading : sequence of str, default=()
-        Lines of Python that make X, for the script that reproduces what was done.
-    steps : sequence of (name, transformer), default=()
-        What made X of what people have; model files hold it before the model. Those of a pipeline are known.
+    source : str, default=None
+        Where the rows came from, for the script that reproduces what was done.
+    extra : mapping, default=None
+        What model files hold besides, such as how a table becomes numbers.
     events : sequence of mappings, default=()
         What was done before, to be done again.
     """
@@ -70,14 +70,14 @@ class Workspace:
         notes: Sequence[str] = (),
         session: Any = None,
         resume: bool = False,
-        reading: Sequence[str] = (),
-        steps: Sequence[tuple[str, Any]] = (),
+        source: str | None = None,
+        extra: Mapping[str, Any] | None = None,
         events: Sequence[Mapping[str, Any]] = (),
     ):
         self.rows = rows or ShownRows(X)
         clusterer, self.X = describe.unwrap(model, X)
-        self.title, self.notes, self.reading = title, list(notes), list(reading)
-        self.steps = list(steps) or list(getattr(model, "steps", ())[:-1])
+        self.title, self.notes, self.source = title, list(notes), source
+        self.extra = dict(extra or {})
         self.lock = RLock()
         self.history = History()
         self.on_map = map_rows(self.rows.n_rows)
