@@ -43,6 +43,7 @@ function apart(cluster) {
 }
 
 function show() {
+  if (list.querySelector("form")) return; // a name is being typed
   const focus = document.activeElement?.closest("#list li")?.dataset.key;
   const part = document.activeElement?.dataset?.part;
   list.replaceChildren(...[...store.clusters].sort((a, b) => (a.key < 0) - (b.key < 0) || a.key - b.key).map(item));
@@ -106,12 +107,14 @@ function rename(node, cluster) {
   form.append(field, make("button", "save"));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    await act("rename", { cluster: cluster.key, name: field.value });
+    form.replaceWith(make("p", "…"));
+    if (!(await act("rename", { cluster: cluster.key, name: field.value }))) show();
     list.querySelector(`li[data-key="${cluster.key}"] [data-part="rename"]`)?.focus();
   });
   form.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
       event.stopPropagation();
+      form.remove();
       show();
     }
   });

@@ -161,10 +161,12 @@ function at(event) {
 
 function pointerEvents() {
   let began = null;
+  let far = 0; // a lasso that ends where it began has come a long way
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, at(event));
     began = at(event);
+    far = 0;
     map.cross = null;
     if (map.tool === "lasso" && fingers.size === 1) map.lasso = [map.view.toPlace(...began)];
   });
@@ -172,6 +174,7 @@ function pointerEvents() {
     const before = fingers.get(event.pointerId);
     if (!before) return hover(...at(event));
     const now = at(event);
+    far = Math.max(far, Math.hypot(now[0] - began[0], now[1] - began[1]));
     if (fingers.size === 2) pinch(event.pointerId, before, now);
     else if (map.lasso) map.lasso.push(map.view.toPlace(...now));
     else map.view.pan(now[0] - before[0], now[1] - before[1]);
@@ -183,7 +186,7 @@ function pointerEvents() {
     const now = fingers.get(event.pointerId);
     fingers.delete(event.pointerId);
     if (!now || !began) return;
-    const still = Math.hypot(now[0] - began[0], now[1] - began[1]) < 4;
+    const still = far < 4;
     const corners = map.lasso;
     map.lasso = null;
     if (still && event.type === "pointerup") pick(nearest(...now), event.shiftKey || event.ctrlKey);
