@@ -36,6 +36,7 @@ def run_demo(folder: Path) -> None:
     print("\nOpen these in a browser or a viewer:")
     for path in written:
         print(f"  {path}")
+    print("To look at clusters of your own, correct them and cluster again: widegap explore data.csv")
 
 
 def _digits(folder: Path) -> Path:

@@ -54,7 +54,7 @@ class Worker:
 
     def _expected(self) -> int | None:
         expected = getattr(self.workspace.fit.model, "_expected_records", lambda n_rows: None)
-        return expected(len(self.workspace.fit.model.labels_))
+        return expected(self.workspace.rows.n_rows)
 
     def _fit(self) -> None:
         began = monotonic()
