@@ -166,10 +166,11 @@ def test_a_fit_runs_beside_and_is_told(client):
 
 
 def test_a_fit_can_be_stopped(client):
-    client.post("/api/again", {"base": 0})
+    client.post("/api/act", {"kind": "junk", "data": {"rows": [1]}, "base": 0})  # which takes a new search
+    client.post("/api/again", {"base": 1})
     client.post("/api/stop", {})
     client.pages.worker.wait(60)
-    assert client.get("/api/state").json()["number"] == 0
+    assert client.get("/api/state").json()["number"] == 1
     assert client.pages.worker.progress["message"].startswith("Stopped")
 
 
