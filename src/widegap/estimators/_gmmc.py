@@ -82,6 +82,8 @@ class GMMC(SDPClusterer):
 
     Notes
     -----
+    There is no ``sample_weight``: the program holds a matrix of all rows, at most a thousand. Repeat rows instead.
+
     Measured on one core: 100 rows 0.05 s, 357 rows 1.2 s, 771 rows 8 s, 1000 rows 21 s. Errors in percent on the first
     50 + 50 rows of the digits 3-8, 1-7, 2-7 and 8-9: 0, 1, 2, 8, and 1, 0, 0, 3 with ``n_roundings=100``; the figures
     in [2]_ for subsets of this size are 0, 0, 2, 7. On all rows of these digits 5.6, 0.3, 0.6, 10.5, and 1.7, 0.3, 0,

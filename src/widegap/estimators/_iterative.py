@@ -133,6 +133,9 @@ class IterSVR(IterativeClusterer):
 
     Notes
     -----
+    There is no ``sample_weight``: the methods are kept as published, and the bound on sizes that they rest on, along
+    the sorted scores, counts rows. `CPM3C` takes weights.
+
     The regression is solved by an interior point method on the features, about 10 steps of n r^2 operations for r
     components, to a relative duality gap of 1e-4.
 

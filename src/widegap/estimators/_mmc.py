@@ -108,6 +108,8 @@ class MMC(SDPClusterer):
 
     Notes
     -----
+    There is no ``sample_weight``: the program holds a matrix of all rows, at most a few hundred. Repeat rows instead.
+
     The program has no bias (with one it would not be convex). The paper's hyperplane passes through the origin;
     here the kernel is centred first, so that it passes through the mean and a shift of X changes nothing with the
     linear and the Gaussian kernel.
