@@ -307,12 +307,6 @@ def test_other_y_are_ignored(y):
     np.testing.assert_array_equal(CPM3C(random_state=0).fit(X, y).labels_, CPM3C(random_state=0).fit(X).labels_)
 
 
-@pytest.mark.parametrize("method", ["fit", "fit_predict"])
-def test_sample_weight_is_refused(method):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'sample_weight'"):
-        getattr(CPM3C(), method)(blobs()[0], sample_weight=np.ones(60))
-
-
 # predict
 
 
