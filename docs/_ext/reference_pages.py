@@ -11,10 +11,10 @@ import typer.main
 from click import Context
 
 import widegap
-from widegap._catalogue import ESTIMATORS
 
 MODULES = [name for name in widegap.__all__ if inspect.ismodule(getattr(widegap, name))]
-OTHERS = [name for name in widegap.__all__ if name not in ESTIMATORS and name not in MODULES]
+CLASSES = [name for name in widegap.__all__ if inspect.isclass(getattr(widegap, name))]
+FUNCTIONS = [name for name in widegap.__all__ if inspect.isfunction(getattr(widegap, name))]
 
 
 def public_functions(module):
@@ -29,7 +29,8 @@ def public_functions(module):
 def api_page():
     """The reference of all public names, as reStructuredText."""
     lines = ["API reference", "=============", ""]
-    lines += ["Estimators", "----------", "", *_autosummary("widegap", [*ESTIMATORS, *OTHERS], "class.rst")]
+    lines += ["Estimators", "----------", "", *_autosummary("widegap", CLASSES, "class.rst")]
+    lines += ["Functions", "---------", "", *_autosummary("widegap", FUNCTIONS)]
     for name in MODULES:
         module = import_module(f"widegap.{name}")
         title = f"widegap.{name}"
