@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 
 from widegap import MaxMarginClustering, datasets
 from widegap.metrics import clustering_accuracy
 from widegap.solvers._merging import MergeTree, cut_conductance
-from widegap.solvers._small_clusters import CLEAR, TIMES, border_to_drop, may_give_way
+from widegap.solvers._small_clusters import CLEAR, CLEARER, TIMES, border_to_drop, may_give_way
 
 SIZES = (100, 90, 20)  # clusters a and b, which were one, and the small cluster c
 
@@ -33,6 +34,22 @@ def test_a_border_that_is_not_clear_is_given_up_itself():
     E = sums(between_large=CLEAR)
     assert cut_conductance(E, 0, 1) < CLEAR and border_to_drop(*labels(), E) == (2, 1)
     assert border_to_drop(*labels(), sums(between_large=1.2 * CLEAR)) is None
+
+
+def test_a_small_cluster_that_is_much_more_clearly_apart_stays():
+    E = sums()
+    border, own = cut_conductance(E, 0, 1), cut_conductance(E, 2, 1)
+    assert own > border / CLEARER
+    assert border_to_drop(*labels(), sums(c_to_b=0.02 * 0.9 * border / CLEARER / own)) is None
+    assert border_to_drop(*labels(), sums(c_to_b=0.0)) is None
+
+
+@pytest.mark.parametrize("n_few", [20, 40])
+def test_a_far_group_of_few_rows_is_a_cluster(n_few):
+    for seed in range(3):
+        X, y = make_blobs([400, n_few], centers=[[0, 0], [8, 0]], random_state=seed)
+        # One row of the large group was seen with the small one.
+        assert clustering_accuracy(y, MaxMarginClustering(2, random_state=0).fit_predict(X)) > 0.99
 
 
 @pytest.mark.parametrize(("small", "gives_way"), [(90 // TIMES, True), (90 // TIMES + 1, False), (5, True), (4, False)])

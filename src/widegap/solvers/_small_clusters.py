@@ -6,10 +6,12 @@ borders are drawn, and the question is which of them to give up: that between th
 the k, or that between the small cluster c and its nearest neighbour d. c gives way if
 
 - the smaller of a and b has at least ``TIMES`` as many rows as c,
-- a and b are clearly apart: the cut between them, inside their union, has a conductance of at most ``CLEAR``, and
+- a and b are clearly apart: the cut between them, inside their union, has a conductance of at most ``CLEAR``,
+- c is not much more clearly apart from d: its conductance is at least that of a and b over ``CLEARER``, and
 - c is not tiny: fewer than ``TINY`` n / k rows were kept as a cluster because they are isolated, and stay.
 
-``TIMES`` and ``CLEAR`` were settled on labelled sets (``benchmarks/choices.md``).
+``TIMES`` and ``CLEAR`` were settled on labelled sets (``benchmarks/choices.md``). ``CLEARER`` lies between what pairs of
+digits need (2.6) and what keeps a far group of 20 beside 400 rows a cluster (4.6).
 """
 
 import numpy as np
@@ -20,6 +22,7 @@ from widegap.solvers._result import FloatArray, LabelArray
 TINY = 0.05  # share of n / k below which a cluster has to be isolated
 TIMES = 4
 CLEAR = 0.05
+CLEARER = 3
 
 
 def may_give_way(sizes: FloatArray) -> bool:
@@ -34,7 +37,7 @@ def border_to_drop(coarse: LabelArray, fine: LabelArray, E: FloatArray) -> tuple
     """
     sizes = np.bincount(fine, minlength=len(E)).astype(np.float64)
     pair = _split(coarse, fine, len(E))
-    if pair is None or cut_conductance(E, *pair) > CLEAR:
+    if pair is None or (border := cut_conductance(E, *pair)) > CLEAR:
         return None
     small = ~_tiny(sizes, len(E) - 1) & (TIMES * sizes <= sizes[list(pair)].min())
     if not small.any():
@@ -42,7 +45,8 @@ def border_to_drop(coarse: LabelArray, fine: LabelArray, E: FloatArray) -> tuple
     c = int(np.where(small, sizes, np.inf).argmin())
     nearness = E[c] / sizes
     nearness[c] = -1
-    return c, int(nearness.argmax())
+    d = int(nearness.argmax())
+    return (c, d) if CLEARER * cut_conductance(E, c, d) >= border else None
 
 
 def _tiny(sizes: FloatArray, k: int) -> np.ndarray:
