@@ -10,8 +10,8 @@ the k, or that between the small cluster c and its nearest neighbour d. c gives 
 - c is not much more clearly apart from d: its conductance is at least that of a and b over ``CLEARER``, and
 - c is not tiny: fewer than ``TINY`` n / k rows were kept as a cluster because they are isolated, and stay.
 
-``TIMES`` and ``CLEAR`` were settled on labelled sets (``benchmarks/choices.md``). ``CLEARER`` lies between what pairs of
-digits need (2.6) and what keeps a far group of 20 beside 400 rows a cluster (4.6).
+``TIMES`` and ``CLEAR`` were settled on labelled sets (``benchmarks/choices.md``). ``CLEARER`` lies between what pairs
+of digits need (2.6) and what keeps a far group of 20 beside 400 rows a cluster (4.6).
 """
 
 import numpy as np
