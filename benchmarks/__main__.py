@@ -10,7 +10,7 @@ import numpy
 import scipy
 import sklearn
 
-from benchmarks import cpm3c, documents, first_call, iterative, max_margin, mkc
+from benchmarks import cpm3c, documents, first_call, iterative, max_margin, mkc, scale
 
 SUITES = {
     "cpm3c": cpm3c.rows,
@@ -22,6 +22,7 @@ SUITES = {
     "documents": documents.rows,
     "mkc": mkc.rows,
     "first_call": first_call.rows,
+    "scale": scale.rows,
 }
 PAGE = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Measured speed
