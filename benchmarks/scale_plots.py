@@ -39,6 +39,7 @@ def _growth(figure: Any, growth: dict[str, list[dict[str, float]]]) -> None:
         sizes, seconds = [p["size"] for p in points], [p["seconds"] for p in points]
         ax.loglog(sizes, seconds, "o-")
         ax.set_xlabel(name)
+        ax.xaxis.set_minor_formatter("")
         ax.set_title(f"exponent {exponent(sizes, seconds):.2f}", fontsize=9)
     for ax in axes[::3]:
         ax.set_ylabel("processor seconds of a fit")

@@ -237,8 +237,10 @@ class UserSay(Clusterer):
 
 def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     """One weight a row, or None where all are equal: then they change nothing."""
-    if sample_weight is None or isinstance(sample_weight, Real):
-        sample_weight = [1.0 if sample_weight is None else sample_weight] * n_rows
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = [sample_weight] * n_rows
     weights = np.asarray(sample_weight)
     if weights.shape != (n_rows,) or weights.dtype.kind not in "iufb":
         raise InvalidDataError(
