@@ -45,9 +45,9 @@ methods = {
 
 figure, axes = plt.subplots(len(sets), len(methods), figsize=(12, 11), subplot_kw={"xticks": [], "yticks": []})
 colours = np.array([f"C{i}" for i in range(10)] + ["0.8"])
-for row, (X, k) in zip(axes, sets.values(), strict=True):
+for i, (X, k) in enumerate(sets.values()):
     X = StandardScaler().fit_transform(X)
-    for ax, (name, make) in zip(row, methods.items(), strict=True):
+    for ax, (name, make) in zip(axes[i], methods.items(), strict=True):
         begin = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -55,7 +55,7 @@ for row, (X, k) in zip(axes, sets.values(), strict=True):
         seconds = time.perf_counter() - begin
         ax.scatter(*X.T, s=4, c=colours[labels])
         ax.text(0.98, 0.02, f"{seconds:.2f} s", transform=ax.transAxes, ha="right", fontsize=8)
-        if row is axes[0]:
+        if i == 0:
             ax.set_title(name, fontsize=10)
 plt.tight_layout()
 plt.show()

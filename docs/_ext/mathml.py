@@ -1,22 +1,26 @@
 """Formulas as MathML, which browsers draw by themselves."""
 
+import re
+
+from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
+
+SIZED_NORM = re.compile(r"\\[bB]ig[lr]?\\\|")  # not known to the converter; the browser sizes bars by itself
+
+
+def formula(node, display="inline"):
+    """The MathML of a formula."""
+    return convert(SIZED_NORM.sub(r"\\Vert ", node.astext()), display=display)
 
 
 def _visit_inline(writer, node):
-    writer.body.append(convert(node.astext()))
-    raise _skip()
+    writer.body.append(formula(node))
+    raise SkipNode
 
 
 def _visit_block(writer, node):
-    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
-    raise _skip()
-
-
-def _skip():
-    from docutils.nodes import SkipNode
-
-    return SkipNode()
+    writer.body.append(f'<div class="formula">{formula(node, "block")}</div>')
+    raise SkipNode
 
 
 def setup(app):

@@ -74,5 +74,5 @@ def _write(app):
 
 
 def setup(app):
-    app.connect("builder-inited", _write, priority=100)  # before the lists of names are read from these pages
+    _write(app)  # at once: Sphinx looks for pages after this
     return {"parallel_read_safe": True, "parallel_write_safe": True}

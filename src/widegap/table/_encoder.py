@@ -62,7 +62,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     scaling_ : str
         What was done about the scale, in words.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Of tables with names.
 
     Examples
