@@ -67,7 +67,7 @@ def test_a_model_file_predicts_one_row_without_compilers(tmp_path):
 
 def block_of(X):
     rows = row_blocks(X)
-    return rows._read(rows._spans[0])
+    return next(rows._read(rows._spans[0]))
 
 
 @given(st.integers(0, 10_000), st.booleans(), st.booleans(), st.sampled_from([0, 1e3, 1e7]))
