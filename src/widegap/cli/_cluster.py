@@ -71,9 +71,13 @@ def cluster(
     decimal: Annotated[
         options.Decimal, typer.Option(help="Decimal sign of numbers in text files.")
     ] = options.Decimal.auto,
-    min_size: Annotated[
-        str | None, typer.Option(help="Least number of rows of a cluster, or their share: 20, or 5%.")
-    ] = None,
+    known: options.Known = None,
+    must_link: options.MustLink = None,
+    cannot_link: options.CannotLink = None,
+    weight_column: options.WeightColumn = None,
+    min_size: options.MinSize = None,
+    max_size: options.MaxSize = None,
+    outliers: options.Outliers = None,
     output: options.Output = None,
     model: options.Model = None,
     report: options.Report = None,
@@ -94,6 +98,7 @@ def cluster(
     from widegap.cli._compare import recommend
     from widegap.cli._fitting import check_count, check_variety, choose_method
     from widegap.cli._large import cluster_large, large_job
+    from widegap.cli._say import Wishes
     from widegap.cli._table_rows import Choices, encode
     from widegap.table._delimited import Dialect
     from widegap.table._reading import read_table
@@ -101,9 +106,10 @@ def cluster(
     find_number = k == "auto"
     numbers = range(1, 2) if find_number else options.cluster_numbers(k)
     targets = Targets(output, model, report)
-    targets.check(options.file_of(data), json=json)
-    plan = _Plan("auto" if find_number else numbers[0], method, seed, checkpoint, min_size)
-    whole = any((categorical, numeric, drop, text_column, na_values, label_column, min_size, len(numbers) > 1))
+    targets.check(options.file_of(data), must_link, cannot_link, json=json)
+    wishes = Wishes(known, must_link, cannot_link, weight_column, min_size, max_size, outliers)
+    plan = _Plan("auto" if find_number else numbers[0], method, seed, checkpoint, wishes)
+    whole = any((categorical, numeric, drop, text_column, na_values, label_column, wishes.asked, len(numbers) > 1))
     file = large_job(data, options.names(columns), scale.value, whole)
     if file is not None:
         plan.method = choose_method(method, file.source, find_number=find_number)
@@ -118,6 +124,8 @@ def cluster(
         categorical=options.names(categorical),
         text_columns=options.names(text_column),
         label_column=label_column,
+        known=known,
+        weight_column=weight_column,
         missing=missing.value,
         na_values=options.names(na_values),
         decimal=decimal.value,
@@ -130,10 +138,13 @@ def cluster(
     check_variety(numbers[-1], rows.X, rows.notes)
     plan.method = choose_method(method, rows.X, find_number=find_number)
     name = title or (options.file_of(data).stem if str(data) != "-" else "standard input")
-    job = _Job(table, rows, choices, name, plan, read_names(names))
+    wishes.check(plan.method)
+    job = _Job(table, rows, choices, name, plan, read_names(names), wishes.read(table, rows, choices.na_values))
     if len(numbers) > 1:
+        rows.notes += wishes.told_of_comparison()
         job.recommendation = recommend(job.comparison(numbers[-1]), numbers, quiet=quiet, json=json)
         plan.k = job.recommendation.chosen
+    job.said.check(rows.X.shape[0], plan.k)
     _run(job, plan.estimator(rows.X.shape[0], scales=rows.scales), targets, quiet=quiet, json=json)
 
 
@@ -145,15 +156,14 @@ class _Plan:
     method: str
     seed: int
     checkpoint: Path | None
-    min_size: str | None
+    wishes: Any
 
     def estimator(self, n_rows: int, *, scales: bool, k: int | str | None = None) -> Any:
         """The estimator; ``scales`` if it may look at the units of columns itself."""
-        from widegap.cli._fitting import make_estimator, set_least_size
+        from widegap.cli._fitting import make_estimator
 
         estimator = make_estimator(self.method, k or self.k, self.seed, scales=scales)
-        if self.min_size is not None:
-            set_least_size(estimator, options.least_size(self.min_size), n_rows)
+        self.wishes.set_up(estimator, n_rows)
         if self.checkpoint is None:
             return estimator
         if "checkpoint" not in estimator.get_params():
@@ -173,6 +183,7 @@ class _Job:
     title: str
     plan: _Plan
     names: dict[str, str]
+    said: Any
     recommendation: Any = None
 
     def comparison(self, k: int) -> Any:
@@ -193,7 +204,7 @@ def _run(job: _Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool
     label = f"Clustering {counted(len(job.rows.kept), 'row')}"
     with fitting.watching(label, estimator._expected_records(len(job.rows.kept)), quiet) as watch:
         with fitting.gathering_warnings(job.rows.notes):
-            estimator.set_params(callback=watch).fit(job.rows.X)
+            estimator.set_params(callback=watch).fit(job.rows.X, **job.said.arguments())
     estimator.set_params(callback=None)
     if watch.interrupted:
         targets = targets.partial()
@@ -221,6 +232,7 @@ def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     from widegap.cli._table_rows import decision_lines, decisions, single_rows
     from widegap.report import summarize
 
+    by_hand = job.said.told(estimator.labels_)
     summary = summarize(
         estimator,
         job.rows.X,
@@ -230,8 +242,9 @@ def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
         **single_rows(job.table, job.rows.encoder, job.rows.kept),
         title=job.title,
         names=job.names,
-        notes=[*job.rows.notes, *_agreement(job, estimator.labels_)],
+        notes=[*([by_hand["words"]] if by_hand else []), *job.rows.notes, *_agreement(job, estimator.labels_)],
     )
+    summary["by_hand"] = by_hand
     summary["columns"] = decisions(job.rows.encoder)
     summary["decisions"] = decision_lines(job.rows.encoder)
     summary["scaling"] = job.rows.encoder.scaling_
@@ -248,9 +261,10 @@ def _agreement(job: _Job, labels: Any) -> list[str]:
         return []
     from widegap.metrics import clustering_accuracy, normalized_mutual_info
 
-    truth = job.table.frame[label_column].iloc[job.rows.kept].astype(str).to_numpy()
-    accuracy = clustering_accuracy(truth, labels, mapping="majority")
-    shared = normalized_mutual_info(truth, labels)
+    inside = labels >= 0
+    truth = job.table.frame[label_column].iloc[job.rows.kept[inside]].astype(str).to_numpy()
+    accuracy = clustering_accuracy(truth, labels[inside], mapping="majority")
+    shared = normalized_mutual_info(truth, labels[inside])
     return [
         f"Compared with {label_column!r}, which was not used: {100 * accuracy:.1f} % of the rows are in a cluster "
         f"whose majority has their class; normalised mutual information {shared:.2f}."

@@ -41,24 +41,6 @@ def make_estimator(method: str, k: int | str, seed: int, *, scales: bool = True)
     return estimator
 
 
-def set_least_size(estimator: Any, size: int | float, n_rows: int) -> None:
-    """Have every cluster keep so many rows, or such a share of them; sets the parameter that the method has for it."""
-    k = estimator.n_clusters
-    rows = size if isinstance(size, int) else max(1, round(size * n_rows))
-    if isinstance(k, int) and rows * k > n_rows:
-        raise CommandError(
-            f"--min-size asks for {k} clusters of {rows:,} rows or more, but there are {n_rows:,} rows; lower one of "
-            "them."
-        )
-    parameters = estimator.get_params()
-    if "size_min" in parameters:
-        estimator.set_params(size_min=size)
-    elif "min_cluster_fraction" in parameters and isinstance(k, int):
-        estimator.set_params(min_cluster_fraction=rows * k / n_rows)
-    else:
-        raise CommandError(f"--min-size is not possible with {type(estimator).__name__} here; use --method cpm3c.")
-
-
 def check_count(k: int, n_rows: int) -> None:
     """Refuse more clusters than rows before anything else happens."""
     if k > n_rows:

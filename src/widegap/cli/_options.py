@@ -21,6 +21,13 @@ Names = Annotated[Path | None, typer.Option("--names", help="Names of clusters: 
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files; auto finds out.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of CSV files; guessed if not given.")]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether CSV files begin with names of columns; guessed if not given.")]  # fmt: skip  # noqa: E501
+MinSize = Annotated[str | None, typer.Option("--min-size", help="Least number of rows of a cluster, or their share: 20, or 5%.")]  # fmt: skip  # noqa: E501
+MaxSize = Annotated[str | None, typer.Option("--max-size", help="Largest number of rows of a cluster, or their share.")]
+Outliers = Annotated[str | None, typer.Option("--outliers", help="Set aside rows that belong nowhere: a share such as 5%, or auto; their cluster is -1.")]  # fmt: skip  # noqa: E501
+Known = Annotated[str | None, typer.Option("--known", help="Column of labels that you know, empty where you do not; these rows keep them.")]  # fmt: skip  # noqa: E501
+MustLink = Annotated[Path | None, typer.Option("--must-link", help="CSV of two columns: rows that belong together, by their numbers from 1 or their ids.")]  # fmt: skip  # noqa: E501
+CannotLink = Annotated[Path | None, typer.Option("--cannot-link", help="The same for rows that must be in different clusters.")]  # fmt: skip  # noqa: E501
+WeightColumn = Annotated[str | None, typer.Option("--weight-column", help="Column of weights: 2 counts a row twice, 0 leaves it out of the search.")]  # fmt: skip  # noqa: E501
 Title = Annotated[str | None, typer.Option("--title", help="Title of the report; the file's name if not given.")]
 
 
@@ -91,14 +98,25 @@ def cluster_numbers(text: str) -> range:
     return range(first, last + 1)
 
 
-def least_size(text: str) -> int | float:
+def size(text: str, option: str) -> int | float:
     """``20`` as a number of rows, ``5%`` as a share of them."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
     share = found is not None and bool(found[2])
     value = float(found[1]) if found is not None else -1.0
     if found is None or (share and not 0 < value < 100) or (not share and (value < 1 or value != int(value))):
-        raise CommandError(f"--min-size {text!r} must be a number of rows, such as 20, or a share, such as 5%.")
+        raise CommandError(f"{option} {text!r} must be a number of rows, such as 20, or a share, such as 5%.")
     return value / 100 if share else int(value)
+
+
+def outlier_share(text: str) -> float | str:
+    """``0.05`` or ``5%`` as a share of the rows; ``auto`` as it is."""
+    if text.strip() == "auto":
+        return "auto"
+    found = re.fullmatch(r"\s*(\d*\.?\d+)\s*(%?)\s*", text)
+    share = float(found[1]) / (100 if found[2] else 1) if found is not None else -1.0
+    if not 0 < share < 1:
+        raise CommandError(f"--outliers {text!r} must be a share of the rows, such as 5% or 0.05, or auto.")
+    return share
 
 
 def names(text: str | None) -> tuple[str, ...]:

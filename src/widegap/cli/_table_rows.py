@@ -26,6 +26,8 @@ class Choices:
     categorical: tuple[str, ...] = ()
     text_columns: tuple[str, ...] = ()
     label_column: str | None = None
+    known: str | None = None
+    weight_column: str | None = None
     missing: str = "median"
     na_values: tuple[str, ...] = ()
     decimal: str = "auto"
@@ -38,7 +40,7 @@ class Choices:
 
         return TableEncoder(
             columns=self.columns or None,
-            drop=(*self.drop, *([self.label_column] if self.label_column else [])),
+            drop=(*self.drop, *filter(None, (self.label_column, self.known, self.weight_column))),
             numeric=self.numeric,
             categorical=self.categorical,
             text_columns=self.text_columns,
@@ -161,13 +163,20 @@ def _check_names(table: Any, choices: Choices) -> None:
     from widegap.table._frames import as_columns, nearest
 
     named = {option: getattr(choices, name) for name, option in OPTIONS.items()}
-    named["--label-column"] = (choices.label_column,) if choices.label_column else ()
+    for name in ("label_column", "known", "weight_column"):
+        column = getattr(choices, name)
+        named[f"--{name.replace('_', '-')}"] = (column,) if column else ()
     if table.columns is None:
         used = next((option for option, names in named.items() if names), None)
         if used is not None:
             raise CommandError(f"{table.name} has no names of columns; {used} is for tables such as CSV or Parquet.")
         return
     known = as_columns(table.columns).names
+    if choices.known is not None and choices.known == choices.label_column:
+        raise CommandError(
+            f"--known and --label-column both name {choices.known!r}; rows keep their known labels, so a comparison "
+            "with them says nothing: leave one of the two out."
+        )
     for option, names in named.items():
         for name in names:
             if name not in known:

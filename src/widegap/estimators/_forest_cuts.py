@@ -241,6 +241,15 @@ class ForestCuts(ProbabilityMixin, UserSay):
         sizes = count_labels(labels[labels >= 0] if self.outliers else labels, self.n_clusters_)
         self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(labels)))
 
+    def _complete(self, labels: Any, present: Any) -> None:
+        inside = labels[present] >= 0
+        placed, agreement = labels[present][inside], self.agreement_[inside]
+        sums = np.bincount(placed, agreement, self.n_clusters_)
+        of_cluster = np.append(sums / np.maximum(1, np.bincount(placed, minlength=self.n_clusters_)), 0.0)
+        completed = of_cluster[labels]  # nobody voted on rows without weight: their cluster's mean; 0 without a cluster
+        completed[present] = self.agreement_
+        self.agreement_ = completed
+
     # Corrections and questions
 
     def refit(self, *, known: Any = None, must_link: Any = None, cannot_link: Any = None) -> Self:

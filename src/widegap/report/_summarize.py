@@ -11,7 +11,7 @@ import numpy as np
 
 from widegap import describe
 from widegap.exceptions import InvalidDataError
-from widegap.report._names import given_names
+from widegap.report._names import given_names, known_names
 from widegap.report._notebook import Summary
 from widegap.report._numbers import number_found
 from widegap.report._row_teller import RowTeller
@@ -68,7 +68,8 @@ def summarize(
     ids : sequence, default=None
         What to call every row beside its number; None takes the index of a frame.
     names : mapping, default=None
-        Names of clusters by their labels; the others are named by what sets them apart.
+        Names of clusters by their labels; the others are named by the known label that they carry (``classes_``), or
+        by what sets them apart.
     title : str, default="Clusters"
         Title of the page.
     notes : sequence of str, default=()
@@ -90,7 +91,8 @@ def summarize(
     estimator = describe.last_step(estimator)
     _settle(view, values, frame, items, ids)
     view.name_columns(feature_names)
-    titles = dict(zip(map(int, view.kinds), view.titles(), strict=True)) | given_names(names, view.kinds)
+    titles = dict(zip(map(int, view.kinds), view.titles(), strict=True))
+    titles |= known_names(estimator, view.kinds) | given_names(names, view.kinds)
     teller = RowTeller(view, titles)
     edges = describe.margin_bins(view.margins)
     summary = Summary({

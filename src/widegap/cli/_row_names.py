@@ -1,0 +1,95 @@
+"""How a user names rows: by the values of the table's id column, or by their numbers from 1."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from widegap.cli._errors import CommandError
+
+MAX_BYTES = 1 << 26
+
+
+class RowNames:
+    """Places among the rows that are clustered, by what the user calls them."""
+
+    def __init__(self, table: Any, rows: Any):
+        from widegap.table._values import shortest
+
+        self.id_column = rows.ids[0] if rows.ids and table.frame is not None else None
+        self.n_rows = table.n_rows
+        self._kept = {int(row): place for place, row in enumerate(rows.kept)}
+        self._ids: dict[str, int] = {}
+        if self.id_column is not None:
+            cells = table.frame[self.id_column].tolist()
+            self._ids = {str(shortest(cell)).strip(): row for row, cell in enumerate(cells)}
+
+    def find(self, name: str) -> int:
+        """The place of a row; refuses names that mean none, without saying where they stood."""
+        row = self.row(name)
+        if row is None:
+            raise CommandError(f"{name.strip()!r} is not {self.rule}.")
+        if row not in self._kept:
+            raise CommandError(
+                f"row {name.strip()!r} lacks a value and was left out; fill it in, or leave it out here."
+            )
+        return self._kept[row]
+
+    def row(self, name: str) -> int | None:
+        """The row of the table, from 0, or None."""
+        name = name.strip()
+        if self.id_column is not None:
+            return self._ids.get(name)
+        is_number = name.isascii() and name.isdigit() and len(name) < 19 and 1 <= int(name) <= self.n_rows
+        return int(name) - 1 if is_number else None
+
+    @property
+    def rule(self) -> str:
+        """What names of rows are."""
+        if self.id_column is not None:
+            return f"a value of the column {self.id_column!r}, by which the rows are named"
+        return f"a row number from 1 to {self.n_rows:,}"
+
+
+def read_pairs(path: Path, option: str) -> Iterator[tuple[int, str, str]]:
+    """Line number and both cells of a file of two columns; empty lines are skipped."""
+    if not path.is_file():
+        raise CommandError(f"{option} {path}: no such file; it needs two columns, separated by commas.")
+    if path.stat().st_size > MAX_BYTES:
+        raise CommandError(f"{option} {path} is larger than {MAX_BYTES >> 20} MiB; split it, or use --known.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{option} {path} is not text in UTF-8; save it as CSV in UTF-8.") from error
+    first = text.lstrip().partition("\n")[0]
+    delimiter = next((sign for sign in ("\t", ";", ",") if sign in first), ",")
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != 2:
+                raise CommandError(
+                    f"{option} {path}, line {reader.line_num}: {len(cells)} columns; there must be two, as in 3,17."
+                )
+            yield reader.line_num, cells[0].strip(), cells[1].strip()
+    except csv.Error as error:
+        raise CommandError(f"{option} {path} cannot be read as CSV: {error}.") from error
+
+
+def read_links(path: Path, option: str, names: RowNames, notes: list[str]) -> list[tuple[int, int]]:
+    """Pairs of places from a file; a first line of which neither cell names a row is taken for names of columns."""
+    found = []
+    for place, (line, *pair) in enumerate(read_pairs(path, option)):
+        if place == 0 and all(names.row(name) is None for name in pair):
+            notes.append(f"{option} {path.name}: the first line, {pair[0]!r} and {pair[1]!r}, names the columns.")
+            continue
+        try:
+            first, second = (names.find(name) for name in pair)
+        except CommandError as error:
+            raise CommandError(f"{option} {path}, line {line}: {error}") from error
+        if first == second:
+            raise CommandError(f"{option} {path}, line {line}: links {pair[0]!r} with itself; name two rows.")
+        found.append((first, second))
+    return found
