@@ -92,13 +92,20 @@ def _as_number(name: str, cells: Cells, numbers: Numbers, wishes: Wishes) -> Col
 
 
 def _number(name: str, cells: Cells, numbers: Numbers, why: str) -> Column:
-    fill = float(np.median(numbers.values[numbers.read]))
+    fill = _median(numbers.values[numbers.read])
     is_plain = cells.kind != "text" or (cells.plain is not None and numbers.decimal == ".")
     dressed = "" if is_plain else _shown_reading(cells, numbers)
     gaps = gap_words(cells, numbers.read, f"the median, {fill:g}")
     return Column(
         name, "number", why=said(why, dressed, gaps), change="categorical", fill=fill, decimal=numbers.decimal
     )
+
+
+def _median(values: Any) -> float:
+    """The same as numpy's, which looks for two places at once and for NaN besides."""
+    half = len(values) // 2
+    parted = np.partition(values, half)
+    return float(parted[half] if len(values) % 2 else (parted[:half].max() + parted[half]) / 2)
 
 
 def _shown_reading(cells: Cells, numbers: Numbers) -> str:

@@ -47,13 +47,13 @@ def _date(name: str, cells: Cells, days: Any, form: str, note: str, wishes: Wish
     read = ~np.isnan(days)
     if not mostly(read, cells):
         return None
-    if len(np.unique(days[read])) == 1 and not wishes.named(name):
+    if np.ptp(days[read]) == 0 and not wishes.named(name):
         return constant(name, cells, cells.example(read))
     origin = np.datetime64(int(np.floor(np.nanmin(days))), "D")
     fill = float(np.nanmedian(days))
     shown = np.datetime64(int(fill), "D")
-    parts = [part for part in DATE_PARTS if len(np.unique(date_part(days[read], part))) > 1]
-    parts = parts if wishes.dates == "parts" else []
+    wanted = DATE_PARTS if wishes.dates == "parts" else ()
+    parts = [part for part in wanted if len(np.unique(date_part(days[read], part))) > 1]
     what = f"dates from {origin} to {np.datetime64(int(np.nanmax(days)), 'D')}"
     why = said(what, note, gap_words(cells, read, f"the median, {shown}"))
     return Column(name, "date", why=why, change="dates", fill=fill, form=form, origin=str(origin), parts=parts)

@@ -40,6 +40,8 @@ def _share(texts: Strings, pattern: str) -> float:
 def find_format(texts: Strings) -> tuple[str, bool]:
     """The format that reads most of the texts, and whether days and months could as well be the other way round."""
     first = texts.slice(0, SAMPLED)
+    if _count(read_dates(first, ISO)) == len(first) and _count(read_dates(texts, ISO)) == len(texts):
+        return ISO, False
     likely = {form: _count(read_dates(first, form)) for form in FORMATS}
     most = max(likely.values())
     if not most:

@@ -5,7 +5,9 @@ point; 1,234 and 1.234 with both. So every column is tried with both signs, and 
 where both read the same, what the rest of the table uses.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,20 +28,19 @@ EXPONENT = r"(?:[eE][-+]?\d{1,3})?"
 POINT = rf"^[-+]?(?:(?:[1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d{{0,2}}(?:['’ ]\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
 COMMA = rf"^[-+]?(?:(?:[1-9]\d{{0,2}}(?:\.\d{{3}})+|[1-9]\d{{0,2}}(?:['’ ]\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
 PATTERNS = {".": POINT, ",": COMMA}
-SPACES = "[\u00a0\u2007\u2009\u202f]"
-MINUS = "^[\u2212\u2013]"
+SPACES = "\u00a0\u2007\u2009\u202f"
+MINUSES = "\u2212\u2013"
+TRIED = 1000  # cells that are tried as plain numbers before all are
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers read from texts, NaN where a text is none; their decimal sign, and what they were dressed in."""
+    """Numbers read from texts, NaN where a text is none; and their decimal sign."""
 
     values: Floats
     decimal: str
-    is_percent: bool = False
-    currency: str = ""
 
-    @property
+    @cached_property
     def read(self) -> Any:
         return ~np.isnan(self.values)
 
@@ -47,20 +48,27 @@ class Numbers:
 def read_plain(texts: Strings) -> Floats | None:
     """All texts as numbers if they are written as Python writes them, gaps as NaN; None if any is not."""
     try:
+        pc.cast(texts.slice(0, TRIED), pa.float64())  # Arrow is slow to refuse a column of words
         found = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         return None
     return None if np.isinf(found).any() else found
 
 
+def bytes_of(texts: Strings) -> tuple[Any, Any]:
+    """The bytes of all texts behind each other, and where each text begins and the last one ends."""
+    _, places, content = texts.buffers()
+    offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return (np.frombuffer(content, np.uint8) if content is not None else np.empty(0, np.uint8)), offsets
+
+
 def read_numbers(texts: Strings, counts: Any, decimal: str | None, usual: str = ".") -> Numbers:
     """Numbers in distinct texts that occur ``counts`` times; ``usual`` decides the decimal sign where both would do."""
-    bare, currency, is_percent = _undressed(texts)
+    bare = _undressed(texts)
     signs = (decimal,) if decimal else (usual, "," if usual == "." else ".")
     fits = {sign: _matches(bare, PATTERNS[sign]) for sign in signs}
     sign = max(signs, key=lambda sign: counts[fits[sign]].sum())  # the first of equals
-    values = _as_floats(bare, fits[sign], sign)
-    return Numbers(values, sign, is_percent, currency)
+    return Numbers(_as_floats(bare, fits[sign], sign), sign)
 
 
 def plain_numbers(texts: Strings, decimal: str) -> Floats:
@@ -70,20 +78,37 @@ def plain_numbers(texts: Strings, decimal: str) -> Floats:
 
 def comma_evidence(texts: Strings) -> int:
     """How many distinct texts are numbers with a decimal comma only, less those with a decimal point only."""
-    bare, _, _ = _undressed(texts)
+    bare = _undressed(texts)
     point, comma = _matches(bare, POINT), _matches(bare, COMMA)
     return int(np.count_nonzero(comma & ~point)) - int(np.count_nonzero(point & ~comma))
 
 
-def _undressed(texts: Strings) -> tuple[Strings, str, bool]:
-    """The texts without signs of currency, percent and brackets, which currency it was, and whether it was percent."""
-    bare = pc.replace_substring_regex(pc.replace_substring_regex(texts, SPACES, " "), MINUS, "-")
-    bare = pc.replace_substring_regex(bare, BRACKETS, r"-\1")
-    is_percent = bool(pc.any(pc.ends_with(bare, "%")).as_py())
-    found = pc.extract_regex(bare, rf"(?P<sign>{CURRENCY})").drop_null()
-    currency = found[0]["sign"].as_py() if len(found) else ""
-    bare = pc.replace_substring_regex(bare, BEFORE, r"\1\2")
-    return pc.replace_substring_regex(bare, AFTER, ""), currency, is_percent
+def _undressed(texts: Strings) -> Strings:
+    """The texts without signs of currency, percent and brackets."""
+    occurs, (content, offsets) = _occurring(texts), bytes_of(texts)
+    bare = texts
+    if any(map(occurs, SPACES)):
+        bare = pc.replace_substring_regex(bare, f"[{SPACES}]", " ")
+    if any(map(occurs, MINUSES)):
+        bare = pc.replace_substring_regex(bare, f"^[{MINUSES}]", "-")
+    if occurs("("):
+        bare = pc.replace_substring_regex(bare, BRACKETS, r"-\1")
+    first, last = content[offsets[:-1]], content[offsets[1:] - 1]
+    if not is_digit(first).all():
+        bare = pc.replace_substring_regex(bare, BEFORE, r"\1\2")
+    return bare if is_digit(last).all() else pc.replace_substring_regex(bare, AFTER, "")
+
+
+def is_digit(signs: Any) -> Any:
+    """Which bytes are digits."""
+    return (signs >= ord("0")) & (signs <= ord("9"))
+
+
+def _occurring(texts: Strings) -> Callable[[str], bool]:
+    """A test of whether a sign may occur in the texts, by the bytes they have; much faster than a search."""
+    content, offsets = bytes_of(texts)
+    found = np.bincount(content[offsets[0] : offsets[-1]], minlength=256) > 0
+    return lambda sign: bool(found[list(sign.encode())].all())
 
 
 def _matches(texts: Strings, pattern: str) -> Any:
@@ -92,9 +117,10 @@ def _matches(texts: Strings, pattern: str) -> Any:
 
 def _as_floats(texts: Strings, fits: Any, decimal: str) -> Floats:
     values = np.full(len(texts), np.nan)
-    chosen = pc.filter(texts, pa.array(fits))
-    thousands = r"[,'’ ]" if decimal == "." else r"[.'’ ]"
-    plain = pc.replace_substring_regex(chosen, thousands, "")
+    plain = pc.filter(texts, pa.array(fits))
+    occurs = _occurring(plain)
+    for sign in "'’ " + ("," if decimal == "." else "."):
+        plain = pc.replace_substring(plain, sign, "") if occurs(sign) else plain
     plain = plain if decimal == "." else pc.replace_substring(plain, ",", ".")
     values[fits] = pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False)
     values[np.isinf(values)] = np.nan

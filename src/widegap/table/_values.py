@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from widegap.table._numbers import Numbers, read_numbers, read_plain
+from widegap.table._numbers import Numbers, bytes_of, is_digit, read_numbers, read_plain
 
 MISSING = frozenset(
     {"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "–", "—", ".", "unknown", "missing", "n.a.",
@@ -56,6 +56,7 @@ class Cells:
         self._gap_words = gaps
         self._typed: Any = None
         self._column = column
+        self._numbers: dict[tuple[str | None, str], Numbers] = {}
         self.kind = _kind(column)
         self.n = len(column)
         if self.kind == "text":
@@ -115,20 +116,28 @@ class Cells:
     @cached_property
     def has_leading_zeros(self) -> bool:
         """Whether some texts are digits behind a zero, as in codes: 00123."""
-        found = pc.starts_with(self.strings, "0")
-        if not pc.any(found).as_py():
-            return False
-        return bool(pc.any(pc.match_substring_regex(self.strings.filter(found), r"^0\d+$")).as_py())
+        content, offsets = bytes_of(self.strings)
+        longer = np.flatnonzero(np.diff(offsets) > 1)
+        begins = offsets[longer]
+        zeros = longer[(content[begins] == ord("0")) & is_digit(content[begins + 1])]
+        return bool(pc.any(pc.match_substring_regex(self.strings.take(pa.array(zeros)), r"^0\d+$")).as_py())
 
     def numbers(self, decimal: str | None, usual: str = ".") -> Numbers:
         """The numbers of the cells; NaN for gaps and for texts that are none."""
+        if (decimal, usual) not in self._numbers:
+            self._numbers[decimal, usual] = self._read_numbers(decimal, usual)
+        return self._numbers[decimal, usual]
+
+    def _read_numbers(self, decimal: str | None, usual: str) -> Numbers:
         if self.kind != "text":
             return Numbers(self._typed, ".")
         point_is_thousands = "," in (decimal, usual) and bool(pc.any(pc.match_substring(self.strings, ".")).as_py())
         if self.plain is not None and not point_is_thousands:
             return Numbers(self.plain, usual if decimal is None else decimal)
         found = read_numbers(self.texts, self.counts, decimal, usual)
-        return Numbers(self.spread(found.values), found.decimal, found.is_percent, found.currency)
+        spread = Numbers(self.spread(found.values), found.decimal)
+        self._numbers[found.decimal, "."] = spread  # as it will be asked for once its sign is known
+        return spread
 
     @cached_property
     def missing(self) -> Any:
