@@ -110,15 +110,16 @@ def _median(values: Any) -> float:
 
 def _shown_reading(cells: Cells, numbers: Numbers) -> str:
     """An example of a cell that is not written plainly, and the number it stands for; empty if there is none."""
-    dressed = r"[^\d.+eE-]|\..*\."
     rows = np.flatnonzero(numbers.read)[:EXAMPLES].tolist()
-    found = [row for row in rows if re.search(dressed, str(cells.cell(row)).strip())]
+    signs = [r"[^\d.+eE-]|\..*\."]
     if numbers.decimal == ",":  # a point that parts thousands is what could be misread
-        found = [row for row in rows if "." in str(cells.cell(row))] or found
-    if not found:
+        signs.insert(0, r"\.")
+    found = (row for sign in signs for row in rows if re.search(sign, str(cells.cell(row)).strip()))
+    row = next(found, None)
+    if row is None:
         return ""
     comma = "decimal comma, " if numbers.decimal == "," else ""
-    return f"{comma}{str(cells.cell(found[0])).strip()} is {numbers.values[found[0]]:.15g}"
+    return f"{comma}{str(cells.cell(row)).strip()} is {numbers.values[row]:.15g}"
 
 
 def _why_id(name: str, values: Any) -> str:

@@ -40,7 +40,7 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
     """Read a text file as a table whose cells are texts; ``least`` is what an empty one lacks."""
     encoding = find_encoding(content, name, dialect.encoding)
     text = decode(content, name, encoding, remedy)
-    if not text.strip():
+    if not text or text.isspace():
         raise InvalidDataError(f"{name} is empty; it needs a header and {least}.")
     notes = [] if encoding.startswith(("utf", dialect.encoding)) else [f"The text was read as {encoding}, a guess by its letters; --encoding names another."]  # fmt: skip  # noqa: E501
     head = text[:SNIFFED]
