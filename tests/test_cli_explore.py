@@ -78,6 +78,46 @@ def test_a_killed_program_goes_on_where_it_was(table):
         assert ["who", "=customer 5"] in row["cells"]
 
 
+def clusters_of(browser):
+    """The cluster of every row as the page exports it."""
+    lines = browser.get("api/export/assignments.jsonl").text.splitlines()
+    return [json.loads(line)["cluster"] for line in lines]
+
+
+def test_a_model_from_the_page_serves_the_other_commands(table, tmp_path):
+    model, out = tmp_path / "model.widegap", tmp_path / "out.jsonl"
+    with running(table) as (browser, _):
+        state_after_fit(browser)
+        act(browser, "k", {"k": 2})
+        clusters = clusters_of(browser)
+        model.write_bytes(browser.get("api/export/model.widegap").content)
+    assert len(set(clusters)) == 2
+    assert main(["predict", str(model), str(table), "-o", str(out), "-q"]) == 0
+    assert [json.loads(line)["cluster"] for line in out.read_text(encoding="utf-8").splitlines()] == clusters
+    assert main(["report", str(model), str(table), "-o", str(tmp_path / "report.html"), "-q"]) == 0
+    with running(model, table) as (browser, _):
+        assert browser.get("api/state").json()["k"] == 2
+        assert clusters_of(browser) == clusters
+        again = browser.get("api/export/model.widegap").content
+    assert again[:2] == b"PK"
+    model.write_bytes(again)
+    assert main(["predict", str(model), str(table), "-o", str(out), "-q"]) == 0
+    assert [json.loads(line)["cluster"] for line in out.read_text(encoding="utf-8").splitlines()] == clusters
+
+
+def test_rows_are_exported_in_the_dialect_that_was_read(table):
+    frame = pd.read_csv(table)
+    frame.to_csv(table, index=False, sep=";", decimal=",")
+    with running(table) as (browser, _):
+        state_after_fit(browser)
+        lines = browser.get("api/export/assignments.csv").text.splitlines()
+        first = json.loads(browser.get("api/export/assignments.jsonl").text.splitlines()[0])
+    assert lines[0] == "who;width;height;depth;cluster;cluster_name;margin"
+    cells = lines[1].split(";")
+    assert cells[0] == "'=customer 0"  # no spreadsheet runs it
+    assert float(cells[1].replace(",", ".")) == frame["width"][0] == first["width"]
+
+
 def test_a_new_session_leaves_the_old_one_alone(tmp_path):
     place = tmp_path / "x.csv.explore.jsonl"
     assert _session_place(place, False) == place

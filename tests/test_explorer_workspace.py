@@ -273,6 +273,26 @@ def test_model_and_report_are_of_what_is_shown(workspace, tmp_path):
     assert b"Mine &amp; &lt;yours&gt;" in page
 
 
+def test_a_pipeline_is_saved_with_the_steps_before_its_model(tmp_path):
+    import pandas as pd
+    from sklearn.pipeline import make_pipeline
+
+    from widegap import TableEncoder, persistence
+    from widegap.explorer._export import export
+    from widegap.explorer._views import clusters
+
+    frame = pd.DataFrame(X, columns=["width", "height", "depth"]).assign(city=np.array(["Berlin", "Rome"])[TRUTH % 2])
+    whole = make_pipeline(TableEncoder(), MaxMarginClustering(4, random_state=0)).fit(frame)
+    workspace = Workspace(whole, frame)
+    assert workspace.rows.names == ["width", "height", "depth"] and "Rome" in str(workspace.rows.cells(1))
+    assert all(cluster["apart"] for cluster in clusters(workspace, 4))
+    workspace.act("k", {"k": 3})
+    (tmp_path / "model").write_bytes(export(workspace, "model.widegap")[0])
+    loaded, _ = persistence.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(frame), workspace.labels)
+    np.testing.assert_array_equal(workspace.pipeline.predict(frame), workspace.labels)
+
+
 def test_rows_with_their_clusters(model):
     import io
 

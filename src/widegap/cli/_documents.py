@@ -195,7 +195,7 @@ def _frame(estimator: Any, found: Any, labels: Any) -> Any:
     import pandas as pd
 
     from widegap import describe
-    from widegap.cli._output import with_results
+    from widegap.table._writing import with_results
 
     if labels is None:
         labels, margins = estimator.labels_, estimator.margins_

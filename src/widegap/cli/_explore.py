@@ -1,6 +1,6 @@
 """``widegap explore``: a page on which to look at clusters, correct them, and cluster again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +21,8 @@ class _Opening:
     X: Any
     shown: Any
     notes: list[str]
-    extra: dict[str, Any]
+    encoder: Any = None
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @guarded
@@ -80,6 +81,7 @@ def _serve(
         session=place,
         resume=resume,
         source=str(source),
+        encoder=opening.encoder,
         extra=opening.extra,
     )
     if resume:
@@ -134,21 +136,15 @@ def _open_table(path: Path, dialect: Any, columns: tuple[str, ...], method: str,
     if k == "auto" and chosen != "max-margin":
         raise CommandError(f"--method {chosen} has to be told the number of clusters; pass one, such as -k 5.")
     estimator = make_estimator(chosen, k, seed, scales=rows.scales)
-    return _Opening(estimator, rows.X, _shown_table(table, rows), rows.notes, _extra(rows))
-
-
-def _extra(rows: Any) -> dict[str, Any]:
-    """How a table became numbers, as model files hold it."""
-    from widegap.table._stored import to_json
-
-    return {"table": to_json(rows.encoder)}
+    return _Opening(estimator, rows.X, _shown_table(table, rows), rows.notes, rows.encoder)
 
 
 def _shown_table(table: Any, rows: Any) -> Any:
+    from widegap.cli._table_rows import with_dialect
     from widegap.explorer._rows import ShownRows
 
     frame = None if table.frame is None else table.frame.iloc[rows.kept].reset_index(drop=True)
-    return ShownRows(rows.X, values=rows.values, names=rows.names, frame=frame)
+    return ShownRows(rows.X, values=rows.values, names=rows.names, frame=frame, dialect=with_dialect(table, rows))
 
 
 def _open_documents(path: Path, text_column: str | None, encoding: str, k: int | str, seed: int) -> _Opening:
@@ -156,7 +152,7 @@ def _open_documents(path: Path, text_column: str | None, encoding: str, k: int |
 
     found, shown = _shown_documents(path, text_column, encoding)
     number = min(TOPICS, len(found.texts)) if k == "auto" else k
-    return _Opening(DocumentClustering(number, random_state=seed), found.texts, shown, found.notes, {})
+    return _Opening(DocumentClustering(number, random_state=seed), found.texts, shown, found.notes)
 
 
 def _shown_documents(path: Path, text_column: str | None, encoding: str) -> tuple[Any, Any]:
@@ -177,8 +173,9 @@ def _open_model(model: Path, data: Path, text_column: str | None, dialect: Any) 
     estimator, extra = persistence.load(model)
     if hasattr(estimator, "topic_names_"):
         found, shown = _shown_documents(data, text_column, dialect.encoding)
-        return _Opening(estimator, found.texts, shown, found.notes, {})
+        return _Opening(estimator, found.texts, shown, found.notes)
     encoder, clusterer = model_parts(estimator)
     table = read_table(data, dialect, least="at least one row")
-    rows = apply(table, encoder, extra.get("missing") == "drop")
-    return _Opening(clusterer, rows.X, _shown_table(table, rows), rows.notes, _extra(rows))
+    missing = extra.get("missing")
+    rows = apply(table, encoder, missing == "drop")
+    return _Opening(clusterer, rows.X, _shown_table(table, rows), rows.notes, encoder, {"missing": missing})

@@ -51,7 +51,7 @@ def _frames(file: LargeFile, estimator: Any, labels: Any) -> Iterator[Any]:
     import pandas as pd
 
     from widegap import describe
-    from widegap.cli._output import with_results
+    from widegap.table._writing import with_results
 
     for start, values in file.pieces():
         scores = describe.scores(estimator, _scaled(file, values))

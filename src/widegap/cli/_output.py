@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any) -> Any:
     import pandas as pd
 
     from widegap.data._tables import storage
-    from widegap.table._writing import ids_first
+    from widegap.table._writing import ids_first, with_results
 
     kept = rows.kept
     if table.frame is not None:
@@ -40,21 +39,12 @@ def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any) -> Any:
     return with_results(frame, {"cluster": labels, "margin": margins})
 
 
-def with_results(frame: Any, results: Mapping[str, Any]) -> Any:
-    """The table with more columns at its end, under other names if these are taken."""
-    for name, values in results.items():
-        while name in frame.columns:
-            name = f"widegap_{name}"
-        frame[name] = values
-    return frame
-
-
 def write_frame(path: Path, frame: Any, dialect: Any = None) -> None:
     """Write a table by the ending of its name; "-" is CSV on standard output.
 
     ``dialect`` is that of the text file the cells were read from, which are texts then; it is kept.
     """
-    from widegap.table._writing import delimited, json_lines, with_numbers
+    from widegap.table._writing import delimited, dialect_for, json_lines, with_numbers
 
     ending = path.suffix.lower()
     if dialect is not None and ending in (".parquet", ".json", ".jsonl"):
@@ -67,17 +57,6 @@ def write_frame(path: Path, frame: Any, dialect: Any = None) -> None:
     else:
         kept = dialect_for(ending, dialect)
         write_text(path, delimited(frame, kept), kept.encoding)
-
-
-def dialect_for(ending: str, dialect: Any) -> Any:
-    """How a text file is written: as the one that was read, but with tabs where the name says so."""
-    from dataclasses import replace
-
-    from widegap.table._delimited import Dialect
-
-    kept = dialect or Dialect()
-    delimiter = "\t" if ending == ".tsv" else "," if kept.delimiter == "\t" and ending == ".csv" else kept.delimiter
-    return replace(kept, delimiter=delimiter, encoding="utf-8" if kept.encoding == "auto" else kept.encoding)
 
 
 def write_report(path: Path, summary: dict[str, Any]) -> None:

@@ -14,8 +14,8 @@ from widegap.explorer._fits import Fit
 from widegap.explorer._script import script
 from widegap.explorer._views import name_of
 from widegap.explorer._workspace import Workspace
-from widegap.explorer._writing import as_csv
 from widegap.report import render, summarize
+from widegap.table._writing import delimited, dialect_for, json_lines, with_numbers, with_results
 
 
 def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
@@ -41,33 +41,35 @@ def clustered_frame(workspace: Workspace) -> Any:
     labels, keys = fit.cut(k), fit.keys(k)
     names = np.array([*(name_of(workspace, int(key)) for key in keys), ""], dtype=object)
     margins = describe.leads(describe.scores(workspace.model, workspace.X), labels)
-    for name, values in {"cluster": workspace.labels, "cluster_name": names[labels], "margin": margins}.items():
-        while name in frame.columns:
-            name = f"widegap_{name}"
-        frame[name] = values
-    return frame
+    return with_results(frame, {"cluster": workspace.labels, "cluster_name": names[labels], "margin": margins})
 
 
 def _csv(workspace: Workspace) -> bytes:
-    return as_csv(clustered_frame(workspace)).encode()
+    """With the delimiter and the decimal sign of the file that was read; names may hold signs that only UTF-8 has."""
+    return delimited(clustered_frame(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
 
 
 def _json_lines(workspace: Workspace) -> bytes:
-    lines = clustered_frame(workspace).to_json(orient="records", lines=True, force_ascii=False, double_precision=15)
-    return lines.encode()
+    return json_lines(_typed_frame(workspace)).encode()
 
 
 def _parquet(workspace: Workspace) -> bytes:
     buffer = io.BytesIO()
-    clustered_frame(workspace).to_parquet(buffer)
+    _typed_frame(workspace).to_parquet(buffer)
     return buffer.getvalue()
+
+
+def _typed_frame(workspace: Workspace) -> Any:
+    """The clustered rows with numbers in place of the texts that a text file holds."""
+    frame, dialect = clustered_frame(workspace), workspace.rows.dialect
+    return frame if dialect is None else with_numbers(frame, dialect.decimal or ".")
 
 
 def _model(workspace: Workspace) -> bytes:
     with TemporaryDirectory(prefix="widegap-") as folder:
         path = Path(folder) / "model.widegap"
         extra = {**workspace.extra, "title": workspace.title, "names": workspace.names()}
-        persistence.save(workspace.model, path, extra=extra)
+        persistence.save(workspace.pipeline, path, extra=extra)
         return path.read_bytes()
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from widegap.data._tables import dense_rows
 from widegap.exceptions import InvalidDataError
 from widegap.report._wording import RowTexts, clip, plain
+from widegap.table._delimited import Dialect
 
 SHOWN_CELLS = 200
 SHOWN_TEXT = 20_000
@@ -20,7 +21,7 @@ class ShownRows:
     Parameters
     ----------
     X : rows or documents
-        As the model takes them.
+        As the model takes them; of a DataFrame all cells are shown, and columns of numbers compared.
     values : table of numbers, default=None
         The same rows in the units in which to show them; None for X.
     names : sequence of str, default=None
@@ -29,6 +30,8 @@ class ShownRows:
         The rows as they came, for their cells.
     titles : sequence of str, default=None
         What each document is called.
+    dialect : Dialect, default=None
+        How the text file was written that the frame was read from; its cells are texts then.
     """
 
     def __init__(
@@ -39,17 +42,20 @@ class ShownRows:
         names: Sequence[str] | None = None,
         frame: Any = None,
         titles: Sequence[str] | None = None,
+        dialect: Dialect | None = None,
     ):
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         self.is_text = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], str)
         self.unit = "document" if self.is_text else "row"
         self.texts = X if self.is_text else None
-        self.titles, self.frame = titles, frame
+        if hasattr(X, "select_dtypes"):
+            frame, X = X if frame is None else frame, X.select_dtypes("number")
+        self.titles, self.frame, self.dialect = titles, frame, dialect
         self.values = None if self.is_text else (X if values is None else values)
         if names is None and self.values is not None:
             names = getattr(self.values, "columns", None)
             names = [f"column {j}" for j in range(self.values.shape[1])] if names is None else names
-        self.names = [clip(name, 80) for name in names or ()]
+        self.names = [] if names is None else [clip(str(name), 80) for name in names]
         if self.values is not None and hasattr(self.values, "to_numpy"):
             self.values = self.values.to_numpy()
         self._check()

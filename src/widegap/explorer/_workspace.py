@@ -11,6 +11,7 @@ from threading import RLock
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from widegap import describe
 from widegap._validation import digest_of
@@ -54,8 +55,10 @@ class Workspace:
         Go on with what that file holds.
     source : str, default=None
         Where the rows came from, for the script that reproduces what was done.
+    encoder : TableEncoder, default=None
+        What made X of a table, if that was done before: model files begin with it.
     extra : mapping, default=None
-        What model files hold besides, such as how a table becomes numbers.
+        What model files hold besides, such as what to do with rows that lack a value.
     events : sequence of mappings, default=()
         What was done before, to be done again.
     """
@@ -71,11 +74,14 @@ class Workspace:
         session: Any = None,
         resume: bool = False,
         source: str | None = None,
+        encoder: Any = None,
         extra: Mapping[str, Any] | None = None,
         events: Sequence[Mapping[str, Any]] = (),
     ):
         self.rows = rows or ShownRows(X)
         clusterer, self.X = describe.unwrap(model, X)
+        before = [] if encoder is None else [("table", encoder)]
+        self._before = model.steps[:-1] if hasattr(model, "steps") else before
         self.title, self.notes, self.source = title, list(notes), source
         self.extra = dict(extra or {})
         self.lock = RLock()
@@ -119,6 +125,11 @@ class Workspace:
     def model(self) -> Any:
         """The fitted estimator for the present number of clusters."""
         return self.fit.model_at(self.k)
+
+    @property
+    def pipeline(self) -> Any:
+        """The model with the steps before it, if there are any: it takes rows as they came."""
+        return Pipeline([*self._before, ("cluster", self.model)]) if self._before else self.model
 
     @property
     def model_classes(self) -> Labels:

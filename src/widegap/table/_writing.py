@@ -4,7 +4,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from widegap.table._delimited import Dialect
@@ -30,6 +31,15 @@ def _is_number(cell: str) -> bool:
     import pyarrow as pa
 
     return bool(read_numbers(pa.array([cell]), np.ones(1), None).read.any())
+
+
+def with_results(frame: Any, results: Mapping[str, Any]) -> Any:
+    """The table with more columns at its end, under other names if these are taken."""
+    for name, values in results.items():
+        while name in frame.columns:
+            name = f"widegap_{name}"
+        frame[name] = values
+    return frame
 
 
 def ids_first(frame: Any, ids: Sequence[str]) -> Any:
@@ -64,6 +74,13 @@ def with_numbers(frame: Any, decimal: str) -> Any:
             numbers = pd.array(cells.spread(values), dtype="float64")
             frame[name] = pd.array(numbers, dtype="Float64") if cells.missing.any() else numbers
     return frame
+
+
+def dialect_for(ending: str, dialect: Dialect | None) -> Dialect:
+    """How a text file is written: as the one that was read, but with tabs where the name says so."""
+    kept = dialect or Dialect()
+    delimiter = "\t" if ending == ".tsv" else "," if kept.delimiter == "\t" and ending == ".csv" else kept.delimiter
+    return replace(kept, delimiter=delimiter, encoding="utf-8" if kept.encoding == "auto" else kept.encoding)
 
 
 def delimited(frame: Any, dialect: Dialect | None = None) -> str:
