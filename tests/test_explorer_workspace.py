@@ -126,6 +126,20 @@ def test_junk_rows_leave_all_clusters_and_undo_brings_them_back(workspace):
     assert (workspace.labels[rows] == -1).all()
 
 
+def test_it_is_said_before_that_junk_needs_a_new_search(workspace):
+    from widegap.explorer._views import overview
+
+    assert not overview(workspace)["anew"]
+    workspace.act("together", {"rows": [0, 1]})
+    assert not overview(workspace)["anew"]
+    workspace.act("junk", {"rows": [2]})
+    assert overview(workspace)["anew"]
+    workspace.again()
+    assert not overview(workspace)["anew"]
+    workspace.act("apart", {"rows": [3, int(np.flatnonzero(workspace.labels != workspace.labels[3])[0])]})
+    assert not overview(workspace)["anew"]  # the same rows are junk: what the last search has left serves again
+
+
 def test_a_fit_that_is_stopped_changes_nothing(workspace):
     from widegap.explorer._workspace import StoppedError
 

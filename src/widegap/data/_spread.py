@@ -39,7 +39,14 @@ class Spread:
         return cls(graph.astype(np.float32), sp.csr_array(joined).astype(np.float32))
 
     def __call__(self, Y: Floats) -> Floats:
-        """What the seeds Y spread to."""
+        """What the seeds Y spread to; columns without seeds stay empty, and cost nothing."""
+        sown = Y.any(axis=0)
+        found = np.zeros_like(Y)
+        if sown.any():
+            found[:, sown] = self._steps(Y[:, sown])
+        return found
+
+    def _steps(self, Y: Floats) -> Floats:
         F, back = Y, self.sets.T.tocsr()
         for _ in range(STEPS):
             F = ALPHA * ((1 - SETS) * (self.graph @ F) + SETS * (self.sets @ (back @ F))) + (1 - ALPHA) * Y

@@ -90,10 +90,7 @@ def _prepared(model: Any, k: int | None, callback: Progress) -> Any:
 def _refit_rows(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) -> Fit:
     """From what the last search has left if the same rows take part, and else by a new search."""
     said, k = wish.said, wish.k
-    active = None
-    if len(said.junk):
-        active = np.ones(X.shape[0], bool)
-        active[said.junk] = False
+    active = _active(said, X.shape[0])
     rows = X if active is None else X[active]
     given = _arguments(said, X.shape[0], active)
     if _is_warm(fit, active, k):
@@ -103,6 +100,22 @@ def _refit_rows(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) ->
     else:
         model = _searched_again(fit, rows, given, k, callback)
     return Fit(model, rows, active=active, before=_before(fit, wish), fixed=_fixed(model))
+
+
+def searches_anew(fit: Fit | NotFitted, n_rows: int, said: Constraints, k: int | None) -> bool:
+    """Whether the next fit takes as long as the first, as the search of the last one does not serve it."""
+    if isinstance(fit, NotFitted) or _is_documents(fit.model):
+        return False
+    return not _is_warm(fit, _active(said, n_rows), k)
+
+
+def _active(said: Constraints, n_rows: int) -> Labels | None:
+    """Which rows are fitted: all but the junk; None for all."""
+    if not len(said.junk):
+        return None
+    active = np.ones(n_rows, bool)
+    active[said.junk] = False
+    return active
 
 
 def _is_warm(fit: Fit | NotFitted, active: Labels | None, k: int | None) -> bool:

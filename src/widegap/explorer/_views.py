@@ -44,6 +44,7 @@ def overview(workspace: Workspace) -> dict[str, Any]:
             "statements": [_statement(workspace, said) for said in state.statements],
             "supported": list(workspace.supported),
             "pending": workspace.pending,
+            "anew": bool(workspace.pending) and workspace.searches_anew,
             "can_undo": workspace.history.can_undo,
             "can_redo": workspace.history.can_redo,
             "moved": moved(workspace),

@@ -69,7 +69,7 @@ class Worker:
         try:
             self.workspace.again(watch)
         except StoppedError:
-            message = "StoppedError; the clusters are as they were."
+            message = "Stopped; the clusters are as they were."
         except Exception as error:  # whatever it is, the page must hear of it and go on
             logger.debug("fit failed", exc_info=True)
             message = f"The fit did not succeed: {error}"

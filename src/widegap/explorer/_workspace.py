@@ -22,7 +22,7 @@ from widegap.explorer._fits import Fit, NotFitted, open_fit
 from widegap.explorer._history import STATEMENTS, Event, History, State, state_of
 from widegap.explorer._identity import Labels
 from widegap.explorer._layouts import map_rows
-from widegap.explorer._refits import Progress, StoppedError, Wish, refit, supported
+from widegap.explorer._refits import Progress, StoppedError, Wish, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
 from widegap.explorer._statements import constraints_of, count_after
 
@@ -182,6 +182,12 @@ class Workspace:
             return state.wanted
         used = set(self._event(state.fit).data["using"]) if state.fit else set()
         return count_after([said for said in state.statements if said.number not in used], self.k)
+
+    @property
+    def searches_anew(self) -> bool:
+        """Whether the next fit needs a new search, which takes longer: after new junk, for instance."""
+        said = constraints_of(self.state.statements)
+        return searches_anew(self.fit, self.rows.n_rows, said, self.next_number)
 
     # What a person can do
 

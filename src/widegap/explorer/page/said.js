@@ -37,6 +37,7 @@ function statements() {
     return node;
   });
   const none = make("li", "Nothing yet. Select rows on the map and say what you know of them.", { class: "muted" });
+  element("anew").hidden = !store.state.anew;
   element("statements").replaceChildren(...(nodes.length ? nodes : [none]));
 }
 

@@ -1,0 +1,38 @@
+"""Seeds that spread over neighbours and sets: columns are independent of each other."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from widegap.data._spread import ALPHA, SETS, STEPS, Spread
+
+
+@pytest.fixture
+def parts():
+    rng = np.random.default_rng(0)
+    dense = rng.random((60, 60)) * (rng.random((60, 60)) < 0.1)
+    return dense, [(rng.integers(0, 4, 60), 2), (rng.integers(0, 15, 60), 1)]
+
+
+def test_the_formula_by_dense_matrices(parts):
+    W, sets = parts
+    both = W + W.T
+    S = both / np.sqrt(np.outer(both.sum(axis=1), both.sum(axis=1)))
+    BB = np.zeros((60, 60))
+    for labels, times in sets:
+        same = labels[:, None] == labels
+        BB += times * same / same.sum(axis=1)
+    BB /= sum(times for _, times in sets)
+    Y = np.zeros((60, 3), np.float32)
+    Y[[4, 9], [0, 2]] = 1  # the column between has no seeds
+    F = Y.astype(np.float64)
+    for _ in range(STEPS):
+        F = ALPHA * ((1 - SETS) * (S @ F) + SETS * (BB @ F)) + (1 - ALPHA) * Y
+    found = Spread.of(sp.csr_array(W), sets)(Y)
+    np.testing.assert_allclose(found, F, rtol=1e-4, atol=1e-7)
+    assert not found[:, 1].any() and found[:, 0].min() > 0
+
+
+def test_nothing_spreads_from_nothing(parts):
+    W, sets = parts
+    assert not Spread.of(sp.csr_array(W), sets)(np.zeros((60, 2), np.float32)).any()
