@@ -13,6 +13,7 @@ from widegap.cli._documents import documents
 from widegap.cli._errors import guarded
 from widegap.cli._explore import explore
 from widegap.cli._predict import predict, report
+from widegap.cli._refine import refine
 from widegap.cli._segment import segment
 
 app = typer.Typer(
@@ -50,5 +51,5 @@ def demo(
     run_demo(output)
 
 
-for command in (cluster, documents, segment, predict, report, explore, datasets, demo):
+for command in (cluster, documents, segment, predict, report, refine, explore, datasets, demo):
     app.command()(command)

@@ -139,7 +139,7 @@ def cluster(
     plan.method = choose_method(method, rows.X, find_number=find_number)
     name = title or (options.file_of(data).stem if str(data) != "-" else "standard input")
     wishes.check(plan.method)
-    job = _Job(table, rows, choices, name, plan, read_names(names), wishes.read(table, rows, choices.na_values))
+    job = Job(table, rows, choices, name, plan, read_names(names), wishes.read(table, rows, choices.na_values))
     if len(numbers) > 1:
         rows.notes += wishes.told_of_comparison()
         job.recommendation = recommend(job.comparison(numbers[-1]), numbers, quiet=quiet, json=json)
@@ -176,12 +176,14 @@ class _Plan:
 
 
 @dataclass
-class _Job:
+class Job:
+    """Rows that are clustered, and what is told of them."""
+
     table: Any
     rows: Any
     choices: Any
     title: str
-    plan: _Plan
+    plan: _Plan | None
     names: dict[str, str]
     said: Any
     recommendation: Any = None
@@ -191,11 +193,12 @@ class _Job:
         from widegap.cli._compare import Comparison
         from widegap.cli._fitting import make_estimator
 
+        assert self.plan is not None
         estimator = make_estimator(self.plan.method, k, self.plan.seed, scales=self.rows.scales)
         return Comparison(estimator, self.rows.X, self.rows.X.shape[0], self.plan.seed, self.rows.notes)
 
 
-def _run(job: _Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool) -> None:
+def _run(job: Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool) -> None:
     from widegap.cli import _fitting as fitting
     from widegap.cli._compare import explain_auto
     from widegap.cli._output import assignments, show
@@ -210,8 +213,8 @@ def _run(job: _Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool
         targets = targets.partial()
     elif estimator.n_clusters == "auto":
         job.recommendation = explain_auto(estimator, job.comparison(1), quiet=quiet)
-    summary, margins = _summary(job, estimator)
-    written = _write(job, estimator, summary, margins, targets)
+    summary, margins = summarize_job(job, estimator)
+    written = write_job(job, estimator, summary, margins, targets)
     if json:
         summary["assignments"] = assignments(job.rows.kept, estimator.labels_, margins)
     show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
@@ -226,7 +229,8 @@ def end_interrupted(written: list[str]) -> None:
     raise typer.Exit(INTERRUPTED)
 
 
-def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
+def summarize_job(job: Job, estimator: Any) -> tuple[dict[str, Any], Any]:
+    """The summary of a result, and the margins of the rows."""
     from widegap import describe
     from widegap.cli._compare import add_recommendation
     from widegap.cli._table_rows import decision_lines, decisions, single_rows
@@ -254,7 +258,7 @@ def _summary(job: _Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     return summary, describe.leads(scores, estimator.labels_)
 
 
-def _agreement(job: _Job, labels: Any) -> list[str]:
+def _agreement(job: Job, labels: Any) -> list[str]:
     """How well the clusters match classes that are known."""
     label_column = job.choices.label_column
     if label_column is None:
@@ -271,7 +275,8 @@ def _agreement(job: _Job, labels: Any) -> list[str]:
     ]
 
 
-def _write(job: _Job, estimator: Any, summary: dict[str, Any], margins: Any, targets: Targets) -> list[str]:
+def write_job(job: Job, estimator: Any, summary: dict[str, Any], margins: Any, targets: Targets) -> list[str]:
+    """Write what was asked for; returns lines that tell where."""
     from sklearn.pipeline import Pipeline
 
     from widegap import persistence
@@ -284,7 +289,7 @@ def _write(job: _Job, estimator: Any, summary: dict[str, Any], margins: Any, tar
         write_frame(targets.output, frame, with_dialect(job.table, job.rows))
         written.append(f"rows: {targets.output}")
     if targets.model is not None:
-        extra = {"missing": job.choices.missing, "title": job.title}
+        extra = {"missing": job.choices.missing, "title": job.title, **job.said.stored(estimator.labels_)}
         model = Pipeline([("table", job.rows.encoder), ("cluster", estimator)])
         persistence.save(model, targets.model, extra=extra)
         written.append(f"model: {targets.model}")

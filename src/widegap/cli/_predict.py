@@ -110,7 +110,7 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
     encoder, estimator = model_parts(estimator)
     table = read_table(data, dialect, least="at least one row")
     rows = apply(table, encoder, extra.get("missing") == "drop")
-    labels = estimator.predict(rows.X)
+    labels = describe.labels(estimator, rows.X)
     summary = summarize(
         estimator,
         rows.X,

@@ -137,17 +137,28 @@ class Said:
             "cannot_links": len(self.cannot_link),
             "weight_column": self.weight_column,
             "set_aside": int(np.count_nonzero(np.asarray(labels) < 0)),
+            "corrections": [],
         }
-        return {**found, "words": _words(found, self.known_column)} if any(found.values()) else None
+        return told_by_hand(found, "" if self.known_column is None else f" known by {self.known_column!r}")
+
+    def stored(self, labels: Any) -> dict[str, Any]:
+        """For the model file, so that ``widegap refine`` keeps to it: see ``_corrections.py``."""
+        rows = [row for row, label in enumerate(self.known or ()) if label is not None]
+        fixed = {"rows": rows, "clusters": [int(labels[row]) for row in rows]}
+        links = {"must_link": self.must_link, "cannot_link": self.cannot_link}
+        return {"fixed": {**fixed, **links}, "weight_column": self.weight_column} if self.arguments() else {}
 
 
-def _words(found: dict[str, Any], column: str | None) -> str:
+def told_by_hand(found: dict[str, Any], known_by: str = "") -> dict[str, Any] | None:
+    """Figures of what was fixed by hand, with the words for them; None if nothing was."""
     from widegap.report._wording import counted
 
+    if not any(found.values()):
+        return None
     parts = []
     if found["known"]:
-        n = len(found["labels"])
-        parts.append(f"{counted(found['known'], 'row')} known by {column!r} ({counted(n, 'label')})")
+        labels = f" ({counted(len(found['labels']), 'label')})" if found["labels"] else ""
+        parts.append(f"{counted(found['known'], 'row')}{known_by}{labels}")
     parts += [
         counted(found[key], word)
         for key, word in (("must_links", "must-link"), ("cannot_links", "cannot-link"))
@@ -155,10 +166,12 @@ def _words(found: dict[str, Any], column: str | None) -> str:
     ]
     if found["weight_column"]:
         parts.append(f"weights from {found['weight_column']!r}")
-    said = f"Fixed by hand: {', '.join(parts)}." if parts else ""
+    said = [f"Fixed by hand: {', '.join(parts)}."] if parts else []
+    if found["corrections"]:
+        said.append(f"Corrected: {', '.join(found['corrections'])}.")
     if found["set_aside"]:
-        said += f" {counted(found['set_aside'], 'row')} set aside, with cluster -1."
-    return said.strip()
+        said.append(f"{counted(found['set_aside'], 'row')} set aside, with cluster -1.")
+    return {**found, "words": " ".join(said)}
 
 
 def _takes(method: str, option: str) -> bool:

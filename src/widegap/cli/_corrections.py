@@ -1,0 +1,312 @@
+"""Corrections of a stored result, and what was fixed by hand.
+
+Rows that nobody speaks of stay in their clusters: the stored labels become known labels, the corrections change some of
+them, and the estimator is fitted once more, so that it predicts accordingly. With ``--follow`` only the more typical
+half of every cluster and what was fixed by hand are known, and the other rows may follow the corrections.
+
+What is fixed lies in the model file, under ``fixed``: ``rows`` and their ``clusters``, both kinds of links, rows set
+``aside``, and the ``corrections`` in words. Rows are numbered from 0 there, as the rows of the fit.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from widegap.cli import _options as options
+from widegap.cli._cluster import Job
+from widegap.cli._errors import CommandError
+from widegap.cli._row_names import RowNames, read_pairs
+from widegap.cli._say import Said, read_weights, told_by_hand
+from widegap.report._wording import counted
+
+NEUTRAL = {"size_min": None, "size_max": None, "outliers": 0, "checkpoint": None}  # corrections go before bounds
+MOST_ROWS = 1_000_000  # that a range such as 5-9 may name
+
+
+@dataclass
+class Fixed:
+    """What was fixed by hand, now and before."""
+
+    clusters: dict[int, int] = field(default_factory=dict)  # of rows
+    must_link: list[tuple[int, int]] = field(default_factory=list)
+    cannot_link: list[tuple[int, int]] = field(default_factory=list)
+    aside: set[int] = field(default_factory=set)
+    corrections: list[str] = field(default_factory=list)
+    weight_column: str | None = None
+
+    def told(self, labels: Any) -> dict[str, Any] | None:
+        """What was fixed by hand, in figures and in words."""
+        return told_by_hand(
+            {
+                "known": len(self.clusters),
+                "labels": [],
+                "must_links": len(self.must_link),
+                "cannot_links": len(self.cannot_link),
+                "weight_column": self.weight_column,
+                "set_aside": int(np.count_nonzero(np.asarray(labels) < 0)),
+                "corrections": self.corrections,
+            }
+        )
+
+    def stored(self, labels: Any) -> dict[str, Any]:
+        """For the model file."""
+        fixed = {
+            "rows": list(self.clusters),
+            "clusters": [int(labels[row]) for row in self.clusters],
+            "must_link": self.must_link,
+            "cannot_link": self.cannot_link,
+            "aside": sorted(self.aside),
+            "corrections": self.corrections,
+        }
+        return {"fixed": fixed, "weight_column": self.weight_column}
+
+    @classmethod
+    def read(cls, extra: dict[str, Any], n_rows: int, k: int) -> "Fixed":
+        """From a model file, which may come from anywhere."""
+        fixed = extra.get("fixed", {})
+        try:
+            rows, clusters = _numbers(fixed.get("rows", []), n_rows), _numbers(fixed.get("clusters", []), k)
+            links = [
+                [tuple(_numbers(pair, n_rows)) for pair in fixed.get(name, [])] for name in ("must_link", "cannot_link")
+            ]
+            if any(len(pair) != 2 for pairs in links for pair in pairs):
+                raise ValueError("a link is no pair")
+            aside, corrections = (
+                set(_numbers(fixed.get("aside", []), n_rows)),
+                [*map(str, fixed.get("corrections", []))],
+            )
+            column = extra.get("weight_column")
+            return cls(
+                dict(zip(rows, clusters, strict=True)),
+                *links,
+                aside,
+                corrections,
+                None if column is None else str(column),
+            )
+        except (AttributeError, TypeError, ValueError) as error:
+            raise CommandError(
+                f"What the model file says of corrections is damaged ({error}); fit it again."
+            ) from error
+
+
+def _numbers(values: Any, end: int) -> list[int]:
+    if not all(type(value) is int and 0 <= value < end for value in values):
+        raise ValueError(f"numbers must lie between 0 and {end - 1}")
+    return list(values)
+
+
+class Corrected:
+    """A stored result and its rows, on the way to a corrected one; clusters keep their numbers until the end.
+
+    Attributes
+    ----------
+    labels : ndarray
+        Clusters of the rows, -1 for none, as they are to be.
+    sure : ndarray of bool
+        Rows that keep theirs, too, where others follow the corrections.
+    classes : list
+        Names of the clusters, None where there is none.
+    """
+
+    def __init__(self, estimator: Any, extra: dict[str, Any], table: Any, rows: Any):
+        self.estimator, self.extra, self.table, self.rows = estimator, extra, table, rows
+        self.names = RowNames(table, rows)
+        self.labels = np.asarray(estimator.labels_).astype(np.int64)
+        self.k = int(estimator.n_clusters_)
+        self.classes = list(estimator.classes_)
+        self.fixed = Fixed.read(extra, len(self.labels), self.k)
+        self.merged = np.arange(self.k)  # where the rows of each cluster are now
+        self.sure = self._typical()
+
+    # The corrections
+
+    def rename(self, text: str) -> None:
+        """``2=loyal``; nothing behind the sign takes a name away."""
+        which, sign, name = text.partition("=")
+        if not sign:
+            raise CommandError(f"--rename {text!r} must be a cluster and its name, such as 2=loyal.")
+        label, name = self._cluster(which, "--rename"), name.strip()
+        if name and name in (other for p, other in enumerate(self.classes) if p != label):
+            raise CommandError(f"--rename {text!r}: another cluster is called {name!r}; merge them, or choose another.")
+        self.classes[label] = name or None
+        self.fixed.corrections.append(f"renamed {which.strip()} to {name!r}")
+
+    def move(self, text: str) -> None:
+        """``4,7-9:2``, or a file of rows and clusters."""
+        if Path(text).is_file():
+            pairs = self._read_moves(Path(text))
+        else:
+            rows, sign, which = text.rpartition(":")
+            if not sign:
+                raise CommandError(f"--move {text!r} is neither rows and a cluster, such as 4,7:2, nor a file.")
+            label = self._cluster(which, "--move")
+            pairs = [(row, label) for row in self._rows(rows, "--move")]
+        for row, label in pairs:
+            self.labels[row] = self.fixed.clusters[row] = label
+            self.fixed.aside.discard(row)
+        self.fixed.corrections.append(f"moved {counted(len(pairs), 'row')}")
+
+    def set_aside(self, text: str) -> None:
+        """``4,7-9``; links of these rows go, as they are in no cluster."""
+        rows = set(self._rows(text, "--set-aside"))
+        self.labels[list(rows)] = -1
+        fixed = self.fixed
+        fixed.aside |= rows
+        fixed.clusters = {row: label for row, label in fixed.clusters.items() if row not in rows}
+        fixed.must_link = [pair for pair in fixed.must_link if not rows & {*pair}]
+        fixed.cannot_link = [pair for pair in fixed.cannot_link if not rows & {*pair}]
+        fixed.corrections.append(f"set {counted(len(rows), 'row')} aside")
+
+    def merge(self, text: str) -> None:
+        """``2,5``: the smallest number stays, and the first name."""
+        group = [self._cluster(which, "--merge") for which in options.names(text)]
+        if len(set(group)) < 2:
+            raise CommandError(f"--merge {text!r} must name two clusters or more, such as 2,5.")
+        kept = int(self.merged[group].min())
+        gone = np.isin(self.merged, self.merged[group])
+        self.labels[np.isin(self.labels, np.flatnonzero(gone))] = kept
+        self.fixed.clusters = {row: kept if gone[label] else label for row, label in self.fixed.clusters.items()}
+        self.classes[kept] = next((self.classes[p] for p in group if self.classes[p] is not None), None)
+        self.merged[gone] = kept
+        self.fixed.corrections.append(f"merged {' and '.join(options.names(text))}")
+
+    def split(self, text: str) -> None:
+        """``3``: rows that were fixed there stay, or else the larger part does; the other gets the next number."""
+        label = self._cluster(text, "--split")
+        if np.count_nonzero(self.merged == self.merged[label]) > 1:
+            raise CommandError(f"--split {text}: the cluster is merged by the same command; do one after the other.")
+        rows = np.flatnonzero(self.labels == label)
+        held = np.isin(rows, [*self.fixed.clusters])
+        if len(rows) < 2 or held.all():
+            raise CommandError(
+                f"--split {text}: the cluster has {len(rows)} rows, {held.sum()} of them fixed; none can go."
+            )
+        known = np.where(held, 0, -1) if held.any() else None
+        parts = self._prepared(2).fit(self.rows.X[rows], **self._arguments(rows, known)).labels_
+        stays = 0 if held.any() else int(np.bincount(parts).argmax())
+        self.labels[rows[parts != stays]] = len(self.classes)
+        self.sure[rows] = True
+        self.classes.append(None)
+        self.fixed.corrections.append(f"split {text.strip()}")
+
+    # The new fit
+
+    def refit(self, *, follow: bool, quiet: bool) -> Any:
+        """The estimator for the corrected clusters, numbered without gaps."""
+        from widegap.cli import _fitting as fitting
+
+        numbers = np.unique(self.labels[self.labels >= 0])
+        wanted = [p for p in range(len(self.classes)) if p >= self.k or self.merged[p] == p]
+        empty = sorted({*wanted} - {*numbers.tolist()})
+        if empty:
+            raise CommandError(f"Cluster {empty[0]} would have no rows left; merge it with another instead.")
+        inside = self.labels >= 0
+        self.labels[inside] = np.searchsorted(numbers, self.labels[inside])
+        self.classes = [self.classes[p] for p in numbers]
+        known = np.where(self._held(len(numbers)), self.labels, -1) if follow else self.labels
+        model = self._prepared(len(numbers))
+        with fitting.watching("Fitting", None, quiet) as watch, fitting.gathering_warnings(self.rows.notes):
+            arguments = self._arguments(np.arange(len(self.labels)), known)
+            model.set_params(callback=watch).fit(self.rows.X, **arguments)
+        if watch.interrupted:
+            raise KeyboardInterrupt
+        model.set_params(callback=None)
+        model.labels_ = np.where(inside, model.labels_, -1).astype(np.int32)
+        model.classes_ = self.classes
+        if hasattr(model, "agreement_"):
+            model.agreement_ = np.where(inside, model.agreement_, 0.0)
+        return model
+
+    def _held(self, k: int) -> Any:
+        """Rows that stay where others follow: typical and fixed ones, and clusters that have none of them."""
+        held = self.sure | np.isin(np.arange(len(self.labels)), [*self.fixed.clusters])
+        unheld = np.bincount(self.labels[held & (self.labels >= 0)], minlength=k) == 0
+        return held | np.append(unheld, False)[self.labels]
+
+    def job(self, title: str | None) -> Job:
+        """What is to be told and written."""
+        from widegap.cli._table_rows import Choices
+
+        title = title or str(self.extra.get("title") or self.table.name)
+        choices = Choices(missing=str(self.extra.get("missing", "median")))
+        return Job(self.table, self.rows, choices, title, None, {}, self.fixed)
+
+    def _prepared(self, k: int) -> Any:
+        from sklearn.base import clone
+
+        model = clone(self.estimator)
+        neutral = {name: value for name, value in NEUTRAL.items() if name in model.get_params()}
+        return model.set_params(n_clusters=k, **neutral)
+
+    def _arguments(self, rows: Any, known: Any) -> dict[str, Any]:
+        """What ``fit`` hears of some rows; those without a cluster have no weight."""
+        place = {int(row): i for i, row in enumerate(rows)}
+        links = [
+            [(place[a], place[b]) for a, b in pairs if a in place and b in place]
+            for pairs in (self.fixed.must_link, self.fixed.cannot_link)
+        ]
+        column, weights = self.fixed.weight_column, np.ones(len(self.labels))
+        if column is not None:
+            weights = read_weights(self.table, self.rows, column)
+        weights = np.where(self.labels < 0, 0.0, weights)[rows]
+        said = Said(known, *links, weights=None if weights.all() and column is None else weights)
+        said.check(len(rows), "auto")
+        return said.arguments()
+
+    def _typical(self) -> Any:
+        """Which rows are at least as far ahead in their cluster as half of it."""
+        from widegap import describe
+
+        margins = describe.leads(describe.scores(self.estimator, self.rows.X), self.labels)
+        sure = np.ones(len(margins), bool)
+        for label in range(self.k):
+            inside = self.labels == label
+            if inside.any() and np.isfinite(margins[inside]).all():
+                sure[inside] = margins[inside] >= np.median(margins[inside])
+        return sure
+
+    # How clusters and rows are named
+
+    def _cluster(self, text: str, option: str) -> int:
+        text = text.strip()
+        if text in self.classes[: self.k]:
+            return self.classes.index(text)
+        if text.isascii() and text.isdigit() and len(text) < 10 and int(text) < self.k:
+            return int(text)
+        called = ", ".join(repr(name) for name in self.classes if name is not None)
+        raise CommandError(
+            f"{option}: there is no cluster {text!r}; they are numbered from 0 to {self.k - 1}"
+            f"{', or called ' + called if called else ''}."
+        )
+
+    def _rows(self, text: str, option: str) -> list[int]:
+        found = []
+        for name in options.names(text):
+            span = re.fullmatch(r"(\d{1,9})-(\d{1,9})", name) if self.names.id_column is None else None
+            if span is not None and int(span[2]) - int(span[1]) > MOST_ROWS:
+                raise CommandError(f"{option} {name}: more than {MOST_ROWS:,} rows; name fewer.")
+            names = [name] if span is None else map(str, range(int(span[1]), int(span[2]) + 1))
+            try:
+                found += [self.names.find(one) for one in names]
+            except CommandError as error:
+                raise CommandError(f"{option}: {error}") from error
+        if not found:
+            raise CommandError(f"{option} {text!r} names no rows.")
+        return found
+
+    def _read_moves(self, path: Path) -> list[tuple[int, int]]:
+        found = []
+        for place, (line, name, which) in enumerate(read_pairs(path, "--move")):
+            if place == 0 and self.names.row(name) is None:
+                self.rows.notes.append(
+                    f"--move {path.name}: the first line, {name!r} and {which!r}, names the columns."
+                )
+                continue
+            try:
+                found.append((self.names.find(name), self._cluster(which, "--move")))
+            except CommandError as error:
+                raise CommandError(f"--move {path}, line {line}: {error}") from error
+        return found

@@ -1,0 +1,261 @@
+"""``widegap refine``: every correction holds, nothing else changes, and what was fixed stays fixed."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+from widegap import persistence
+from widegap.cli._main import main
+from widegap.describe import leads, scores
+
+CENTRES = [[0, 0], [9, 0], [0, 9], [9, 9]]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """A table of four groups and a model that was told the label of one row and two links."""
+    folder = tmp_path_factory.mktemp("start")
+    X, y = make_blobs(80, centers=CENTRES, cluster_std=0.6, random_state=0)
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    frame["kind"] = np.where(np.arange(80) == np.flatnonzero(y == 1)[0], "tall", "")
+    frame.to_csv(folder / "table.csv", index=False)
+    first, second, third = np.flatnonzero(y == 0)[:3] + 1
+    (folder / "must.csv").write_text(f"{first},{second}\n")
+    arguments = ["cluster", str(folder / "table.csv"), "-k", "4", "--known", "kind", "--must-link"]
+    assert main([*arguments, str(folder / "must.csv"), "--model", str(folder / "0.widegap"), "-q"]) == 0
+    return folder
+
+
+class Refine:
+    """Runs ``widegap refine``, each time from the last model."""
+
+    def __init__(self, folder, capsys):
+        self.folder, self.capsys, self.n = folder, capsys, 0
+
+    @property
+    def model(self):
+        return persistence.load(self.folder / f"{self.n}.widegap")[0][-1]
+
+    @property
+    def fixed(self):
+        return persistence.load(self.folder / f"{self.n}.widegap")[1]["fixed"]
+
+    @property
+    def features(self):
+        """The rows as the estimator gets them."""
+        encoder = persistence.load(self.folder / f"{self.n}.widegap")[0][0]
+        return encoder.transform(pd.read_csv(self.folder / "table.csv", dtype=str, keep_default_na=False))
+
+    @property
+    def labels(self):
+        return self.model.labels_
+
+    def command(self, *options):
+        old, new = (self.folder / f"{n}.widegap" for n in (self.n, self.n + 1))
+        return main(["refine", str(old), str(self.folder / "table.csv"), "--model", str(new), *options])
+
+    def __call__(self, *options):
+        out = self.folder / "out.csv"
+        code = self.command("-o", str(out), "--json", *options)
+        shown = self.capsys.readouterr()
+        assert code == 0, shown.err
+        self.n += 1
+        with out.open(newline="") as file:
+            np.testing.assert_array_equal([int(row["cluster"]) for row in csv.DictReader(file)], self.labels)
+        return json.loads(shown.out)
+
+    def refusal(self, *options):
+        assert self.command(*options) == 2
+        return " ".join(self.capsys.readouterr().err.split())
+
+
+@pytest.fixture
+def refine(start, tmp_path, capsys):
+    shutil.copytree(start, tmp_path, dirs_exist_ok=True)
+    return Refine(tmp_path, capsys)
+
+
+def rows(places):
+    """Places from 0 as the command line numbers rows."""
+    return ",".join(str(place + 1) for place in places)
+
+
+def test_merge_makes_two_clusters_one_and_leaves_the_others(refine):
+    before, names = refine.labels, refine.model.classes_
+    assert names == ["tall", None, None, None]
+    summary = refine("--merge", "1,2")
+    np.testing.assert_array_equal(refine.labels, np.array([0, 1, 1, 2])[before])
+    assert refine.model.classes_ == ["tall", None, None]
+    assert "merged 1 and 2" in summary["by_hand"]["words"]
+    new = refine.model.predict(refine.features)
+    assert np.mean(new == refine.labels) > 0.95  # the model, too, knows the merged cluster
+
+
+def test_split_divides_one_cluster_as_a_merge_of_two_groups_asks(refine):
+    before = refine.labels
+    refine("--merge", "1,3")
+    merged = refine.labels
+    refine("--split", "1")
+    after = refine.labels
+    np.testing.assert_array_equal(after[merged != 1], merged[merged != 1])
+    pairs = set(zip(before[merged == 1].tolist(), after[merged == 1].tolist(), strict=True))
+    assert len(pairs) == 2 and {new for _, new in pairs} == {1, 3}  # the two groups that had been merged
+    assert refine.model.n_clusters_ == 4
+
+
+def test_moved_rows_are_where_they_were_put_and_no_other_row_moves(refine):
+    before = refine.labels
+    moved = np.flatnonzero(before == 2)[:3]
+    refine("--move", f"{rows(moved)}:tall")
+    expected = before.copy()
+    expected[moved] = 0
+    np.testing.assert_array_equal(refine.labels, expected)
+    out = refine.folder / "again.csv"
+    assert (
+        main(["predict", str(refine.folder / "1.widegap"), str(refine.folder / "table.csv"), "-o", str(out), "-q"]) == 0
+    )
+    assert pd.read_csv(out)["cluster"].tolist() == expected.tolist()
+
+
+def test_moves_may_come_from_a_file(refine):
+    before = refine.labels
+    a, b = np.flatnonzero(before == 2)[0], np.flatnonzero(before == 3)[0]
+    file = refine.folder / "moves.csv"
+    file.write_text(f"row,cluster\n{a + 1},3\n{b + 1},2\n")
+    refine("--move", str(file))
+    assert (refine.labels[a], refine.labels[b]) == (3, 2)
+    file.write_text("row,cluster\n1,2\n5,9\n")
+    assert "line 3: --move: there is no cluster '9'; they are numbered from 0 to 3" in refine.refusal(
+        "--move", str(file)
+    )
+
+
+def test_a_name_is_kept_and_shown(refine):
+    summary = refine("--rename", "2=loyal", "--rename", "tall=high")
+    assert refine.model.classes_ == ["high", None, "loyal", None]
+    assert [cluster["name"] for cluster in summary["clusters"]][::2] == ["high", "loyal"]
+    page = refine.folder / "r.html"
+    model, table = refine.folder / "1.widegap", refine.folder / "table.csv"
+    assert main(["report", str(model), str(table), "-o", str(page), "-q"]) == 0
+    assert "loyal" in page.read_text(encoding="utf-8")
+
+
+def test_rows_set_aside_have_no_cluster_and_no_influence(refine):
+    before = refine.labels
+    gone = np.flatnonzero(before == 3)[:5]
+    summary = refine("--set-aside", rows(gone))
+    expected = before.copy()
+    expected[gone] = -1
+    np.testing.assert_array_equal(refine.labels, expected)
+    assert summary["by_hand"]["set_aside"] == 5 and "5 rows set aside, with cluster -1" in summary["by_hand"]["words"]
+    inside = expected >= 0
+    X = refine.features[inside]
+    alone = clone(refine.model).fit(X, known=before[inside], must_link=pairs_within(refine.fixed, inside))
+    np.testing.assert_allclose(alone.coef_, refine.model.coef_)
+
+
+def pairs_within(fixed, inside):
+    place = np.cumsum(inside) - 1
+    return place[np.array(fixed["must_link"])]
+
+
+@pytest.mark.parametrize("follow", [[], ["--follow"]])
+def test_a_later_refine_keeps_the_earlier_ones(refine, follow):
+    before = refine.labels
+    moved, gone = np.flatnonzero(before == 2)[:2], np.flatnonzero(before == 1)[:2]
+    must = np.array(refine.fixed["must_link"])
+    assert must.shape == (1, 2)
+    refine("--move", f"{rows(moved)}:3", "--set-aside", rows(gone), "--rename", "3=mine", *follow)
+    assert {*moved.tolist()} <= {*refine.fixed["rows"]} and refine.fixed["aside"] == gone.tolist()
+    refine("--merge", "1,2", *follow)
+    summary = refine("--split", "mine", "--rename", "0=first", *follow)
+    labels = refine.labels
+    mine = refine.model.classes_.index("mine")
+    assert (labels[moved] == mine).all()  # through the renumbering of the merge, and a split of their cluster
+    assert (labels[gone] == -1).all()
+    assert labels[must[0, 0]] == labels[must[0, 1]]
+    assert refine.model.classes_[0] == "first"
+    words = summary["by_hand"]["words"]
+    assert all(said in words for said in ("moved 2 rows", "set 2 rows aside", "merged 1 and 2", "split mine"))
+
+
+def test_others_follow_only_if_asked(refine):
+    before, model, X = refine.labels, refine.model, refine.features
+    inside = np.flatnonzero(before == 2)
+    typical_first = inside[np.argsort(-leads(scores(model, X), before)[inside])]
+    stays, moved = typical_first[:1], typical_first[1 : 1 + len(inside) // 2]
+    refine("--move", f"{rows(moved)}:3")
+    assert {*np.flatnonzero(refine.labels != before)} == {*moved}
+    refine("--move", f"{stays[0] + 1}:2", "--follow")
+    followed = np.flatnonzero(refine.labels != before)
+    assert {*moved} <= {*followed} <= {*inside}  # the fixed ones stay, and only rows of that group may follow
+    assert refine.labels[stays] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], "Nothing to correct; pass --merge, --split, --move, --rename or --set-aside"),
+        (["--merge", "1"], "--merge '1' must name two clusters or more"),
+        (["--merge", "1,7"], "there is no cluster '7'; they are numbered from 0 to 3, or called 'tall'"),
+        (["--merge", "1,2", "--split", "2"], "--split 2: the cluster is merged by the same command"),
+        (["--move", "81:1"], "--move: '81' is not a row number from 1 to 80"),
+        (["--move", "81"], "--move '81' is neither rows and a cluster, such as 4,7:2, nor a file"),
+        (["--rename", "1"], "--rename '1' must be a cluster and its name"),
+        (["--rename", "1=tall"], "another cluster is called 'tall'"),
+        (["--set-aside", ","], "--set-aside ',' names no rows"),
+        (["--set-aside", "1-80"], "Cluster 0 would have no rows left"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(refine, options, expected):
+    assert expected in refine.refusal(*options)
+
+
+def test_a_move_against_a_link_is_refused_with_the_reason(refine):
+    a, b = refine.fixed["must_link"][0]
+    other = (refine.labels[a] + 1) % 4
+    said = refine.refusal("--move", f"{a + 1}:{other}")
+    assert f"Rows {a + 1} and {b + 1} are" in said or f"Rows {b + 1} and {a + 1} are" in said
+    assert "links put them together" in said
+    refine("--move", f"{a + 1},{b + 1}:{other}")
+    assert refine.labels[a] == refine.labels[b] == other
+
+
+def test_other_rows_and_other_models_are_refused(refine):
+    table = pd.read_csv(refine.folder / "table.csv")
+    table["width"] += 1
+    table.to_csv(refine.folder / "table.csv", index=False)
+    assert "does not hold the rows that the model was fitted to" in refine.refusal("--rename", "1=a")
+    arguments = ["cluster", str(refine.folder / "table.csv"), "-k", "2", "--method", "iter-svr", "--model"]
+    assert main([*arguments, str(refine.folder / "0.widegap"), "-q"]) == 0
+    assert "IterSVR takes no known labels, so its result cannot be refined" in refine.refusal("--rename", "1=a")
+
+
+@pytest.mark.parametrize(
+    "fixed",
+    [{"rows": [500], "clusters": [0]}, {"rows": [1], "clusters": []}, {"must_link": [[1]]}, [], {"aside": ["1"]}],
+)
+def test_damaged_notes_in_a_model_file_are_refused(refine, fixed):
+    path = refine.folder / "0.widegap"
+    model, extra = persistence.load(path)
+    persistence.save(model, path, extra={**extra, "fixed": fixed})
+    assert "What the model file says of corrections is damaged" in refine.refusal("--rename", "1=a")
+
+
+@pytest.mark.parametrize("method", ["cpm3c", "mkc"])
+def test_models_of_other_methods_are_refined_as_well(refine, method):
+    table = str(refine.folder / "table.csv")
+    arguments = ["cluster", table, "-k", "3", "--method", method, "--columns", "width,height", "-q", "--model"]
+    assert main([*arguments, str(refine.folder / "0.widegap")]) == 0
+    before = refine.labels
+    row = np.flatnonzero(before == 2)[0]
+    refine("--merge", "0,1", "--move", f"{row + 1}:0")
+    expected = np.array([0, 0, 1])[before]
+    expected[row] = 0
+    np.testing.assert_array_equal(refine.labels, expected)
