@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 
 from widegap import persistence
 from widegap.cli._main import main
@@ -186,16 +186,26 @@ def test_a_later_refine_keeps_the_earlier_ones(refine, follow):
 
 
 def test_others_follow_only_if_asked(refine):
-    before, model, X = refine.labels, refine.model, refine.features
-    inside = np.flatnonzero(before == 2)
-    typical_first = inside[np.argsort(-leads(scores(model, X), before)[inside])]
-    stays, moved = typical_first[:1], typical_first[1 : 1 + len(inside) // 2]
-    refine("--move", f"{rows(moved)}:3")
+    """On iris, where two species touch: half of the flowers that are in the wrong cluster are moved."""
+    X, y = load_iris(return_X_y=True)
+    table, model = refine.folder / "table.csv", refine.folder / "0.widegap"
+    pd.DataFrame(X, columns=["a", "b", "c", "d"]).to_csv(table, index=False)
+    assert main(["cluster", str(table), "-k", "3", "--model", str(model), "-q"]) == 0
+    before = refine.labels
+    truth = np.array([np.bincount(before[y == kind]).argmax() for kind in range(3)])[y]
+    moved = np.flatnonzero(before != truth)[::2]
+    moves = [text for row in moved for text in ("--move", f"{row + 1}:{truth[row]}")]
+    margins = leads(scores(refine.model, refine.features), before)
+    refine(*moves)
     assert {*np.flatnonzero(refine.labels != before)} == {*moved}
-    refine("--move", f"{stays[0] + 1}:2", "--follow")
-    followed = np.flatnonzero(refine.labels != before)
-    assert {*moved} <= {*followed} <= {*inside}  # the fixed ones stay, and only rows of that group may follow
-    assert refine.labels[stays] == 2
+
+    shutil.copy(model, refine.folder / "1.widegap")
+    refine(*moves, "--follow")
+    assert (refine.labels[moved] == truth[moved]).all()
+    followed = np.setdiff1d(np.flatnonzero(refine.labels != before), moved)
+    assert len(followed)
+    middle = [np.median(margins[before == label]) for label in range(3)]
+    assert all(margins[row] < middle[before[row]] for row in followed)  # typical rows stay
 
 
 @pytest.mark.parametrize(
@@ -259,3 +269,30 @@ def test_models_of_other_methods_are_refined_as_well(refine, method):
     expected = np.array([0, 0, 1])[before]
     expected[row] = 0
     np.testing.assert_array_equal(refine.labels, expected)
+
+
+def test_outliers_weights_sizes_and_ids_of_the_first_fit(refine):
+    table = pd.read_csv(refine.folder / "table.csv")[["width", "height"]]
+    table.insert(0, "id", [f"R{i}" for i in range(80)])
+    table["times"] = 1 + np.arange(80) % 2
+    table.to_csv(refine.folder / "table.csv", index=False)
+    arguments = ["cluster", str(refine.folder / "table.csv"), "-k", "4", "--outliers", "5%", "--max-size", "22"]
+    model = str(refine.folder / "0.widegap")
+    assert main([*arguments, "--weight-column", "times", "--model", model, "-q"]) == 0
+    before = refine.labels
+    aside = np.flatnonzero(before == -1)
+    assert len(aside) > 1
+    summary = refine("--move", f"R{aside[0]}:2", "--merge", "0,1")  # beyond the bound: corrections go first
+    expected = np.where(before == -1, -1, np.array([0, 0, 1, 2])[before])
+    expected[aside[0]] = 1
+    np.testing.assert_array_equal(refine.labels, expected)
+    assert summary["by_hand"]["weight_column"] == "times"
+    assert "'3' is not a value of the column 'id'" in refine.refusal("--move", "3:1")
+
+
+def test_models_of_documents_are_refused(refine):
+    texts = [f"{word} {word} {i}" for i in range(6) for word in ("apples pears plums", "nuts bolts screws")]
+    pd.DataFrame({"text": texts}).to_csv(refine.folder / "texts.csv", index=False)
+    model = str(refine.folder / "0.widegap")
+    assert main(["documents", str(refine.folder / "texts.csv"), "-k", "2", "--model", model, "-q"]) == 0
+    assert "is a model of documents" in refine.refusal("--rename", "1=a")

@@ -296,7 +296,7 @@ def test_clusterers_of_scikit_learn_have_a_page(clusterer, wine):
     assert "margin" not in page.text
     if isinstance(clusterer, DBSCAN):
         assert summary["unassigned"] > 0
-        assert any("belong to no cluster (the method left them out)" in text for text in summary["warnings"])
+        assert any("belong to no cluster (they were set aside)" in text for text in summary["warnings"])
     if hasattr(clusterer, "predict"):
         assert sizes_of(summarize(clusterer, X[:100])) == np.bincount(labels[:100], minlength=k).tolist()
     else:

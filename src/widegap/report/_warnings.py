@@ -65,6 +65,6 @@ def _about_clusters(summary: dict[str, Any]) -> list[str]:
         )
     n = summary["unassigned"]
     if n:
-        why = "nothing in them could be compared" if unit == "document" else "the method left them out"
+        why = "nothing in them could be compared" if unit == "document" else "they were set aside"
         found.append(f"{counted(n, unit)} {'belongs' if n == 1 else 'belong'} to no cluster ({why}).")
     return found
