@@ -10,7 +10,7 @@ import numpy
 import scipy
 import sklearn
 
-from benchmarks import cpm3c, documents, first_call, iterative, max_margin, mkc, scale, table
+from benchmarks import cpm3c, documents, explorer, first_call, iterative, max_margin, mkc, scale, table
 
 SUITES = {
     "cpm3c": cpm3c.rows,
@@ -23,6 +23,7 @@ SUITES = {
     "mkc": mkc.rows,
     "first_call": first_call.rows,
     "scale": scale.rows,
+    "explorer": explorer.rows,
     "table": table.rows,
 }
 PAGE = Path(__file__).with_name("results.md")

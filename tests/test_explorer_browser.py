@@ -181,6 +181,8 @@ def test_a_walk_through(page, opened, tmp_path):
     assert len(texts(page, "#statements li")) == max(1, len(opened.constraints))
     assert page.execute_script("return window.hit") is None
     assert complaints(page) == []
+    until(page, lambda: find(page, "body").get_attribute("data-ahead") == "done")
+    until(page, lambda: find(page, "#map").get_attribute("aria-busy") is None)
     shot(page, "explorer", width=1440)
 
 

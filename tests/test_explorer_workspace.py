@@ -300,6 +300,7 @@ def test_a_pipeline_is_saved_with_the_steps_before_its_model(tmp_path):
     workspace = Workspace(whole, frame)
     assert workspace.rows.names == ["width", "height", "depth"] and "Rome" in str(workspace.rows.cells(1))
     assert all(cluster["apart"] for cluster in clusters(workspace, 4))
+    assert workspace.rows.text(1).startswith("width ") and workspace.rows.text(1).endswith("city Rome")
     workspace.act("k", {"k": 3})
     (tmp_path / "model").write_bytes(export(workspace, "model.widegap")[0])
     loaded, _ = persistence.load(tmp_path / "model")

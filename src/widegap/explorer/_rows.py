@@ -78,7 +78,7 @@ class ShownRows:
         if self.texts is not None:
             return clip(self.texts[row])
         if self.frame is not None:
-            return RowTexts(self.frame)[row]
+            return RowTexts(self.frame)[row].text
         values = dense_rows(self.values, [row])[0]
         return clip(", ".join(f"{self.names[j]} {values[j]:.3g}" for j in np.flatnonzero(values)[:8]) or "all zero")
 

@@ -24,8 +24,11 @@ export function start() {
 function words(said) {
   const names = said.clusters.map((cluster) => cluster.name).join(", ");
   if (said.kind === "merge" || said.kind === "split") return `${names} ${WORDS[said.kind]}`;
-  const rows = said.n_rows > 3 ? `${said.n_rows} ${store.state.unit}s` : `${store.state.unit} ${said.rows.join(", ")}`;
-  return `${rows} ${WORDS[said.kind]}${said.kind === "is" ? ` ${names}` : ""}`;
+  const { unit } = store.state;
+  const listed = `${unit}${said.n_rows > 1 ? "s" : ""} ${said.rows.join(", ").replace(/, (\d+)$/, " and $1")}`;
+  const rows = said.n_rows > 3 ? `${said.n_rows} ${unit}s` : listed;
+  const verb = said.n_rows === 1 ? WORDS[said.kind].replace("are", "is") : WORDS[said.kind];
+  return `${rows} ${verb}${said.kind === "is" ? ` ${names}` : ""}`;
 }
 
 function statements() {
