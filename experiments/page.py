@@ -29,6 +29,9 @@ that papers print. Mean ± standard deviation over seeds. Four kinds of columns 
 - *baseline*: methods of others, measured here, without labels at run time. The settings of CLGR, of
   gemclus and the size of UMAP's embedding were picked by accuracy among several, in their favour.
 
+**Bold** marks the best figure of a row among the label-free and baseline columns that have the score of the table. A
+table with many columns is continued below itself with the same rows.
+
 Times are CPU time on one thread, as multiples of one k-means (`KMeans(n_init=1)`) on the same rows in the same process.
 Every figure is of the code that measured it, which may be older than the present one: `python -m experiments list` says
 how many cells the present code has not measured or confirmed.

@@ -97,7 +97,7 @@ def test_documents_in_both_folders_get_no_topic(folder, tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert main(["documents", str(folder), "-k", "2", "--universum", str(junk), "-o", str(out)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "note: 1 document is in the universum, too, and got no topic." in said
+    assert "note: 1 document is also in the universum and got no topic." in said
     assert "5 documents, 2 clusters" in said
     assert len(out.read_text(encoding="utf-8").splitlines()) == 6
     assert "none is left" in complaint(capsys, folder, "-k", "2", "--universum", folder)
@@ -263,7 +263,7 @@ def test_columns_of_numbers_are_no_documents(tmp_path, capsys):
 def test_results_do_not_replace_what_is_read(tmp_path, capsys):
     table = tmp_path / "d.txt"
     table.write_text("\n".join(TEXTS), encoding="utf-8")
-    assert "would replace what is read" in complaint(capsys, table, "-k", "2", "--report", table)
+    assert "would overwrite a file that this command reads" in complaint(capsys, table, "-k", "2", "--report", table)
 
 
 def test_json_is_printed_even_if_quiet(folder, capsys):

@@ -295,7 +295,7 @@ def test_first_lines_that_look_like_rows(tmp_path, capsys):
 def test_two_results_do_not_share_a_place(table, tmp_path, capsys):
     out = tmp_path / "out.csv"
     said = said_by(capsys, "cluster", table, "-k", "2", "-o", out, "--report", tmp_path / "." / "out.csv", code=2)
-    assert "out.csv is named by -o and by --report; each needs a file of its own" in said
+    assert "out.csv is given for both -o and --report; each needs its own file" in said
     said = said_by(capsys, "cluster", table, "-k", "2", "-o", "-", "--report", "-", code=2)
     assert "-o and --report - both write to standard output" in said
     assert "goes to files only" in said_by(capsys, "cluster", table, "-k", "2", "--model", "-", code=2)
@@ -308,7 +308,7 @@ def test_what_is_read_is_not_replaced(table, model, tmp_path, capsys):
     for option in ("-o", "--report", "--model"):
         for path in (table, link):
             said = said_by(capsys, "cluster", table, "-k", "2", option, path, code=2)
-            assert f"{path}: {option} would replace what is read; choose another name" in said
+            assert f"{path}: {option} would overwrite a file that this command reads; choose another name" in said
     assert "would replace" in said_by(capsys, "predict", model, table, "-o", table, code=2)
     assert "would replace" in said_by(capsys, "report", model, table, "-o", model, code=2)
     assert "both write to standard output" in said_by(capsys, "predict", model, table, "--json", "-o", "-", code=2)
@@ -349,7 +349,7 @@ def test_the_objective_is_told_as_a_share(table, capsys):
 BAD_ROWS = [
     (
         "a,b\n1,word\n",
-        "Column 'b' was fitted as a number, and no cell can be read as one ('word' is the first)",
+        "Column 'b' was a number when the model was fitted, but no cell is one now (the first is 'word')",
     ),
     ("a,b\n", "at least one row"),
 ]

@@ -71,14 +71,14 @@ def test_ctrl_c_twice_leaves_nothing_behind(table, tmp_path, capsys, monkeypatch
     assert main([*arguments, "--report", str(tmp_path / "r.html")]) == 130
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.splitlines()[-1] == "Interrupted; nothing was half written."
+    assert said.err.splitlines()[-1] == "Interrupted; no file was left half written."
     assert os.listdir(tmp_path) == ["table.csv"]
 
 
 def test_ctrl_c_while_a_file_is_written_leaves_nothing_behind(table, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(os, "replace", lambda *paths: os.kill(os.getpid(), signal.SIGINT))
     assert main(["cluster", str(table), "-k", "3", "-o", str(tmp_path / "out.csv")]) == 130
-    assert capsys.readouterr().err == "Interrupted; nothing was half written.\n"
+    assert capsys.readouterr().err == "Interrupted; no file was left half written.\n"
     assert os.listdir(tmp_path) == ["table.csv"]
 
 
@@ -107,7 +107,7 @@ def test_compiled_code_does_not_hold_up_a_second_ctrl_c():
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert run.returncode == 130
     assert run.stdout == "heard\n"
-    assert run.stderr == "Interrupted at once; no result was kept, and nothing was half written.\n"
+    assert run.stderr == "Interrupted at once; no result was kept, and no file was left half written.\n"
 
 
 FITS = 7  # a number takes all rows, five subsamples, and shuffled columns

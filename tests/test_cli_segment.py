@@ -204,10 +204,10 @@ def test_transparent_colours_of_a_palette_lie_on_white(tmp_path):
 
 def test_the_picture_is_not_replaced(picture, tmp_path, capsys):
     before = picture.read_bytes()
-    assert "would replace what is read" in complaint(capsys, picture, "-k", "2", "-o", picture)
+    assert "would overwrite a file that this command reads" in complaint(capsys, picture, "-k", "2", "-o", picture)
     other = tmp_path / "photo.overlay.png"
     picture.rename(other)
-    assert "would replace what is read" in complaint(capsys, other, "-k", "2", "-o", picture)
+    assert "would overwrite a file that this command reads" in complaint(capsys, other, "-k", "2", "-o", picture)
     assert other.read_bytes() == before
 
 

@@ -171,7 +171,7 @@ def test_tables(library, fitted):
     documents = fitted.to_frame("documents")
     assert len(documents) == len(library[0])
     np.testing.assert_array_equal(documents["topic"], fitted.labels_)
-    with pytest.raises(ValueError, match="of='words' is no kind of table; choose 'topics' or 'documents'"):
+    with pytest.raises(ValueError, match="of='words' is not a kind of table; choose 'topics' or 'documents'"):
         fitted.to_frame("words")
 
 
@@ -464,5 +464,5 @@ def test_a_frame_is_refused_with_the_column_to_pass():
     frame = pd.DataFrame({"text": ["a cat sat", "a dog ran", "a cat ran"], "year": [1, 2, 3]})
     with pytest.raises(InvalidDataError, match=r"columns text, year; pass the one .* frame\['text'\]"):
         DocumentClustering(2).fit(frame)
-    with pytest.raises(ValueError, match="is no kind of table"):
+    with pytest.raises(ValueError, match="is not a kind of table"):
         DocumentClustering(2, min_df=1, random_state=0).fit(frame["text"]).to_frame(frame["text"].tolist())

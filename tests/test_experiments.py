@@ -214,9 +214,37 @@ def test_the_best_of_a_row_is_bold_and_so_is_what_prints_alike(tmp_path):
     for method, accuracy in (("m", 90.04), ("n", 89.96), ("o", 80.0)):
         store.add(record(Cell.of("a", method, 1), (accuracy,)))
     columns = [Measured(title, title, seeds=1) for title in "mnop"]
-    text = replace(table_of(*columns), bold=True).section(store)
+    text = table_of(*columns).section(store)
     assert "| one | **90.0** | **90.0** | 80.0 | not run |" in text
     assert "<strong>90.0</strong>" in page.as_html(text)
+    assert "**" not in replace(table_of(*columns), score=replace(ACCURACY, better=0)).section(store)
+    low = replace(table_of(*columns), score=replace(ACCURACY, better=-1)).section(store)
+    assert "| one | 90.0 | 90.0 | **80.0** | not run |" in low
+
+
+def test_what_labels_chose_is_not_the_best_of_a_row(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    for method, accuracy in (("m", 95.0), ("n", 90.0), ("o", 80.0)):
+        store.add(record(Cell.of("a", method, 1), (accuracy,)))
+    columns = (Measured("m", "m", kind=TUNED, seeds=1), *(Measured(name, name, seeds=1) for name in "no"))
+    assert "| one | 95.0 | **90.0** | 80.0 |" in table_of(*columns).section(store)
+
+
+def test_a_wide_table_is_continued_with_the_same_rows(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    store.add(record(Cell.of("a", "m14", 1), (90.0,)))
+    store.add(record(Cell.of("a", "m0", 1), (80.0,)))
+    text = table_of(*(Measured(f"m{j}", f"m{j}", seeds=1) for j in range(15))).section(store)
+    tables = [block for block in text.split("\n\n") if block.startswith("| | ")]
+    assert [block.count("<br>") for block in tables] == [5, 5, 5]
+    assert all("\n| one | " in block and "\n| two [^t-1] | " in block for block in tables)
+    assert "| one | 80.0 |" in tables[0]
+    assert "| **90.0** |" in tables[2]
+
+
+def test_no_table_of_the_page_is_wider_than_the_view():
+    widths = [line.count("|---") for line in (ROOT / "docs" / "results.md").read_text().split("\n")]
+    assert 2 <= max(widths) <= 8
 
 
 RANKED = {"MaxMarginClustering": (90, 80, 70), "KMeans(10)": (80, 83, 60), "HDBSCAN": (95, 60, None)}
@@ -238,9 +266,9 @@ def ranked(tmp_path):
 def test_ranking_counts_the_sets_that_all_finished(ranked):
     text = ranking(*ranked, ())
     assert "over the 2 labelled sets" in text
-    assert "| MaxMarginClustering | 85.0 | 1.0 | 2.00 | 0 | | | 2 | 80.0 |" in text
-    assert "| KMeans(10) | 81.5 | 1.0 | 2.00 | 1 | 1, 1 | 1 | 2 | 74.3 |" in text
-    assert "| HDBSCAN | 77.5 | 1.0 | 2.00 | 1 | 1, 1 | 1 | 2 |  |" in text
+    assert "| MaxMarginClustering | 85.0 | 1.0 | 2.00 | 0 | | 2 | 80.0 |" in text
+    assert "| KMeans(10) | 81.5 | 1.0 | 2.00 | 1 | 1, 1 (1) | 2 | 74.3 |" in text
+    assert "| HDBSCAN | 77.5 | 1.0 | 2.00 | 1 | 1, 1 (1) | 2 |  |" in text
     assert "is first by mean accuracy and first by mean rank" in text
     assert "better than every other method but KMeans(10), HDBSCAN" in text
 

@@ -224,7 +224,7 @@ class TestWarning:
     def test_noise_that_is_forced_into_clusters_is_told_of(self):
         X = np.random.default_rng(0).random((500, 3))
         with pytest.warns(
-            NoStructureWarning, match="The 3 clusters are no more apart than those of rows without structure"
+            NoStructureWarning, match="The 3 clusters are no further apart than clusters of rows without structure"
         ):
             fit(X, 3)
 

@@ -540,7 +540,7 @@ def test_wrong_calls_say_what_is_wrong(wine, fitted, summary):
         summarize(fitted, wine.data, labels=[0])
     with pytest.raises(InvalidDataError, match="feature_names has 1 names for 13 columns"):
         summarize(fitted, wine.data, feature_names=["x"])
-    with pytest.raises(InvalidDataError, match="values has 1 rows for 178 of X"):
+    with pytest.raises(InvalidDataError, match="values has 1 rows, but X has 178"):
         summarize(fitted, wine.data, values=wine.data[:1])
     with pytest.raises(InvalidDataError, match="schema 'widegap.report/0'"):
         render({**summary, "schema": "widegap.report/0"})

@@ -170,7 +170,7 @@ def test_rows_are_called_by_the_index_of_a_frame_or_by_ids(summary):
     assert plain["map"]["points"][7]["id"] is None
     with pytest.raises(InvalidDataError, match="ids has 2 entries for 60 rows"):
         summarize(KMeans(3, random_state=0).fit(X), X, ids=[1, 2])
-    with pytest.raises(InvalidDataError, match="frame has 3 rows for 60 of X"):
+    with pytest.raises(InvalidDataError, match="frame has 3 rows, but X has 60"):
         summarize(KMeans(3, random_state=0).fit(X), X, frame=FRAME[:3])
 
 

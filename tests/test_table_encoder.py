@@ -229,9 +229,9 @@ def test_what_the_user_says_goes_before_every_rule():
     encoder = TableEncoder(drop=["income", "zip"]).fit(frame)
     assert not kinds(encoder)["income"][1]
     assert kinds(TableEncoder(na_values=["DE"]).fit(frame))["country"] == ("empty", False)
-    with pytest.raises(InvalidDataError, match=r"drop names 'incmoe', which is no column; did you mean 'income'\?"):
+    with pytest.raises(InvalidDataError, match=r"drop names 'incmoe', which is not a column; did you mean 'income'\?"):
         TableEncoder(drop=["incmoe"]).fit(frame)
-    with pytest.raises(InvalidDataError, match="'member' was asked for as numbers, but no cell is one"):
+    with pytest.raises(InvalidDataError, match="'member' should be read as numbers, but none of its cells is one"):
         TableEncoder(numeric=["member"]).fit(frame)
 
 
@@ -246,7 +246,7 @@ def test_topics_of_texts_are_a_view_of_their_own():
     group = np.arange(N) % 2
     strongest = np.abs([np.corrcoef(column, group)[0, 1] for column in found[:, topics].T if column.std() > 0]).max()
     assert strongest > 0.95
-    with pytest.raises(InvalidDataError, match="no words that two rows share"):
+    with pytest.raises(InvalidDataError, match="no topics, as no two rows share a word"):
         TableEncoder(text_columns=["t"]).fit(pd.DataFrame({"t": [f"word{i}" for i in range(9)], "x": range(9)}))
 
 
@@ -265,7 +265,9 @@ def test_rows_that_do_not_fit_are_told():
     assert "Column 'visits': 1 row cannot be read as a number ('many') and is treated as missing." in said
     assert "Column 'zip': 1 row has a category that the model has not seen ('99999') and counts as none." in said
     assert encoder.gaps(new).tolist() == [False, True, False]
-    with pytest.raises(InvalidDataError, match="'visits' was fitted as a number, and no cell can be read as one"):
+    with pytest.raises(
+        InvalidDataError, match="'visits' was a number when the model was fitted, but no cell is one now"
+    ):
         encoder.transform(new.assign(visits="many"))
     with pytest.raises(InvalidDataError, match="lacks the columns 'visits' that the model was fitted with"):
         encoder.transform(new.drop(columns="visits"))

@@ -15,6 +15,7 @@ SAME = 0.01  # objectives that differ by less, relative, are within the toleranc
 LEAST_TIME = Score(
     "CPU time, as a multiple of KMeans(n_init=1) on the same rows; the least of all runs of either",
     lambda record: [min(record.seconds) / record.kmeans_seconds],
+    better=-1,
 )
 
 

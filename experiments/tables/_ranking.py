@@ -85,14 +85,14 @@ def ranking(table: Table, store: Store, left_out: Collection[str]) -> str:
     spreads, times = panel.spreads.mean(axis=1), np.exp(np.log(panel.times).mean(axis=1))
     lines = [
         f"Accuracy in %, no labels seen, over the {len(panel.sets)} labelled sets that all methods finished:\n",
-        f"| | mean accuracy | spread over seeds | mean rank | best on | {FRONT} better, worse on | p "
+        f"| | mean accuracy | spread over seeds | mean rank | best on | {FRONT} better, worse on (p) "
         f"| time | mean over all {len(whole.sets)} sets |",
-        "|---" * 9 + "|",
+        "|---" * 8 + "|",
     ]
     for i in np.argsort(-means):
         everywhere = "" if np.isnan(whole.scores[i]).any() else f"{whole.scores[i].mean():.1f}"
         better, worse, chance = _against(panel, i)
-        beside = "| | |" if i == front else f"| {better}, {worse} | {chance:.2g} |"
+        beside = "| |" if i == front else f"| {better}, {worse} ({chance:.2g}) |"
         lines.append(
             f"| {panel.names[i]} | {means[i]:.1f} | {spreads[i]:.1f} | {ranks[i]:.2f} | {best[i]} {beside} "
             f"{times[i]:.0f} | {everywhere} |"

@@ -15,6 +15,7 @@ from experiments.store import Record, Store
 
 PRINTED, FREE, TUNED, BASELINE = "printed", "label-free", "tuned with labels", "baseline"
 NOT_RUN = "not run"
+MOST_COLUMNS = 7  # beside the labels of the rows; more do not fit in view
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Score:
-    """How a record becomes one number a seed."""
+    """How a record becomes one number a seed; ``better`` is +1 if high ones are good, -1 if low ones are, or 0."""
 
     title: str
     of: Callable[[Record], Sequence[float]]
     digits: int = 1
+    better: int = 1
 
     def __call__(self, record: Record) -> np.ndarray[Any, Any]:
         return np.asarray(self.of(record), dtype=float)
@@ -126,19 +128,23 @@ class Score:
 
 MAJORITY = Score("accuracy in %, clusters mapped to their largest class", lambda r: r.scores["majority"])
 ACCURACY = Score("accuracy in %, clusters mapped one to one to classes", lambda r: r.scores["accuracy"])
-ERROR = Score("error in %, clusters mapped one to one to classes", lambda r: [100 - v for v in r.scores["accuracy"]])
+ERROR = Score(
+    "error in %, clusters mapped one to one to classes", lambda r: [100 - v for v in r.scores["accuracy"]], better=-1
+)
 RAND = Score("Rand index", lambda r: [v / 100 for v in r.scores["rand"]], 3)
 NMI = Score("normalised mutual information", lambda r: [v / 100 for v in r.scores["nmi"]], 3)
-BALANCED = Score("balanced error in %", lambda r: r.scores["balanced_error"])
+BALANCED = Score("balanced error in %", lambda r: r.scores["balanced_error"], better=-1)
 TIME = Score(
-    "CPU time, as a multiple of KMeans(n_init=1) on the same rows", lambda r: [s / r.kmeans_seconds for s in r.seconds]
+    "CPU time, as a multiple of KMeans(n_init=1) on the same rows",
+    lambda r: [s / r.kmeans_seconds for s in r.seconds],
+    better=-1,
 )
-ITERATIONS = Score("iterations", lambda r: [extra["iterations"] for extra in r.extra])
+ITERATIONS = Score("iterations", lambda r: [extra["iterations"] for extra in r.extra], better=0)
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table; ``quick`` names the rows of the short run, ``bold`` marks the highest figures of every row."""
+    """One table; ``quick`` names the rows of the short run."""
 
     name: str
     title: str
@@ -148,7 +154,6 @@ class Table:
     note: str = ""
     quick: tuple[str, ...] = ()
     after: Callable[["Table", Store], str] | None = None
-    bold: bool = False
 
     def cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
         names = [row.label for row in self.rows]
@@ -163,34 +168,51 @@ class Table:
         return [replace(cell, seeds=1) for cell in self.cells(self.quick if rows is None else rows)]
 
     def section(self, store: Store) -> str:
-        """Markdown: title, what is shown, the table with the kinds of its columns in a second line, and notes."""
-        titles = [f"{column.title}<br>*{column.kind}*" for column in self.columns]
-        lines = [f"| | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
+        """Markdown: title, what is shown, the table with the kinds of its columns in a second line, and notes.
+
+        A table with more columns than fit in view becomes several with the same rows.
+        """
         marks: dict[str, str] = {}  # rows with the same note share it
         for row in self.rows:
             if row.note:
                 marks.setdefault(row.note, f"{self.name}-{len(marks) + 1}")
-            mark = f" [^{marks[row.note]}]" if row.note else ""
-            figures = [column.text(row, self.score, store) for column in self.columns]
-            if self.bold:
-                figures = self._marked(figures, row, store)
-            lines.append(f"| {row.label}{mark} | {' | '.join(figures)} |")
+        labels = [row.label + (f" [^{marks[row.note]}]" if row.note else "") for row in self.rows]
+        heads = [f"{column.title}<br>*{column.kind}*" for column in self.columns]
+        figures = [self._figures(row, store) for row in self.rows]
+        tables = [
+            _markdown(labels, [heads[j] for j in part], [[line[j] for j in part] for line in figures])
+            for part in np.array_split(np.arange(len(heads)), -(-len(heads) // MOST_COLUMNS))
+        ]
         notes = [f"[^{mark}]: {note}" for note, mark in marks.items()]
         after = self.after(self, store) if self.after else ""
         parts = [
             f"### {self.title}",
             f"`{self.name}`: {self.score.title}. {self.note}".strip(),
-            "\n".join(lines),
+            *tables,
             after,
         ]
         return "\n\n".join(part for part in [*parts, "\n".join(notes)] if part) + "\n"
 
-    def _marked(self, figures: list[str], row: Row, store: Store) -> list[str]:
-        """The best of a row in bold, and what prints alike."""
-        values = [column.values(row, self.score, store) for column in self.columns]
-        means = [-np.inf if isinstance(value, str) else round(np.mean(value), self.score.digits) for value in values]
-        best = max(means)
-        return [f"**{text}**" if mean == best > -np.inf else text for text, mean in zip(figures, means, strict=True)]
+    def _figures(self, row: Row, store: Store) -> list[str]:
+        """The figures of a row; the best of those without labels is bold, and so is what prints alike."""
+        found = [column.text(row, self.score, store) for column in self.columns]
+        means = np.array([self._mean(column, row, store) for column in self.columns])
+        if not self.score.better or np.isfinite(means).sum() < 2:
+            return found
+        best = means == np.nanmax(self.score.better * means) * self.score.better
+        return [f"**{text}**" if is_best else text for text, is_best in zip(found, best, strict=True)]
+
+    def _mean(self, column: Any, row: Row, store: Store) -> float:
+        """What takes part in the comparison of a row, as it prints; NaN for what does not."""
+        if not isinstance(column, Measured) or column.kind not in (FREE, BASELINE):
+            return np.nan
+        values = column.values(row, self.score, store)
+        return np.nan if isinstance(values, str) else round(float(np.mean(values)), self.score.digits)
+
+
+def _markdown(labels: list[str], heads: list[str], figures: list[list[str]]) -> str:
+    lines = [f"| {label} | {' | '.join(line)} |" for label, line in zip(labels, figures, strict=True)]
+    return "\n".join([f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *lines])
 
 
 def figure(values: Any, digits: int) -> str:

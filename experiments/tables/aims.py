@@ -28,9 +28,8 @@ THINNED = Table(
     ),
     ACCURACY,
     "Of every other class, beginning with the second, a fifth or a twentieth of the rows is kept, drawn once for all "
-    "methods and seeds. All are told the number of classes. Bold: the best of a row.",
+    "methods and seeds. All are told the number of classes.",
     quick=("digits 1:20",),
-    bold=True,
 )
 
 

@@ -42,9 +42,9 @@ def _distances(record: Record) -> Any:
     return np.array([extra["number"] - extra["classes"] for extra in record.extra])
 
 
-NUMBER = Score("number of clusters found", lambda record: [extra["number"] for extra in record.extra], 0)
+NUMBER = Score("number of clusters found", lambda record: [extra["number"] for extra in record.extra], 0, better=0)
 RIGHT = Score("draws with the right number, in %", lambda record: 100.0 * (_distances(record) == 0), 0)
-AWAY = Score("distance from the number of classes", lambda record: np.abs(_distances(record)))
+AWAY = Score("distance from the number of classes", lambda record: np.abs(_distances(record)), better=-1)
 
 
 def tally(table: Table, store: Store) -> str:

@@ -205,8 +205,9 @@ GRIDS = (
     "label-free but for its start, which is the classes themselves; where it ends at a higher objective than the "
     "label-free search, a better optimiser would not lead to them. Tuned columns have three seeds for IterSVR and two "
     "for CPM3C; NCut, MMC and GMMC have one. *One cluster* is what putting all rows together scores: the mapping to "
-    "largest classes rewards unequal classes, as those of WebKB. A dash of ours: MMC and GMMC solve semidefinite "
-    "programs, for two clusters of a few hundred rows; IterSVR is compared on two clusters, as in the paper."
+    "largest classes rewards unequal classes, as those of WebKB. A dash in one of our columns means that we did "
+    "not run it there: MMC and GMMC solve semidefinite programs, which only two clusters of a few hundred rows allow; "
+    "IterSVR is compared on two clusters, as in the paper."
 )
 REASONS = {
     **{row.label: "titles in place of abstracts" for row in ROWS if row.label.startswith("Cora")},

@@ -178,8 +178,8 @@ TIMES = Table(
         FRONT_DOOR,
     ),
     ERROR,
-    "Times of ours as multiples of one k-means on the same rows; the other columns are errors. Our draw of 50 rows a "
-    "class, not the paper's.",
+    "Columns called time are multiples of one k-means on the same rows, the printed ones seconds; the others are "
+    "errors. The 50 rows of a class are our draw, not the paper's.",
     quick=("digits 2-7",),
     after=_timed_words,
 )

@@ -84,11 +84,10 @@ PANEL = Table(
     "number of classes, and there noise counts as one cluster. UMAP (umap-learn) has 30 neighbours and a least "
     "distance of 0, as its documentation advises for clustering, and ten coordinates, which served it better than "
     "two in the mean of seven sets; sparse rows are compared by cosines; three seeds with mixtures, one with HDBSCAN. "
-    "The rows of texts are tf-idf of at most 6000 documents. The defaults of ours were settled while looking at "
-    "several of these sets. Bold: the best of a row.",
+    "The rows of texts are tf-idf of at most 6000 documents. Our defaults were settled while looking at several of "
+    "these sets.",
     quick=("sklearn iris", "sklearn wine", "ionosphere", "fcps hepta"),
     after=_words,
-    bold=True,
 )
 
 TIMES = replace(
@@ -100,7 +99,6 @@ TIMES = replace(
     "milliseconds on the smallest sets, where all multiples are large and mean little.",
     quick=(),
     after=None,
-    bold=False,
 )
 
 EXPERIMENTS = (PANEL, TIMES)

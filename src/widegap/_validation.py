@@ -213,7 +213,7 @@ def check_labels(labels: Any, n_rows: int | None = None, n_clusters: int | None 
             f"labels has shape {found.shape} and dtype {found.dtype}; pass one integer a row, -1 for none."
         )
     if n_rows is not None and len(found) != n_rows:
-        raise InvalidDataError(f"labels has {len(found)} entries for {n_rows} rows; pass one a row.")
+        raise InvalidDataError(f"labels has {len(found)} entries for {n_rows} rows; pass one per row.")
     most = n_clusters if n_clusters is not None else MAX_LABELS
     if not isinstance(most, Integral) or not 0 <= most <= MAX_LABELS:
         raise InvalidDataError(f"n_clusters={n_clusters!r} must be an integer from 0 to {MAX_LABELS:,}.")

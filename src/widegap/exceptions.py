@@ -38,7 +38,7 @@ class KernelWarning(UserWarning):
 
 
 class NoStructureWarning(UserWarning):
-    """The clusters are no more apart than those of rows without structure."""
+    """The clusters are no further apart than those of rows without structure."""
 
 
 class StarvedClusterWarning(UserWarning):

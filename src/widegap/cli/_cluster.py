@@ -29,7 +29,7 @@ class Targets:
         check_output(self.output)
         check_distinct({"-o": self.output, "--model": self.model, "--report": self.report}, inputs, json)
         if str(self.model) == "-":
-            raise CommandError("--model - asks for a model on standard output, which goes to files only; name one.")
+            raise CommandError("--model - is not possible: a model cannot be printed; name a file.")
         for path in (self.output, self.model, self.report):
             if path is not None and str(path) != "-":
                 check_writable(path)
@@ -59,7 +59,9 @@ def cluster(
     numeric: Annotated[str | None, typer.Option(help="Read these columns as numbers.")] = None,
     categorical: Annotated[str | None, typer.Option(help="Read these columns as categories.")] = None,
     text_column: Annotated[str | None, typer.Option(help="Columns of free text, used by their topics.")] = None,
-    label_column: Annotated[str | None, typer.Option(help="Known classes: not used, only compared with.")] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="Known classes: never used to cluster, only to compare.")
+    ] = None,
     scale: Annotated[options.Scaling, typer.Option(help="How numbers are scaled.")] = options.Scaling.auto,
     dates: Annotated[
         options.Dates, typer.Option(help="Dates as days, or as year, month, weekday, hour.")
@@ -88,7 +90,8 @@ def cluster(
     header: options.Header = None,
     seed: options.Seed = 0,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File from which a run that was killed goes on; of --method cpm3c and mkc.")
+        Path | None,
+        typer.Option(help="File that keeps progress: the same command resumes a killed run (--method cpm3c, mkc)."),
     ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -168,8 +171,8 @@ class _Plan:
             return estimator
         if "checkpoint" not in estimator.get_params():
             raise CommandError(
-                f"--checkpoint is for --method cpm3c and mkc; {self.method} keeps none, as it reads the rows a few "
-                "times only: choose one of them, or leave it out."
+                f"--checkpoint is for --method cpm3c and mkc; {self.method} needs none, as it reads the rows "
+                "only a few times; choose one of those methods, or leave --checkpoint out."
             )
         check_writable(self.checkpoint)
         return estimator.set_params(checkpoint=self.checkpoint)

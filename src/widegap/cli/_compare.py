@@ -1,7 +1,8 @@
 """How many clusters: several numbers compared without labels, a recommendation with its reasons, and a small chart.
 
 Where the search leaves a tree of merges, the number is the largest whose clusters stand out from chance (their
-*excess*, in standard errors, is above 4); elsewhere the most stable one. If none stands out, the rows are called noise.
+*excess*, in standard errors, is above 4); elsewhere the most stable one. If none stands out, the rows are called noise;
+so are those of a dense table in which the search that leaves a tree finds a single cluster.
 """
 
 from collections.abc import Sequence
@@ -210,13 +211,23 @@ def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
     span = _span([record.n_clusters for record in records])
     if clear:
         return max(clear), what_scores_mean(max(clear), excess)[1], False
-    if excess:
+    if excess or _is_one_cluster(found):
         return steadiest, _noise(span, steadiest, unit, "none is clearer than what rows without structure show"), True
     best = next(record for record in records if record.n_clusters == steadiest)
-    no_gain = best.gain is not None and best.gain <= 0
-    if best.stability < STABLE or no_gain or best.stability < _chance_stability(found, steadiest) + BEYOND_CHANCE:
+    if best.stability < max(STABLE, _chance_stability(found, steadiest) + BEYOND_CHANCE):
         return steadiest, _noise(span, steadiest, unit, f"random subsamples lead to other {unit}s"), True
     return steadiest, f"{steadiest} {unit}s are the most stable (stability {best.stability:.2f} of 1).", False
+
+
+def _is_one_cluster(found: Comparison) -> bool:
+    """Whether the search that can tell finds no clusters in a dense table, for methods that cannot tell themselves."""
+    from widegap import MaxMarginClustering
+    from widegap.data._tables import storage
+
+    if not hasattr(found.X, "shape") or storage(found.X) != "dense":
+        return False
+    with fitting.gathering_warnings([]):
+        return MaxMarginClustering("auto", random_state=found.seed).fit(found.X).n_clusters_ == 1
 
 
 def _chance_stability(found: Comparison, k: int) -> float:

@@ -122,9 +122,11 @@ def _without_junk(found: Any, outside: Any) -> Any:
     found.notes = [*found.notes, *outside.notes]
     if both:
         are = "is" if len(both) == 1 else "are"
-        found.notes.append(f"{counted(len(both), 'document')} {are} in the universum, too, and got no topic.")
+        found.notes.append(f"{counted(len(both), 'document')} {are} also in the universum and got no topic.")
     if not found.texts:
-        raise CommandError("All documents are in the universum, too, so that none is left; choose another --universum.")
+        raise CommandError(
+            "Every document is also in the universum, so none is left to cluster; choose another --universum."
+        )
     return found
 
 

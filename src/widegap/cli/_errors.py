@@ -62,7 +62,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except typer.Exit:
             raise
         except KeyboardInterrupt:
-            tell("Interrupted; nothing was half written.")
+            tell("Interrupted; no file was left half written.")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             raise typer.Exit(PIPE_CLOSED) from None

@@ -17,7 +17,7 @@ from typing import Any
 from widegap.cli._errors import INTERRUPTED, tell
 
 GRACE = 1.0  # seconds that a fit has to end by itself after the last Ctrl-C
-GONE = "Interrupted at once; no result was kept, and nothing was half written."
+GONE = "Interrupted at once; no result was kept, and no file was left half written."
 
 
 class Interrupts:

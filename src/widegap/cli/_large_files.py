@@ -205,7 +205,7 @@ def stored_file(path: Path, stored: Any) -> LargeFile:
         raise CommandError(f"The model does not say how its file was read ({error}); fit it again.") from error
     if path.suffix not in ((".npy",) if names is None else COLUMNAR):
         wanted = ".npy" if names is None else ".parquet or .feather"
-        raise CommandError(f"The model was fitted on a large file of {wanted}, but {path} is none; convert it.")
+        raise CommandError(f"The model was fitted on a large file of {wanted}, but {path} is not one; convert it.")
     if not path.exists():
         raise CommandError(f"{path}: no such file; check the name.")
     if names is None:

@@ -24,13 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(bool(end.code))
     except KeyboardInterrupt:  # before a command has begun
-        print("Interrupted; nothing was half written.", file=sys.stderr)
+        print("Interrupted; no file was left half written.", file=sys.stderr)
         return 130
     return _flushed(code)
 
 
 def _flushed(code: int) -> int:
-    """The exit code, quietly another one if whoever reads the output has left, as ``head`` does."""
+    """The exit code, without a message if the program that reads the output stopped early, as ``head`` does."""
     from widegap.cli._errors import PIPE_CLOSED
 
     try:

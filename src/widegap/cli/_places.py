@@ -55,10 +55,10 @@ def check_distinct(outputs: Mapping[str, Path | None], inputs: Iterable[Path | N
         if place in found:
             if place == "-":
                 raise CommandError(f"{found[place]} and {option} - both write to standard output; name a file for one.")
-            raise CommandError(f"{path} is named by {found[place]} and by {option}; each needs a file of its own.")
+            raise CommandError(f"{path} is given for both {found[place]} and {option}; each needs its own file.")
         found[place] = option
         if place != "-" and any(_is_same(path, source) for source in sources):
-            raise CommandError(f"{path}: {option} would replace what is read; choose another name.")
+            raise CommandError(f"{path}: {option} would overwrite a file that this command reads; choose another name.")
 
 
 def _is_same(path: Path, source: Path) -> bool:

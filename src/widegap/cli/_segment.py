@@ -222,7 +222,7 @@ def _end_interrupted(job: _Job, done: list[_Done], unfinished: Any, *, quiet: bo
     if job.is_folder:
         if done:
             _tell(job, done, quiet=quiet, json=json)
-        tell(f"Interrupted: {len(done)} of {len(job.places)} pictures are done; the others have no results.")
+        tell(f"Interrupted: {len(done)} of {len(job.places)} pictures are done; the rest were not started.")
         raise typer.Exit(INTERRUPTED)
     source, target = job.places[0]
     if not done and (unfinished is None or unfinished[1].n_segments < 2):

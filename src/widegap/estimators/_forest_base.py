@@ -218,8 +218,8 @@ class ForestClusterer(ForestCuts):
         k = self.n_clusters_
         if separation[: k - 1].max(initial=0.0) < CHANCE:
             warn_caller(
-                f"The {k} clusters are no more apart than those of rows without structure, and the members of the "
-                f"search agree on {100 * self.agreement_.mean():.0f} % only: do not read much into them. "
+                f"The {k} clusters are no further apart than clusters of rows without structure, and the members of "
+                f"the search agree only to {100 * self.agreement_.mean():.0f} %: do not read much into them. "
                 "n_clusters='auto' tells whether another number does better.",
                 NoStructureWarning,
             )

@@ -167,7 +167,7 @@ class IterativeClusterer(WeightVectorClusterer):
         labels = check_start_labels(self.init, n, self.n_clusters)
         if self.n_clusters > 1 and labels.min() == labels.max():
             raise InvalidDataError(
-                f"init gives all {n} rows the label {labels[0]}; a regression needs two labels to begin with."
+                f"init gives all {n} rows the label {labels[0]}; a regression needs at least two labels to start from."
             )
 
     def _rank(self, n: int) -> int:

@@ -197,7 +197,7 @@ class MaxMarginClustering(ForestClusterer):
     Warns
     -----
     NoStructureWarning
-        If the members disagree and the clusters are no more apart than those of rows without structure.
+        If the members disagree and the clusters are no further apart than those of rows without structure.
 
     Notes
     -----

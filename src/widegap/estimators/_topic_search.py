@@ -126,7 +126,7 @@ def _check_variety(rows: Any) -> None:
     """Refuse documents that hold the same terms only."""
     if count_distinct_rows(rows, 2) < 2:
         raise InvalidDataError(
-            f"All {rows.shape[0]} documents with any term hold the same terms, so that nothing separates them into "
+            f"All {rows.shape[0]} documents with any term hold the same terms, so nothing separates them into "
             "topics; set n_clusters=1, lower min_df, or check the documents."
         )
 

@@ -143,7 +143,7 @@ class TopicViews:
         except ImportError as error:
             raise NotSupportedError("to_frame needs pandas, which is not installed: pip install pandas.") from error
         if of not in ("topics", "documents"):
-            raise ValueError(f"of={of!r:.60} is no kind of table; choose 'topics' or 'documents'.")
+            raise ValueError(f"of={of!r:.60} is not a kind of table; choose 'topics' or 'documents'.")
         names = self.topic_names_
         if of == "documents":
             shown = [names.get(int(topic), "") for topic in self.labels_]

@@ -168,7 +168,7 @@ def _settle(view: RowView, values: Any, frame: Any, items: Any, ids: Any) -> Non
     """Hand the view what the caller said of the rows."""
     for name, given in (("items", items), ("ids", ids)):
         if given is not None and len(given) != view.n_rows:
-            raise InvalidDataError(f"{name} has {len(given)} entries for {view.n_rows} rows; pass one a row.")
+            raise InvalidDataError(f"{name} has {len(given)} entries for {view.n_rows} rows; pass one per row.")
     if values is not None:
         view.show(values)
     if frame is not None:

@@ -102,12 +102,14 @@ class RowView:
             ensure_min_features=0,
         )
         if self.shown.shape[0] != self.n_rows:
-            raise InvalidDataError(f"values has {self.shown.shape[0]} rows for {self.n_rows} of X; pass the same ones.")
+            raise InvalidDataError(
+                f"values has {self.shown.shape[0]} rows, but X has {self.n_rows}; pass the same rows."
+            )
 
     def show_frame(self, frame: Any, *, values: bool = True) -> None:
         """Take the cells of single rows from a frame of the same rows, and with ``values`` all other figures, too."""
         if len(frame) != self.n_rows:
-            raise InvalidDataError(f"frame has {len(frame)} rows for {self.n_rows} of X; pass the same ones.")
+            raise InvalidDataError(f"frame has {len(frame)} rows, but X has {self.n_rows}; pass the same rows.")
         self.frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
         if values:
             found = FrameTable(self.frame)

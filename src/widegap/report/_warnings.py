@@ -29,7 +29,7 @@ def _about_fit(estimator: Any) -> list[str]:
     if not getattr(estimator, "converged_", True):
         found.append("The search was stopped before it had finished: running it longer may change the clusters.")
     if getattr(estimator, "cycled_", False):
-        found.append("The search ended in a cycle of labelings; the best of them was kept.")
+        found.append("The search went round in circles between a few results; the best of them was kept.")
     if getattr(estimator, "starved_", False):
         found.append(
             "A cluster is as small as the settings allow, or would be smaller, so that the limit on cluster sizes and "

@@ -74,8 +74,8 @@ def _check_decimal(name: str, cells: Cells, wishes: Wishes) -> None:
 def _as_asked_number(name: str, cells: Cells, numbers: Numbers | None, wishes: Wishes) -> Column:
     if numbers is None or not numbers.read.any():
         raise InvalidDataError(
-            f"Column {name!r} was asked for as numbers, but no cell is one ({cells.example(~cells.missing)[:30]!r} is "
-            "the first); leave it out of numeric."
+            f"Column {name!r} should be read as numbers, but none of its cells is one (the first is "
+            f"{cells.example(~cells.missing)[:30]!r}); leave it out of numeric."
         )
     return _number(name, cells, numbers, "you asked for a number")
 
@@ -210,7 +210,7 @@ def _as_texts(name: str, cells: Cells, wishes: Wishes) -> Column:
 def _code_words(name: str, cells: Cells) -> str:
     if cells.kind == "text" and cells.has_leading_zeros:
         return ", codes with leading zeros"
-    return ", codes by its name" if words_of(name) & CODE_WORDS else ""
+    return ", codes judging by its name" if words_of(name) & CODE_WORDS else ""
 
 
 def _mixed_words(cells: Cells, wishes: Wishes) -> str:

@@ -42,7 +42,7 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
     text = decode(content, name, encoding, remedy)
     if not text or text.isspace():
         raise InvalidDataError(f"{name} is empty; it needs a header and {least}.")
-    notes = [] if encoding.startswith(("utf", dialect.encoding)) else [f"The text was read as {encoding}, a guess by its letters; --encoding names another."]  # fmt: skip  # noqa: E501
+    notes = [] if encoding.startswith(("utf", dialect.encoding)) else [f"The text was read as {encoding}, a guess from its letters; use --encoding to choose another."]  # fmt: skip  # noqa: E501
     head = text[:SNIFFED]
     skipped, told = _told_delimiter(head)
     delimiter = _checked(dialect.delimiter) or told or _delimiter(head, dialect.decimal)

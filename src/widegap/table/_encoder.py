@@ -311,7 +311,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if column.used and column.read_as == "text":
             column.topics = find_topics(texts_of(cells))
             if column.topics is None:
-                raise InvalidDataError(f"Column {name!r} has no words that two rows share, so no topics; leave it out.")
+                raise InvalidDataError(f"Column {name!r} has no topics, as no two rows share a word; leave it out.")
             column.why = f"{len(column.topics.names)} topics, by their words"
         return column
 
@@ -322,7 +322,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for option, names in (*given.items(), ("drop", _names(self.drop))):
             for name in names:
                 if name not in table:
-                    raise InvalidDataError(f"{option} names {name!r}, which is no column; {nearest(name, table.names)}")
+                    raise InvalidDataError(
+                        f"{option} names {name!r}, which is not a column; {nearest(name, table.names)}"
+                    )
         decimal = None if self.decimal == "auto" else self.decimal
         gaps = missing_words(self.na_values)
         usual = _usual_decimal(table, gaps) if decimal is None else decimal

@@ -73,8 +73,8 @@ def about_new(column: Column, cells: Cells, lacks: Any) -> list[str]:
     odd = lacks & ~cells.missing
     if odd.any() and (lacks.all() or odd.sum() == (~cells.missing).sum()):
         raise InvalidDataError(
-            f"Column {column.name!r} was fitted as a {column.read_as}, and no cell can be read as one "
-            f"({cells.example(odd)[:30]!r} is the first); correct it."
+            f"Column {column.name!r} was a {column.read_as} when the model was fitted, but no cell is one now "
+            f"(the first is {cells.example(odd)[:30]!r}); correct the column."
         )
     told = []
     if odd.any():

@@ -102,10 +102,10 @@ def _from_bytes(content: bytes, name: str, ending: str, dialect: Dialect, least:
             return _framed(name, (read_columnar(io.BytesIO(content), name), []), least)
         if ending not in (*TEXTS, *JSONS):
             raise InvalidDataError(
-                f"{name} holds a file ending in {ending}, which is not read packed; unpack it first."
+                f"{name} holds a file ending in {ending}, which cannot be read while compressed; unpack it first."
             )
     elif ending in PACKED:
-        raise InvalidDataError(f"{name} is not packed as its name says; rename it by what it is.")
+        raise InvalidDataError(f"{name} is not compressed, although its name says so; rename it.")
     if ending in JSONS or (not ending and content.lstrip()[:1] in (b"{", b"[")):
         return _framed(name, read_json(content, name, dialect.encoding), least)
     if ending in (".tsv", ".tab") and dialect.delimiter is None:
