@@ -21,7 +21,7 @@ Names = Annotated[Path | None, typer.Option("--names", help="Names of clusters: 
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files; auto finds out.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of CSV files; guessed if not given.")]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether CSV files begin with names of columns; guessed if not given.")]  # fmt: skip  # noqa: E501
-MinSize = Annotated[str | None, typer.Option("--min-size", help="Least number of rows of a cluster, or their share: 20, or 5%.")]  # fmt: skip  # noqa: E501
+MinSize = Annotated[str | None, typer.Option("--min-size", help="Smallest allowed cluster, in rows (20) or as a share (5%).")]  # fmt: skip  # noqa: E501
 MaxSize = Annotated[str | None, typer.Option("--max-size", help="Largest number of rows of a cluster, or their share.")]
 Outliers = Annotated[str | None, typer.Option("--outliers", help="Set aside rows that belong nowhere: a share such as 5%, or auto; their cluster is -1.")]  # fmt: skip  # noqa: E501
 Known = Annotated[str | None, typer.Option("--known", help="Column of labels that you know, empty where you do not; these rows keep them.")]  # fmt: skip  # noqa: E501
