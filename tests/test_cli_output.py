@@ -309,8 +309,8 @@ def test_what_is_read_is_not_replaced(table, model, tmp_path, capsys):
         for path in (table, link):
             said = said_by(capsys, "cluster", table, "-k", "2", option, path, code=2)
             assert f"{path}: {option} would overwrite a file that this command reads; choose another name" in said
-    assert "would replace" in said_by(capsys, "predict", model, table, "-o", table, code=2)
-    assert "would replace" in said_by(capsys, "report", model, table, "-o", model, code=2)
+    assert "would overwrite" in said_by(capsys, "predict", model, table, "-o", table, code=2)
+    assert "would overwrite" in said_by(capsys, "report", model, table, "-o", model, code=2)
     assert "both write to standard output" in said_by(capsys, "predict", model, table, "--json", "-o", "-", code=2)
     assert table.read_bytes() == before
 
