@@ -242,6 +242,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
         self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(labels)))
 
     def _complete(self, labels: Any, present: Any) -> None:
+        if not hasattr(self, "agreement_"):  # single moves have no members that could agree
+            return
         inside = labels[present] >= 0
         placed, agreement = labels[present][inside], self.agreement_[inside]
         sums = np.bincount(placed, agreement, self.n_clusters_)
