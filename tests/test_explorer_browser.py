@@ -13,6 +13,7 @@ from widegap.explorer import explore
 
 pytest.importorskip("selenium", reason="needs selenium: make test-browser")
 pytest.importorskip("uvicorn", reason="needs the extra explore")
+from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
@@ -51,7 +52,9 @@ def page(opened, tmp_path):
 
 
 def until(driver, condition):
-    return WebDriverWait(driver, 60, 0.05).until(lambda _: condition())
+    # Lists are drawn anew while one looks: what was found and is gone is looked for again.
+    wait = WebDriverWait(driver, 60, 0.05, ignored_exceptions=[StaleElementReferenceException])
+    return wait.until(lambda _: condition())
 
 
 def find(driver, selector):
