@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage test-slow test-oldest test-browser lint bench docs dist experiments clean
+.PHONY: demo test coverage test-slow test-oldest test-dist test-browser lint bench docs dist experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -53,8 +53,11 @@ docs: $(READY)
 
 # Wheel and source distribution; the same commit gives the same bytes.
 dist: $(READY)
-	$(BIN)/python -m pip install --quiet build
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
+
+# Both, installed in empty places: the README's commands, what is said where an extra is missing, the tests inside.
+test-dist: $(READY)
+	$(BIN)/python -m pytest -m slow tests/test_distribution.py
 
 # Resumable: cells that experiments/results.jsonl has from the same code are kept.
 experiments: $(READY)

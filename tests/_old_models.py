@@ -1,7 +1,7 @@
 """One small model of every kind, with rows and the answers it gave when it was saved: files that stay readable.
 
-``python -m tests._old_models`` writes those that are missing from ``tests/models``. What is there is never written again:
-it stands for the files that people have.
+``python -m tests._old_models`` writes those that are missing from ``tests/models``. Those that are there are never
+written again: they stand for the files that people have.
 """
 
 from pathlib import Path
@@ -54,7 +54,10 @@ def makers():
         "DocumentClustering": (widegap.DocumentClustering(2, **options), TEXTS),
     }
     fits = {name: lambda model=model, rows=rows: (model.fit(rows), rows) for name, (model, rows) in models.items()}
-    fits["M2DCU"] = lambda: (widegap.M2DCU(2, margin_tolerance=0.01, **options).fit(halves, universum=universum), halves)
+    fits["M2DCU"] = lambda: (
+        widegap.M2DCU(2, margin_tolerance=0.01, **options).fit(halves, universum=universum),
+        halves,
+    )
     fits["TableEncoder"] = lambda: _pipeline(frame())
     return fits
 

@@ -3,7 +3,14 @@
 :func:`read_table` reads a file, :class:`TableEncoder` turns a table into numbers.
 """
 
-from widegap.table._encoder import TableEncoder
-from widegap.table._reading import Table, read_table
+from importlib.util import find_spec
+
+from widegap.exceptions import NotSupportedError
+
+if find_spec("pyarrow") is None:
+    raise NotSupportedError("Tables need pyarrow, which is not installed: pip install 'widegap[table]'.")
+
+from widegap.table._encoder import TableEncoder  # noqa: E402
+from widegap.table._reading import Table, read_table  # noqa: E402
 
 __all__ = ["Table", "TableEncoder", "read_table"]
