@@ -28,7 +28,12 @@ class _Loop:
         self._compiled: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.compiled(*arguments)
+        try:
+            return self.compiled(*arguments)
+        except SystemError as error:
+            if _holds_interrupt(error):  # Ctrl-C while numba turned arguments or results into its own
+                raise KeyboardInterrupt from error
+            raise
 
     @property
     def compiled(self) -> Any:
@@ -46,6 +51,13 @@ class _Loop:
 
     def __reduce__(self) -> str:
         return self._function.__qualname__  # pickled by its name, as functions are
+
+
+def _holds_interrupt(error: BaseException | None) -> bool:
+    """Whether an error was brought about by a KeyboardInterrupt."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _compile(function: Callable[..., Any]) -> Any:
