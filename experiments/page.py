@@ -19,7 +19,7 @@ MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of
 INTRODUCTION = """# Results
 
 Written by `make experiments` from `experiments/results.jsonl`; no figure on this page is typed by hand except those
-that papers print. Mean ± standard deviation over seeds. Four kinds of columns never mix:
+that papers print. Mean ± standard deviation over seeds. Kinds of columns never mix:
 
 - *printed*: what the paper says;
 - *label-free*: ours, as a user gets it: no run sees a label and no setting differs between data sets, except where a
@@ -27,7 +27,8 @@ that papers print. Mean ± standard deviation over seeds. Four kinds of columns 
   sets, though, so for others expect less;
 - *tuned with labels*: the best of the paper's grid by accuracy, as the papers did. Nobody has this in practice;
 - *baseline*: methods of others, measured here, without labels at run time. The settings of CLGR, of
-  gemclus and the size of UMAP's embedding were picked by accuracy among several, in their favour.
+  gemclus and the size of UMAP's embedding were picked by accuracy among several, in their favour;
+- *told some* and *baseline, told the same*: some labels or links were given at run time, the same ones to both.
 
 **Bold** marks the best figure of a row among the label-free and baseline columns that have the score of the table. A
 table with many columns is continued below itself with the same rows.

@@ -5,6 +5,7 @@ from experiments.tables import (
     cluster_numbers,
     cpm3c,
     documents,
+    doubt,
     iterative,
     iterative_figures,
     iterative_slides,
@@ -13,6 +14,7 @@ from experiments.tables import (
     mkc,
     panel,
     rules,
+    say,
     segmentation,
     universum,
 )
@@ -34,5 +36,6 @@ CHAPTERS = {
         *rules.EXPERIMENTS,
         *lengths.EXPERIMENTS,
     ),
+    "The user has a say": say.EXPERIMENTS + doubt.EXPERIMENTS,
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter}

@@ -1,7 +1,8 @@
 """A table of the page: rows are data sets, columns are what a paper printed or what cells measured.
 
-Columns are of four kinds that never mix: figures printed in a paper; ours without labels; those whose settings were
-chosen with the labels, as the papers did (an oracle, nobody has it in practice); and methods of others.
+Columns are of kinds that never mix: figures printed in a paper; ours without labels; those whose settings were chosen
+with the labels, as the papers did (an oracle, nobody has it in practice); and methods of others. Where methods are told
+some labels or links at run time, ours and those of others are kinds of their own.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from experiments.cells import SEEDS, Cell
 from experiments.store import Record, Store
 
 PRINTED, FREE, TUNED, BASELINE = "printed", "label-free", "tuned with labels", "baseline"
+TOLD, TOLD_BASELINE = "told some", "baseline, told the same"
 NOT_RUN = "not run"
 MOST_COLUMNS = 7  # beside the labels of the rows; more do not fit in view
 
@@ -62,6 +64,21 @@ class Measured:
 
     def text(self, row: "Row", score: "Score", store: Store) -> str:
         return figure(self.values(row, score, store), score.digits)
+
+
+@dataclass(frozen=True)
+class Shown(Measured):
+    """A method by a figure of its own, ``of`` in the extra figures of its records, whatever the table's score is."""
+
+    of: str = ""
+    digits: int = 1
+
+    def values(self, row: "Row", score: "Score", store: Store) -> Any:
+        own = Score(self.of, lambda record: [extra[self.of] for extra in record.extra])
+        return super().values(row, own, store)
+
+    def text(self, row: "Row", score: "Score", store: Store) -> str:
+        return figure(self.values(row, score, store), self.digits)
 
 
 @dataclass(frozen=True)
