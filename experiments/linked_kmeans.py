@@ -17,7 +17,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics.pairwise import euclidean_distances
 
 ROUNDS = 50
-STARTS = 5  # of COP-k-means, which may come to a row that fits nowhere and begins again then
+STARTS = 3  # of COP-k-means, which may come to a row that fits nowhere and begins again then
 
 
 class NoAssignmentError(Exception):

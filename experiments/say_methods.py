@@ -91,17 +91,19 @@ def known_ours(task: Task, seed: int, budget: int) -> Outcome:
     return Outcome(found.labels, {**found.extra, "free": _matched(task.y[rows], free.labels_[rows])})
 
 
-def _classified(task: Task, seed: int, budget: int, X: Any, model: Any) -> Outcome:
+def _classified(task: Task, seed: int, budget: int, classify: Callable[[Any], Any]) -> Outcome:
+    """By the numbers of classes that a function finds from those that are known, -1 elsewhere."""
     known = known_labels(task.y, budget, seed)
     classes = np.unique(task.y).tolist()
     numbers = np.array([-1 if label is None else classes.index(label) for label in known])
-    return _outcome(task, known, model.fit(X, numbers).predict(X), classes)
+    return _outcome(task, known, classify(numbers), classes)
 
 
 @method("known labels, LabelSpreading")
 def known_spreading(task: Task, seed: int, budget: int) -> Outcome:
     """Over the seven nearest neighbours, the number that scikit-learn has by default."""
-    return _classified(task, seed, budget, plain_rows(task), LabelSpreading(kernel="knn", max_iter=100))
+    X, model = plain_rows(task), LabelSpreading(kernel="knn", max_iter=100)
+    return _classified(task, seed, budget, lambda numbers: model.fit(X, numbers).transduction_)
 
 
 def _self_trained(task: Task, seed: int, budget: int, X: Any) -> Outcome:
@@ -111,7 +113,8 @@ def _self_trained(task: Task, seed: int, budget: int, X: Any) -> Outcome:
         k_best=max(1, len(X) // SELF_ROUNDS),
         max_iter=SELF_ROUNDS,
     )
-    return _classified(task, seed, budget, X / X.std(), model)
+    scaled = X / X.std()
+    return _classified(task, seed, budget, lambda numbers: model.fit(scaled, numbers).predict(scaled))
 
 
 @method("known labels, linear self-training")

@@ -45,13 +45,13 @@ def test_cop_kmeans_finds_what_brute_force_finds():
     tried = (np.array(labels) for labels in itertools.product((0, 1), repeat=8))
     allowed = [labels for labels in tried if len(set(labels)) == 2 and not say_methods.broken(labels, must, cannot)]
     found = linked_kmeans.cop_kmeans(X, 2, must, cannot, np.random.default_rng(0))
-    # Five starts of a local search: the best is not promised, but nearly reached here.
+    # Three starts of a local search: the best is not promised, but nearly reached here.
     assert cost(X, found) <= 1.1 * min(cost(X, labels) for labels in allowed)
 
 
 def test_cop_kmeans_says_when_nothing_fits():
     triangle = np.array([[0, 1], [1, 2], [0, 2]])
-    with pytest.raises(linked_kmeans.NoAssignmentError, match="none of 5 starts kept all 3 links"):
+    with pytest.raises(linked_kmeans.NoAssignmentError, match="none of 3 starts kept all 3 links"):
         linked_kmeans.cop_kmeans(blobs().X, 2, NO_LINKS, triangle, np.random.default_rng(0))
 
 
@@ -90,8 +90,9 @@ METHODS = [name for name in catalogue.say_methods.__dict__ if name.startswith("k
 
 @pytest.mark.parametrize("name", METHODS)
 def test_names_of_separate_classes_are_found(name):
-    found = getattr(say_methods, name)(blobs(), 0, budget=2)
-    assert found.extra["named"] == found.extra["matched"] >= 95  # of LabelSpreading 96: neighbours may not reach all
+    found = getattr(say_methods, name)(blobs(240), 0, budget=2)
+    least = 80 if name == "known_spreading" else 95  # seven neighbours do not reach every row
+    assert found.extra["named"] == found.extra["matched"] >= least
 
 
 def test_only_rows_without_a_label_count():
@@ -104,7 +105,7 @@ def test_only_rows_without_a_label_count():
 
 def test_a_refit_is_the_fit_with_the_same_labels():
     """The table takes ``refit`` for a fit with known labels, so they must agree."""
-    task = blobs(200, spread=2.5)
+    task = blobs(200, spread=1.8)
     known = say_methods.known_labels(task.y, 2, 0)
     free = MaxMarginClustering(3, random_state=0).fit(task.X)
     whole = MaxMarginClustering(3, random_state=0).fit(task.X, known=known)
@@ -112,7 +113,7 @@ def test_a_refit_is_the_fit_with_the_same_labels():
 
 
 def test_links_and_questions_give_their_figures():
-    task = blobs(150, spread=2.5)
+    task = blobs(150, spread=1.8)
     assert say_methods.links_ours(task, 0).extra["broken"] == 0
     found = say_methods.questions(task, 0).extra
     assert set(found) == {column.of for column in say.QUESTIONS.columns}
@@ -180,6 +181,6 @@ def test_sentences_count_the_sets(made_up):
 
 
 def test_a_gap_leaves_an_aim_open(made_up):
-    del made_up.records[Cell.of(say.SETS["rec4"], "known labels, LabelSpreading", budget=1)]
+    del made_up.records[Cell.of(say.SETS["rec4"], "known labels, LabelSpreading", seeds=say.DRAWS, budget=1)]
     words = say.LABELS[0].section(made_up)
     assert "on 6 of 7 sets (not on segment); asked for are 6: aim not judged: some sets were not run" in words

@@ -6,8 +6,8 @@ from experiments.store import Store
 from experiments.tables._ranking import FRONT
 from experiments.tables._table import BASELINE, FREE, NOT_RUN, Measured, Row, Score, Shown, Table
 from experiments.tables.panel import SETS as PANEL_SETS
+from experiments.tables.say import DRAWS, compared, count, means, verdict
 from experiments.tables.say import SETS as SAY_SETS
-from experiments.tables.say import compared, count, means, verdict
 
 MOST_LOST = 2.0  # points of the clean rows
 LEAST_FOUND = 80.0  # recall and precision of the noise, in %
@@ -25,14 +25,19 @@ AUTO = WAYS[1][0]
 
 def _noise_columns() -> tuple[Shown, ...]:
     clean = [
-        Shown(f"{title}: clean rows", method, settings, kind, of="clean") for title, method, settings, kind in WAYS
+        Shown(f"{title}: clean rows", method, settings, kind, DRAWS, of="clean")
+        for title, method, settings, kind in WAYS
     ]
     found = [
-        Shown(f"{title}: {of}", method, settings, kind, of=of)
+        Shown(f"{title}: {of}", method, settings, kind, DRAWS, of=of)
         for title, method, settings, kind in WAYS[1:]
         for of in ("recall", "precision")
     ]
-    return (Shown("fit of the clean rows alone", "noise, clean fit", kind=FREE, of="clean"), *clean, *found)
+    return (
+        Shown("fit of the clean rows alone", "noise, clean fit", kind=FREE, seeds=DRAWS, of="clean"),
+        *clean,
+        *found,
+    )
 
 
 def _noise_words(table: Table, store: Store) -> str:
