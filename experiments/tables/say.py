@@ -32,8 +32,8 @@ TOLD_SCORE = Score("accuracy in %", ACCURACY.of)
 SHARED = (
     f"Every method gets the same {ROWS} rows of a set. Methods of others get dense rows: sparse ones, and those with "
     "more than 100 columns, reduced to 50 by a singular value decomposition, columns standardised where units differ. "
-    "LabelSpreading has the seven neighbours of scikit-learn; self-training takes in a tenth of the rows in each of ten "
-    "rounds of logistic regression."
+    "LabelSpreading has the seven neighbours of scikit-learn; self-training takes in a tenth of the rows in each of ten"
+    " rounds of logistic regression."
 )
 
 
