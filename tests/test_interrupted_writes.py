@@ -5,7 +5,6 @@ Each case is a process of its own that is stopped, killed or refused at a drawn 
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -27,29 +26,6 @@ print("ready", flush=True)
 while True:
     persistence.save(model, "m.widegap", extra={"padding": ["x" * 50] * 2000})
 """
-FITS = """
-import sys, warnings
-import numpy as np
-from widegap import CPM3C, MKC, MaxMarginClustering
-X = np.random.default_rng(0).normal(size=(120, 4))
-models = [MaxMarginClustering(3, random_state=0), CPM3C(3, random_state=0), MKC(2, random_state=0)]
-for model in models:
-    model.fit(X)
-expected = [model.labels_.copy() for model in models]
-print("ready", flush=True)
-heard = 0
-while heard < int(sys.argv[1]):
-    try:
-        while True:
-            for model in models:
-                model.fit(X)
-    except KeyboardInterrupt:
-        heard += 1
-        print("heard", flush=True)
-for model, labels in zip(models, expected):
-    assert (model.fit(X).labels_ == labels).all()
-print("as before", flush=True)
-"""
 
 
 @pytest.fixture
@@ -59,9 +35,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-def started(script, folder, *arguments):
+def started(script, folder):
     """A process that has said that it is ready."""
-    command = [sys.executable, "-W", "ignore", "-c", script, *arguments]
+    command = [sys.executable, "-W", "ignore", "-c", script]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline().strip() == "ready", process.stderr.read()
     return process
@@ -87,28 +63,6 @@ def test_many_killed_writers_leave_whole_files(folder):
         kill_a_writer(folder, draws.random() / 2)
         if (folder / "m.widegap").exists():
             assert len(persistence.load(folder / "m.widegap")[1]["padding"]) == 2000
-
-
-def interrupt_fits(folder, times, seed):
-    """Everything that a process says whose fits are interrupted at drawn moments."""
-    draws, process = random.Random(seed), started(FITS, folder, str(times))
-    for _ in range(times):
-        time.sleep(draws.random() / 3)
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "heard\n", process.stderr.read()
-    said, errors = process.communicate(timeout=300)
-    assert (process.returncode, said) == (0, "as before\n"), errors
-    return errors
-
-
-def test_interrupted_fits_raise_the_interrupt_and_the_next_fit_is_as_before(folder):
-    assert "SystemError" not in interrupt_fits(folder, 15, 0)
-
-
-@pytest.mark.slow
-def test_many_interrupted_fits(folder):
-    for seed in range(4):
-        assert "SystemError" not in interrupt_fits(folder, 100, seed)
 
 
 FULL = """
