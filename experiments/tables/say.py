@@ -28,7 +28,7 @@ ENOUGH = 6  # of the sets, by the aims for labels and questions
 LINKS_ENOUGH = 7
 MOST_LOST = 1.0  # points that labels may cost
 QUICK = ("digits",)
-TOLD_SCORE = Score("accuracy in %", ACCURACY.of)
+TOLD_SCORE = Score("accuracy in %", ACCURACY.of, better=0)
 SHARED = (
     f"Every method gets the same {ROWS} rows of a set. Methods of others get dense rows: sparse ones, and those with "
     "more than 100 columns, reduced to 50 by a singular value decomposition, columns standardised where units differ. "
