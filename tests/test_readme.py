@@ -1,4 +1,4 @@
-"""The README's commands and its Python, run as they stand on small files of the same names."""
+"""The commands of README and guide, and the README's Python, run as they stand on small files of the same names."""
 
 import re
 import shlex
@@ -16,14 +16,22 @@ from widegap.cli import _demo
 from widegap.cli._main import main
 from widegap.metrics import clustering_accuracy
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-COMMANDS = [
-    shlex.split(line, comments=True)
-    for _, block in BLOCKS
-    for line in block.splitlines()
-    if line.startswith("widegap ")
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = [ROOT / "docs" / "get-started.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+
+
+def blocks_of(text):
+    """Pairs of language and code, one for each fenced block."""
+    return re.findall(r"^```(\S*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = blocks_of(TEXT)
+SHELL = [
+    block for text in (TEXT, *(page.read_text(encoding="utf-8") for page in GUIDE)) for _, block in blocks_of(text)
 ]
+LINES = dict.fromkeys(line for block in SHELL for line in block.splitlines() if line.startswith("widegap "))
+COMMANDS = [shlex.split(line, comments=True) for line in LINES]
 PYTHON = [block for language, block in BLOCKS if language == "python"]
 FOOD = ["bake bread with flour and yeast", "flour, yeast and water for bread", "bread needs salt, flour and yeast"]
 SPORT = ["the goalkeeper saved a late goal", "a late goal decided the match", "the match ended without a goal"]
@@ -50,7 +58,7 @@ def folder(tmp_path_factory):
     return path
 
 
-def test_every_command_of_the_readme_runs(folder, monkeypatch, capsys):
+def test_every_command_of_readme_and_guide_runs(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     assert {command[1] for command in COMMANDS} == {"cluster", "documents", "segment", "predict", "report"}
     for command in COMMANDS:
