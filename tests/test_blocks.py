@@ -397,8 +397,8 @@ class TestRefusals:
         X = np.array([[{"a": 1}]], dtype=object)
         np.save(tmp_path / "a.npy", X, allow_pickle=True)
         np.savez(tmp_path / "a.npz", X=X)
-        self.refuse([tmp_path / "a.npy"], r"a\.npy cannot be read as \.npy: .*objects.*Write it anew")
-        self.refuse([tmp_path / "a.npz"], r"a\.npz cannot be read as \.npz: .*allow_pickle.*Write it anew")
+        self.refuse([tmp_path / "a.npy"], r"a\.npy cannot be read as \.npy: .*objects.*Write it again")
+        self.refuse([tmp_path / "a.npz"], r"a\.npz cannot be read as \.npz: .*allow_pickle.*Write it again")
 
     @pytest.mark.parametrize("dtype", ["U3", "S2", complex, "datetime64[s]"])
     def test_no_numbers(self, dtype, tmp_path):
@@ -413,7 +413,7 @@ class TestRefusals:
     def test_broken_file(self, content, suffix, tmp_path):
         path = tmp_path / f"a.{suffix}"
         path.write_bytes(content)
-        self.refuse([path], rf"a\.{suffix} cannot be read as \.{suffix}: .*Write it anew with numpy")
+        self.refuse([path], rf"a\.{suffix} cannot be read as \.{suffix}: .*Write it again with numpy")
 
     @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
     def test_damaged_archive(self, save, tmp_path):

@@ -298,7 +298,7 @@ def test_two_results_do_not_share_a_place(table, tmp_path, capsys):
     assert "out.csv is given for both -o and --report; each needs its own file" in said
     said = said_by(capsys, "cluster", table, "-k", "2", "-o", "-", "--report", "-", code=2)
     assert "-o and --report - both write to standard output" in said
-    assert "goes to files only" in said_by(capsys, "cluster", table, "-k", "2", "--model", "-", code=2)
+    assert "a model cannot be printed" in said_by(capsys, "cluster", table, "-k", "2", "--model", "-", code=2)
     assert not out.exists()
 
 

@@ -587,7 +587,10 @@ def test_start_labels_are_checked():
     refuses(IterSVR(init=groups + 1), X, InvalidDataError, "starting labels must be integers from 0 to")
     for k in (2, 3):
         refuses(
-            IterSVR(k, init=np.zeros(60, int)), X, InvalidDataError, "init gives all 60 rows the label 0; .* needs at least two"
+            IterSVR(k, init=np.zeros(60, int)),
+            X,
+            InvalidDataError,
+            "init gives all 60 rows the label 0; .* at least two",
         )
 
 

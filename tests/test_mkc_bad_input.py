@@ -102,7 +102,7 @@ def test_rows_that_are_all_equal():
     ("parameters", "message"),
     [
         ({"kernels": "linear"}, "'kernels' parameter of MKC must be an instance of 'list' or an instance of 'tuple'"),
-        ({"norm": 1.0}, r"'norm' parameter of MKC must be a float in the range \(1.0, inf\)"),
+        ({"norm": 1.0}, r"'norm' parameter of MKC must be a float in the range \(1.0, 1000000.0\]"),
         ({"normalize": "max"}, "'normalize' parameter of MKC"),
         ({"C": 0}, "'C' parameter of MKC"),
         ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),

@@ -54,9 +54,14 @@ def score_value(B_inverse: FloatArray, signs: SignArray) -> float:
 
 
 def score_norm(kernel: FloatArray, C_e: float, ridge: float) -> FloatArray:
-    """B of GMMC for a *centred* kernel; the ridge makes it exist where the kernel is singular."""
+    """B of GMMC for a *centred* kernel; the ridge makes it exist where the kernel is singular.
+
+    A centred kernel is zero along e, where the ridge alone would be inverted and rounding with it. What stands there
+    does not matter, as B is centred, so it is filled up to the size of the kernel.
+    """
     n = len(kernel)
-    inverse = linalg.inv(kernel + ridge * np.eye(n))
+    filled = kernel + np.trace(kernel) / n**2  # its eigenvalue along e is the mean of all
+    inverse = linalg.inv(filled + ridge * np.eye(n))
     mean = inverse.mean(axis=0)
     B = inverse - mean - mean[:, None] + mean.mean() + C_e
     return (B + B.T) / 2
