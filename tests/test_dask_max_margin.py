@@ -143,7 +143,7 @@ def test_what_travels_is_a_sample_whatever_the_number_of_rows(client, monkeypatc
 def test_a_worker_that_is_lost_changes_nothing(monkeypatch):
     X = rows(spread=2.5)
     expected = model().fit(X)
-    go_on, killed = MaxMarginClustering._with_bound, []
+    go_on, killed = MaxMarginClustering._with_rules, []
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
         with Client(cluster) as client:
 
@@ -153,7 +153,7 @@ def test_a_worker_that_is_lost_changes_nothing(monkeypatch):
                 os.kill(killed[0], signal.SIGKILL)
                 return go_on(self, rows, labels)
 
-            monkeypatch.setattr(MaxMarginClustering, "_with_bound", kill_and_go_on)
+            monkeypatch.setattr(MaxMarginClustering, "_with_rules", kill_and_go_on)
             found = model().fit(held(X, 1500))
             assert len(killed) == 1
             agree_but_for_ties(found.labels_, expected.labels_)

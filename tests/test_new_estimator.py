@@ -105,6 +105,7 @@ def test_a_new_estimator_has_reports(toy):
         "name": "width of a band",
         "value": pytest.approx(11 / 3),
         "most": None,
+        "share": None,
         "better": "lower",
         "meaning": "how wide every band is",
     }
@@ -120,7 +121,7 @@ def test_a_new_estimator_is_compared_by_its_own_direction(toy):
 def test_a_new_estimator_is_on_the_command_line(toy, tmp_path, capsys):
     table, model = tmp_path / "t.csv", tmp_path / "m"
     np.savetxt(table, X, delimiter=",", header="a,b", comments="")
-    assert main(["cluster", str(table), "-k", "3", "--method", "toy", "--model", str(model)]) == 0
+    assert main(["cluster", str(table), "-k", "3", "--method", "toy", "--numeric", "a", "--model", str(model)]) == 0
     assert "3 clusters by Toy" in capsys.readouterr().out
     assert main(["cluster", str(table), "-k", "3", "--method", "toys"]) == 2
     assert "'toys' is not one of auto" in capsys.readouterr().err

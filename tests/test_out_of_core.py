@@ -224,7 +224,7 @@ class HeldSource(ArraySource):
 @pytest.mark.parametrize("name", SMALL)
 def test_a_thread_holds_two_pieces_at_most(name, n_jobs, monkeypatch):
     monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
-    monkeypatch.setattr("widegap.estimators._max_margin.SEARCH_ROWS", 1000)
+    monkeypatch.setattr("widegap.estimators._forest_base.SEARCH_ROWS", 1000)
     source = HeldSource(piece(8000, 0), 250)
     SMALL[name]().set_params(n_jobs=n_jobs).fit(RowBlocks([source]))
     assert 1 <= source.most <= 2 * n_jobs
