@@ -139,7 +139,7 @@ def test_pdf_and_word_files_are_read_or_named(tmp_path, capsys):
     (folder / "broken.docx").write_bytes(b"PK\x03\x04 nothing")
     (folder / "empty.pdf").write_bytes(minimal_pdf(""))
     (folder / "sheet.xlsx").write_bytes(b"PK")
-    out = tmp_path / "out.csv"
+    out = tmp_path / ("a-long-name-" * 8 + "out.csv")
     assert main(["documents", str(folder), "-k", "2", "-o", str(out)]) == 0
     assert topics_of(out, range(6))
     said = " ".join(capsys.readouterr().out.split())
@@ -147,6 +147,7 @@ def test_pdf_and_word_files_are_read_or_named(tmp_path, capsys):
     assert "broken.docx is damaged" in said
     assert "empty.pdf holds no text" in said
     assert "Skipped, as their names do not end like documents: sheet.xlsx." in said
+    assert str(out) in said, "a path is not cut at the edge of the screen"
     assert "put it in a folder with others" in complaint(capsys, folder / "1.pdf", "-k", "2")
 
 

@@ -151,9 +151,16 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
         print_chart(console, summary["recommendation"])
     _print_decisions(console, summary)
     for note in summary["warnings"]:
-        console.print(Text(f"note: {one_line(note)}", style="yellow"))
+        _print_line(console, f"note: {one_line(note)}", style="yellow")
     for line in written:
-        console.print(Text(one_line(line)))
+        _print_line(console, one_line(line))
+
+
+def _print_line(console: Any, line: str, style: str = "") -> None:
+    """A line, wrapped between words alone: a long path stays whole, so that it can be copied."""
+    from rich.text import Text
+
+    console.print(Text(line, style=style), overflow="ignore", crop=False)
 
 
 def _print_decisions(console: Any, summary: dict[str, Any]) -> None:
