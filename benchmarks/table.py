@@ -1,4 +1,4 @@
-"""Tables: files read and encoded, against pandas reading them; and the encoding of a wide one in seconds."""
+"""Tables: files read, and read and encoded, against pandas reading them; the encoding of a wide one in seconds."""
 
 import tempfile
 from collections.abc import Iterator
@@ -22,22 +22,26 @@ def rows() -> Iterator[Row]:
         path = Path(folder) / "table.csv"
         for name, frame in (("numbers", _numbers()), ("customers", _customers())):
             frame.to_csv(path, index=False)
-            yield _against_pandas(f"{LONG:,} rows of {name} ({frame.shape[1]} columns)", path)
+            yield from _against_pandas(f"{LONG:,} rows of {name} ({frame.shape[1]} columns)", path)
         rng = np.random.default_rng(0)
         pd.DataFrame(rng.normal(size=WIDE).round(4)).add_prefix("c").to_csv(path, index=False)
-        yield _against_pandas("{} x {} numbers".format(*WIDE), path)
+        yield from _against_pandas("{} x {} numbers".format(*WIDE), path)
         table = read_table(path)
         (seconds,) = best_cpu_times(lambda: TableEncoder().fit_transform(table.rows), repeats=3)
         yield Row("{} x {} cells encoded, processor seconds".format(*WIDE), seconds, 3.0)
 
 
-def _against_pandas(name: str, path: Path) -> Row:
-    def ours() -> Any:
+def _against_pandas(name: str, path: Path) -> Iterator[Row]:
+    """Reading leaves cells as texts, where pandas makes numbers of some; encoding makes numbers of all columns."""
+
+    def both() -> Any:
         return TableEncoder().fit_transform(read_table(path).rows)
 
-    mine, reading, theirs = best_cpu_times(ours, lambda: read_table(path), lambda: pd.read_csv(path), repeats=3)
-    detail = f"read and encoded {mine:.1f} s, of which reading {reading:.1f} s; pandas.read_csv {theirs:.1f} s"
-    return Row(f"{name}: read and encoded, against pandas reading", mine / theirs, 1.3, detail)
+    reading, whole, theirs = best_cpu_times(lambda: read_table(path), both, lambda: pd.read_csv(path), repeats=3)
+    detail = f"{reading:.2f} s; pandas.read_csv {theirs:.2f} s"
+    yield Row(f"{name}: read, against pandas.read_csv", reading / theirs, 1.3, detail)
+    detail = f"{whole:.2f} s, of which encoding {whole - reading:.2f} s"
+    yield Row(f"{name}: read and encoded, against pandas.read_csv", whole / theirs, None, detail)
 
 
 def _numbers() -> pd.DataFrame:

@@ -1,5 +1,7 @@
 """TableEncoder: what columns are read as, the same from every kind of frame, and kept as plain values."""
 
+import csv
+import io
 import json
 import pickle
 
@@ -8,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -18,7 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from widegap import MaxMarginClustering, TableEncoder
 from widegap.cli._main import main
 from widegap.exceptions import ColumnWarning, InvalidDataError
+from widegap.table._delimited import _parse, _parse_uneven
 from widegap.table._stored import from_json, to_json
+from widegap.table._values import Cells
 
 N = 40
 BY_NAME = {"check_dataframe_column_names_consistency": "columns are found by name, in any order"}
@@ -288,6 +292,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("style", WRITTEN)
+@settings(deadline=None)
 @given(values=st.lists(st.integers(-(10**9), 10**9), min_size=3, max_size=20, unique=True))
 def test_numbers_are_what_was_written(style, values):
     numbers = (
@@ -297,3 +302,30 @@ def test_numbers_are_what_was_written(style, values):
     frame = pd.DataFrame({"x": cells})
     encoder = TableEncoder(numeric=["x"], scale="none").fit(frame)
     np.testing.assert_allclose(encoder.transform(frame).ravel(), [*numbers, 1234567.891], rtol=1e-12)
+
+
+PLAIN = st.one_of(st.integers(-(10**9), 10**9).map(str), st.floats(-1e9, 1e9).map(repr), st.just(""))
+
+
+@settings(deadline=None)
+@given(texts=st.lists(PLAIN, min_size=1, max_size=30).filter(any))
+def test_plain_numbers_are_read_at_once_as_they_are_one_by_one(texts):
+    at_once, one_by_one = Cells(pa.array(texts)), Cells(pa.array(texts))
+    one_by_one.plain = None  # as if a cell were written in another way
+    assert at_once.plain is not None
+    np.testing.assert_array_equal(at_once.numbers(None).values, one_by_one.numbers(None).values)
+    np.testing.assert_array_equal(at_once.missing, one_by_one.missing)
+    assert at_once.levels[0] == one_by_one.levels[0]
+
+
+@settings(deadline=None)
+@given(data=st.data(), width=st.integers(1, 5), delimiter=st.sampled_from(",;\t|"), end=st.sampled_from(["\n", "\r\n"]))
+def test_even_tables_are_parsed_in_bulk_as_they_are_row_by_row(data, width, delimiter, end):
+    cells = st.one_of(PLAIN, st.text(st.sampled_from("aé€0. ,;|\t\"'\n"), max_size=6))
+    rows = data.draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=12))
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
+    names = [f"c{j}" for j in range(width)]
+    table = _parse(file.getvalue().encode(), "file", delimiter, names, 0, "")
+    assert [list(row.values()) for row in table.to_pylist()] == rows
+    assert table.equals(_parse_uneven(file.getvalue(), "file", delimiter, names, 0))

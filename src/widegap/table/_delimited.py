@@ -1,5 +1,6 @@
 """Tables in text files of any dialect: delimiter, header, line ends, lines above the header, uneven rows."""
 
+import codecs
 import csv
 import io
 from collections import Counter
@@ -8,7 +9,7 @@ from typing import Any
 
 from widegap.exceptions import InvalidDataError
 from widegap.table._frames import few
-from widegap.table._unpacking import SNIFFED, decode, find_encoding
+from widegap.table._unpacking import SNIFFED, as_utf8, decode, find_encoding
 
 DELIMITERS = ",;\t|"
 LINES_SEEN = 50
@@ -39,11 +40,11 @@ class Delimited:
 def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, remedy: str) -> Delimited:
     """Read a text file as a table whose cells are texts; ``least`` is what an empty one lacks."""
     encoding = find_encoding(content, name, dialect.encoding)
-    text = decode(content, name, encoding, remedy)
-    if not text or text.isspace():
+    body = as_utf8(content, name, encoding, remedy)
+    head = _head(body, name, remedy)
+    if not head or (head.isspace() and body.decode("utf-8").isspace()):
         raise InvalidDataError(f"{name} is empty; it needs a header and {least}.")
     notes = [] if encoding.startswith(("utf", dialect.encoding)) else [f"The text was read as {encoding}, a guess from its letters; use --encoding to choose another."]  # fmt: skip  # noqa: E501
-    head = text[:SNIFFED]
     skipped, told = _told_delimiter(head)
     delimiter = _checked(dialect.delimiter) or told or _delimiter(head, dialect.decimal)
     lines = list(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter))[: LINES_SEEN + skipped]
@@ -56,12 +57,21 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
     width = _width(lines[skipped:], names)
     columns, more = column_names([] if headless else names, len(names))
     columns += [ENDING] * (width - len(names))
-    table = _parse(text, name, delimiter, columns, skipped + (not headless))
+    table = _parse(body, name, delimiter, columns, skipped + (not headless), remedy)
     if not table.num_rows:
         raise InvalidDataError(f"{name} has a header but no rows; it needs {least}.")
     line_end = "\r\n" if "\r\n" in head else "\n"
     found = replace(dialect, encoding=encoding, delimiter=delimiter, header=not headless, line_end=line_end)
     return Delimited(table, found, skipped + 2 - headless, [*notes, *said, *more])
+
+
+def _head(body: bytes, name: str, remedy: str) -> str:
+    """The first letters of a text in UTF-8."""
+    start = body[: 4 * SNIFFED]  # a letter has at most four bytes
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(start)[:SNIFFED]
+    except UnicodeDecodeError:
+        return decode(body, name, "utf-8", remedy)  # says in which line
 
 
 def _checked(delimiter: str | None) -> str | None:
@@ -163,24 +173,23 @@ def _lines(n: int) -> str:
     return "line" if n == 1 else f"{n} lines"
 
 
-def _parse(text: str, name: str, delimiter: str, columns: list[str], skipped: int) -> Any:
-    """The rows below the header; Arrow reads even tables, pandas those with short rows."""
+def _parse(body: bytes, name: str, delimiter: str, columns: list[str], skipped: int, remedy: str) -> Any:
+    """The rows below the header; Arrow reads even tables, Python those with short rows and says what is wrong."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    body = text.encode("utf-8")
     keys = [str(j) for j in range(len(columns))]
     try:
         table = arrow.read_csv(
             pa.BufferReader(body),
             read_options=arrow.ReadOptions(column_names=keys, skip_rows=skipped, block_size=_block(body)),
-            parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
+            parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in body),
             convert_options=arrow.ConvertOptions(
                 column_types=dict.fromkeys(keys, pa.string()), strings_can_be_null=False
             ),
         )
     except pa.ArrowInvalid:
-        table = _parse_uneven(text, name, delimiter, keys, skipped)
+        table = _parse_uneven(decode(body, name, "utf-8", remedy), name, delimiter, keys, skipped)
     return _without_ending(table.rename_columns(columns))
 
 

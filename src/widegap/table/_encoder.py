@@ -11,7 +11,7 @@ from widegap._warnings import warn_caller
 from widegap.exceptions import ColumnWarning, InvalidDataError
 from widegap.table._columns import decide
 from widegap.table._decisions import Column, Wishes
-from widegap.table._encoding import about_new, how_to_change, read_column, texts_of
+from widegap.table._encoding import about_new, how_to_change, read_column, side_by_side, texts_of
 from widegap.table._frames import Columns, as_columns, few, is_frame, nearest
 from widegap.table._numbers import comma_evidence
 from widegap.table._scaling import SCALES, column_factors, scaled
@@ -179,7 +179,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         ndarray or sparse matrix of shape (n_samples, n_features_out)
         """
-        check_is_fitted(self)
         reading = self._apply(X)
         for line in reading.told:
             warn_caller(line, ColumnWarning)
@@ -196,7 +195,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         ndarray of bool, shape (n_samples,)
         """
-        check_is_fitted(self)
         return self._apply(X).gaps
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -277,6 +275,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _apply(self, X: Any) -> "Reading":
         """Read a table as the fitted one, before scaling."""
+        check_is_fitted(self)
         return self._matrix(X, reset=False) if self.columns_ is None else self._read(X)
 
     def _matrix(self, X: Any, *, reset: bool) -> "Reading":
@@ -335,7 +334,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table = X if isinstance(X, Columns) else self._as_fitted(X)
         used = [column for column in self.columns_ or () if column.used]
         gaps, gap_words = np.zeros(table.n_rows, dtype=bool), missing_words(self.na_values)
-        values, told, start = np.empty((table.n_rows, sum(len(c.names) for c in used))), [], 0
+        blocks: list[Any] = []
+        told: list[str] = []
         for column in used:
             cells = table.cells(column.name, gap_words)
             block, lacks = read_column(column, cells)
@@ -344,12 +344,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"Column {column.name!r} lacks {int(lacks.sum()):,} of {table.n_rows:,} values; fill them in, "
                     "leave the column or the rows out, or pass missing='fill'."
                 )
-            values[:, start : start + block.shape[1]] = block
-            start += block.shape[1]
+            blocks.append(block)
             gaps |= lacks
             if not fitting:
                 told += about_new(column, cells, lacks)
-        return Reading(values, gaps, told)
+        return Reading(side_by_side(blocks, table.n_rows), gaps, told)
 
     def _as_fitted(self, X: Any) -> Columns:
         if not is_frame(X):

@@ -66,8 +66,10 @@ def read_numbers(texts: Strings, counts: Any, decimal: str | None, usual: str = 
     """Numbers in distinct texts that occur ``counts`` times; ``usual`` decides the decimal sign where both would do."""
     bare = _undressed(texts)
     signs = (decimal,) if decimal else (usual, "," if usual == "." else ".")
-    fits = {sign: _matches(bare, PATTERNS[sign]) for sign in signs}
-    sign = max(signs, key=lambda sign: counts[fits[sign]].sum())  # the first of equals
+    fits = {signs[0]: _matches(bare, PATTERNS[signs[0]])}
+    if not fits[signs[0]].all():
+        fits |= {sign: _matches(bare, PATTERNS[sign]) for sign in signs[1:]}
+    sign = max(fits, key=lambda sign: counts[fits[sign]].sum())  # the first of equals
     return Numbers(_as_floats(bare, fits[sign], sign), sign)
 
 
@@ -107,7 +109,8 @@ def is_digit(signs: Any) -> Any:
 def _occurring(texts: Strings) -> Callable[[str], bool]:
     """A test of whether a sign may occur in the texts, by the bytes they have; much faster than a search."""
     content, offsets = bytes_of(texts)
-    found = np.bincount(content[offsets[0] : offsets[-1]], minlength=256) > 0
+    found = np.zeros(256, dtype=bool)
+    found[content[offsets[0] : offsets[-1]]] = True
     return lambda sign: bool(found[list(sign.encode())].all())
 
 

@@ -1,6 +1,7 @@
 """Bytes of a file: unpacked if it is compressed, never beyond a limit, and as text in whatever encoding it has."""
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -17,6 +18,7 @@ SMALL = 256 << 20  # bytes that every file may unpack to
 RATIO = 100  # and how many times its own size a larger one may
 CHUNK = 1 << 20
 SNIFFED = 1 << 16
+PIECE = 1 << 14  # bytes decoded at once, so that the letters stay in the cache
 FEWEST_ZEROS = 4  # from which every other byte being zero speaks for UTF-16
 BOMS = {
     b"\xef\xbb\xbf": "utf-8-sig",
@@ -96,11 +98,20 @@ def find_encoding(content: bytes, name: str, encoding: str = "auto") -> str:
         if max(even, odd) > max(FEWEST_ZEROS, 0.4 * len(head) / 2) and min(even, odd) < 0.1 * max(even, odd):
             return "utf-16-le" if odd > even else "utf-16-be"
         return "utf-8"  # no text, as decode will say
+    return "utf-8" if _is_utf8(content) else _guess(content)
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Whether all of it is UTF-8; piece by piece, because a whole file as text costs more than it takes to parse."""
+    if content.isascii():
+        return True
+    decoder, view = codecs.getincrementaldecoder("utf-8")(), memoryview(content)
     try:
-        content.decode("utf-8")
+        for start in range(0, len(content), PIECE):
+            decoder.decode(view[start : start + PIECE], final=start + PIECE >= len(content))
     except UnicodeDecodeError:
-        return _guess(content)
-    return "utf-8"
+        return False
+    return True
 
 
 def _guess(content: bytes) -> str:
@@ -115,6 +126,16 @@ def _guess(content: bytes) -> str:
     if found in ("cp1250", "iso8859_2"):  # often guessed of Western texts: look for letters that only the East has
         return found if re.search(rb"[a-z][\xb9\xb3\xbf\x9f\xf8]|[\xb9\xb3\xbf\x9f\xf8][a-z]", marked) else "cp1252"
     return found if found.startswith(("cp1251", "cp1253", "koi8", "shift", "gb", "big5", "euc")) else "cp1252"
+
+
+def as_utf8(content: bytes, name: str, encoding: str, remedy: str) -> bytes:
+    """The text of a file in UTF-8 without a mark at its front, not copied where it is that already.
+
+    Bytes that claim to be UTF-8 are taken at their word: whoever parses them has to refuse those that are not.
+    """
+    if encoding in ("utf-8", "utf-8-sig") and b"\0" not in content[:SNIFFED]:
+        return content.removeprefix(codecs.BOM_UTF8)
+    return decode(content, name, encoding, remedy).encode("utf-8")
 
 
 def decode(content: bytes, name: str, encoding: str, remedy: str) -> str:

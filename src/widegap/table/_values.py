@@ -71,13 +71,16 @@ class Cells:
         """The different texts without spaces around them, and which of them every cell has; -1 for gaps."""
         found = self.strings.dictionary_encode()
         codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        trimmed = pc.utf8_trim_whitespace(found.dictionary).dictionary_encode()
-        texts = trimmed.dictionary
-        codes = np.append(trimmed.indices.to_numpy(zero_copy_only=False), -1)[codes]
+        texts = pc.utf8_trim_whitespace(found.dictionary)
+        if not texts.equals(found.dictionary):  # texts that differed in their spaces alone become one
+            trimmed = texts.dictionary_encode()
+            texts = trimmed.dictionary
+            codes = np.append(trimmed.indices.to_numpy(zero_copy_only=False), -1)[codes]
         if len(texts):
             gap = pc.is_in(pc.utf8_lower(texts), pa.array(sorted(self._gap_words))).to_numpy(zero_copy_only=False)
-            place = np.append(np.where(gap, -1, np.cumsum(~gap) - 1), -1)
-            codes, texts = place[codes], pc.filter(texts, pa.array(~gap))
+            if gap.any():
+                place = np.append(np.where(gap, -1, np.cumsum(~gap) - 1), -1)
+                codes, texts = place[codes], pc.filter(texts, pa.array(~gap))
         return texts, codes
 
     @property
@@ -117,9 +120,11 @@ class Cells:
     def has_leading_zeros(self) -> bool:
         """Whether some texts are digits behind a zero, as in codes: 00123."""
         content, offsets = bytes_of(self.strings)
-        longer = np.flatnonzero(np.diff(offsets) > 1)
-        begins = offsets[longer]
-        zeros = longer[(content[begins] == ord("0")) & is_digit(content[begins + 1])]
+        if not len(content):
+            return False
+        zeros = np.flatnonzero(content[np.minimum(offsets[:-1], len(content) - 1)] == ord("0"))
+        zeros = zeros[offsets[zeros + 1] - offsets[zeros] > 1]
+        zeros = zeros[is_digit(content[offsets[zeros] + 1])]
         return bool(pc.any(pc.match_substring_regex(self.strings.take(pa.array(zeros)), r"^0\d+$")).as_py())
 
     def numbers(self, decimal: str | None, usual: str = ".") -> Numbers:
