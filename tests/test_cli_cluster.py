@@ -247,7 +247,10 @@ def test_mixed_tables_say_what_was_done(tmp_path, capsys):
     assert "remark left out, not used 40 different values in 40 rows, too many for categories" in shown
     assert "colour category 2 different values --drop colour" in shown
     assert "size number 1 of 40 cells is missing; gaps filled with the median, 3.8 --categorical size" in shown
-    assert "Numbers were divided by their standard deviation, to stand beside categories. --scale changes it." in shown
+    assert (
+        "Numbers were divided by their standard deviation, so that they count like categories. --scale changes it."
+        in shown
+    )
     assert len(rows_of(out)) == 40
     assert main(["cluster", str(path), "-k", "2", "-o", str(out), "--missing", "drop"]) == 0
     rows = rows_of(out)

@@ -68,7 +68,7 @@ def test_undo_and_redo_replay_the_events(workspace):
     assert workspace.number == 6
     workspace.undo()
     workspace.act("k", {"k": 2})  # what was undone is gone now
-    with pytest.raises(InvalidDataError, match="nothing to do again"):
+    with pytest.raises(InvalidDataError, match="nothing to redo"):
         workspace.redo()
 
 
@@ -211,7 +211,7 @@ def test_a_line_that_a_crash_cut_off_is_dropped(model, tmp_path):
     [
         (b"{", "line 2: damaged"),
         (b'{"number":2,"kind":"k","at":"x","k":3}', "follows event 0"),
-        (b'{"number":1,"kind":"k","at":"x"}', "says too little"),
+        (b'{"number":1,"kind":"k","at":"x"}', "incomplete action"),
         (b'{"number":1,"kind":"fly","at":"x"}', "'fly' is not known"),
         (b"[]", "is no event"),
     ],

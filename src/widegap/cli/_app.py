@@ -45,7 +45,7 @@ def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the reports.")] = Path("widegap-demo"),
     debug: options.Debug = False,
 ) -> None:
-    """Digits beside k-means and spectral clustering, topics of docstrings, a photo; with reports."""
+    """Run the demo: digits compared with k-means and spectral clustering, topics of docstrings, a photo."""
     from widegap.cli._demo import run_demo
 
     run_demo(output)

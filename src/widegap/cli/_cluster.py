@@ -60,7 +60,7 @@ def cluster(
     categorical: Annotated[str | None, typer.Option(help="Read these columns as categories.")] = None,
     text_column: Annotated[str | None, typer.Option(help="Columns of free text, used by their topics.")] = None,
     label_column: Annotated[
-        str | None, typer.Option(help="Known classes: never used to cluster, only to compare.")
+        str | None, typer.Option(help="Column of known classes: never used to cluster, only compared with the result.")
     ] = None,
     scale: Annotated[options.Scaling, typer.Option(help="How numbers are scaled.")] = options.Scaling.auto,
     dates: Annotated[

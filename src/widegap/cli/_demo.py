@@ -1,4 +1,4 @@
-"""The demo: digits beside k-means and spectral clustering, topics of docstrings, a photo; with reports to open."""
+"""The demo: digits compared with k-means and spectral clustering, topics of docstrings, a photo; with reports."""
 
 import warnings
 from pathlib import Path

@@ -27,20 +27,20 @@ class _Opening:
 
 @guarded
 def explore(
-    path: Annotated[Path, typer.Argument(help="Table, folder of documents, or a model file before its table.")],
-    data: Annotated[Path | None, typer.Argument(help="Table, or documents, of the model.")] = None,
+    path: Annotated[Path, typer.Argument(help="A table, a folder of documents, or a model file and its table.")],
+    data: Annotated[Path | None, typer.Argument(help="The table or documents that the model was fitted to.")] = None,
     k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters to begin with.")] = "auto",
     method: options.Method = "auto",
     columns: Annotated[str | None, typer.Option(help="Columns to use, separated by commas.")] = None,
-    text_column: Annotated[str | None, typer.Option(help="Column of the texts: rows are documents then.")] = None,
+    text_column: Annotated[str | None, typer.Option(help="Column of texts; every row is then a document.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the last session on this path ended.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the last session on this path.")] = False,
     session: Annotated[
-        Path | None, typer.Option(help="File that every action is saved to; beside the data if not given.")
+        Path | None, typer.Option(help="File to save every action in; beside the data if not given.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen at; others than 127.0.0.1 need --expose.")] = LOOPBACK[0],
-    expose: Annotated[bool, typer.Option("--expose", help="Let other machines in that know the address.")] = False,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs --expose.")] = LOOPBACK[0],
+    expose: Annotated[bool, typer.Option("--expose", help="Let in other machines that know the address.")] = False,
     title: options.Title = None,
     encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
@@ -85,11 +85,11 @@ def _serve(
         extra=opening.extra,
     )
     if resume:
-        tell(f"Going on after {workspace.number} actions; clusters are found again.")
+        tell(f"Resuming after {workspace.number} actions; finding the clusters again.")
         workspace.fit_of(workspace.state.fit)
     workspace.serve(host="127.0.0.1" if host in LOOPBACK else host, port=port)
     print(workspace.address, flush=True)
-    tell(f"Every action is saved to {place}; Ctrl-C ends the program, --resume goes on.")
+    tell(f"Every action is saved to {place}; Ctrl-C stops the program, --resume continues.")
     if not hasattr(opening.model, "labels_") and not workspace.number:
         workspace.pages.worker.again()
     if browser:
@@ -108,8 +108,8 @@ def _check_host(host: str, expose: bool) -> None:
             f"--host {host} would let other machines reach the page, and with it your rows; add --expose to allow it."
         )
     tell(
-        f"Listening at {host}: whoever on the network knows the address with its token can read your rows and change "
-        "the session, and the connection is not encrypted."
+        f"Listening on {host}: anyone on the network who knows the address with its token can read your rows and "
+        "change the session, and the connection is not encrypted."
     )
 
 
@@ -121,7 +121,7 @@ def _session_place(place: Path, resume: bool) -> Path:
         other for i in range(1, 10_000) if not (other := place.with_name(f"{place.stem}.{i}{place.suffix}")).exists()
     )
     place.rename(kept)
-    tell(f"An earlier session was kept as {kept}; to go on with it: --resume --session {kept}")
+    tell(f"An earlier session was kept as {kept}; to continue it: --resume --session {kept}")
     return place
 
 
@@ -134,7 +134,7 @@ def _open_table(path: Path, dialect: Any, columns: tuple[str, ...], method: str,
     rows = encode(table, Choices(columns=columns))
     chosen = choose_method(method, rows.X, find_number=k == "auto" and method in ("auto", "max-margin"))
     if k == "auto" and chosen != "max-margin":
-        raise CommandError(f"--method {chosen} has to be told the number of clusters; pass one, such as -k 5.")
+        raise CommandError(f"--method {chosen} needs the number of clusters; pass one, such as -k 5.")
     estimator = make_estimator(chosen, k, seed, scales=rows.scales)
     return _Opening(estimator, rows.X, _shown_table(table, rows), rows.notes, rows.encoder)
 

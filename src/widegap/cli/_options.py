@@ -18,13 +18,13 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="Rows with c
 Report = Annotated[Path | None, typer.Option("--report", help="Standalone HTML report (or .json).")]
 Model = Annotated[Path | None, typer.Option("--model", help="Save the model for 'widegap predict'.")]
 Names = Annotated[Path | None, typer.Option("--names", help="Names of clusters: JSON saved from the report, or lines like 0,name.")]  # fmt: skip  # noqa: E501
-Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files; auto finds out.")]
+Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files; auto detects it.")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of CSV files; guessed if not given.")]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether CSV files begin with names of columns; guessed if not given.")]  # fmt: skip  # noqa: E501
 MinSize = Annotated[str | None, typer.Option("--min-size", help="Smallest allowed cluster, in rows (20) or as a share (5%).")]  # fmt: skip  # noqa: E501
-MaxSize = Annotated[str | None, typer.Option("--max-size", help="Largest number of rows of a cluster, or their share.")]
+MaxSize = Annotated[str | None, typer.Option("--max-size", help="Largest allowed cluster, in rows or as a share.")]
 Outliers = Annotated[str | None, typer.Option("--outliers", help="Set aside rows that belong nowhere: a share such as 5%, or auto; their cluster is -1.")]  # fmt: skip  # noqa: E501
-Known = Annotated[str | None, typer.Option("--known", help="Column of labels that you know, empty where you do not; these rows keep them.")]  # fmt: skip  # noqa: E501
+Known = Annotated[str | None, typer.Option("--known", help="Column of the labels you know, empty elsewhere; these rows keep their label.")]  # fmt: skip  # noqa: E501
 MustLink = Annotated[Path | None, typer.Option("--must-link", help="CSV of two columns: rows that belong together, by their numbers from 1 or their ids.")]  # fmt: skip  # noqa: E501
 CannotLink = Annotated[Path | None, typer.Option("--cannot-link", help="The same for rows that must be in different clusters.")]  # fmt: skip  # noqa: E501
 WeightColumn = Annotated[str | None, typer.Option("--weight-column", help="Column of weights: 2 counts a row twice, 0 leaves it out of the search.")]  # fmt: skip  # noqa: E501

@@ -12,7 +12,7 @@ from widegap.cli._names_file import read_names
 from widegap.cli._places import check_distinct, check_writable
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file, from 'cluster --model' or 'documents --model'.")]
-Data = Annotated[Path, typer.Argument(help="Rows with the columns of the fit; documents for a model of documents.")]
+Data = Annotated[Path, typer.Argument(help="Rows with the columns the model was fitted to, or documents.")]
 
 
 @guarded

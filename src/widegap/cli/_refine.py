@@ -17,17 +17,15 @@ def refine(
     data: Annotated[Path, typer.Argument(help="The rows that the model was fitted to.")],
     new_model: Annotated[Path, typer.Option("--model", help="File for the corrected model.")],
     merge: Annotated[
-        list[str] | None, typer.Option(help="Make clusters one: 2,5. May be repeated, as all corrections.")
+        list[str] | None, typer.Option(help="Merge clusters, such as 2,5. Can be repeated, like all corrections.")
     ] = None,
     split: Annotated[list[str] | None, typer.Option(help="Divide a cluster in two.")] = None,
     move: Annotated[
-        list[str] | None, typer.Option(help="Rows and their cluster, 4,7-9:2, or a CSV file of both.")
+        list[str] | None, typer.Option(help="Move rows to a cluster, such as 4,7-9:2; or a CSV file of both.")
     ] = None,
     rename: Annotated[list[str] | None, typer.Option(help="Name a cluster: 2=loyal.")] = None,
     set_aside: Annotated[list[str] | None, typer.Option(help="Rows that belong nowhere; their cluster is -1.")] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Let rows that nobody fixed follow the corrections.")
-    ] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Let the other rows follow the corrections.")] = False,
     output: options.Output = None,
     report: options.Report = None,
     title: options.Title = None,

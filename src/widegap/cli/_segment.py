@@ -39,7 +39,9 @@ def segment(
     recursive: Annotated[bool, typer.Option("--recursive/--at-once", help="Split in two again and again.")] = True,
     position: Annotated[float, typer.Option(min=0, help="Weight of a pixel's place beside its colour.")] = 0.0,
     texture: Annotated[float, typer.Option(min=0, help="Weight of the local contrast.")] = 0.0,
-    smooth: Annotated[int, typer.Option(min=0, max=100, help="Pixels around each that vote on its segment.")] = 2,
+    smooth: Annotated[
+        int, typer.Option(min=0, max=100, help="Neighbours up to so many pixels away vote on a segment.")
+    ] = 2,
     min_region: Annotated[
         int | None, typer.Option(min=0, help="Smallest region in pixels; 1/2000 of the picture if not given.")
     ] = None,
@@ -48,7 +50,7 @@ def segment(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Label picture; others get names like it. Of a folder: a folder."),
+        typer.Option("--output", "-o", help="Label picture; the others are named after it. For a folder: a folder."),
     ] = None,  # fmt: skip  # noqa: E501
     seed: options.Seed = 0,
     quiet: options.Quiet = False,

@@ -106,7 +106,7 @@ def _split(workspace: "Workspace", data: dict[str, Any]) -> dict[str, Any]:
     key = _key(workspace, data.get("cluster"))
     inside = np.flatnonzero(workspace.keys == key)
     if len(inside) < 4:
-        raise InvalidDataError(f"This cluster has {len(inside)} rows; splitting needs four at least.")
+        raise InvalidDataError(f"This cluster has {len(inside)} rows; splitting needs at least four.")
     parts = [typical(part, None) for part in halves(workspace, inside)]
     return {"cluster": key, "new": _new_key(workspace), "parts": parts}
 

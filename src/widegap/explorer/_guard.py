@@ -12,7 +12,7 @@ from typing import Any
 
 MAX_BODY = 4 << 20
 MAX_PATH = 8_000
-TOO_LARGE = f"A request takes {MAX_BODY >> 20} MiB at most."
+TOO_LARGE = f"A request may have at most {MAX_BODY >> 20} MiB."
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors {frames}"
@@ -73,7 +73,7 @@ class Guard:
             headers.setdefault(name.lower(), []).append(value)
         host = headers.get(b"host", [])
         if len(host) != 1 or host[0].lower() not in self._hosts:
-            return 403, "This address is not one that the server was opened under; use the one that it printed."
+            return 403, "The server does not answer at this address; use the one that it printed."
         origin = headers.get(b"origin", [])
         if origin and (len(origin) > 1 or origin[0].lower() != b"http://" + host[0].lower()):
             return 403, "Requests from other pages are refused."

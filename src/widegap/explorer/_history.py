@@ -78,7 +78,7 @@ class History:
             self._undone.append(self.active.pop())
         elif event.kind == "redo":
             if not self._undone:
-                raise InvalidDataError("There is nothing to do again.")
+                raise InvalidDataError("There is nothing to redo.")
             self.active.append(self._undone.pop())
         else:
             self.active.append(event)

@@ -46,7 +46,7 @@ def explore(
     title : str, default="Rows"
         Title of the page.
     session : path, default=None
-        File that every action is saved to; None keeps them in this process only.
+        File to save every action in; None keeps them in this process only.
     resume : bool, default=False
         Go on with what that file holds.
     port : int, default=0
@@ -80,7 +80,7 @@ class Opened(Workspace):
         Parameters
         ----------
         host : str, default="127.0.0.1"
-            Address to listen at; others than this machine's own let the network in.
+            Address to listen on; any but this machine's own lets the network in.
         port : int, default=0
             0 takes a free one.
         """

@@ -172,7 +172,7 @@ def _before(fit: Fit | NotFitted, wish: Wish) -> Labels | None:
 def _refit_documents(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) -> Fit:
     said, k = wish.said, wish.k
     if said.known or len(said.must_link) or len(said.cannot_link):
-        raise NotSupportedError("Documents can be said to be junk, and topics renamed; other statements are for rows.")
+        raise NotSupportedError("Documents can be marked as junk and topics renamed; other corrections are for tables.")
     marked = np.zeros(len(X), bool)
     marked[said.junk] = True
     warm = isinstance(fit, Fit) and hasattr(fit.model, "_corpus") and k in (None, fit.own)

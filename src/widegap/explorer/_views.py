@@ -210,7 +210,7 @@ def short_row(workspace: Workspace, number: int) -> dict[str, Any]:
 
 def _check_row(workspace: Workspace, number: int) -> None:
     if not 0 <= number < workspace.rows.n_rows:
-        raise InvalidDataError(f"Row {number} is not there; rows are numbered from 0 to {workspace.rows.n_rows - 1}.")
+        raise InvalidDataError(f"There is no row {number}; rows are numbered from 0 to {workspace.rows.n_rows - 1}.")
 
 
 def moved(workspace: Workspace) -> dict[str, Any] | None:

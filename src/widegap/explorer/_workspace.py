@@ -50,7 +50,7 @@ class Workspace:
     notes : sequence of str, default=()
         What the reader has to know of the data.
     session : path, default=None
-        File that every action is saved to.
+        File to save every action in.
     resume : bool, default=False
         Go on with what that file holds.
     source : str, default=None
@@ -323,9 +323,7 @@ class Workspace:
 
     def _check_base(self, base: int | None) -> None:
         if base is not None and base != self.number:
-            raise ChangedError(
-                f"The workspace was changed meanwhile: you saw action {base}, the last is {self.number}."
-            )
+            raise ChangedError(f"The workspace has changed: you saw action {base}, the last is {self.number}.")
 
     def _add(self, event: Event) -> None:
         self.history.add(event)
@@ -352,7 +350,7 @@ def _replayed(events: Sequence[Event]) -> History:
         history = History(events)
         state_of(history.active)
     except (KeyError, TypeError, AttributeError) as error:
-        raise InvalidDataError(f"The session holds an action that says too little ({error}); begin anew.") from error
+        raise InvalidDataError(f"The session holds an incomplete action ({error}); start a new one.") from error
     return history
 
 

@@ -13,7 +13,7 @@ from widegap.data._tables import column_moments, column_ranges, column_weights, 
 
 SCALES = ("auto", "none", "standard", "minmax", "robust")
 WORDS = {
-    "mixed": "Numbers were divided by their standard deviation, to stand beside categories.",
+    "mixed": "Numbers were divided by their standard deviation, so that they count like categories.",
     "units": "Numbers were divided by their standard deviation, because their units differ.",
     "rounding": "Columns that differ only in their last digits do not count.",
     "standard": "Numbers were divided by their standard deviation.",

@@ -22,7 +22,7 @@ const EXPORTS = {
   "assignments.jsonl": "rows and clusters, JSON lines",
   "model.widegap": "model for widegap predict",
   "report.html": "report",
-  "reproduce.py": "Python that does it again",
+  "reproduce.py": "Python script that repeats it",
 };
 
 function header() {
@@ -128,7 +128,7 @@ async function begin() {
   await exports();
   listen(hear, () => {
     element("trouble").hidden = false;
-    element("trouble").textContent = "The server does not answer. What you did is saved; start it again with --resume.";
+    element("trouble").textContent = "The server is not answering. Your work is saved; start it again with --resume.";
   });
   document.body.dataset.ready = "yes";
 }

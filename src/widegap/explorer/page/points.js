@@ -60,7 +60,7 @@ function compiled(gl, kind, text) {
 export class Points {
   constructor(canvas) {
     const gl = canvas.getContext("webgl2", { antialias: false, premultipliedAlpha: true, preserveDrawingBuffer: true });
-    if (!gl) throw new Error("This browser has no WebGL2, which the map is drawn with; lists and actions work without.");
+    if (!gl) throw new Error("This browser has no WebGL2, so the map cannot be drawn. Lists and actions still work.");
     this.gl = gl;
     this.canvas = canvas;
     this.n = 0;

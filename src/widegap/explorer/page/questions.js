@@ -38,7 +38,7 @@ function show() {
   const gain = surer.first === null ? "" : ` Sure: ${percent(surer.first)} at first, ${percent(surer.now)} now.`;
   const counter = make("p", `${surer.answers} answered.${gain}`, { class: "muted", id: "counter" });
   if (!waiting.length) {
-    box.replaceChildren(make("p", "No questions at present.", { class: "muted" }), counter);
+    box.replaceChildren(make("p", "No questions right now.", { class: "muted" }), counter);
     return;
   }
   const pair = make("div", "", { class: "pair" });

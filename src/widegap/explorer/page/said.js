@@ -39,7 +39,7 @@ function statements() {
     node.append(drop);
     return node;
   });
-  const none = make("li", "Nothing yet. Select rows on the map and say what you know of them.", { class: "muted" });
+  const none = make("li", "Nothing yet. Select rows on the map and say what you know about them.", { class: "muted" });
   element("anew").hidden = !store.state.anew;
   element("statements").replaceChildren(...(nodes.length ? nodes : [none]));
 }

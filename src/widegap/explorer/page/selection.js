@@ -23,7 +23,7 @@ export async function say(kind) {
   const data = { rows: [...store.selected].map((i) => store.rows[i]) };
   if (kind === "is") data.cluster = target.value === "new" ? "new" : Number(target.value);
   if (await act(kind, data)) {
-    tell("message", `Noted: ${data.rows.length} ${store.state.unit}s. Press Again to cluster with it.`);
+    tell("message", `Noted for ${data.rows.length} ${store.state.unit}s. Press Again to cluster with it.`);
     select([]);
   }
 }
