@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
+from widegap import persistence
 from widegap.cli._explore import _session_place
 from widegap.cli._main import main
 
@@ -90,17 +91,23 @@ def test_a_model_from_the_page_serves_the_other_commands(table, tmp_path):
         state_after_fit(browser)
         act(browser, "k", {"k": 2})
         clusters = clusters_of(browser)
+        key = browser.get("api/state").json()["clusters"][1]["key"]
+        act(browser, "rename", {"cluster": key, "name": "loyal <ones>"})
         model.write_bytes(browser.get("api/export/model.widegap").content)
     assert len(set(clusters)) == 2
     assert main(["predict", str(model), str(table), "-o", str(out), "-q"]) == 0
     assert [json.loads(line)["cluster"] for line in out.read_text(encoding="utf-8").splitlines()] == clusters
     assert main(["report", str(model), str(table), "-o", str(tmp_path / "report.html"), "-q"]) == 0
+    assert "loyal &lt;ones&gt;" in (tmp_path / "report.html").read_text(encoding="utf-8")
     with running(model, table) as (browser, _):
-        assert browser.get("api/state").json()["k"] == 2
+        state = browser.get("api/state").json()
+        assert state["k"] == 2
+        assert "loyal <ones>" in [cluster["name"] for cluster in state["clusters"]]
         assert clusters_of(browser) == clusters
         again = browser.get("api/export/model.widegap").content
     assert again[:2] == b"PK"
     model.write_bytes(again)
+    assert list(persistence.load(model)[1]["names"].values()) == ["loyal <ones>"]
     assert main(["predict", str(model), str(table), "-o", str(out), "-q"]) == 0
     assert [json.loads(line)["cluster"] for line in out.read_text(encoding="utf-8").splitlines()] == clusters
 

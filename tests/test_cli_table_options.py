@@ -76,10 +76,12 @@ def test_a_comma_in_the_name_of_a_column(shop, capsys):
 
 @pytest.mark.parametrize("content", ['{"0": "seldom", "1": "often"}', "cluster,name\n0,seldom\n1,often\n"])
 def test_clusters_of_a_table_get_the_names_of_a_file(content, shop, tmp_path, capsys):
-    names, page = tmp_path / "names.txt", tmp_path / "r.html"
+    names, page, model = tmp_path / "names.txt", tmp_path / "r.html", tmp_path / "model.widegap"
     names.write_text(content, encoding="utf-8")
-    summary, _ = read(capsys, shop, "-k", 2, "--names", names, "--report", page)
+    summary, _ = read(capsys, shop, "-k", 2, "--names", names, "--report", page, "--model", model)
     assert [cluster["name"] for cluster in summary["clusters"]] == ["seldom", "often"]
+    assert "seldom" in page.read_text(encoding="utf-8")
+    assert main(["report", str(model), str(shop), "-o", str(page), "-q"]) == 0  # the model has kept them
     assert "seldom" in page.read_text(encoding="utf-8")
     names.write_text('{"7": "x"}', encoding="utf-8")
     assert main(["cluster", str(shop), "-k", "2", "--names", str(names)]) == 2

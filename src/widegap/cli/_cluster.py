@@ -292,7 +292,12 @@ def write_job(job: Job, estimator: Any, summary: dict[str, Any], margins: Any, t
         write_frame(targets.output, frame, with_dialect(job.table, job.rows))
         written.append(f"rows: {targets.output}")
     if targets.model is not None:
-        extra = {"missing": job.choices.missing, "title": job.title, **job.said.stored(estimator.labels_)}
+        extra = {
+            "missing": job.choices.missing,
+            "title": job.title,
+            "names": job.names,
+            **job.said.stored(estimator.labels_),
+        }
         model = Pipeline([("table", job.rows.encoder), ("cluster", estimator)])
         persistence.save(model, targets.model, extra=extra)
         written.append(f"model: {targets.model}")

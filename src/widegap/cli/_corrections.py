@@ -18,6 +18,7 @@ import numpy as np
 from widegap.cli import _options as options
 from widegap.cli._cluster import Job
 from widegap.cli._errors import CommandError
+from widegap.cli._names_file import stored_names
 from widegap.cli._row_names import RowNames, read_pairs
 from widegap.cli._say import Said, read_weights, told_by_hand
 from widegap.report._wording import counted
@@ -117,6 +118,9 @@ class Corrected:
         self.labels = np.asarray(estimator.labels_).astype(np.int64)
         self.k = int(estimator.n_clusters_)
         self.classes = list(estimator.classes_)
+        for label, name in stored_names(extra).items():
+            if label.isdigit() and int(label) < self.k and name not in self.classes:
+                self.classes[int(label)] = name
         self.fixed = Fixed.read(extra, len(self.labels), self.k)
         self.merged = np.arange(self.k)  # where the rows of each cluster are now
         self.sure = self._typical()

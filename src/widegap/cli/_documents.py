@@ -83,7 +83,7 @@ def documents(
     summary, write_rows, assign = summarize_documents(estimator, found, None, name, given)
     if recommendation is not None:
         add_recommendation(summary, recommendation)
-    written = _write(estimator, summary, write_rows, targets, name)
+    written = _write(estimator, summary, write_rows, targets, {"title": name, "names": given})
     if json:
         summary["assignments"] = assign()
     show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
@@ -211,7 +211,7 @@ def _frame(estimator: Any, found: Any, labels: Any) -> Any:
     return with_results(frame, new)
 
 
-def _write(estimator: Any, summary: dict[str, Any], write_rows: Any, targets: Any, title: str) -> list[str]:
+def _write(estimator: Any, summary: dict[str, Any], write_rows: Any, targets: Any, extra: Any) -> list[str]:
     from widegap import persistence
     from widegap.cli._output import write_report
 
@@ -220,7 +220,7 @@ def _write(estimator: Any, summary: dict[str, Any], write_rows: Any, targets: An
         write_rows(targets.output)
         written.append(f"documents: {targets.output}")
     if targets.model is not None:
-        persistence.save(estimator, targets.model, extra={"title": title})
+        persistence.save(estimator, targets.model, extra=extra)
         written.append(f"model: {targets.model}")
     if targets.report is not None:
         write_report(targets.report, summary)

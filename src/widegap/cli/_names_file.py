@@ -1,12 +1,20 @@
-"""Names of clusters from a file: what the report page saves, or a table of numbers and names."""
+"""Names of clusters: from a file that the report page saves or a table of numbers and names, or with a model."""
 
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 from widegap.cli._errors import CommandError
 
 MAX_BYTES = 1 << 20
+LONGEST = 80
+
+
+def stored_names(extra: dict[str, Any]) -> dict[str, str]:
+    """Names by cluster that a model file holds, which may come from anywhere."""
+    found = extra.get("names")
+    return {str(label): str(name)[:LONGEST] for label, name in found.items()} if isinstance(found, dict) else {}
 
 
 def read_names(path: Path | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded
-from widegap.cli._names_file import read_names
+from widegap.cli._names_file import read_names, stored_names
 from widegap.cli._places import check_distinct, check_writable
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file, from 'cluster --model' or 'documents --model'.")]
@@ -89,6 +89,7 @@ def _apply(
         raise CommandError(f"{model}: no such file; 'widegap cluster --model {model.name}' makes one.")
     estimator, extra = persistence.load(model)
     title = title or str(extra.get("title") or data.stem)
+    names = {**stored_names(extra), **(names or {})}
     if hasattr(estimator, "topic_names_"):
         from widegap.cli._documents import describe_documents
 

@@ -5,7 +5,7 @@ counts at present (``active``) is found by going through it once more. So a list
 pages on one workspace can compare numbers, and a list that ends early is a workspace at an earlier time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -130,10 +130,10 @@ class State:
     skipped: list[list[int]]
 
 
-def state_of(events: Iterable[Event]) -> State:
-    """The state after some active events."""
+def state_of(events: Iterable[Event], opening_names: Mapping[int, str] | None = None) -> State:
+    """The state after some active events; ``opening_names`` are those of the model that was opened."""
     fit, k, wanted = 0, None, None
-    names: dict[int, str] = {}
+    names = dict(opening_names or {})
     statements: list[Statement] = []
     skipped: list[list[int]] = []
     for event in events:

@@ -58,7 +58,7 @@ class Workspace:
     encoder : TableEncoder, default=None
         What made X of a table, if that was done before: model files begin with it.
     extra : mapping, default=None
-        What model files hold besides, such as what to do with rows that lack a value.
+        What model files hold besides, such as names of clusters and what to do with rows that lack a value.
     events : sequence of mappings, default=()
         What was done before, to be done again.
     """
@@ -91,6 +91,7 @@ class Workspace:
         self._listeners: list[Callable[[], None]] = []
         self._fits: dict[int, Fit | NotFitted] = {0: open_fit(clusterer, self.X, self.rows.n_rows)}
         self.opening = self._fits[0]
+        self._opening_names = _names_by_key(self.opening, self.extra.get("names"))
         self.autosave: Autosave | None = None
         self._terms: Any = None
         if events:
@@ -108,7 +109,7 @@ class Workspace:
     @property
     def state(self) -> State:
         """What follows from the events."""
-        return state_of(self.history.active)
+        return state_of(self.history.active, self._opening_names)
 
     @property
     def fit(self) -> Fit | NotFitted:
@@ -352,6 +353,13 @@ def _replayed(events: Sequence[Event]) -> History:
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidDataError(f"The session holds an incomplete action ({error}); start a new one.") from error
     return history
+
+
+def _names_by_key(fit: Fit | NotFitted, names: Mapping[str, str] | None) -> dict[int, str]:
+    """Names of the model's own clusters by the keys that these have here."""
+    given = names or {}
+    labels = fit.classes.tolist()
+    return {key: given[str(x)] for x, key in zip(labels, fit.keys(fit.own).tolist(), strict=True) if str(x) in given}
 
 
 def _digest(labels: Labels) -> str:
