@@ -95,8 +95,8 @@ def found_in(X, seed=0):
     return MaxMarginClustering("auto", random_state=seed).fit(X)
 
 
-# Of two seeds the least excess of the right number is twodiamonds' 6.8, where 4 is needed, and the largest beyond it
-# lsun's 2.8.
+# Of two seeds (five of lsun) the least excess of the right number is twodiamonds' 5.6, where 3.5 is needed, and the
+# largest beyond it lsun's 3.2.
 @requires_data
 @pytest.mark.parametrize(
     ("name", "k"),
@@ -106,9 +106,10 @@ def test_fundamental_problems(name, k):
     assert found_in(loaders.load_fcps(name).data).n_clusters_ == k
 
 
-@pytest.mark.xfail(reason="8 are found since members are rough; with careful ones it was 11", strict=True)
-def test_digits_are_found_to_within_one():
-    assert abs(found_in(load_digits().data).n_clusters_ - 10) <= 1
+@pytest.mark.parametrize("seed", [0, 1])
+def test_digits_are_found_to_within_one(seed):
+    """Over five seeds the largest excess of 9 to 11 clusters was 3.7 to 4.7, and of more clusters at most 2.3."""
+    assert abs(found_in(load_digits().data, seed).n_clusters_ - 10) <= 1
 
 
 def test_false_alarms_are_less_than_half_of_those_of_hdbscan():
@@ -133,6 +134,14 @@ class TestNoise:
         X = getattr(np.random.default_rng([d, k, 0]), draw)((300, d))
         with pytest.warns(NoStructureWarning, match="do not read much into them. n_clusters='auto' tells whether"):
             MaxMarginClustering(k, random_state=0).fit(X)
+
+    def test_agreement_of_few_members_is_not_taken_for_structure(self):
+        """Of this Gaussian ten of twelve members are left out, and the other two agree to 90 %."""
+        X = np.random.default_rng([200, 10, 3]).standard_normal((200, 10))
+        model = MaxMarginClustering(2, random_state=3)
+        with pytest.warns(NoStructureWarning, match="83 % of the members of the search were left out"):
+            model.fit(X)
+        assert model.agreement_.mean() > 0.9
 
     @pytest.mark.parametrize("kind", ["touching", "moons", "bands", "unequal", "bridged"])
     def test_structure_is_not(self, kind):

@@ -20,6 +20,7 @@ from widegap.estimators import _forest_base
 from widegap.estimators._merge_search import Forest, conductances, n_groups
 from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
 from widegap.metrics import clustering_accuracy
+from widegap.solvers._cluster_number import CLEAR
 from widegap.solvers._single_moves import r_squared
 
 
@@ -209,7 +210,7 @@ class TestNumberOfClusters:
         scores = model.n_clusters_scores_
         assert model.n_clusters_ == 5
         assert [score.n_clusters for score in scores[:6]] == [2, 3, 4, 5, 6, 7]
-        assert all(score.excess > 4 for score in scores[:4]) and scores[4].excess < 4
+        assert all(score.excess > CLEAR for score in scores[:4]) and scores[4].excess < CLEAR
         assert scores[3].agreement > 0.99 and all(0 < score.agreement <= 1 for score in scores)
 
     def test_equal_rows_are_one_cluster(self):

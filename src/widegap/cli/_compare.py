@@ -1,8 +1,8 @@
 """How many clusters: several numbers compared without labels, a recommendation with its reasons, and a small chart.
 
 Where the search leaves a tree of merges, the number is the largest whose clusters stand out from chance (their
-*excess*, in standard errors, is above 4); elsewhere the most stable one. If none stands out, the rows are called noise;
-so are those of a dense table in which the search that leaves a tree finds a single cluster.
+*excess*, in standard errors, is above 3.5); elsewhere the most stable one. If none stands out, the rows are called
+noise; so are those of a dense table in which the search that leaves a tree finds a single cluster.
 """
 
 from collections.abc import Sequence
@@ -286,7 +286,7 @@ HEADINGS = {
     "smallest": "smallest",
 }
 LEGEND = {
-    "excess": "stands out: how much more clearly all these clusters are apart than parts of them are; above 4 counts",
+    "excess": "stands out: how much more clearly all these clusters are apart than parts of them are; above 3.5 counts",
     "stability": "stability: 1 if random subsamples lead to the same clusters",
     "agreement": "agreement: share of the searches that agree on a row",
     "gain": "gain over chance: objective against shuffled columns",

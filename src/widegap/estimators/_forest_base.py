@@ -19,14 +19,13 @@ from widegap.estimators._forest_cuts import ForestCuts, largest_or_none
 from widegap.estimators._informed_cut import informed_labels, rows_by_weight, rows_to_search
 from widegap.estimators._merge_search import LEADING, SMOOTHINGS, Forest, grow, n_draws
 from widegap.estimators._moves_search import MovesSearch
-from widegap.estimators._number_search import ClusterNumberScore, find_separations, number_scores
+from widegap.estimators._number_search import DRAWS_TO_WARN, ClusterNumberScore, find_separations, number_scores
 from widegap.estimators._partition_search import StartRecord
 from widegap.estimators._progress import logger
 from widegap.estimators._say import Given, Heard, refuse_elsewhere
 from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
 from widegap.estimators._starts import sample_size
 from widegap.exceptions import NoStructureWarning, NotSupportedError, StarvedClusterWarning
-from widegap.solvers._cluster_number import Separations
 from widegap.solvers._label_rules import size_rules, unit_rules
 from widegap.solvers._outliers import typical_rows
 from widegap.solvers._result import FloatArray, LabelArray, Recorder
@@ -39,6 +38,7 @@ EXACT_ROWS = 1_000  # up to so many rows single moves see the kernel as it is
 MOVES_FRACTION = 0.2  # of min_cluster_fraction="auto" where the search makes single moves
 POLISH_SWEEPS = 3  # of exact moves on all rows
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with chance
+LEAST_SOUND = 0.5  # share of sound members below which they are, too
 CHANCE = 2.5  # separation that rows without structure can reach
 
 
@@ -180,22 +180,29 @@ class ForestClusterer(ForestCuts):
         self, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator
     ) -> LabelArray:
         """Labels of the searched rows on which the members agree; fewer than asked for where hardly any rows differ."""
-        found = self._find_separations(rng) if self.n_clusters == "auto" else None
+        rows, neighbours = self._space.rows, self.n_neighbors
+        found = find_separations(rows, neighbours, rng) if self.n_clusters == "auto" else None
         k = self.n_clusters if found is None else max(found.n_clusters, self._heard.fewest_clusters)
         self._forest = self._grow(max(2, k), more_features, recorder, rng)
         if found is not None:
             self.n_clusters_scores_ = number_scores(found, self._forest)
         labels = self._store_cut(k)
-        if found is None and self.agreement_.mean() < DOUBTFUL:
-            self._warn_of_chance(self._find_separations(rng).separation)
+        if found is None and (doubt := self._doubt()):
+            self._warn_of_chance(find_separations(rows, neighbours, rng, DRAWS_TO_WARN).separation, doubt)
         return labels
 
-    def _find_separations(self, rng: np.random.Generator) -> Separations:
-        return find_separations(self._space.rows, self.n_neighbors, rng)
+    def _doubt(self) -> str:
+        """What speaks against the clusters: that members disagree, or that few count, whose agreement may be chance."""
+        agreement, sound = self.agreement_.mean(), self._forest.share_sound(self.n_clusters_)
+        if agreement < DOUBTFUL:
+            return f"the members of the search agree only to {100 * agreement:.0f} %"
+        if sound < LEAST_SOUND:
+            return f"{100 * (1 - sound):.0f} % of the members of the search were left out for clusters of stray rows"
+        return ""
 
     def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
         """What speaks for other numbers of clusters of the fitted rows."""
-        return number_scores(self._find_separations(rng), self._kept_forest())
+        return number_scores(find_separations(self._space.rows, self.n_neighbors, rng), self._kept_forest())
 
     def _grow(
         self, k: int, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator
@@ -214,13 +221,12 @@ class ForestClusterer(ForestCuts):
                 break
         return Forest(members, graph)
 
-    def _warn_of_chance(self, separation: FloatArray) -> None:
+    def _warn_of_chance(self, separation: FloatArray, doubt: str) -> None:
         k = self.n_clusters_
         if separation[: k - 1].max(initial=0.0) < CHANCE:
             warn_caller(
-                f"The {k} clusters are no further apart than clusters of rows without structure, and the members of "
-                f"the search agree only to {100 * self.agreement_.mean():.0f} %: do not read much into them. "
-                "n_clusters='auto' tells whether another number does better.",
+                f"The {k} clusters are no further apart than clusters of rows without structure, and {doubt}: do not "
+                "read much into them. n_clusters='auto' tells whether another number does better.",
                 NoStructureWarning,
             )
 

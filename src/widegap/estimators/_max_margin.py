@@ -142,7 +142,9 @@ class MaxMarginClustering(ForestClusterer):
 
     agreement_ : ndarray of shape (n_samples,)
         How sure the cluster of each row is: the share of members that put it together with a row of its cluster, on
-        average; of a row that was not searched the mean of its group. Not for ``search="moves"``.
+        average; of a row that was not searched the mean of its group. Members with a tiny cluster that is not isolated
+        do not count. It tells how stable clusters are, not that there are any: of few rows without structure all
+        members may agree by chance. Not for ``search="moves"``.
 
     tree_ : MergeTree
         The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. Of "merge" it
@@ -197,7 +199,8 @@ class MaxMarginClustering(ForestClusterer):
     Warns
     -----
     NoStructureWarning
-        If the members disagree and the clusters are no further apart than those of rows without structure.
+        If the members disagree, or most of them do not count, and the clusters are no further apart than those of rows
+        without structure. Of 200 such rows about one fit in twenty is not warned of, as the members agree by chance.
 
     Notes
     -----

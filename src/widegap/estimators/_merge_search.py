@@ -100,6 +100,10 @@ class Forest:
         labels = found.cut(k)
         return Cut(labels, found, row_agreement(members, labels, k))
 
+    def share_sound(self, k: int) -> float:
+        """Share of the members whose cut at k clusters counts."""
+        return float(np.mean([self._is_sound(member.labels(k), k) for member in self.members]))
+
     def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
         """Another cut at k, where a small cluster gives way to a clear border between large ones.
 

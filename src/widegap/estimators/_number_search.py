@@ -22,7 +22,8 @@ MOST_CLUSTERS = 25
 COMPARED_ROWS = 4000
 GROUPS_FOR = 10  # clusters for which groups are formed
 RANK = 300
-DRAWS = 2  # sets of landmarks
+DRAWS = 4  # sets of landmarks
+DRAWS_TO_WARN = 2  # where no number is looked for
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class ClusterNumberScore:
         errors; about 0 without structure.
     excess : float
         By how much all of these clusters are more clearly apart than parts of them are, at least; the number is the
-        largest at which it exceeds 4.
+        largest at which it exceeds 3.5.
     agreement : float
         Mean share of members that agree on a row's cluster, at this number.
     """
@@ -48,20 +49,20 @@ class ClusterNumberScore:
     agreement: float
 
 
-def find_separations(rows: Any, n_neighbors: int, rng: np.random.Generator) -> Separations:
+def find_separations(rows: Any, n_neighbors: int, rng: np.random.Generator, draws: int = DRAWS) -> Separations:
     """Separations of the merges of a table of rows, for up to ``MOST_CLUSTERS`` clusters."""
     rows = sample_rows(rows, COMPARED_ROWS, rng)
-    chance = [tree for table in chance_tables(rows, rng) for tree in _trees(table, n_neighbors, rng)]
-    return separations(_trees(rows, n_neighbors, rng), chance, MOST_CLUSTERS)
+    chance = [tree for table in chance_tables(rows, rng) for tree in _trees(table, n_neighbors, rng, draws)]
+    return separations(_trees(rows, n_neighbors, rng, draws), chance, MOST_CLUSTERS)
 
 
-def _trees(rows: Any, n_neighbors: int, rng: np.random.Generator) -> list[MergeTree]:
+def _trees(rows: Any, n_neighbors: int, rng: np.random.Generator, draws: int) -> list[MergeTree]:
     def features() -> Any:
         found = fit_kernel_map(row_blocks(rows), "rbf", gamma="median", params=None, n_components=RANK, rng=rng)
         return found.leading(LEADING).transform(rows)
 
     graph = neighbour_graph(rows, n_neighbors)
-    return [member.tree for member in grow(features, graph, GROUPS_FOR, rng, DRAWS, rules=("graph",))]
+    return [member.tree for member in grow(features, graph, GROUPS_FOR, rng, draws, rules=("graph",))]
 
 
 def number_scores(found: Separations, forest: Forest) -> list[ClusterNumberScore]:

@@ -41,7 +41,7 @@ class ClusterNumberRecord:
         between clear clusters. None for one cluster, above 25, and for clusterers without a tree of merges.
     excess : float or None
         By how much all of these clusters are more clearly apart than parts of them are; "auto" takes the largest number
-        at which it exceeds 4. None as above.
+        at which it exceeds 3.5. None as above.
     agreement : float or None
         Mean share of the members of the search that agree on a row's cluster; None for clusterers without members.
     """

@@ -22,8 +22,8 @@ clusters larger than there are. The *excess* of k clusters is what even the leas
     e_k = min over 2 <= j <= k of z_j - line_k(s_j),
 
 and the number of clusters is the largest k with e_k > ``CLEAR``; 1 if there is none. The threshold was settled on drawn
-shapes (blobs, moons, rings, bands, and clouds without structure); between 3.5 and 4, which do alike there, data sets
-with classes decided.
+shapes (blobs, moons, rings, bands, and clouds without structure); between 3.25 and 4, which do alike there, data sets
+with classes decided (``benchmarks/choices.md``).
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ import numpy as np
 from widegap.solvers._merging import MergeTree
 from widegap.solvers._result import FloatArray
 
-CLEAR = 4.0
+CLEAR = 3.5
 LEAST_PHI = 1e-4  # nothing crosses some cuts: they are this clear, no more
 LEAST_ERROR = 0.05  # of log phi_0
 FEWEST_MERGES = 5  # of the rows without structure, below which no curve is fitted
