@@ -11,6 +11,7 @@ import scipy
 import sklearn
 
 from benchmarks import cpm3c, documents, explorer, first_call, iterative, max_margin, mkc, scale, table
+from benchmarks.readme import README, with_speed
 
 SUITES = {
     "cpm3c": cpm3c.rows,
@@ -49,6 +50,7 @@ def main() -> int:
         found[suite] = "\n".join(lines[1:]) + "\n"
         parts = [f"## {name}\n\n{found[name]}" for name in SUITES if name in found]
         PAGE.write_text("\n".join([INTRODUCTION, _machine(), *parts]))
+    README.write_text(with_speed(README.read_text(), PAGE.read_text()))
     return 0
 
 
