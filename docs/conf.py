@@ -1,8 +1,10 @@
 """Settings of the documentation: `make docs` builds it in build/docs, offline, with warnings as errors."""
 
+import os
 import sys
 from pathlib import Path
 
+os.environ["WIDEGAP_DOCS"] = ".."  # models that a page of the gallery shows link to their own pages
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 

@@ -28,13 +28,14 @@ LOWER_PARTS = {
     "_planes": (),
     "_regions": (),
     "_catalogue": (),
+    "_site": (),
     "_warnings": (),
     "data": ("_atomic", "_jit"),
     "problems": ("data", "_planes"),
     "solvers": ("_jit", "_planes"),
     "_validation": ("data", "_warnings"),
-    "estimators": ("data", "problems", "solvers", "_validation", "_warnings"),
-    "table": ("data", "_validation", "_warnings"),
+    "estimators": ("data", "problems", "solvers", "_site", "_validation", "_warnings"),
+    "table": ("data", "_site", "_validation", "_warnings"),
 }
 UNRESTRICTED = ("cli", "__main__")
 

@@ -103,3 +103,12 @@ def test_examples_run(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(example.read_text(encoding="utf-8"), str(example), "exec"), {"__name__": "__main__"})
     plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["MaxMarginClustering", "DocumentClustering", "TableEncoder"])
+def test_a_notebook_links_to_the_page_of_an_estimator(name, monkeypatch):
+    estimator = getattr(widegap, name)()
+    monkeypatch.delenv("WIDEGAP_DOCS", raising=False)
+    assert "href=" not in estimator._repr_html_(), "no link rather than one that leads nowhere"
+    monkeypatch.setenv("WIDEGAP_DOCS", "file:///site/")
+    assert f'href="file:///site/generated/widegap.{name}.html"' in estimator._repr_html_()

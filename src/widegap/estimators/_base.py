@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from widegap._site import HasPage
 from widegap._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.data._blocks import RowBlocks, Scorer
 from widegap.data._collections import is_collection, map_collection
@@ -74,7 +75,7 @@ class Objective:
         return difference / abs(reference)
 
 
-class Clusterer(ClusterMixin, BaseEstimator):
+class Clusterer(HasPage, ClusterMixin, BaseEstimator):
     """Base of all estimators of the package: the declarations, and what follows from them."""
 
     _objective: ClassVar[Objective | None] = None

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from widegap._site import HasPage
 from widegap._validation import StrOptions
 from widegap._warnings import warn_caller
 from widegap.exceptions import ColumnWarning, InvalidDataError
@@ -22,7 +23,7 @@ SAMPLED = 1000  # different texts of a column that tell the decimal sign of a ta
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     """Tables of numbers, words, dates and gaps as numbers, one readable column each.
 
     Every column is looked at once, in ``fit``: numbers (also ``€35,978.79``, ``12,5``, ``40 %`` and ``(120)``), yes and
