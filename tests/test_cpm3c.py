@@ -78,10 +78,8 @@ def objective(model, X):
 @parametrize_with_checks(
     [
         CPM3C(),
-        CPM3C(3),
         CPM3C(n_clusters=3, loss="sum", order="linearize_first"),
-        CPM3C(kernel="rbf"),
-        CPM3C(init="spectral", balance=0.5),
+        CPM3C(kernel="rbf", init="spectral", balance=0.5),
         CPM3C(init="random", min_cluster_fraction=1.0, order="one_step"),
     ]
 )

@@ -50,9 +50,8 @@ def same_partition(a, b):
         IterSVM(),
         IterSVR(),
         IterLSSVM(),
-        IterLSSVM(3),
         IterSVR(kernel="linear", C=1.0, min_cluster_fraction=0.0),
-        IterLSSVM(init="random", gamma="median", n_components=5, n_init=2),
+        IterLSSVM(3, init="random", gamma="median", n_components=5, n_init=2),
     ]
 )
 def test_scikit_learn_check(estimator, check):

@@ -63,7 +63,6 @@ def one_hot_margins(model, X):
 @parametrize_with_checks(
     [
         MKC(),
-        MKC(3),
         MKC(kernels=["rbf"], balance=0.1),
         MKC(3, kernels=["cosine", "linear"], loss="sum", norm=1.5, order="one_step"),
         MKC(kernels=["linear", PCA(1)], normalize=None, init="random"),
