@@ -254,7 +254,7 @@ def clarabel_optimum(Z, sizes, labels, k, beta, balance, p):
 
 
 @pytest.mark.parametrize("p", [2.0, 2.0, 1.5, 3.0], ids=["2", "2 again", "1.5", "3"])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(i, marks=pytest.mark.slow) for i in range(8, 25))])
 def test_convex_optimum_agrees_with_clarabel(request, seed, p):
     rng = np.random.default_rng([seed, "again" in request.node.callspec.id])
     k, n = (2, 24) if seed % 2 else (int(rng.integers(3, 5)), 30)

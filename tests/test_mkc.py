@@ -60,15 +60,24 @@ def one_hot_margins(model, X):
     return (own - scores.max(axis=1)).mean()
 
 
+@parametrize_with_checks([MKC()])
+def test_scikit_learn_conventions(estimator, check):
+    follow_convention(estimator, check)
+
+
+@pytest.mark.slow  # several minutes: their tables are small, but there are many, and every fit has several kernels
 @parametrize_with_checks(
     [
-        MKC(),
         MKC(kernels=["rbf"], balance=0.1),
         MKC(3, kernels=["cosine", "linear"], loss="sum", norm=1.5, order="one_step"),
         MKC(kernels=["linear", PCA(1)], normalize=None, init="random"),
     ]
 )
-def test_scikit_learn_conventions(estimator, check):
+def test_scikit_learn_conventions_under_other_settings(estimator, check):
+    follow_convention(estimator, check)
+
+
+def follow_convention(estimator, check):
     if compares_repeated_rows(check):
         pytest.skip("starts differ by chance; tests/test_sample_weight.py runs it without")
     with warnings.catch_warnings():
