@@ -19,7 +19,7 @@ from widegap.data._fingerprints import fingerprint, text_fingerprint
 from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
 from widegap.data._state_files import state_arrays
-from widegap.data._tables import check_magnitude, refuse_non_numbers
+from widegap.data._tables import check_magnitude, dense_if_few, refuse_non_numbers
 from widegap.data.text._corpus import input_kind
 from widegap.data.text._words import check_documents
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -93,6 +93,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
         _check_shape(estimator, X.shape, reset=reset)
     else:
         X = check_table(estimator, X, reset=reset)
+        X = dense_if_few(X) if reset else X
     return row_blocks(X, n_threads=n_threads, new_array=state_arrays(estimator.labels_out if reset else None))
 
 

@@ -21,6 +21,7 @@ from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
 
 CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
+FEW_ROWS, FEW_NUMBERS = 16, 10_000  # of a sparse table that is fitted as an ordinary array
 UNITS_DIFFER = 10
 FAR = 1e3
 # Sizes of the largest number of a table, by its dtype, whose squares and their sums can be told from 0 and infinity
@@ -52,6 +53,12 @@ def dense_rows(X: Any, rows: Any) -> Floats:
     """Some rows as an ordinary array."""
     part = X[rows]
     return np.asarray(part.toarray() if _is_sparse(part) else part)
+
+
+def dense_if_few(X: Any) -> Any:
+    """X itself, or as an ordinary array if it has few rows: their many ties are then rounded and broken alike."""
+    few = X.shape[0] <= FEW_ROWS and X.shape[0] * X.shape[1] <= FEW_NUMBERS
+    return dense_rows(X, slice(None)) if few and _is_sparse(X) else X
 
 
 def check_finite(X: Any) -> Any:

@@ -149,6 +149,9 @@ def _ranks(costs: FloatArray, prices: FloatArray, some: Any, low: FloatArray, hi
     found = []
     for p, start, stop in zip(some, low, high, strict=True):
         thresholds = costs[:, p] - np.delete(reduced, p, axis=1).min(axis=1)
-        places = np.clip(np.ceil((thresholds - start) / (stop - start) * BINS), 0, BINS + 1)
+        if start == stop:  # this price is found, others are not
+            places = np.where(thresholds <= start, 0, BINS + 1)
+        else:
+            places = np.clip(np.ceil((thresholds - start) / (stop - start) * BINS), 0, BINS + 1)
         found.append(np.cumsum(np.bincount(places.astype(np.int64), minlength=BINS + 2))[: BINS + 1])
     return np.array(found)

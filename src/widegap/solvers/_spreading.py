@@ -67,7 +67,9 @@ class Listener:
         if not named:
             return np.arange(k)
         claimed = np.zeros((k, k))
-        np.add.at(claimed, self.found, _to_shares(heard[:, :named]) @ np.eye(named, k))
+        # Shares say which of several labels a row is nearest to; of a single one, how near it is has to decide.
+        near = _to_shares(heard[:, :named]) if named > 1 else heard[:, :1]
+        np.add.at(claimed, self.found, near @ np.eye(named, k))
         claimed /= np.maximum(np.bincount(self.found, minlength=k), 1)[:, None]
         return linear_sum_assignment(claimed, maximize=True)[1]
 

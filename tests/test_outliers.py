@@ -1,0 +1,95 @@
+"""Which rows are set aside, by hand-made neighbours; and the line for new rows against trying every line."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from widegap.solvers._outliers import NEAR, split_point, typical_rows
+
+
+def neighbours(X, count):
+    """The nearest other rows of each row, and their distances."""
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :count]
+    return nearest, np.take_along_axis(distances, nearest, axis=1)
+
+
+def cloud(n=60, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 2))
+
+
+def kept_rows(X, outliers, held=None, count=12):
+    held = np.zeros(len(X), dtype=bool) if held is None else held
+    return typical_rows(*neighbours(X, count), outliers, held)
+
+
+def test_far_rows_are_set_aside_and_the_cloud_stays():
+    X = np.vstack([cloud(), [[40.0, 0.0], [0.0, 50.0]]])
+    kept = kept_rows(X, "auto")
+    assert not kept[-2:].any()
+    assert kept[:-2].sum() >= 54  # a margin: a few rows at the rim of the cloud
+
+
+def test_outliers_do_not_vouch_for_each_other():
+    # Four together have three neighbours within reach; the NEAR-th is in the cloud, far away.
+    far = np.array([[60.0, 60.0], [60.1, 60.0], [60.0, 60.1], [60.1, 60.1]])
+    assert len(far) <= NEAR - 1
+    assert not kept_rows(np.vstack([cloud(), far]), "auto")[-4:].any()
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.0, 0), (0.05, 3), (0.5, 31)])
+def test_a_share_is_that_many_rows(share, count):
+    X = np.vstack([cloud(), [[40.0, 0.0], [0.0, 50.0]]])
+    kept = kept_rows(X, share)
+    assert (~kept).sum() == count
+    if count:
+        assert not kept[-2:].any()
+
+
+def test_held_rows_stay():
+    X = np.vstack([cloud(), [[40.0, 0.0], [0.0, 50.0]]])
+    held = np.zeros(62, dtype=bool)
+    held[-1] = True
+    for outliers in ("auto", 2 / 62):
+        kept = kept_rows(X, outliers, held)
+        assert kept[-1]
+        assert not kept[-2]
+
+
+def test_rows_that_are_all_alike_are_kept():
+    assert kept_rows(np.zeros((20, 2)), "auto").all()
+    grid = np.array([[i, j] for i in range(5) for j in range(5)], float)
+    assert kept_rows(grid, "auto").sum() >= 21  # nothing but the corners lies apart
+
+
+def test_the_neighbour_that_counts_is_the_fifth():
+    # Five rows together and far: four neighbours are near, the fifth is not. Six vouch for each other.
+    five, six = np.full((5, 2), 30.0) + cloud(5, 1) / 50, np.full((6, 2), 30.0) + cloud(6, 1) / 50
+    assert not kept_rows(np.vstack([cloud(), five]), 5 / 65)[-5:].any()
+    assert kept_rows(np.vstack([cloud(), six]), 6 / 66)[-6:].all()
+
+
+def test_units_play_no_part():
+    X = np.vstack([cloud(seed=3), [[9.0, 9.0]]])
+    np.testing.assert_array_equal(kept_rows(X, "auto"), kept_rows(1e6 * X, "auto"))
+
+
+values = st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(values, values)
+def test_the_line_has_the_least_sum_of_both_rates(inside, outside):
+    inside, outside = np.array(inside), np.array(outside)
+
+    def errors(line):
+        return (inside < line).mean() + (outside >= line).mean()
+
+    every = [*inside, *outside, np.nextafter(max(inside.max(), outside.max()), np.inf)]
+    assert errors(split_point(inside, outside)) == pytest.approx(min(map(errors, every)))
+
+
+def test_without_rows_outside_the_line_is_the_least_value():
+    assert split_point(np.array([3.0, 1.0, 2.0]), np.array([])) == 1.0

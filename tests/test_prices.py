@@ -1,0 +1,117 @@
+"""Labels by prices, where rows are elsewhere: as cheap as the exact solution, with the sizes that were asked for."""
+
+import numpy as np
+import pytest
+
+from widegap.solvers import _prices
+from widegap.solvers._label_rules import size_rules
+from widegap.solvers._prices import assign_by_prices, label_step
+from widegap.solvers._transport import assign
+
+
+class Shards:
+    """Rows in pieces that only functions can reach; ``folds`` counts the passes."""
+
+    in_process = False
+
+    def __init__(self, shape, n_pieces=3):
+        self.shape, self.n_pieces, self.folds = shape, n_pieces, 0
+
+    def cut(self, array):
+        return np.array_split(array, self.n_pieces)
+
+    def collect(self, state):
+        return np.concatenate(state)
+
+    def fold(self, function, *state):
+        self.folds += 1
+        answers = [function(*pieces) for pieces in zip(*state, strict=True)]
+        states = tuple(list(part) for part in zip(*(new for new, _ in answers), strict=True))
+        total = answers[0][1]
+        for _, part in answers[1:]:
+            total = total + part
+        return states, total
+
+
+def priced(costs, wanted, n_pieces=3):
+    rows = Shards(costs.shape, n_pieces)
+    found = assign_by_prices(rows, rows.cut(costs), wanted)
+    return rows.collect(found.labels), found.prices, rows
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_as_cheap_as_the_exact_labels(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(20, 90)), int(rng.integers(2, 6))
+    costs = rng.normal(size=(n, k)) + 3 * rng.random(k)
+    wanted = rng.multinomial(n - k, np.ones(k) / k)
+    labels, prices, rows = priced(costs, wanted, n_pieces=int(rng.integers(1, 5)))
+    exact = assign(costs, wanted)
+    assert labels.dtype == np.int32
+    assert (np.bincount(labels, minlength=k) >= wanted).all()
+    each = np.arange(n)
+    assert costs[each, labels].sum() == pytest.approx(costs[each, exact.labels].sum(), abs=1e-7 * np.ptp(costs) * n)
+    assert (prices >= 0).all()
+    reduced = costs - prices
+    assert (reduced[each, labels] - reduced.min(axis=1)).max() < 1e-8 * np.ptp(costs)  # the prices explain the labels
+    assert rows.folds < 60
+
+
+def test_clusters_that_are_wanted_little_pay_nothing():
+    costs = np.random.default_rng(0).normal(size=(60, 3))
+    labels, prices, rows = priced(costs, [1, 1, 1])
+    np.testing.assert_array_equal(labels, costs.argmin(axis=1))
+    np.testing.assert_array_equal(prices, 0)
+    assert rows.folds == 5  # range, noise, sample, counts, labels: nothing was searched
+
+
+def test_equal_rows_are_divided():
+    labels, _, _ = priced(np.zeros((40, 2)) + [0.0, 1.0], [20, 20], n_pieces=1)
+    np.testing.assert_array_equal(np.bincount(labels), [20, 20])
+
+
+def test_prices_of_a_sample_are_mended_on_all_rows(monkeypatch):
+    # A sample of every tenth row, which are unlike the others: its prices are wrong.
+    monkeypatch.setattr(_prices, "SAMPLE", 12)
+    rng = np.random.default_rng(1)
+    costs = rng.normal(size=(120, 3))
+    costs[::10, 0] += 50
+    wanted = np.array([60, 30, 20])
+    labels, _, _ = priced(costs, wanted, n_pieces=1)
+    assert (np.bincount(labels) >= wanted).all()
+    exact, each = assign(costs, np.bincount(labels)), np.arange(120)  # the cheapest for the sizes they have
+    assert costs[each, labels].sum() == pytest.approx(costs[each, exact.labels].sum(), abs=1e-6)
+
+
+def test_large_clusters_may_lack_one_in_a_thousand_but_none_is_empty():
+    rng = np.random.default_rng(2)
+    costs = rng.random((4000, 2)) + [0.0, 2.0]
+    labels, _, _ = priced(costs, [0, 2000])
+    assert abs(int((labels == 1).sum()) - 2000) <= 2
+    labels, _, _ = priced(costs, [0, 1])
+    assert (labels == 1).sum() == 1
+
+
+def test_costs_that_are_all_equal():
+    labels, prices, _ = priced(np.zeros((9, 3)), [3, 3, 3])
+    np.testing.assert_array_equal(np.bincount(labels), [3, 3, 3])
+    assert np.isfinite(prices).all()
+
+
+def test_the_label_step_is_exact_at_home_and_by_prices_elsewhere():
+    costs = np.random.default_rng(3).normal(size=(30, 2))
+    rows = Shards(costs.shape)
+    away = label_step(rows)(rows.cut(costs), [15, 15])
+    assert rows.folds > 2
+    rows.in_process = True
+    at_home = label_step(rows)(rows.cut(costs), [15, 15])
+    np.testing.assert_array_equal(at_home.labels, assign(costs, [15, 15]).labels)
+    np.testing.assert_array_equal(rows.collect(away.labels), at_home.labels)
+
+
+def test_rules_of_rows_elsewhere_use_prices():
+    costs = np.random.default_rng(4).normal(size=(30, 2)) + [0.0, 5.0]
+    rows = Shards(costs.shape)
+    rules = size_rules(rows, [10, 10], [30, 30])
+    found = rules.label(rows.cut(costs), None)
+    np.testing.assert_array_equal(rows.collect(found.labels), assign(costs, [10, 10]).labels)

@@ -1,0 +1,79 @@
+"""Clusters that hear what is known: labels reach neighbours, wrong rows do not outweigh clusters, links are kept."""
+
+import numpy as np
+import pytest
+
+from widegap.problems._constraints import read_constraints
+from widegap.solvers._spreading import Listener, _seeds, _to_shares
+
+GROUPS = np.repeat([0, 1, 2], 6)
+
+
+def spread(Y):
+    """Each row shares half of what it has with its group, in equal parts."""
+    sums = np.zeros((3, Y.shape[1]))
+    np.add.at(sums, GROUPS, Y)
+    return 0.5 * Y + 0.5 * sums[GROUPS] / 6
+
+
+def heard(found, known=None, **links):
+    """Labels of 18 rows in three groups after ``found`` has heard what is known; ``known`` is {row: label}."""
+    column = np.full(18, -1)
+    for row, label in (known or {}).items():
+        column[row] = label
+    constraints = read_constraints(18, 3, known=column, **links)
+    return Listener.of(spread, np.asarray(found, np.int32), 3).hear(constraints.units)
+
+
+def test_without_knowledge_clusters_stay_as_they_are():
+    np.testing.assert_array_equal(heard(GROUPS), GROUPS)
+    np.testing.assert_array_equal(heard(2 - GROUPS), 2 - GROUPS)
+
+
+def test_labels_name_the_clusters_they_lie_in():
+    labels = heard(GROUPS, {0: 2, 7: 0, 13: 1})
+    np.testing.assert_array_equal(labels, np.array([2, 0, 1])[GROUPS])
+
+
+def test_clusters_that_no_label_names_get_the_numbers_that_are_left():
+    labels = heard(GROUPS, {8: 0})
+    assert set(labels[6:12]) == {0}
+    assert len(set(labels[:6])) == len(set(labels[12:])) == 1
+    assert set(labels) == {0, 1, 2}
+
+
+def test_one_odd_row_is_kept_but_moves_nobody():
+    labels = heard(GROUPS, {0: 0, 1: 0, 6: 1, 7: 1, 12: 2, 13: 2, 5: 1})
+    assert labels[5] == 1
+    np.testing.assert_array_equal(np.delete(labels, 5), np.delete(GROUPS, 5))
+
+
+def test_many_labels_outweigh_the_clusters_that_were_found():
+    wrong = GROUPS.copy()
+    wrong[3:6] = 1  # half of the first group was taken for the second
+    labels = heard(wrong, {0: 0, 1: 0, 3: 0, 4: 0, 6: 1, 7: 1, 12: 2, 13: 2})
+    np.testing.assert_array_equal(labels, GROUPS)
+
+
+def test_linked_rows_share_a_cluster_and_pass_it_on():
+    labels = heard(GROUPS, {0: 0, 6: 1, 12: 2}, must_link=[[1, 2], [2, 3]], cannot_link=[[4, 10]])
+    assert labels[1] == labels[2] == labels[3]
+    assert labels[4] != labels[10]
+    np.testing.assert_array_equal(labels, GROUPS)
+
+
+def test_rows_that_must_be_apart_are():
+    labels = heard(GROUPS, cannot_link=[[0, 1]])
+    assert labels[0] != labels[1]
+
+
+def test_seeds_have_columns_of_sum_one():
+    Y = _seeds(np.array([0, -1, 0, 2]), 3)
+    np.testing.assert_array_equal(Y, [[0.5, 0, 0], [0, 0, 0], [0.5, 0, 0], [0, 0, 1]])
+
+
+def test_shares_have_rows_of_sum_one():
+    F = np.array([[1.0, 0.0], [3.0, 1.0], [0.0, 0.0]])
+    shares = _to_shares(F)
+    np.testing.assert_allclose(shares, [[1, 0], [0.75 / 1.75, 1 / 1.75], [0.5, 0.5]])
+    assert shares.sum(axis=1) == pytest.approx(1)
