@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage test-slow test-oldest test-dist test-browser lint bench docs dist experiments clean
+.PHONY: demo test coverage test-slow test-mutation test-oldest test-dist test-browser lint bench docs dist experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -20,6 +20,10 @@ coverage: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+# Small changes of solvers/ and problems/, and whether the tests notice them; an hour for the sample.
+test-mutation: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py
 
 # The lowest versions that pyproject.toml allows, of every extra and of the tests' own packages, in a place of their own.
 OLDEST := .venv-oldest/bin

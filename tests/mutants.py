@@ -1,0 +1,245 @@
+"""Do the tests notice small changes of solvers/ and problems/? Each change is made in memory and tests are run on it.
+
+``python tests/mutants.py`` draws a sample in every module, with a fixed seed, and writes what became of it to
+``tests/mutants.json``. A change is noticed if a test fails, or if tests take far too long. ``--only`` names modules,
+``--sample`` the number of changes in each. Changes that leave every result as it is, or only cost time, are listed in
+``UNSEEN`` with the reason; they are not counted.
+"""
+
+import argparse
+import ast
+import importlib.abc
+import importlib.util
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "widegap"
+RECORD = ROOT / "tests" / "mutants.json"
+PACKAGES = ("solvers", "problems")
+SECONDS = 300  # of the processor; the tests of a module take below 60
+
+# Tests of modules that have no file of their own.
+TESTS = {
+    "solvers._gmmc": ["test_sdp"],
+    "solvers._mmc": ["test_sdp"],
+    "solvers._semidefinite": ["test_sdp"],
+    "solvers._hard_units": ["test_constrained_labels"],
+    "solvers._kernel_dual": ["test_kernel_weights"],
+    "solvers._svm": ["test_alternation"],
+    "solvers._threshold": ["test_alternation"],
+    "solvers._label_rules": ["test_prices", "test_constrained_labels", "test_cccp"],
+    "solvers._result": ["test_cutting_plane", "test_cccp"],
+    "problems._base": ["test_score_loss", "test_cccp"],
+    "problems._hinge": ["test_score_loss", "test_passes", "test_cccp"],
+    "problems._norms": ["test_kernel_weights"],
+}
+UNSEEN: dict[str, str] = {}
+
+SWAPS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.And: ast.Or, ast.Or: ast.And, ast.Continue: ast.Break,
+}  # fmt: skip
+NAMES = {"min": "max", "minimum": "maximum", "any": "all", "argmin": "argmax", "floor": "ceil"}
+NAMES |= {other: name for name, other in NAMES.items()}
+NO_EFFECT = {"strict", "copy", "check_finite", "overwrite_a", "kind", "stacklevel"}  # keywords that no result shows
+
+
+def places(tree):
+    """The nodes that can be changed, each with what is written in its place."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        stack.extend(reversed([child for child in ast.iter_child_nodes(node) if not is_talk(node, child)]))
+        change = changed(node)
+        if change is not None:
+            yield node, change
+
+
+def is_talk(parent, child):
+    """Whether a child is an annotation, a decorator, a message or a docstring: nothing that computes."""
+    if isinstance(parent, ast.arg | ast.AnnAssign) and child is parent.annotation:
+        return True
+    if isinstance(parent, ast.FunctionDef) and (child is parent.returns or child in parent.decorator_list):
+        return True
+    if isinstance(parent, ast.ClassDef) and child in parent.decorator_list:
+        return True
+    if isinstance(child, ast.keyword) and child.arg in NO_EFFECT:
+        return True
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name) and parent.targets[0].id == "__all__":
+        return True
+    return isinstance(child, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom)
+
+
+def changed(node):
+    """The same node with one thing changed, or None."""
+    if isinstance(node, ast.Compare):
+        return ast.Compare(node.left, [swapped(node.ops[0]), *node.ops[1:]], node.comparators)
+    if isinstance(node, ast.BinOp) and type(node.op) in SWAPS:
+        return ast.BinOp(node.left, swapped(node.op), node.right)
+    if isinstance(node, ast.BoolOp):
+        return ast.BoolOp(swapped(node.op), node.values)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        return node.operand
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return ast.Constant(not node.value if isinstance(node.value, bool) else node.value + 1)
+    if isinstance(node, ast.Name) and node.id in NAMES:
+        return ast.Name(NAMES[node.id], node.ctx)
+    if isinstance(node, ast.Attribute) and node.attr in NAMES:
+        return ast.Attribute(node.value, NAMES[node.attr], node.ctx)
+    if isinstance(node, ast.AugAssign) and type(node.op) in SWAPS:
+        return ast.AugAssign(node.target, swapped(node.op), node.value)
+    if isinstance(node, ast.Continue):
+        return ast.Break()
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return ast.Pass()
+    return None
+
+
+def swapped(operator):
+    return SWAPS[type(operator)]()
+
+
+class Mutant:
+    """One change of one module."""
+
+    def __init__(self, module, number=None):
+        self.path = SOURCE / (module.replace(".", "/") + ".py")
+        self.module = f"widegap.{module}"
+        text = self.path.read_text(encoding="utf-8")
+        self.tree = ast.parse(text)
+        if number is None:
+            return
+        node, change = list(places(self.tree))[number]
+        before = ast.unparse(node)
+        self.name = f"{module}: {text.splitlines()[node.lineno - 1].strip()} | {before} -> {ast.unparse(change)}"
+        replace(self.tree, node, change)
+
+
+def replace(tree, node, change):
+    """Put ``change`` where ``node`` stands."""
+    ast.copy_location(change, node)
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if value is node:
+                setattr(parent, field, change)
+            elif isinstance(value, list):
+                value[:] = [change if item is node else item for item in value]
+    ast.fix_missing_locations(tree)
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the mutant in place of its module."""
+
+    def __init__(self, mutant):
+        self.mutant = mutant
+
+    def find_spec(self, name, path=None, target=None):
+        if name == self.mutant.module:
+            return importlib.util.spec_from_file_location(name, self.mutant.path, loader=self)
+        return None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        module.__file__ = str(self.mutant.path)
+        exec(compile(self.mutant.tree, self.mutant.path, "exec"), module.__dict__)
+
+
+def tests_of(module):
+    """The files of tests that are run on changes of a module."""
+    return [f"tests/{name}.py" for name in TESTS.get(module, ["test" + module.rpartition(".")[2]])]
+
+
+def compile_anew(module):
+    """Compiled loops of the mutant are neither taken from numba's cache nor put there."""
+    import numba
+
+    njit = numba.njit
+
+    def without_cache(*arguments, **options):
+        if arguments or "cache" not in options:
+            return njit(*arguments, **options)
+        return lambda function: njit(**(options | {"cache": function.__module__ != module}))(function)
+
+    numba.njit = without_cache
+
+
+def try_tests(mutant, files):
+    """In a process of its own: 0 if all tests pass, else something else."""
+    import pytest
+
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    sys.meta_path.insert(0, Finder(mutant))
+    compile_anew(mutant.module)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
+        options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", f"--basetemp={folder}/t"]
+        return int(pytest.main([*options, *files]))
+
+
+def is_noticed(mutant, files):
+    process = os.fork()
+    if not process:
+        code = 9
+        try:
+            code = try_tests(mutant, files)
+        finally:
+            os._exit(code)
+    return os.waitpid(process, 0)[1] != 0
+
+
+def drawn(module, sample):
+    """Numbers of the changes that are tried in a module."""
+    tree = ast.parse((SOURCE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
+    total = len(list(places(tree)))
+    return sorted(random.Random(module).sample(range(total), min(sample, total)))
+
+
+def all_modules():
+    return [f"{package}.{p.stem}" for package in PACKAGES for p in sorted((SOURCE / package).glob("_[a-z]*.py"))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", default=all_modules())
+    parser.add_argument("--sample", type=int, default=4)
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    import numba, pytest, scipy.optimize, sklearn.svm  # noqa: E401, F401, I001  (once, for all mutants)
+
+    for module in options.only:
+        noticed, missed = [], []
+        if is_noticed(Mutant(module), tests_of(module)):
+            print(f"{module}: {tests_of(module)} fail without any change, so nothing can be said of it.", flush=True)
+            continue
+        for number in drawn(module, options.sample):
+            mutant = Mutant(module, number)
+            if mutant.name not in UNSEEN:
+                (noticed if is_noticed(mutant, tests_of(module)) else missed).append(mutant.name)
+                print("noticed" if mutant.name in noticed else "MISSED", mutant.name, flush=True)
+        keep(module, noticed, missed)
+        print(f"{module}: {len(noticed)} of {len(noticed) + len(missed)}", *missed, sep="\n    ", flush=True)
+
+
+def keep(module, noticed, missed):
+    """Put what became of a module's changes into the record."""
+    record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    record[module] = {"noticed": noticed, "missed": missed}
+    RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
