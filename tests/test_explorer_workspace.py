@@ -12,6 +12,7 @@ from widegap.explorer import Workspace
 from widegap.explorer._history import Event, History
 from widegap.explorer._identity import matched_keys
 from widegap.explorer._workspace import ChangedError
+from widegap.report import summarize
 
 CENTRES = [[0, 0, 0], [9, 0, 4], [0, 9, -4], [9, 9, 9]]
 X, TRUTH = make_blobs(160, 3, centers=CENTRES, cluster_std=0.6, random_state=0)
@@ -267,6 +268,25 @@ def test_keys_follow_the_rows():
     assert matched_keys(old, new, 4).tolist() == [1, 0, 2, 3]
     assert matched_keys(old, new, 4, fixed={3: 0}).tolist()[3] == 0
     assert sorted(matched_keys(old, np.zeros(8, int), 1)) == [0]
+
+
+# The report's charts
+
+
+def test_tree_and_profile_are_those_of_the_report(workspace):
+    from widegap.explorer._views import profile, tree
+
+    found = tree(workspace)
+    assert sum(found["leaves"]) == len(X)
+    assert found["merges"][-1]["size"] == len(X)
+    assert len(found["merges"]) == len(found["leaves"]) - 1
+    places = [float(merge["path"].partition("H")[2].partition("V")[0]) for merge in found["merges"]]
+    assert places == sorted(places, reverse=True)  # the last merge is at the left
+    assert places[-1] < found["cuts"][2] < places[-2] < found["cuts"][3] < places[-3]
+    told = profile(workspace, 4)
+    summary = summarize(workspace.fit.model, X, labels=workspace.fit.cut(4))["profile"]
+    assert [line["cells"] for line in told["lines"]] == [line["cells"] for line in summary["lines"]]
+    assert told["keys"] == workspace.fit.keys(4).tolist()
 
 
 # Taking it home

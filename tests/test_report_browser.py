@@ -13,6 +13,7 @@ from widegap.report import render, summarize
 pytest.importorskip("selenium", reason="needs selenium: make test-browser")
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 from _browser import SHOTS, errors_of, open_browser, shot  # noqa: E402
 
@@ -276,6 +277,21 @@ def test_the_profile_is_sorted_by_a_click(desktop, profile_page):
     assert values_of(desktop, 2) == up[::-1]
     assert heads[2].find_element(By.XPATH, "..").get_attribute("aria-sort") == "descending"
     assert errors_of(desktop) == []
+
+
+def test_the_profile_is_copied_as_it_stands(desktop, profile_page):
+    address, summary = profile_page[:2]
+    desktop.get(address)
+    desktop.find_element(By.CSS_SELECTOR, "[data-copy]").click()
+    assert desktop.find_element(By.CSS_SELECTOR, "[data-copy]").text == "Copied"
+    find = desktop.find_element(By.CLASS_NAME, "find")
+    find.send_keys(Keys.CONTROL + "v")  # one line takes what was copied, with spaces for its line ends
+    lines = summary["profile"]["lines"]
+    pasted = find.get_attribute("value")
+    assert pasted.startswith("column\tall\t" + "\t".join(cluster["name"] for cluster in summary["clusters"]))
+    for line in lines:
+        values = [line["value"], *(cell["value"] for cell in line["cells"])]
+        assert "\t".join([line["feature"], *(f"{value}" for value in values)]) in pasted
 
 
 def test_search_fades_what_does_not_match(desktop, profile_page):

@@ -1,12 +1,14 @@
 """The rows of a workspace as people see them: cells, texts, columns in their own units, and what a search finds."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from widegap.data._tables import dense_rows
 from widegap.exceptions import InvalidDataError
+from widegap.report._profile import Feature, features_of
 from widegap.report._wording import RowTexts, clip, plain
 from widegap.table._delimited import Dialect
 
@@ -66,6 +68,11 @@ class ShownRows:
                 raise InvalidDataError(f"{what} has {len(found)} rows for {self.n_rows} of X; pass the same ones.")
         if self.values is not None and len(self.names) != self.values.shape[1]:
             raise InvalidDataError(f"There are {len(self.names)} names for {self.values.shape[1]} columns; name each.")
+
+    @cached_property
+    def features(self) -> list[Feature]:
+        """How to read each column of numbers."""
+        return features_of(self.names, self.values)
 
     def title(self, row: int) -> str:
         """A few words for one row."""

@@ -9,11 +9,15 @@ from widegap.data._tables import dense_rows
 from widegap.exceptions import InvalidDataError
 from widegap.explorer._fits import Fit
 from widegap.explorer._workspace import Workspace
+from widegap.report._charts import Scale, branches
+from widegap.report._profile import Contrasts
+from widegap.report._tree import top_of_tree
 from widegap.report._wording import clip, plain
 
 TOP_FEATURES = 6
 PROFILE_COLUMNS = 40
 TREE_LEAVES = 40
+TREE_WIDTH, TREE_ROW, TREE_EDGE = 640, 13, 70  # pixels; the edge is for the sizes of leaves
 MOVES_LISTED = 12
 ROWS_OF_A_MOVE = 20
 STATEMENT_ROWS = 6
@@ -145,47 +149,38 @@ def _features(workspace: Workspace, labels: Any, k: int) -> list[list[dict[str, 
 
 
 def profile(workspace: Workspace, k: int) -> dict[str, Any]:
-    """Means of the columns that tell clusters apart best, for every cluster and for all rows."""
+    """The report's profile: means and shares in the columns that tell clusters apart best."""
     fit, rows = workspace.fit, workspace.rows
     if rows.values is None:
-        return {"columns": [], "all": [], "clusters": []}
-    labels = fit.cut(k)
-    differences, means, _ = describe.contrasts(rows.values, labels, k)
-    order = np.argsort(-np.abs(differences).max(axis=0), kind="stable")[:PROFILE_COLUMNS]
-    total = np.asarray(rows.values.mean(axis=0)).ravel()
-    lines = [
-        {"key": int(key), "means": [plain(value) for value in means[label, order]],
-         "differences": [plain(value) for value in differences[label, order]]}
-        for label, key in enumerate(fit.keys(k))
-    ]  # fmt: skip
-    return {"columns": [rows.names[j] for j in order], "all": [plain(total[j]) for j in order], "clusters": lines}
+        return {"keys": [], "lines": []}
+    found = Contrasts(rows.values, fit.cut(k), rows.features, k)
+    return {"keys": fit.keys(k).tolist(), "lines": found.table(PROFILE_COLUMNS)["lines"]}
 
 
 def tree(workspace: Workspace) -> dict[str, Any] | None:
-    """The last merges of the tree: pairs of nodes with their margins; 0 to m - 1 are the sets that they begin with."""
+    """The last merges of the tree as branches of the report's dendrogram, the last of them on the left.
+
+    ``leaves`` are sizes from top to bottom. Merges are as far apart as their order says, so that a line between two of
+    them, at ``cuts[k]``, stands for a number of clusters.
+    """
     found = getattr(workspace.fit.model, "tree_", None)
-    if found is None or not len(found.merges):
+    m = 0 if found is None else min(TREE_LEAVES, len(found.leaf_sizes))
+    top = None if found is None else top_of_tree(found, m)
+    if found is None or top is None:
         return None
-    n_leaves = len(found.leaf_sizes)
-    m = min(TREE_LEAVES, n_leaves)
-    gone = n_leaves - m  # merges below the part that is shown
-    alive = set(range(n_leaves))
-    sizes = dict(enumerate(found.leaf_sizes.tolist()))
-    for step in range(n_leaves - 1):
-        sizes[n_leaves + step] = int(found.sizes[step])
-        if step < gone:
-            alive -= set(found.merges[step].tolist())
-            alive.add(n_leaves + step)
-    place = {node: number for number, node in enumerate(sorted(alive))}
-    place |= {n_leaves + step: m + step - gone for step in range(gone, n_leaves - 1)}
+    across = Scale([0.0, float(m)], TREE_WIDTH - TREE_EDGE, TREE_EDGE / 4)
+    paths = branches({**top, "heights": range(1, m)}, across, TREE_ROW)
+    sizes = np.bincount(found.cut(m), found.leaf_sizes, m)
+    shown = slice(len(found.leaf_sizes) - m, None)
+    merges = zip(paths, found.margins[shown].tolist(), found.sizes[shown].tolist(), strict=True)
     return {
-        "leaves": [sizes[node] for node in sorted(alive)],
-        "merges": [
-            {"parts": [place[int(part)] for part in found.merges[step]], "margin": plain(found.margins[step]),
-             "size": int(found.sizes[step])}
-            for step in range(gone, n_leaves - 1)
-        ],
-    }  # fmt: skip
+        "width": TREE_WIDTH,
+        "row": TREE_ROW,
+        "labels": TREE_WIDTH - TREE_EDGE + 6,
+        "leaves": [int(sizes[leaf]) for leaf in top["leaves"]],
+        "merges": [{"path": path, "margin": plain(margin), "size": int(size)} for path, margin, size in merges],
+        "cuts": {k: across(m - k + 0.5) for k in range(1, m + 1)},
+    }
 
 
 def row(workspace: Workspace, number: int) -> dict[str, Any]:

@@ -83,16 +83,21 @@ def histogram(counts: Sequence[int], edges: Sequence[float], label: int) -> Mark
 
 def dendrogram(tree: dict[str, Any]) -> Markup:
     """Branches of the tree of ``top_of_tree``, leaves at the left, one row of ``TREE_ROW`` pixels each."""
-    n = len(tree["leaves"])
     x_scale = Scale([0.0, max(*tree["heights"], 1e-9)], 6, TREE_WIDTH - 6)
-    places = {leaf: (x_scale(0.0), (i + 0.5) * TREE_ROW) for i, leaf in enumerate(tree["leaves"])}
-    parts = []
-    for step, (pair, height) in enumerate(zip(tree["merges"], tree["heights"], strict=True)):
+    paths = branches(tree, x_scale, TREE_ROW)
+    return Markup("".join(f'<path class="branch" d="{path}"/>' for path in paths))  # noqa: S704
+
+
+def branches(tree: dict[str, Any], x_scale: Scale, row: float) -> list[str]:
+    """The path of every merge of ``top_of_tree``: leaves at height 0, one row each, joined at the merge's height."""
+    places = {leaf: (x_scale(0.0), (i + 0.5) * row) for i, leaf in enumerate(tree["leaves"])}
+    paths = []
+    for pair, height in zip(tree["merges"], tree["heights"], strict=True):
         x = x_scale(height)
         (x0, y0), (x1, y1) = (places[node] for node in pair)
-        parts.append(f'<path class="branch" d="M{x0:.1f} {y0:.1f}H{x:.1f}V{y1:.1f}H{x1:.1f}"/>')
-        places[n + step] = (x, (y0 + y1) / 2)
-    return Markup("".join(parts))  # noqa: S704
+        paths.append(f"M{x0:.1f} {y0:.1f}H{x:.1f}V{y1:.1f}H{x1:.1f}")
+        places[len(places)] = (x, (y0 + y1) / 2)
+    return paths
 
 
 def start_range(starts: Sequence[dict[str, Any]]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-// The profile: means of the columns that tell clusters apart, shaded by how much they differ from the rest.
+// The report's profile: means and shares in the columns that tell clusters apart, shaded by how much they differ.
 
 import { get } from "./api.js";
 import { make, number } from "./clusters.js";
@@ -23,24 +23,24 @@ async function show() {
   const table = make("table");
   const head = make("tr");
   head.append(make("th", "column", { scope: "col" }), make("th", "all", { scope: "col", class: "num" }));
-  for (const { key } of told.clusters) {
+  for (const key of told.keys) {
     const cell = make("th", "", { scope: "col", class: "num" });
     cell.append(swatch(key), make("bdi", clusterOf(key).name));
     head.append(cell);
   }
   table.append(head);
-  told.columns.forEach((name, j) => {
+  for (const { feature, text, cells } of told.lines) {
     const line = make("tr");
-    line.append(make("th", name, { scope: "row" }), make("td", number(told.all[j]), { class: "num" }));
-    for (const cluster of told.clusters) {
-      const strength = Math.min(1, Math.abs(cluster.differences[j] ?? 0) / 2);
-      const cell = make("td", number(cluster.means[j]), { class: "num" });
-      const tint = cluster.differences[j] > 0 ? "var(--more)" : "var(--less)";
+    line.append(make("th", feature, { scope: "row" }), make("td", text, { class: "num" }));
+    for (const { text: mean, difference, mark } of cells) {
+      const cell = make("td", `${mean}${["▼", "", "▲"][mark + 1]}`, { class: "num" });
+      const strength = Math.min(1, Math.abs(difference) / 2);
+      const tint = difference > 0 ? "var(--more)" : "var(--less)";
       cell.style.background = `color-mix(in srgb, ${tint} ${Math.round(60 * strength)}%, transparent)`;
-      cell.title = `${number(cluster.differences[j], 2)} standard deviations from the others`;
+      cell.title = `${number(difference, 2)} standard deviations from the others`;
       line.append(cell);
     }
     table.append(line);
-  });
+  }
   box.replaceChildren(table);
 }
