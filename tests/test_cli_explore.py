@@ -125,6 +125,18 @@ def test_rows_are_exported_in_the_dialect_that_was_read(table):
     assert float(cells[1].replace(",", ".")) == frame["width"][0] == first["width"]
 
 
+def test_ctrl_c_ends_quietly_while_a_page_is_open(table):
+    with running(table) as (browser, process):
+        state_after_fit(browser)
+        with browser.stream("GET", "api/events") as stream:
+            next(stream.iter_lines())
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+        said = process.stderr.read()
+    assert "Every action is saved to" in said
+    assert "Traceback" not in said and "ERROR" not in said
+
+
 def test_a_new_session_leaves_the_old_one_alone(tmp_path):
     place = tmp_path / "x.csv.explore.jsonl"
     assert _session_place(place, False) == place

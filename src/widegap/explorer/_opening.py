@@ -121,6 +121,7 @@ class Opened(Workspace):
         """End the server; the workspace stays usable."""
         if self._server is not None:
             self.pages.worker.stop()
+            self.pages.broadcast.end()
             self._server.should_exit = True
             self._thread.join(5)
 

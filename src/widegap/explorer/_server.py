@@ -40,6 +40,7 @@ class Broadcast:
 
     def __init__(self) -> None:
         self._queues: dict[asyncio.Queue[None], asyncio.AbstractEventLoop] = {}
+        self._ended = False
 
     def __len__(self) -> int:
         return len(self._queues)
@@ -52,12 +53,17 @@ class Broadcast:
             except RuntimeError:  # the loop is closed
                 self._queues.pop(queue, None)
 
+    def end(self) -> None:
+        """Let all pages go; a server that has to cut them off says so with a traceback."""
+        self._ended = True
+        self.tell()
+
     async def wait_all(self, say: Callable[[], str]) -> AsyncIterator[str]:
         """What to send to one page, now and after every change."""
         queue: asyncio.Queue[None] = asyncio.Queue(1)
         self._queues[queue] = asyncio.get_running_loop()
         try:
-            while True:
+            while not self._ended:
                 yield f"data: {say()}\n\n"
                 try:
                     await asyncio.wait_for(queue.get(), BEAT)

@@ -58,7 +58,10 @@ function names(pen, view, style, shown) {
     const cluster = store.clusters.find((one) => one.key === key);
     const name = cluster?.name ?? String(key);
     const short = name.length > 24 ? `${name.slice(0, 23)}…` : name;
-    const [px, py] = view.toPixel(x, y);
+    const [at, py] = view.toPixel(x, y);
+    const half = pen.measureText(short).width / 2 + 3;
+    const inside = at > 0 && at < view.width;
+    const px = inside ? Math.max(half, Math.min(at, view.width - half)) : at; // no name is cut at an edge
     pen.lineWidth = 4;
     pen.strokeStyle = style.getPropertyValue("--card");
     pen.strokeText(short, px, py);
