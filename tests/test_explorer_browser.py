@@ -250,6 +250,11 @@ def test_search_hover_layouts_and_rows(page, opened):
     ActionChains(page).move_to_element_with_offset(canvas, *place).click().perform()
     until(page, lambda: find(page, "#row").is_displayed())
     assert page.execute_script("return window.hit") is None
+    for part in ("treebox", "profilebox"):  # the map stays in view beside the lists, and covers nothing below them
+        page.execute_script("document.getElementById(arguments[0]).scrollIntoView()", part)
+        on_top = """const node = document.querySelector(`#${arguments[0]} summary`), box = node.getBoundingClientRect();
+            return node.contains(document.elementFromPoint(box.left + 9, box.top + 9));"""
+        assert page.execute_script(on_top, part)
     assert complaints(page) == []
 
 
