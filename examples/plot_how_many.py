@@ -26,7 +26,7 @@ for (above, below), (name, X) in zip(axes.T, sets.items(), strict=True):
     above.set_title(f"{name}: {model.n_clusters_} found")
     scores = model.n_clusters_scores_[:9]
     below.bar([score.n_clusters for score in scores], [score.excess for score in scores], color="0.6")
-    below.axhline(4, color="C3", lw=1)
+    below.axhline(3.5, color="C3", lw=1)
     below.set_xlabel("number of clusters")
 axes[1, 0].set_ylabel("how clearly apart")
 plt.tight_layout()
