@@ -33,10 +33,9 @@ TESTS = {
     "solvers._kernel_dual": ["test_kernel_weights"],
     "solvers._svm": ["test_alternation"],
     "solvers._threshold": ["test_alternation"],
-    "solvers._label_rules": ["test_prices", "test_constrained_labels", "test_cccp"],
-    "solvers._result": ["test_cutting_plane", "test_cccp"],
-    "problems._base": ["test_score_loss", "test_cccp"],
-    "problems._hinge": ["test_score_loss", "test_passes", "test_cccp"],
+    "solvers._result": ["test_cutting_plane"],
+    "problems._base": ["test_score_loss"],
+    "problems._hinge": ["test_score_loss", "test_passes"],
     "problems._norms": ["test_kernel_weights"],
 }
 UNSEEN: dict[str, str] = {}
@@ -215,7 +214,7 @@ def all_modules():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=all_modules())
-    parser.add_argument("--sample", type=int, default=4)
+    parser.add_argument("--sample", type=int, default=3)
     options = parser.parse_args()
     os.chdir(ROOT)
     import numba, pytest, scipy.optimize, sklearn.svm  # noqa: E401, F401, I001  (once, for all mutants)

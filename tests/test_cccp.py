@@ -419,3 +419,20 @@ def test_one_huge_outlier_is_a_cluster_only_where_the_bound_lets_it(order):
     assert np.isfinite(held.objective)
     assert held.objective == pytest.approx(numpy_objective(centre(X), held, 0.1), rel=1e-8)
     assert held.objective >= alone.objective
+
+
+@pytest.mark.parametrize("order", ORDER_NAMES)
+def test_a_search_whose_budget_is_spent_has_not_converged(order):
+    _, problem, labels = random_case(5, 3)
+    result = search_from(make_search(problem, labels, tol=1e-9, max_iter=3), order, anneal=False)
+    assert not result.converged
+    assert result.n_iter <= 4  # linearizing may need one for its last relabelling
+
+
+def test_a_search_may_begin_at_weights():
+    _, problem, labels = random_case(3, 3)
+    first = search_from(make_search(problem, labels), "one_step", anneal=False).point
+    search = Search.from_weights(problem, first.W, first.b, make_recorder(problem, None), 1e-6, 500)
+    np.testing.assert_array_equal(search.labels, problem.relabel(first.W, first.b).labels)
+    assert search.best.objective <= first.objective * (1 + 1e-9)
+    assert search_from(search, "one_step", anneal=False).point.objective <= first.objective * (1 + 1e-9)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from _counts import tried
 from widegap import CPM3C, persistence
 from widegap.exceptions import InvalidDataError
 
@@ -42,8 +43,10 @@ def test_every_byte_flipped(mask, good, tmp_path):
         damaged[place] ^= mask
         refused += is_refused(bytes(damaged), scores, tmp_path / "m")
     assert refused > 0.7 * len(content)  # the rest are dates, modes and the like
+    tried("model files with one byte changed", len(content))
 
 
 def test_every_truncation(good, tmp_path):
     content, scores = good
     assert all(is_refused(content[:length], scores, tmp_path / "m") for length in range(len(content)))
+    tried("model files cut short", len(content))

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from _counts import tried
 from widegap import CPM3C, GMMC, MKC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
 from widegap.exceptions import WidegapError
 
@@ -103,12 +104,14 @@ def check(model, X):
             model.fit(X)
         except (WidegapError, ValueError, TypeError) as error:
             assert len(str(error)) > 15, repr(error)
+            tried("fits of drawn tables", 1)
             return
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         assert model.labels_.shape == (n,)
         assert model.labels_.dtype == np.int32
         assert set(model.labels_) <= set(range(model.n_clusters_))
         np.testing.assert_array_equal(model.predict(X), model.predict(X))
+    tried("fits of drawn tables", 1)
 
 
 OPTIONS = {

@@ -126,3 +126,13 @@ def test_parameters_in_single_precision_are_numbers(cls, settings):
     np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
     assert found.objective_ == expected.objective_
     assert found.get_params()["C"] is single.get("C", expected.C)  # as the user gave it
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_one_number_that_dwarfs_the_others_is_told(form):
+    X = 1.0 + np.random.default_rng(0).random((60, 3))
+    X[7, 1] = 1e6
+    CPM3C(2, random_state=0).fit(form(X))  # warnings are errors here
+    X[7, 1] = 1e12
+    with pytest.warns(UserWarning, match=r"1\.0e\+12 from the middle.*Correct or drop"):
+        CPM3C(2, random_state=0).fit(form(X))

@@ -5,6 +5,8 @@ Each case is a process of its own that is stopped, killed or refused at a drawn 
 
 import os
 import random
+import select
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +14,8 @@ import time
 import numpy as np
 import pytest
 
-from widegap import CPM3C, persistence
+from _counts import tried
+from widegap import CPM3C, _jit, persistence
 from widegap._jit import jit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of Unix")
@@ -121,6 +124,67 @@ def test_a_folder_that_vanishes_during_a_write(folder, monkeypatch):
     monkeypatch.setattr(persistence, "write_archive", vanish)
     with pytest.raises(FileNotFoundError, match=r"m\.widegap"):
         persistence.save(model, away / "m.widegap")
+
+
+@jit
+def inner(x):
+    return x + 1
+
+
+@jit
+def outer(x):
+    return 2 * inner(x)
+
+
+def test_a_disk_without_room_for_compiled_loops(monkeypatch):
+    from numba.core import caching
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(caching.Cache, "save_overload", full)
+    monkeypatch.setattr(_jit, "_kept_on_disk", True)
+    monkeypatch.setattr(_jit, "_loops", [inner, outer])
+    assert outer(3) == 8
+    assert not _jit._kept_on_disk
+
+
+INTERRUPTED = """
+import warnings
+import numpy as np
+from widegap import CPM3C, MaxMarginClustering
+warnings.simplefilter("ignore")
+X = np.random.default_rng(0).normal(size=(300, 5))
+models = [MaxMarginClustering(3, random_state=0), CPM3C(3, random_state=0)]
+expected = [model.fit(X).labels_ for model in models]
+print("ready", flush=True)
+heard = 0
+while heard < 20:
+    try:
+        for model, labels in zip(models, expected):
+            assert (model.fit(X).labels_ == labels).all()
+    except KeyboardInterrupt:
+        heard += 1
+        print("heard", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_interrupts_at_drawn_moments_are_heard_and_the_next_fit_is_as_before(tmp_path):
+    # Python drops an interrupt that falls into a callback of C code; then it is sent again, and the test cannot hang.
+    draws, process = random.Random(0), started(INTERRUPTED, tmp_path)
+    try:
+        for _ in range(20):
+            for _ in range(5):
+                time.sleep(draws.random())
+                process.send_signal(signal.SIGINT)
+                if select.select([process.stdout], [], [], 30)[0]:
+                    break
+            assert process.stdout.readline() == "heard\n", process.communicate(timeout=30)[1]
+        assert process.wait(timeout=60) == 0
+        tried("interrupts at drawn moments", 20)
+    finally:
+        process.kill()
 
 
 def test_an_interrupt_inside_numba_stays_an_interrupt():

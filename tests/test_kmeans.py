@@ -49,3 +49,13 @@ def test_fewer_distinct_rows_than_groups():
     found = kmeans(X, 8, np.random.default_rng(0))
     assert len(set(found.labels)) == 3
     assert found.inertia == pytest.approx(0, abs=1e-9)
+
+
+def test_rows_that_changed_are_counted():
+    X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    centres, labels = np.array([[0.0], [10.0]]), np.array([0, 1, 0, 1], np.int32)
+    changed, _, sums, counts = _kmeans._assign(X, X @ centres.T, np.square(centres).sum(axis=1) / 2, labels)
+    assert changed == 2
+    np.testing.assert_array_equal(labels, [0, 0, 1, 1])
+    np.testing.assert_array_equal(sums, [[1.0], [19.0]])
+    np.testing.assert_array_equal(counts, [2, 2])

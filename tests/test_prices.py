@@ -3,34 +3,10 @@
 import numpy as np
 import pytest
 
+from _shards import Shards
 from widegap.solvers import _prices
-from widegap.solvers._label_rules import size_rules
 from widegap.solvers._prices import assign_by_prices, label_step
 from widegap.solvers._transport import assign
-
-
-class Shards:
-    """Rows in pieces that only functions can reach; ``folds`` counts the passes."""
-
-    in_process = False
-
-    def __init__(self, shape, n_pieces=3):
-        self.shape, self.n_pieces, self.folds = shape, n_pieces, 0
-
-    def cut(self, array):
-        return np.array_split(array, self.n_pieces)
-
-    def collect(self, state):
-        return np.concatenate(state)
-
-    def fold(self, function, *state):
-        self.folds += 1
-        answers = [function(*pieces) for pieces in zip(*state, strict=True)]
-        states = tuple(list(part) for part in zip(*(new for new, _ in answers), strict=True))
-        total = answers[0][1]
-        for _, part in answers[1:]:
-            total = total + part
-        return states, total
 
 
 def priced(costs, wanted, n_pieces=3):
@@ -107,11 +83,3 @@ def test_the_label_step_is_exact_at_home_and_by_prices_elsewhere():
     at_home = label_step(rows)(rows.cut(costs), [15, 15])
     np.testing.assert_array_equal(at_home.labels, assign(costs, [15, 15]).labels)
     np.testing.assert_array_equal(rows.collect(away.labels), at_home.labels)
-
-
-def test_rules_of_rows_elsewhere_use_prices():
-    costs = np.random.default_rng(4).normal(size=(30, 2)) + [0.0, 5.0]
-    rows = Shards(costs.shape)
-    rules = size_rules(rows, [10, 10], [30, 30])
-    found = rules.label(rows.cut(costs), None)
-    np.testing.assert_array_equal(rows.collect(found.labels), assign(costs, [10, 10]).labels)

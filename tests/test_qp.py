@@ -321,3 +321,9 @@ def test_contradicting_hard_cuts_are_an_error_not_an_answer():
 def test_indefinite_gram_is_an_error_not_an_answer():
     with pytest.raises(SolverError, match="positive semi-definite"):
         solve_qp(np.diag([-1.0, 1.0]), np.ones(2), np.zeros(2, dtype=int), np.ones(1))
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1e3, 1e6])
+def test_curvature_of_any_size_without_caps(size):
+    solution = solve_qp(size * np.diag([1.0, 2.0]), np.ones(2), np.full(2, -1), np.zeros(0))
+    np.testing.assert_allclose(size * solution.multipliers, [1.0, 0.5], rtol=1e-6)

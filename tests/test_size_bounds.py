@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widegap.exceptions import InfeasibleBalanceError
-from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes
+from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
 
 
 def sizes(size_min, size_max, n_rows, n_clusters):
@@ -64,3 +64,16 @@ def test_a_least_size_gives_way_to_what_is_known():
     assert feasible_minimum(3, np.zeros(3, int), 10).tolist() == [3, 3, 3]
     assert feasible_minimum(3, np.array([7, 0, 0]), 10).tolist() == [0, 1, 1]
     assert feasible_minimum(3, np.array([9, 1, 0]), 10).tolist() == [0, 0, 0]
+
+
+def test_bounds_of_a_sample_are_in_proportion():
+    lower, upper = scale_sizes(np.array([10, 40]), np.array([50, 60]), np.zeros(2, np.int64), 100, 30)
+    np.testing.assert_array_equal(lower, [3, 12])
+    np.testing.assert_array_equal(upper, [15, 18])
+
+
+def test_bounds_of_a_sample_leave_room_for_known_labels():
+    # 18 of 20 drawn rows are known to be in the first cluster: 10 for each gives way to 5, then to 2.
+    lower, upper = scale_sizes(np.array([50, 50]), np.array([50, 50]), np.array([18, 0]), 100, 20)
+    np.testing.assert_array_equal(lower, [2, 2])
+    np.testing.assert_array_equal(upper, [18, 10])

@@ -3,8 +3,8 @@
 A loop is compiled, or loaded from the cache, when it is first called: importing numba takes longer than most of what a
 short-lived process does with this package. ``nogil`` lets threads run chunk kernels side by side; ``cache`` keeps
 machine code on disk between runs. A package directory that cannot be written (a read-only image) makes numba raise at
-decoration: then we compile per process. NaN-related fast-math flags stay off: the estimators reject NaN, but a kernel
-that meets one must not loop or guess.
+decoration, and a full disk at the first call: then we compile per process. NaN-related fast-math flags stay off: the
+estimators reject NaN, but a kernel that meets one must not loop or guess.
 """
 
 from collections.abc import Callable
@@ -17,6 +17,8 @@ _FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _lock = RLock()  # of two threads that call a loop for the first time, one prepares it
+_loops: list["_Loop"] = []
+_kept_on_disk = True  # until a disk has no room for machine code
 
 
 class _Loop:
@@ -26,9 +28,15 @@ class _Loop:
         update_wrapper(self, function)
         self._function = function
         self._compiled: Any = None
+        _loops.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
         try:
+            return self.compiled(*arguments)
+        except OSError:  # of numba, which could not store what it has compiled; the loop itself has not begun
+            if not _kept_on_disk:
+                raise
+            _forget_disk()
             return self.compiled(*arguments)
         except SystemError as error:
             if _holds_interrupt(error):  # Ctrl-C while numba turned arguments or results into its own
@@ -60,11 +68,20 @@ def _holds_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
+def _forget_disk() -> None:
+    """From now on compile in this process only; also loops that others call, so all that were compiled."""
+    global _kept_on_disk
+    with _lock:
+        _kept_on_disk = False
+        for loop in _loops:
+            loop._compiled = None
+
+
 def _compile(function: Callable[..., Any]) -> Any:
     import numba
 
     try:
-        return numba.njit(cache=True, nogil=True, fastmath=_FAST_MATH)(function)
+        return numba.njit(cache=_kept_on_disk, nogil=True, fastmath=_FAST_MATH)(function)
     except RuntimeError:  # "cannot cache function": no writable place for the cache
         return numba.njit(nogil=True, fastmath=_FAST_MATH)(function)
 

@@ -19,7 +19,7 @@ from widegap.data._fingerprints import fingerprint, text_fingerprint
 from widegap.data._kernels import WIDTH_RULES, KernelNames
 from widegap.data._sources import row_blocks
 from widegap.data._state_files import state_arrays
-from widegap.data._tables import check_magnitude, dense_if_few, refuse_non_numbers
+from widegap.data._tables import check_magnitude, dense_if_few, lone_giant, refuse_non_numbers
 from widegap.data.text._corpus import input_kind
 from widegap.data.text._words import check_documents
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -120,9 +120,20 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
             estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
         )
     if reset:
-        check_magnitude(table)
+        _warn_of_giants(check_magnitude(table))
         estimator._rows_digest = fingerprint(table)
     return table
+
+
+def _warn_of_giants(table: Any) -> None:
+    """Say so where one number is so large that rounding decides about the other rows."""
+    giant = lone_giant(table)
+    if giant is not None:
+        warn_caller(
+            f"X holds a number {giant[0]:.1e} from the middle of its column, while {giant[1]:.1e} is usual: beside it "
+            "rounding decides about the other rows, also when a stored model predicts them. Correct or drop that row.",
+            UserWarning,
+        )
 
 
 def digest_of(X: Any) -> str:

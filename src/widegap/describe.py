@@ -175,6 +175,7 @@ def leads(table: Floats | None, labels: Any) -> Floats:
     """
     if table is None:
         return np.full(len(check_labels(labels)), np.nan)
+    _check_two_axes(table, "table")
     labels = check_labels(labels, len(table), table.shape[1])
     found = np.full(len(table), np.nan)
     rows = np.flatnonzero(labels >= 0)
@@ -205,6 +206,7 @@ def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Flo
         The differences are in standard deviations of the column over all rows; 0 for constant columns, and
         for clusters that have no row or all of them.
     """
+    _check_two_axes(X, "X")
     labels = check_labels(labels, X.shape[0], n_clusters)
     X, present = without_gaps(X)
     members = np.zeros((len(labels), n_clusters), dtype=X.dtype)
@@ -332,6 +334,9 @@ def layout(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
     -------
     ndarray of shape (len(rows), 2)
     """
+    for name, rows_of in (("X", X), ("table", table)):
+        if rows_of is not None or (X is None and table is None):
+            _check_two_axes(rows_of, name)
     rows = check_row_numbers(rows, X.shape[0] if table is None else len(table))
     if table is not None and X is not None and len(table) != X.shape[0]:
         raise InvalidDataError(f"table has {len(table)} rows, X has {X.shape[0]}; pass the scores of the rows of X.")
@@ -367,3 +372,8 @@ def _corners(table: Floats) -> Floats:
     rank = np.argsort(np.argsort(np.arctan2(place[:, 1], place[:, 0]), kind="stable"), kind="stable")
     angles = 2 * np.pi * (rank - rank[0]) / k + np.pi / 2  # cluster 0 on top, whatever the sign of the axes
     return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _check_two_axes(X: Any, name: str) -> None:
+    if len(getattr(X, "shape", ())) != 2:
+        raise InvalidDataError(f"{name} has shape {np.shape(X)}; pass an array with a row for each sample.")

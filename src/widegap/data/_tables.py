@@ -22,6 +22,7 @@ from widegap.exceptions import InvalidDataError
 
 CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
 FEW_ROWS, FEW_NUMBERS = 16, 10_000  # of a sparse table that is fitted as an ordinary array
+GIANT = 1e8
 UNITS_DIFFER = 10
 FAR = 1e3
 # Sizes of the largest number of a table, by its dtype, whose squares and their sums can be told from 0 and infinity
@@ -84,6 +85,27 @@ def check_magnitude(X: Any) -> Any:
             f"between {low:g} and {high:g}: divide all columns by {largest:.0e}; units do not matter."
         )
     return X
+
+
+def lone_giant(X: Any) -> tuple[float, float] | None:
+    """The largest distance of a number from its column's middle, and the usual one, if rounding swallows the latter.
+
+    Beyond ``GIANT``, the root of the rounding unit, squares of usual distances are less than the rounding of the
+    largest square. What is usual is the median of some rows, in the column where it is largest.
+    """
+    if _is_sparse(X):
+        sizes, usual = np.abs(X.data), float(np.median(np.abs(X.data[:: _step(len(X.data))]))) if X.nnz else 0.0
+        largest = float(sizes.max(initial=0.0))
+    else:
+        some = X[:: _step(len(X))].astype(np.float64)
+        middle = np.median(some, axis=0)
+        usual = float(np.median(np.abs(some - middle), axis=0).max(initial=0.0))
+        largest = float(np.maximum(X.max(axis=0) - middle, middle - X.min(axis=0)).max(initial=0.0))
+    return (largest, usual) if 0 < usual < largest / GIANT else None
+
+
+def _step(n: int) -> int:
+    return max(1, n // 200)
 
 
 def refuse_non_numbers(X: Any, name: str = "X") -> Any:

@@ -27,6 +27,8 @@ def render(summary: dict[str, Any]) -> str:
     str
         The page; write it in UTF-8.
     """
+    if not isinstance(summary, dict):
+        raise InvalidDataError(f"summary is a {type(summary).__name__}; pass what report.summarize(model, X) returned.")
     found = summary.get("schema")
     if found != SCHEMA:
         raise InvalidDataError(

@@ -194,6 +194,10 @@ def sort_records(records: Sequence[KernelRecord], criterion: str) -> list[Kernel
     -------
     list of KernelRecord
     """
+    _check_name(criterion)
+    wrong = [record for record in records if not isinstance(record, KernelRecord)]
+    if wrong:
+        raise InvalidDataError(f"records holds a {type(wrong[0]).__name__}; pass what choose_kernels returned.")
     lacks_gain = criterion in OF_SHUFFLED and any(record.gain is None for record in records)
     if lacks_gain or (criterion in OF_EXCESS and any(record.chance_stability is None for record in records)):
         raise ValueError(
@@ -212,8 +216,12 @@ def _check_candidates(candidates: Sequence[Sequence[Any]]) -> list[tuple[Any, ..
     return [tuple(entry) for entry in candidates]
 
 
-def _check_criterion(X: Any, criterion: str) -> None:
-    if criterion not in CRITERIA:
+def _check_name(criterion: str) -> None:
+    if not isinstance(criterion, str) or criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown; use one of {', '.join(map(repr, CRITERIA))}.")
+
+
+def _check_criterion(X: Any, criterion: str) -> None:
+    _check_name(criterion)
     if criterion in OF_SHUFFLED and storage(X) == "sparse":
         raise InvalidDataError(f"criterion={criterion!r} shuffles columns, which needs dense rows; use 'agreement'.")
