@@ -93,19 +93,16 @@ def lone_giant(X: Any) -> tuple[float, float] | None:
     Beyond ``GIANT``, the root of the rounding unit, squares of usual distances are less than the rounding of the
     largest square. What is usual is the median of some rows, in the column where it is largest.
     """
+    if _is_sparse(X) and X.shape[1] > FEW_NUMBERS:
+        return None  # columns of words: nearly all of their numbers are 0, and tell nothing
+    some = dense_rows(X, slice(None, None, max(1, X.shape[0] // 200))).astype(np.float64)
+    middle = np.median(some, axis=0)
+    usual = float(np.median(np.abs(some - middle), axis=0).max(initial=0.0))
+    high, low = X.max(axis=0), X.min(axis=0)
     if _is_sparse(X):
-        sizes, usual = np.abs(X.data), float(np.median(np.abs(X.data[:: _step(len(X.data))]))) if X.nnz else 0.0
-        largest = float(sizes.max(initial=0.0))
-    else:
-        some = X[:: _step(len(X))].astype(np.float64)
-        middle = np.median(some, axis=0)
-        usual = float(np.median(np.abs(some - middle), axis=0).max(initial=0.0))
-        largest = float(np.maximum(X.max(axis=0) - middle, middle - X.min(axis=0)).max(initial=0.0))
+        high, low = high.toarray().ravel(), low.toarray().ravel()
+    largest = float(np.maximum(high - middle, middle - low).max(initial=0.0))
     return (largest, usual) if 0 < usual < largest / GIANT else None
-
-
-def _step(n: int) -> int:
-    return max(1, n // 200)
 
 
 def refuse_non_numbers(X: Any, name: str = "X") -> Any:
