@@ -38,7 +38,15 @@ TESTS = {
     "problems._hinge": ["test_score_loss", "test_passes"],
     "problems._norms": ["test_kernel_weights"],
 }
-UNSEEN: dict[str, str] = {}
+UNSEEN = {
+    "solvers._qp: lower[m : m + n_caps] = -_UNBOUNDED | m + n_caps -> m - n_caps": "sums of what is not negative",
+    "solvers._prices: while (high - low).max() > NOISE / 10 * span: | (high - low).max() > NOISE / 10 * span -> "
+    "(high - low).max() >= NOISE / 10 * span": "two roundings would have to be equal",
+    "solvers._outliers: return reach > middle + CLEAR * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
+    "reach > middle + CLEAR * spread -> reach >= middle + CLEAR * spread": "two roundings would have to be equal",
+    "solvers._outliers: lost = np.cumsum(np.append(0, ~is_out)) / len(inside) | 0 -> 1": "all sums one more",
+    "problems._universum_loss: active = excess > 0 | excess > 0 -> excess >= 0": "at a kink, both are planes below",
+}
 
 SWAPS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,

@@ -20,7 +20,7 @@ from widegap.exceptions import InfeasibleBalanceError
 from widegap.solvers import _cuts
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import envelope, minimize_convex, solve_master
-from widegap.solvers._result import Point
+from widegap.solvers._result import Point, SearchRecorder
 
 SIZES = {2: (30, 3), 3: (40, 4), 5: (50, 5)}
 LOSSES = ["max", "sum"]
@@ -294,3 +294,10 @@ def test_objective_is_regulariser_plus_capped_losses():
     planes = problem.planes(W, np.zeros(2), labels)
     one = numpy_objective(centre(X), Point(W, np.zeros(2), labels, 0.0), 0.0)
     assert problem.objective(W, planes) == pytest.approx(0.35 * np.square(W).sum() + 3 * one)
+
+
+def test_the_recorder_keeps_the_largest_residual():
+    recorder = SearchRecorder(None, None)
+    for residual in (1e-9, 1e-7, 1e-8):
+        recorder.note_residual(residual)
+    assert recorder.residual == 1e-7

@@ -207,3 +207,24 @@ def test_margin_keeps_far_groups_apart():
     sizes = np.full(4, 50)
     tree = merge_all(AverageLinkage(Z + Z.T, sizes), Z + Z.T, np.zeros((4, 4)), sizes)
     assert same_partition(tree.cut(2), [0, 0, 1, 1])
+
+
+def small_tree(seed=0, m=6):
+    W, labels, _, _ = random_graph(seed)
+    E, sizes = sums_between(W, labels, m), np.bincount(labels, minlength=m)
+    return E, merge_all(AverageLinkage(E.copy(), sizes), E.copy(), np.zeros((m, m)), sizes)
+
+
+def test_the_first_margin_is_one_minus_the_conductance_of_its_cut():
+    E, tree = small_tree()
+    a, b = tree.merges[0]
+    assert tree.margins[0] == pytest.approx(1 - cut_conductance(E, a, b))
+    assert 0 < tree.margins[0] < 1
+
+
+def test_two_clusters_can_be_joined_first():
+    _, tree = small_tree()
+    before = tree.cut(4)
+    for a, b in [(0, 1), (1, 3), (2, 3)]:
+        after = tree.joined_first(4, a, b).cut(3)
+        assert same_partition(after, np.where(before == b, a, before))
