@@ -164,14 +164,12 @@ def _shown_documents(path: Path, text_column: str | None, encoding: str) -> tupl
 
 
 def _open_model(model: Path, data: Path, text_column: str | None, dialect: Any) -> _Opening:
-    from widegap import persistence
     from widegap.cli._names_file import stored_names
+    from widegap.cli._predict import load_model
     from widegap.cli._table_rows import apply, model_parts
     from widegap.table._reading import read_table
 
-    if not model.exists():
-        raise CommandError(f"{model}: no such file; 'widegap cluster --model {model.name}' makes one.")
-    estimator, extra = persistence.load(model)
+    estimator, extra = load_model(model)
     kept = {"names": stored_names(extra), "missing": extra.get("missing")}
     if hasattr(estimator, "topic_names_"):
         found, shown = _shown_documents(data, text_column, dialect.encoding)

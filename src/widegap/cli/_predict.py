@@ -73,6 +73,15 @@ def report(
         print(f"report: {output}")
 
 
+def load_model(model: Path) -> tuple[Any, Any]:
+    """What a model file holds: the estimator, and what the command that wrote it added."""
+    from widegap import persistence
+
+    if not model.exists():
+        raise CommandError(f"{model}: no such file; 'widegap cluster --model {model.name}' makes one.")
+    return persistence.load(model)
+
+
 class _Found:
     """Clusters of rows: a summary, how to write the table, and the clusters for JSON, unless they are too many."""
 
@@ -83,11 +92,7 @@ class _Found:
 def _apply(
     model: Path, data: Path, text_column: str | None, dialect: Any, title: str | None, names: Any = None
 ) -> _Found:
-    from widegap import persistence
-
-    if not model.exists():
-        raise CommandError(f"{model}: no such file; 'widegap cluster --model {model.name}' makes one.")
-    estimator, extra = persistence.load(model)
+    estimator, extra = load_model(model)
     title = title or str(extra.get("title") or data.stem)
     names = {**stored_names(extra), **(names or {})}
     if hasattr(estimator, "topic_names_"):

@@ -8,7 +8,7 @@ import typer
 from widegap.cli import _options as options
 from widegap.cli._cluster import Targets, summarize_job, write_job
 from widegap.cli._errors import CommandError, guarded
-from widegap.cli._predict import ModelFile
+from widegap.cli._predict import ModelFile, load_model
 
 
 @guarded
@@ -67,14 +67,12 @@ def _open(model: Path, data: Path, dialect: Any) -> Any:
     """The stored result and its rows; refuses models that cannot be corrected, and other rows."""
     from inspect import signature
 
-    from widegap import describe, persistence
+    from widegap import describe
     from widegap.cli._corrections import Corrected
     from widegap.cli._table_rows import apply, model_parts
     from widegap.table._reading import read_table
 
-    if not model.exists():
-        raise CommandError(f"{model}: no such file; 'widegap cluster --model {model.name}' makes one.")
-    estimator, extra = persistence.load(model)
+    estimator, extra = load_model(model)
     if hasattr(estimator, "topic_names_") or "large" in extra:
         raise CommandError(
             f"{model} is a model of documents, or of a file too large for memory; only tables are refined."

@@ -327,13 +327,13 @@ class WeightVectorClusterer(Clusterer):
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
 
+    @shared_docs
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """Cluster with the largest score, for each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to assign; they need not have been seen by ``fit``.
+        <rows to assign>
 
         Returns
         -------

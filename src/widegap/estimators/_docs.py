@@ -104,6 +104,10 @@ X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
 y : ignored
     Present by convention.
 
+[rows to assign]
+X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+    Rows to assign; they need not have been seen by ``fit``.
+
 [labels_ alone]
 labels_ : ndarray of shape (n_samples,), dtype int32
     Cluster of each row.

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap.data._collections import count_labels, is_collection
 from widegap.data._kernel_maps import KernelMap
 from widegap.data._principal import PrincipalMap
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._informed_cut import OpenCut
 from widegap.estimators._merge_search import Cut, Forest
 from widegap.estimators._number_search import ClusterNumberScore
@@ -212,13 +213,13 @@ class ForestCuts(ProbabilityMixin, UserSay):
         self.temperature_ = fit_temperature(scores, member_votes(members, labels, k))
         self.reject_below_ = split_point(scores.max(axis=1), outside.max(axis=1))
 
+    @shared_docs
     def predict(self, X: Any, *, reject: bool = False) -> np.ndarray[Any, Any]:
         """Cluster with the largest score, for each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to assign; they need not have been seen by ``fit``.
+        <rows to assign>
         reject : bool, default=False
             Give -1 to rows whose largest score is below ``reject_below_``: they are like those that were set aside, or,
             if none were, farther out than any row of the fit.

@@ -29,6 +29,7 @@ from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, WeightVectorClusterer
 from widegap.estimators._bisection import Tree, principal_axes
 from widegap.estimators._bisection_starts import bisection_starts, merged_labels
+from widegap.estimators._docs import shared_docs
 from widegap.estimators._progress import logger
 from widegap.estimators._starts import rounded
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
@@ -298,13 +299,13 @@ class IterativeClusterer(WeightVectorClusterer):
         """
         return self._map_nodes(X, lambda scores: scores[:, 0] if self.n_clusters_ == 2 else self._leaf_scores(scores))
 
+    @shared_docs
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """Cluster of each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to assign; they need not have been seen by ``fit``.
+        <rows to assign>
 
         Returns
         -------

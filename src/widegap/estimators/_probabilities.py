@@ -17,6 +17,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from widegap.estimators._base import WeightVectorClusterer
+from widegap.estimators._docs import shared_docs
 from widegap.solvers._result import FloatArray, LabelArray
 
 RANGE = 1e-4, 1e4  # of temperatures, relative to the standard deviation of the scores
@@ -29,13 +30,13 @@ class ProbabilityMixin(WeightVectorClusterer):
 
     temperature_: float
 
+    @shared_docs
     def predict_proba(self, X: Any) -> np.ndarray[Any, Any]:
         """Probability of every cluster, for each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
-            Rows to assign; they need not have been seen by ``fit``.
+        <rows to assign>
 
         Returns
         -------
