@@ -19,6 +19,7 @@ from widegap.data._blocks import Floats
 ALPHA = 0.95  # share of a step that comes from neighbours and sets
 SETS = 0.15  # w
 STEPS = 40  # 0.95^40 is 0.13: more change little
+REACH_STEPS = 10  # tell as well as all of them which rows a label reaches first
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,27 @@ class Spread:
         sown = Y.any(axis=0)
         found = np.zeros_like(Y)
         if sown.any():
-            found[:, sown] = self._steps(Y[:, sown])
+            found[:, sown] = self._steps(Y[:, sown], STEPS)
         return found
 
-    def _steps(self, Y: Floats) -> Floats:
+    def reach(self, rows: Any) -> Floats:
+        """How much of a label of each of some rows comes to every row, (rows, n), the most for each of these being 1.
+
+        Rows of dense regions spread more; what a row keeps for itself makes them comparable.
+        """
+        Y = np.zeros((self.graph.shape[0], len(rows)), np.float32)
+        Y[rows, np.arange(len(rows))] = 1
+        F = self._steps(Y, REACH_STEPS).T
+        F /= np.sqrt(F[np.arange(len(rows)), rows])[:, None]
+        return F / np.maximum(F.max(axis=0, initial=0.0), np.finfo(np.float32).tiny)
+
+    def near(self, values: Floats) -> Floats:
+        """What comes of values of all rows, (n,), to every row."""
+        return self._steps(values.astype(np.float32)[:, None], REACH_STEPS)[:, 0]
+
+    def _steps(self, Y: Floats, count: int) -> Floats:
         F, back = Y, self.sets.T.tocsr()
-        for _ in range(STEPS):
+        for _ in range(count):
             F = ALPHA * ((1 - SETS) * (self.graph @ F) + SETS * (self.sets @ (back @ F))) + (1 - ALPHA) * Y
         return F
 

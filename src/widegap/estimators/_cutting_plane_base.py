@@ -310,8 +310,8 @@ class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
         return [matched_to_anchors(labels, heard.units, heard.weights, self.n_clusters) for labels in starts]
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
-        """Whether a result is chosen only if all are so."""
-        return problem.starved(result.point)
+        """Whether a result is chosen only if all are so: a least size that the user asked for may decide."""
+        return self.size_min is None and problem.starved(result.point)
 
     def _store(self, found: Fit) -> None:
         rows, problem, best = found.rows, found.problem, found.best

@@ -17,7 +17,7 @@ from widegap.estimators._informed_cut import OpenCut
 from widegap.estimators._merge_search import Cut, Forest
 from widegap.estimators._number_search import ClusterNumberScore
 from widegap.estimators._probabilities import ProbabilityMixin, fit_temperature, member_votes
-from widegap.estimators._questions import Question, add_answers, choose_questions
+from widegap.estimators._questions import Doubts, Question, add_answers, choose_questions
 from widegap.estimators._say import Given, Heard, UserSay
 from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -143,9 +143,13 @@ class ForestCuts(ProbabilityMixin, UserSay):
         units = self._searched_units()
         if units is None:
             return self._forest.cut(k)
+        return self._cut_to_hear(k).hear(units)
+
+    def _cut_to_hear(self, k: int) -> OpenCut:
+        """The forest cut at k clusters, ready to hear what is known; the last one is kept."""
         if self._open_cut is None or self._open_cut.listener.k != k:
             self._open_cut = OpenCut.of(self._forest, k)
-        return self._open_cut.hear(units)
+        return self._open_cut
 
     def _searched_units(self) -> Units | None:
         """What is known of the searched rows, if anything."""
@@ -294,17 +298,22 @@ class ForestCuts(ProbabilityMixin, UserSay):
         -------
         list of Question
             Each has ``row``, ``candidates`` (clusters), ``examples`` (a typical row of each candidate) and ``doubt``.
-            First come typical rows of clusters without a known label, then rows between two clusters.
+            First come typical rows of clusters without a known label, then rows between two clusters whose answers
+            would reach many others in doubt, each apart from those asked before.
             ``refit(known=answered(questions, answers))`` takes the answers in.
         """
-        forest, k, chosen = self._kept_forest(), self.n_clusters_, self._space.chosen
-        labels = np.asarray(self.labels_[chosen])
-        votes = member_votes([member.labels(k) for member in forest.members], labels, k)
-        units = self._searched_units()
-        settled = np.zeros(len(chosen), bool) if units is None else units.anchors[units.of_row] >= 0
-        centrality = np.asarray(forest.graph.weights.sum(axis=0)).ravel()
-        named = [label is not None for label in self.classes_]
-        found = choose_questions(n, votes, labels, forest.members[0].groups, centrality, settled, named)
+        forest, chosen, units = self._kept_forest(), self._space.chosen, self._searched_units()
+        labels, cut = np.asarray(self.labels_[chosen]), self._cut_to_hear(self.n_clusters_)
+        doubts = Doubts(
+            belief=cut.belief(units, labels),
+            labels=labels,
+            settled=np.zeros(len(chosen), bool) if units is None else units.anchors[units.of_row] >= 0,
+            named=[label is not None for label in self.classes_],
+            centrality=np.asarray(forest.graph.weights.sum(axis=0)).ravel(),
+            groupings=list({id(member.groups): member.groups for member in forest.members}.values()),
+            spread=cut.spread,
+        )
+        found = choose_questions(n, doubts)
         return [
             replace(q, row=int(chosen[q.row]), examples=tuple(int(chosen[row]) for row in q.examples)) for q in found
         ]

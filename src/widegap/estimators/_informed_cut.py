@@ -10,9 +10,10 @@ from widegap.data._neighbours import neighbour_graph
 from widegap.data._sampling import Numbers, all_or_drawn
 from widegap.data._spread import Spread
 from widegap.estimators._merge_search import Cut, Forest
+from widegap.estimators._probabilities import member_votes
 from widegap.problems._constraints import Units
 from widegap.solvers._agreement import row_agreement
-from widegap.solvers._result import LabelArray
+from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._spreading import Listener
 
 
@@ -22,6 +23,7 @@ class OpenCut:
 
     found: Cut
     members: list[LabelArray]
+    spread: Spread
     listener: Listener
 
     @classmethod
@@ -33,19 +35,24 @@ class OpenCut:
         groups = [member.groups for member in forest.members]
         times = Counter(map(id, groups))
         sets += [(labels, times.pop(id(labels))) for labels in groups if id(labels) in times]
-        return cls(found, members, Listener.of(Spread.of(forest.graph.weights, sets), found.labels, k))
+        spread = Spread.of(forest.graph.weights, sets)
+        return cls(found, members, spread, Listener.of(spread, found.labels, k))
 
     def hear(self, units: Units) -> Cut:
         """The cut with clusters that keep what is known of units, and follow from it."""
-        labels = self.listener.hear(units)
+        labels, _ = self.listener.hear(units)
         agreement = row_agreement(np.column_stack(self.members), labels, self.listener.k)
         return replace(self.found, labels=labels, agreement=agreement)
+
+    def belief(self, units: Units | None, labels: LabelArray) -> FloatArray:
+        """What speaks for each cluster, (n, k): votes of the members for ``labels`` as long as nothing is known."""
+        return member_votes(self.members, labels, self.listener.k) if units is None else self.listener.hear(units)[1]
 
 
 def informed_labels(rows: Any, n_neighbors: int, found: LabelArray, k: int, units: Units) -> LabelArray:
     """The same of a search that leaves no forest."""
     spread = Spread.of(neighbour_graph(rows, n_neighbors).weights, [(found, 1)])
-    return Listener.of(spread, found, k).hear(units)
+    return Listener.of(spread, found, k).hear(units)[0]
 
 
 def rows_by_weight(weights: Any, most: int, rng: np.random.Generator) -> Numbers:

@@ -360,7 +360,7 @@ class MKC(CuttingPlaneClusterer):
         return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
-        return problem.starved(result.point) or self._collapsed(result)
+        return super()._degenerate(result, problem) or self._collapsed(result)
 
     def _collapsed(self, result: Result) -> bool:
         """Whether weights of zero and the largest bias would do as well, within the tolerance."""

@@ -40,10 +40,10 @@ class Listener:
     def of(cls, spread: Callable[[FloatArray], FloatArray], found: LabelArray, k: int) -> "Listener":
         return cls(spread, found, k, spread(_seeds(found, k)))
 
-    def hear(self, units: Any) -> LabelArray:
-        """Clusters of all rows that keep what is known of ``units``, and follow from it.
+    def hear(self, units: Any) -> tuple[LabelArray, FloatArray]:
+        """Clusters of all rows that keep what is known of ``units``, and follow from it; and what speaks for each.
 
-        ``units`` are ``problems/_constraints.Units``; label p is that of cluster p.
+        ``units`` are ``problems/_constraints.Units``; label p is that of cluster p. What speaks is (n, k).
         """
         k, known = self.k, units.anchors[units.of_row]
         free = np.zeros(k, np.int64), np.full(k, len(known))
@@ -59,7 +59,7 @@ class Listener:
             if not last:
                 seen = np.where(linked, labels, known)
                 heard = self.spread(_seeds(seen, k))
-        return labels
+        return labels, shares
 
     def _names(self, heard: FloatArray, known: Any) -> Any:
         """The number that each cluster found gets, by the labels that have spread to it; others keep their order."""
