@@ -10,7 +10,7 @@ import numpy
 import scipy
 import sklearn
 
-from benchmarks import cpm3c, documents, explorer, first_call, iterative, max_margin, mkc, scale, table
+from benchmarks import cpm3c, documents, explorer, first_call, iterative, max_margin, mkc, scale, sizes, table
 from benchmarks.readme import README, with_speed
 
 SUITES = {
@@ -26,6 +26,7 @@ SUITES = {
     "scale": scale.rows,
     "explorer": explorer.rows,
     "table": table.rows,
+    "sizes": sizes.rows,
 }
 PAGE = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Measured speed

@@ -1,6 +1,6 @@
 """The non-convex search: descent, what every order ends with, annealing, stopping, records, degenerate data."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -18,8 +18,10 @@ from _problems import (
     random_labels,
     row_losses,
 )
+from widegap.problems._constraints import read_constraints
 from widegap.solvers._cccp import ORDERS, Search, annealing_schedule, linearize_first, search_from
 from widegap.solvers._cutting_plane import envelope
+from widegap.solvers._label_rules import unit_rules
 from widegap.solvers._result import Recorder, SearchRecorder, StopFit
 
 ORDER_NAMES = sorted(ORDERS)
@@ -79,6 +81,28 @@ def test_linearize_first_never_raises_the_objective(case, balance, feasible):
         least, done = objective, first
     assert search.best.objective == search.seen[-1][0]
     assert search.best.objective == pytest.approx(numpy_objective(Z, search.best, problem.beta, case[2]), rel=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 4]), st.sampled_from(LOSSES))
+def test_linearize_first_never_raises_the_objective_with_links_either(seed, k, loss):
+    rng = np.random.default_rng(seed)
+    truth, X = rng.integers(0, k, N), blobs(rng, N, D, k, spread=2.0)
+    pairs = rng.integers(0, N, (20, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    units = read_constraints(N, k, known=None, must_link=pairs[same], cannot_link=pairs[~same]).units
+    problem = make_problem(X, k, 10 ** rng.uniform(-2, -0.3), loss=loss)
+    blocks = problem.target.rows.blocks
+    rules = unit_rules(blocks, units, np.zeros(k, np.int64), np.full(k, N), blocks.place)
+    search = watch(replace(problem, rules=rules), truth.astype(np.int32), tol=1e-4, max_iter=100)
+    least = search.best.objective
+    linearize_first(search)
+    for objective, labels, _ in search.seen:
+        assert objective <= least * (1 + 1e-10)
+        assert (labels[pairs[same]][:, 0] == labels[pairs[same]][:, 1]).all()
+        assert (labels[pairs[~same]][:, 0] != labels[pairs[~same]][:, 1]).all()
+        least = objective
 
 
 @settings(deadline=None, max_examples=60)

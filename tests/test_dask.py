@@ -153,6 +153,19 @@ def test_other_refusals(client):
         model().fit(held(rows()[:3], 2))
 
 
+def test_what_is_said_of_rows_is_kept_or_refused(client):
+    X, known, weights = held(rows(), 2000), np.full(N, -1), 1.0 + np.arange(N) % 3
+    known[::500] = np.arange(N // 500) % 4
+    found = model().fit(X, known=known, sample_weight=weights)
+    labels = found.labels_.compute()
+    assert_array_equal(labels[::500], known[::500])
+    assert (labels == model().fit(rows(), known=known, sample_weight=weights).labels_).mean() > 0.999
+    with pytest.raises(NotSupportedError, match="must_link and cannot_link need the rows in this process"):
+        model().fit(X, must_link=[(0, 1)])
+    with pytest.raises(NotSupportedError, match="size_max=2000 needs the rows in this process"):
+        model(size_max=2000).fit(X)
+
+
 def test_rows_that_are_not_persisted_are_read_again_and_it_is_said_once(client):
     X = da.from_array(rows(), chunks=(2000, D)) * 1.0
     with pytest.warns(UserWarning, match=r"not persisted.*X = X\.persist\(\)") as caught:

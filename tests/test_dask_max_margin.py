@@ -172,3 +172,19 @@ def test_refusals(client):
         model().fit(held(np.ones((N, 2)), 3000))
     with pytest.raises(InvalidDataError, match="contain NaN"):
         model().fit(held(np.where(np.arange(N)[:, None] == 5500, np.nan, rows()), 2000))
+
+
+def test_what_is_said_of_rows_is_kept_or_refused(client):
+    X, known = held(rows(), 3000), np.full(N, -1)
+    known[::500] = np.arange(12) % 4
+    found = model(4).fit(X, known=known)
+    assert_array_equal(found.labels_.compute()[::500], known[::500])
+    for said in ({"must_link": [(0, 1)]}, {"cannot_link": [(0, 1)]}):
+        with pytest.raises(NotSupportedError, match="must_link and cannot_link need the rows in this process"):
+            model(4).fit(X, **said)
+    with pytest.raises(NotSupportedError, match="size_max=2000 needs the rows in this process"):
+        model(4, size_max=2000).fit(X)
+    with pytest.raises(NotSupportedError, match="sample_weight is zero for some rows"):
+        model(4).fit(X, sample_weight=np.arange(N) % 2)
+    with pytest.raises(NotSupportedError, match="outliers='auto' on rows of Dask"):
+        model(4, outliers="auto").fit(X)

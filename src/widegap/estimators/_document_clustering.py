@@ -34,6 +34,10 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
     that is what scores new documents, and what :meth:`top_terms` shows. The largest matrix, documents by terms, stays
     sparse.
 
+    Known labels, links, weights and bounds on sizes are not taken, as self-training could not keep them: fit
+    :class:`MaxMarginClustering` to the weights of terms with ``known=`` and the like, or move documents by
+    :meth:`refit`.
+
     Parameters
     ----------
     n_clusters : int, default=2
