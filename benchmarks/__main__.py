@@ -16,6 +16,7 @@ from benchmarks.readme import README, with_speed
 SUITES = {
     "cpm3c": cpm3c.rows,
     "max_margin": max_margin.rows,
+    "max_margin_large": max_margin.large,
     "max_margin_samples": max_margin.sample_sizes,
     "max_margin_neighbours": max_margin.neighbours,
     "max_margin_predictions": max_margin.predictions,
