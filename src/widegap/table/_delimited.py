@@ -13,6 +13,7 @@ from widegap.table._unpacking import SNIFFED, as_utf8, decode, find_encoding
 
 DELIMITERS = ",;\t|"
 LINES_SEEN = 50
+LARGEST_BLOCK = 1 << 28
 ENDING = ""  # name of a column that only the delimiters at the ends of lines make
 
 
@@ -149,7 +150,7 @@ def _is_headless(head: list[str], dialect: Dialect, rows: list[list[str]]) -> tu
 
 def column_names(names: list[str], width: int) -> tuple[list[str], list[str]]:
     """Different names for all columns, and what to say of empty ones and of those that occur twice."""
-    found: list[str] = []
+    found: dict[str, None] = {}
     empty, twice = [], []
     for j in range(width):
         name = (names[j] if j < len(names) else "").strip()
@@ -159,14 +160,14 @@ def column_names(names: list[str], width: int) -> tuple[list[str], list[str]]:
         if name in found:
             twice.append(name)
             name = next(f"{name} ({i})" for i in range(2, width + 2) if f"{name} ({i})" not in found)
-        found.append(name)
+        found[name] = None
     notes = []
     if empty:
         shown = ", ".join(map(str, empty[:10]))
         notes.append(f"The header has no name for column {shown}; called 'column {empty[0]}' and so on.")
     if twice:
         notes.append(f"The header names {few(dict.fromkeys(twice))} more than once; called '{twice[0]} (2)' and so on.")
-    return found, notes
+    return list(found), notes
 
 
 def _lines(n: int) -> str:
@@ -178,12 +179,12 @@ def _parse(body: bytes, name: str, delimiter: str, columns: list[str], skipped: 
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    keys = [str(j) for j in range(len(columns))]
+    keys, quoted = [str(j) for j in range(len(columns))], b'"' in body
     try:
         table = arrow.read_csv(
             pa.BufferReader(body),
-            read_options=arrow.ReadOptions(column_names=keys, skip_rows=skipped, block_size=_block(body)),
-            parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in body),
+            read_options=arrow.ReadOptions(column_names=keys, skip_rows=skipped, block_size=_block(body, quoted)),
+            parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
             convert_options=arrow.ConvertOptions(
                 column_types=dict.fromkeys(keys, pa.string()), strings_can_be_null=False
             ),
@@ -193,9 +194,11 @@ def _parse(body: bytes, name: str, delimiter: str, columns: list[str], skipped: 
     return _without_ending(table.rename_columns(columns))
 
 
-def _block(body: bytes) -> int:
-    """Bytes read at once: a row has to fit."""
-    return min(max(1 << 20, len(body) // 64), 1 << 28) if len(body) > 1 << 20 else len(body) + 1
+def _block(body: bytes, quoted: bool) -> int:
+    """Bytes read at once: a row has to fit, and where lines may lie inside of quotes the fewer cuts the faster."""
+    if len(body) <= (LARGEST_BLOCK if quoted else 1 << 20):
+        return len(body) + 1
+    return min(max(1 << 22, len(body) // 64), LARGEST_BLOCK)
 
 
 def _parse_uneven(text: str, name: str, delimiter: str, keys: list[str], skipped: int) -> Any:

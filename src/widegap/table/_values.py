@@ -125,6 +125,8 @@ class Cells:
         zeros = np.flatnonzero(content[np.minimum(offsets[:-1], len(content) - 1)] == ord("0"))
         zeros = zeros[offsets[zeros + 1] - offsets[zeros] > 1]
         zeros = zeros[is_digit(content[offsets[zeros] + 1])]
+        if not len(zeros):
+            return False
         return bool(pc.any(pc.match_substring_regex(self.strings.take(pa.array(zeros)), r"^0\d+$")).as_py())
 
     def numbers(self, decimal: str | None, usual: str = ".") -> Numbers:
