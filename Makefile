@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage test-slow test-mutation test-oldest test-dist test-browser lint bench docs dist experiments clean
+.PHONY: demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint bench docs dist experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -20,6 +20,20 @@ coverage: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+# Branches of solvers/ and problems/ that their own tests take. Coverage cannot see compiled loops, so these run once
+# more as plain Python, where a few tests that need compiled ones fail.
+LOOPS := $(addprefix tests/test_,transport.py agreement.py single_moves.py merging.py)
+OF_SOLVERS := $(LOOPS) $(addprefix tests/test_,qp.py cuts.py cutting_plane.py cccp.py alternation.py brute_force.py \
+	kernel_weights.py constrained_labels.py constraints.py cluster_number.py small_clusters.py size_bounds.py sdp.py \
+	kmeans.py universum_loss.py score_loss.py faulty_solvers.py say_max_margin.py passes.py prices.py label_rules.py \
+	spreading.py outliers.py)
+OF_BOTH := --cov=widegap.solvers --cov=widegap.problems --cov-append --cov-report=
+coverage-solvers: $(READY)
+	rm -f .coverage
+	$(BIN)/python -m pytest -q $(OF_SOLVERS) $(OF_BOTH)
+	-NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) $(OF_BOTH)
+	$(BIN)/python -m coverage report
 
 # Small changes of solvers/ and problems/, and whether the tests notice them; an hour for the sample.
 test-mutation: $(READY)

@@ -1,13 +1,58 @@
-"""Counts of what a run has tried, for docs/reliability.md: kept in the file that WIDEGAP_COUNTS names, if any."""
+"""Counts of what a run has tried, for docs/reliability.md.
+
+Tests note what they tried in the file that WIDEGAP_COUNTS names, if any. ``python tests/_counts.py FILE`` adds such a
+file up into ``tests/counts.json`` and writes the lists of the page anew from it and from ``tests/mutants.json``.
+"""
 
 import json
 import os
+import sys
+from collections import Counter
 from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "reliability.md"
+STORED = HERE / "counts.json"
+MUTANTS = HERE / "mutants.json"
+BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
 
 
 def tried(what, number):
     """Note that ``number`` more cases of a kind were tried, and all were as promised."""
     if "WIDEGAP_COUNTS" in os.environ:
-        path = Path(os.environ["WIDEGAP_COUNTS"])
-        with path.open("a", encoding="utf-8") as file:
+        with Path(os.environ["WIDEGAP_COUNTS"]).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"what": what, "number": number}) + "\n")
+
+
+def add_up(path):
+    """The sums of a file of counts."""
+    sums = Counter()
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        sums[entry["what"]] += entry["number"]
+    return dict(sorted(sums.items()))
+
+
+def counts_text():
+    """What the page says of the last run that was counted, and of the changes that were made to solvers."""
+    counts, mutants = (json.loads(path.read_text(encoding="utf-8")) for path in (STORED, MUTANTS))
+    noticed = sum(len(found["noticed"]) for found in mutants.values())
+    total = noticed + sum(len(found["missed"]) for found in mutants.values())
+    lines = ["| tried | cases |", "|---|---|", *(f"| {what} | {number:,} |" for what, number in counts.items())]
+    score = (
+        f"Of {total} small changes, drawn with a fixed seed in {len(mutants)} modules of `solvers/` and `problems/`, "
+        f"the module's own tests noticed {noticed} ({noticed / total:.0%}); the others are listed in `tests/mutants.json`."
+    )
+    return "\n".join([*lines, "", score, ""])
+
+
+def page_with(text, page):
+    """The page with ``text`` in the place of what stood between its marks."""
+    head, rest = page.split(BEGIN)
+    return head + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        STORED.write_text(json.dumps(add_up(sys.argv[1]), indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page_with(counts_text(), PAGE.read_text(encoding="utf-8")), encoding="utf-8")

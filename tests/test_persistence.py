@@ -7,6 +7,8 @@ import sys
 import tracemalloc
 import zipfile
 from dataclasses import replace
+from types import GenericAlias, SimpleNamespace
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from tests._model_files import array_bytes, edited, forge, part_of, saved_parts,
 from widegap import CPM3C, IterSVR, MaxMarginClustering, persistence
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.persistence import _archive
+from widegap.persistence._types import fits
 
 ESTIMATORS = [
     MaxMarginClustering(3, random_state=0),
@@ -408,3 +411,12 @@ def test_views_and_precomputed_kernels_come_back(wine, tmp_path):
     model = MaxMarginClustering(3, kernel="precomputed", random_state=0).fit(K)
     persistence.save(model, tmp_path / "m")
     np.testing.assert_array_equal(persistence.load(tmp_path / "m")[0].predict(K), model.predict(K))
+
+
+def test_types_behind_aliases_of_python_312():
+    item = TypeVar("item")
+    alias = SimpleNamespace(__value__=list[item])  # stands in for: type alias[item] = list[item]
+    kind = GenericAlias(alias, (int,))
+    assert fits([1, 2], kind)
+    assert not fits(["a"], kind)
+    assert fits({"a": [1]}, SimpleNamespace(__value__=dict[str, kind]))

@@ -12,6 +12,7 @@ NUMBERS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: 
 
 def fits(value: Any, kind: Any) -> bool:
     """Whether a value from a file is of a declared type, as deep as the type goes."""
+    kind = _without_aliases(kind)
     arguments = get_args(kind)
     origin = get_origin(kind) or kind
     if origin in (Union, UnionType):
@@ -25,6 +26,13 @@ def fits(value: Any, kind: Any) -> bool:
     if origin is None or not isinstance(value, origin):
         return origin is None and value is None
     return _contents_fit(value, arguments)
+
+
+def _without_aliases(kind: Any) -> Any:
+    """The type that stands behind a ``type`` statement of Python 3.12, which NumPy's NDArray is there."""
+    while hasattr(alias := get_origin(kind) or kind, "__value__"):
+        kind = alias.__value__[get_args(kind)] if get_args(kind) else alias.__value__
+    return kind
 
 
 def _contents_fit(value: Any, arguments: tuple[Any, ...]) -> bool:

@@ -1,0 +1,26 @@
+"""The page on reliability gives the counts that are stored, and names tests that exist."""
+
+import re
+from pathlib import Path
+
+from _counts import PAGE, add_up, counts_text, page_with, tried
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_page_has_the_counts_of_the_stored_run():
+    page = PAGE.read_text(encoding="utf-8")
+    assert page_with(counts_text(), page) == page, "call python tests/_counts.py"
+
+
+def test_the_page_names_tests_that_exist():
+    named = set(re.findall(r"`(tests/\w+\.py)`", PAGE.read_text(encoding="utf-8")))
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_counts_are_added_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("WIDEGAP_COUNTS", str(tmp_path / "counts"))
+    for number in (2, 3):
+        tried("cases", number)
+    assert add_up(tmp_path / "counts") == {"cases": 5}
