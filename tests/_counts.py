@@ -40,8 +40,8 @@ def counts_text():
     total = noticed + sum(len(found["missed"]) for found in mutants.values())
     lines = ["| tried | cases |", "|---|---|", *(f"| {what} | {number:,} |" for what, number in counts.items())]
     score = (
-        f"Of {total} small changes, drawn with a fixed seed in {len(mutants)} modules of `solvers/` and `problems/`, "
-        f"the module's own tests noticed {noticed} ({noticed / total:.0%}); the others are listed in `tests/mutants.json`."
+        f"Of {total} small changes, drawn with a fixed seed in {len(mutants)} modules of `solvers/` and `problems/`,\n"
+        f"the module's own tests noticed {noticed} ({noticed / total:.0%}); the others are in `tests/mutants.json`."
     )
     return "\n".join([*lines, "", score, ""])
 
