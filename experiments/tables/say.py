@@ -10,7 +10,7 @@ from experiments.store import Store
 from experiments.tables._table import ACCURACY, FREE, TOLD, TOLD_BASELINE, Measured, Row, Score, Shown, Table
 
 ROWS = 1500
-DRAWS = 3  # of labels and links
+DRAWS = 5  # of labels and links
 SETS = {
     "digits": f"digits/all@{ROWS}",
     "optdigits": f"optdigits/all@{ROWS}",
