@@ -7,7 +7,6 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 
 from _clusters import FORMS, D, N, bytes_between_workers, held, rows, spy_on, two_processes
@@ -140,25 +139,24 @@ def test_what_travels_is_a_sample_whatever_the_number_of_rows(client, monkeypatc
     assert_allclose(totals[1], totals[0], rtol=0.02)  # pickled numbers of rows take a byte more or less
 
 
-def test_a_worker_that_is_lost_changes_nothing(monkeypatch):
+def test_a_worker_that_is_lost_changes_nothing(client, monkeypatch):
     X = rows(spread=2.5)
     expected = model().fit(X)
     go_on, killed = MaxMarginClustering._with_rules, []
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
-        with Client(cluster) as client:
 
-            def kill_and_go_on(self, rows, labels):
-                """At this point labels of all rows are with the workers."""
-                killed.append(next(iter(client.run(os.getpid).values())))
-                os.kill(killed[0], signal.SIGKILL)
-                return go_on(self, rows, labels)
+    def kill_and_go_on(self, rows, labels):
+        """At this point labels of all rows are with the workers."""
+        killed.append(next(iter(client.run(os.getpid).values())))
+        os.kill(killed[0], signal.SIGKILL)
+        return go_on(self, rows, labels)
 
-            monkeypatch.setattr(MaxMarginClustering, "_with_rules", kill_and_go_on)
-            found = model().fit(held(X, 1500))
-            assert len(killed) == 1
-            agree_but_for_ties(found.labels_, expected.labels_)
-            agree_but_for_ties(found.cut(3), expected.cut(3))
-            agree_but_for_ties(found.agreement_, expected.agreement_)
+    monkeypatch.setattr(MaxMarginClustering, "_with_rules", kill_and_go_on)
+    found = model().fit(held(X, 1500))
+    assert len(killed) == 1
+    agree_but_for_ties(found.labels_, expected.labels_)
+    agree_but_for_ties(found.cut(3), expected.cut(3))
+    agree_but_for_ties(found.agreement_, expected.agreement_)
+    client.wait_for_workers(2)
 
 
 def test_refusals(client):
