@@ -337,5 +337,12 @@ def test_a_checkpoint_is_kept_used_and_refused(table, tmp_path, capsys):
     assert outputs[0].read_text() == outputs[1].read_text()
     assert main([*command[:3], "2", *command[4:]]) != 0
     assert "checkpoint of another fit: n_clusters was 3, and is 2" in " ".join(capsys.readouterr().err.split())
-    assert main(["cluster", str(table), "-k", "3", "--method", "iter-svr", "--checkpoint", str(path)]) != 0
-    assert "--checkpoint is for --method cpm3c" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["max-margin", "iter-svr"])
+def test_a_checkpoint_of_a_method_that_has_none_is_refused(method, table, tmp_path, capsys):
+    path = tmp_path / "run.checkpoint"
+    assert main(["cluster", str(table), "-k", "3", "--method", method, "--checkpoint", str(path)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"--checkpoint is for --method cpm3c and mkc; {method} needs none" in said
+    assert "leave --checkpoint out" in said and not path.exists()
