@@ -60,7 +60,9 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing_example.py
 
+# The packages to compare with are for reading: those that cannot be installed are left out.
 bench: $(READY)
+	$(BIN)/python -m pip install --quiet --group bench || true
 	$(BIN)/python -m benchmarks
 
 # The site, in build/docs: runs the examples, checks links between pages and every example in a docstring.

@@ -10,11 +10,25 @@ import numpy
 import scipy
 import sklearn
 
-from benchmarks import cpm3c, documents, explorer, first_call, iterative, max_margin, mkc, scale, sizes, table
+from benchmarks import (
+    cpm3c,
+    documents,
+    explorer,
+    first_call,
+    iterative,
+    max_margin,
+    mkc,
+    on_dask,
+    others,
+    scale,
+    sizes,
+    table,
+)
 from benchmarks.readme import README, with_speed
 
 SUITES = {
     "cpm3c": cpm3c.rows,
+    "others": others.rows,
     "max_margin": max_margin.rows,
     "max_margin_large": max_margin.large,
     "max_margin_samples": max_margin.sample_sizes,
@@ -25,6 +39,7 @@ SUITES = {
     "mkc": mkc.rows,
     "first_call": first_call.rows,
     "scale": scale.rows,
+    "on_dask": on_dask.rows,
     "explorer": explorer.rows,
     "table": table.rows,
     "sizes": sizes.rows,

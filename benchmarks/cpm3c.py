@@ -49,7 +49,7 @@ def _random_weights(k: int, d: int, scale: float):
 def _dense_pass(X) -> Iterator[Row]:
     for n_threads in (1, 2):
         view = CentredRows(row_blocks(X, n_threads=n_threads))
-        for k, target in ((10, 3.0), (2, 1.3)):
+        for k, target in ((10, 2.5), (2, 1.1)):
             W, b = _random_weights(k, X.shape[1], 2.0)
             ratio, base = best_ratio(lambda v=view, W=W, b=b: hinge_pass(v, W, b, None, all_rivals=False), X.sum)
             name = f"one pass, MNIST float32, k = {k}, {n_threads} thread(s), against X.sum()"
