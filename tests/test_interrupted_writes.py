@@ -185,6 +185,7 @@ def test_interrupts_at_drawn_moments_are_heard_and_the_next_fit_is_as_before(tmp
         tried("interrupts at drawn moments", 20)
     finally:
         process.kill()
+        process.communicate()
 
 
 def test_an_interrupt_inside_numba_stays_an_interrupt():
