@@ -184,7 +184,7 @@ def test_the_number_of_clusters_is_found(table, tmp_path, capsys):
     capsys.readouterr()
     assert main([*arguments, "--json"]) == 0
     number = json.loads(capsys.readouterr().out)["number"]
-    assert (number["chosen"], number["sure"], number["needed"]) == (3, "clear", 4)
+    assert (number["chosen"], number["sure"], number["needed"]) == (3, "clear", 3.5)
     assert [score["n_clusters"] for score in number["scores"]][:3] == [2, 3, 4]
 
 
