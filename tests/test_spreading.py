@@ -22,7 +22,7 @@ def heard(found, known=None, **links):
     for row, label in (known or {}).items():
         column[row] = label
     constraints = read_constraints(18, 3, known=column, **links)
-    return Listener.of(spread, np.asarray(found, np.int32), 3).hear(constraints.units)
+    return Listener.of(spread, np.asarray(found, np.int32), 3).hear(constraints.units)[0]
 
 
 def test_without_knowledge_clusters_stay_as_they_are():

@@ -22,6 +22,7 @@ from widegap.exceptions import InvalidDataError
 
 CHUNK = 1 << 18  # numbers worked on at a time: they stay in the cache, and take little memory
 FEW_ROWS, FEW_NUMBERS = 16, 10_000  # of a sparse table that is fitted as an ordinary array
+FEW_COLUMNS = 1000  # more of them in a sparse table are words, most of whose numbers are 0
 GIANT = 1e8
 UNITS_DIFFER = 10
 FAR = 1e3
@@ -93,8 +94,8 @@ def lone_giant(X: Any) -> tuple[float, float] | None:
     Beyond ``GIANT``, the root of the rounding unit, squares of usual distances are less than the rounding of the
     largest square. What is usual is the median of some rows, in the column where it is largest.
     """
-    if _is_sparse(X) and X.shape[1] > FEW_NUMBERS:
-        return None  # columns of words: nearly all of their numbers are 0, and tell nothing
+    if _is_sparse(X) and X.shape[1] > FEW_COLUMNS:
+        return None
     some = dense_rows(X, slice(None, None, max(1, X.shape[0] // 200))).astype(np.float64)
     middle = np.median(some, axis=0)
     usual = float(np.median(np.abs(some - middle), axis=0).max(initial=0.0))
