@@ -99,7 +99,7 @@ class Doubts:
 
     def candidates(self, most: int) -> list[int]:
         """A row of every group, those of the groups with the most doubt first, without known ones."""
-        in_reach = self.spread.near(np.where(self.settled, 0.0, self.doubt)) * ~self.settled
+        in_reach = self.spread.near(self.doubt) * ~self.settled
         worth: dict[int, float] = {}
         for groups in self.groupings:
             sums = np.bincount(groups, self.doubt)
