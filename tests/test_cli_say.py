@@ -188,6 +188,13 @@ def test_what_cannot_be_done_is_refused(run, frame, options, expected):
     assert expected in run.refusal(frame, *options, k="2" if "iter-svr" in options else "3")
 
 
+@pytest.mark.parametrize("text", ["A1,A7\n", "", "\n\n"])
+def test_a_file_without_links_is_refused(run, frame, text):
+    # A single line whose names are mistyped would pass for names of columns, and nothing would be linked.
+    said = run.refusal(frame, "--must-link", run.write("must.csv", text))
+    assert "must.csv holds no links; each line names two rows, and a row is a row number from 1 to 60." in said
+
+
 def test_a_range_of_numbers_says_that_it_was_compared_without(run, frame):
     frame["kind"] = np.where(np.arange(60) < 1, "a", "")
     labels, summary = run(frame, "--known", "kind", k="2-4")

@@ -92,4 +92,6 @@ def read_links(path: Path, option: str, names: RowNames, notes: list[str]) -> li
         if first == second:
             raise CommandError(f"{option} {path}, line {line}: links {pair[0]!r} with itself; name two rows.")
         found.append((first, second))
+    if not found:
+        raise CommandError(f"{option} {path} holds no links; each line names two rows, and a row is {names.rule}.")
     return found
