@@ -22,7 +22,7 @@ def means_of(X, labels):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_row_is_with_the_nearest_mean_at_the_end(digits, dtype, monkeypatch):
     monkeypatch.setattr(_kmeans, "TOL", 0.0)
-    found = kmeans(digits.astype(dtype), 20, np.random.default_rng(0))
+    found = kmeans(digits.astype(dtype), 20, 300, np.random.default_rng(0))
     squared = euclidean_distances(digits, means_of(digits, found.labels), squared=True)
     own = np.unique(found.labels, return_inverse=True)[1]
     assert (squared[np.arange(len(digits)), own] <= squared.min(axis=1) * (1 + 1e-4)).all()
@@ -31,7 +31,7 @@ def test_every_row_is_with_the_nearest_mean_at_the_end(digits, dtype, monkeypatc
 
 def test_as_good_as_scikit_learn(digits):
     """Mean inertia of ten runs each; they differ by 0.1 to 0.3 %, single runs by 1 %."""
-    ours = np.mean([kmeans(digits, 40, np.random.default_rng(seed)).inertia for seed in range(10)])
+    ours = np.mean([kmeans(digits, 40, 300, np.random.default_rng(seed)).inertia for seed in range(10)])
     theirs = np.mean([KMeans(40, n_init=1, random_state=seed).fit(digits).inertia_ for seed in range(10)])
     assert ours == pytest.approx(theirs, rel=0.02)
 
@@ -40,13 +40,13 @@ def test_separated_groups_are_found():
     rng = np.random.default_rng(0)
     truth = np.repeat(np.arange(12), 30)
     X = 100 * rng.normal(size=(12, 3))[truth] + rng.normal(size=(360, 3))
-    labels = kmeans(X, 12, rng).labels
+    labels = kmeans(X, 12, 300, rng).labels
     assert len(set(zip(truth, labels, strict=True))) == len(set(labels)) == 12
 
 
 def test_fewer_distinct_rows_than_groups():
     X = np.repeat(np.arange(3.0), 5)[:, None]
-    found = kmeans(X, 8, np.random.default_rng(0))
+    found = kmeans(X, 8, 300, np.random.default_rng(0))
     assert len(set(found.labels)) == 3
     assert found.inertia == pytest.approx(0, abs=1e-9)
 

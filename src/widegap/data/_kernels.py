@@ -287,7 +287,8 @@ def median_gamma(X: Any) -> float:
     """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
     X = near_origin(X)
     squared, norms = euclidean_distances(X, squared=True), row_norms(X, squared=True)
-    positive = squared[squared > ZERO_SQUARED * (norms[:, None] + norms)]
+    apart = [row[i:][row[i:] > ZERO_SQUARED * (norms[i] + norms[i:])] for i, row in enumerate(squared)]
+    positive = np.concatenate(apart)  # every pair once: its twin costs as much and leaves the median where it is
     if not len(positive):
         raise _equal_rows()
     return float(1 / (MEDIAN_FACTOR * np.median(np.sqrt(positive))) ** 2)

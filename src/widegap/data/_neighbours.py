@@ -47,25 +47,19 @@ class NeighbourGraph:
     nearest: np.ndarray[Any, np.dtype[np.int64]]
     distances: Floats
 
-    @cached_property
-    def _mutual(self) -> Any:
-        one_way = self._edges(np.ones(self.nearest.shape, np.float32))
-        return one_way.minimum(one_way.T)
-
-    @cached_property
-    def _degrees(self) -> Floats:
-        return np.asarray(self._mutual.sum(axis=1)).ravel()
-
     @property
     def reached(self) -> float:
         """Share of rows with at least ``FEW`` mutual neighbours."""
-        return float((self._degrees >= FEW).mean())
+        return float((np.diff(self.average.indptr) > FEW).mean())  # a row is one of its own entries
 
     @cached_property
     def average(self) -> Any:
         """The averaging operator R."""
-        loops = sp.eye_array(len(self.nearest), dtype=np.float32)
-        return sp.csr_array(sp.diags_array((1 / (self._degrees + 1)).astype(np.float32)) @ (self._mutual + loops))
+        n = len(self.nearest)
+        columns, ends = _mutual(self.nearest)
+        counts = np.diff(ends)
+        shares = np.repeat((1 / counts).astype(np.float32), counts)
+        return sp.csr_array((shares, columns, ends), shape=(n, n))
 
     def smooth(self, P: Floats, steps: int) -> Floats:
         """``R^steps P``, in the dtype of P."""
@@ -75,24 +69,23 @@ class NeighbourGraph:
         return P
 
     @cached_property
-    def weights(self) -> Any:
-        """The directed weights w, CSR (n, n)."""
+    def _values(self) -> Floats:
+        """The weights w of the edges to the first neighbours of every row, (n, up to ``LINKED``)."""
         linked = min(LINKED, self.nearest.shape[1])
         distances, nearest = self.distances[:, :linked], self.nearest[:, :linked]
         scales = np.maximum(distances[:, -1], np.finfo(np.float64).tiny ** 0.5)
-        return self._edges(np.exp(-np.square(distances) / (scales[:, None] * scales[nearest])))
+        return np.exp(-np.square(distances) / (scales[:, None] * scales[nearest]))
+
+    @cached_property
+    def weights(self) -> Any:
+        """The directed weights w, CSR (n, n)."""
+        n, width = self._values.shape
+        ends = np.arange(0, n * width + 1, width)
+        return sp.csr_array((self._values.ravel(), self.nearest[:, :width].ravel(), ends), shape=(n, n))
 
     def weights_to(self, labels: Any, k: int) -> tuple[Floats, Floats]:
         """Weights from every row to the rows of each group, and from these to the row, two tables (n, k)."""
-        n = len(labels)
-        members = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, k))
-        return (self.weights @ members).toarray(), (self.weights.T @ members).toarray()
-
-    def _edges(self, values: Any) -> Any:
-        """A CSR matrix of values at the first so many neighbours of every row."""
-        n, width = values.shape
-        ends = np.arange(0, n * width + 1, width)
-        return sp.csr_array((values.ravel(), self.nearest[:, :width].ravel(), ends), shape=(n, n))
+        return _sums_to(self._values, self.nearest, labels, k)
 
 
 def neighbour_graph(X: Any, n_neighbors: int, n_threads: int = 1) -> NeighbourGraph:
@@ -138,6 +131,42 @@ def _search_rows(
 
     parts = list(ordered_map(search, range(0, len(wanted), step), n_threads))
     return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
+
+
+@jit
+def _mutual(nearest):  # type: ignore[no-untyped-def]
+    """Every row and those of its neighbours that have it as theirs: numbers in ascending order, and where rows end."""
+    n, count = nearest.shape
+    columns = np.empty(n * (count + 1), np.int64)
+    ends = np.zeros(n + 1, np.int64)
+    filled = 0
+    for i in range(n):
+        first = filled
+        columns[filled] = i
+        filled += 1
+        for c in range(count):
+            j = nearest[i, c]
+            for back in range(count):
+                if nearest[j, back] == i:
+                    columns[filled] = j
+                    filled += 1
+                    break
+        columns[first:filled].sort()
+        ends[i + 1] = filled
+    return columns[:filled], ends
+
+
+@jit
+def _sums_to(values, nearest, labels, k):  # type: ignore[no-untyped-def]
+    """Sums of the edges from every row to the rows of each group, and of those back, two tables (n, k)."""
+    n, width = values.shape
+    out, into = np.zeros((n, k)), np.zeros((n, k))
+    for i in range(n):
+        for c in range(width):
+            j = nearest[i, c]
+            out[i, labels[j]] += values[i, c]
+            into[j, labels[i]] += values[i, c]
+    return out, into
 
 
 @jit

@@ -19,7 +19,12 @@ from widegap.estimators._forest_cuts import ForestCuts, largest_or_none
 from widegap.estimators._informed_cut import informed_labels, rows_by_weight, rows_to_search
 from widegap.estimators._merge_search import LEADING, SMOOTHINGS, Forest, grow, n_draws
 from widegap.estimators._moves_search import MovesSearch
-from widegap.estimators._number_search import DRAWS_TO_WARN, ClusterNumberScore, find_separations, number_scores
+from widegap.estimators._number_search import (
+    ClusterNumberScore,
+    find_separations,
+    number_scores,
+    separations_found,
+)
 from widegap.estimators._partition_search import StartRecord
 from widegap.estimators._progress import logger
 from widegap.estimators._say import Given, Heard, refuse_elsewhere
@@ -188,7 +193,7 @@ class ForestClusterer(ForestCuts):
             self.n_clusters_scores_ = number_scores(found, self._forest)
         labels = self._store_cut(k)
         if found is None and (doubt := self._doubt()):
-            self._warn_of_chance(find_separations(rows, neighbours, rng, DRAWS_TO_WARN).separation, doubt)
+            self._warn_of_chance(separations_found(self._forest, k, rows, neighbours, rng), doubt)
         return labels
 
     def _doubt(self) -> str:
@@ -223,7 +228,7 @@ class ForestClusterer(ForestCuts):
 
     def _warn_of_chance(self, separation: FloatArray, doubt: str) -> None:
         k = self.n_clusters_
-        if separation[: k - 1].max(initial=0.0) < CHANCE:
+        if separation.max(initial=0.0) < CHANCE:
             warn_caller(
                 f"The {k} clusters are no further apart than clusters of rows without structure, and {doubt}: do not "
                 "read much into them. n_clusters='auto' tells whether another number does better.",

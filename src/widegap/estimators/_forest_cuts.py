@@ -16,7 +16,7 @@ from widegap.estimators._docs import shared_docs
 from widegap.estimators._informed_cut import OpenCut
 from widegap.estimators._merge_search import Cut, Forest
 from widegap.estimators._number_search import ClusterNumberScore
-from widegap.estimators._probabilities import ProbabilityMixin, fit_temperature, member_votes
+from widegap.estimators._probabilities import ProbabilityMixin
 from widegap.estimators._questions import Doubts, Question, add_answers, choose_questions
 from widegap.estimators._say import Given, Heard, UserSay
 from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
@@ -27,6 +27,7 @@ from widegap.solvers._merging import MergeTree
 from widegap.solvers._outliers import split_point
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import r_squared
+from widegap.solvers._temperature import fit_temperature, member_votes
 
 
 class ForestCuts(ProbabilityMixin, UserSay):

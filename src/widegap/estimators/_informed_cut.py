@@ -10,11 +10,11 @@ from widegap.data._neighbours import neighbour_graph
 from widegap.data._sampling import Numbers, all_or_drawn
 from widegap.data._spread import Spread
 from widegap.estimators._merge_search import Cut, Forest
-from widegap.estimators._probabilities import member_votes
 from widegap.problems._constraints import Units
 from widegap.solvers._agreement import row_agreement
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._spreading import Listener
+from widegap.solvers._temperature import member_votes
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
+from scipy.spatial.distance import cdist
 
 from widegap.data._neighbours import NeighbourGraph
 from widegap.data._principal import PrincipalMap
@@ -35,6 +35,7 @@ from widegap.solvers._small_clusters import TINY, border_to_drop, may_give_way
 SMOOTHINGS = (2, 8)  # steps of averaging over neighbours before groups are formed
 LEADING = 100  # features of the kernel that members see
 GROUP_AXES = 40  # principal axes on which groups are formed
+GROUP_TURNS = 8  # of k-means: those that would follow hardly move a row to another cluster
 ROWS_A_GROUP = 8
 ALL_RULES = ("margin", "graph", "degree product")
 DRAWS = 4  # sets of landmarks
@@ -45,11 +46,17 @@ ISOLATED = 0.1  # conductance below which a cluster counts as isolated
 
 @dataclass(frozen=True)
 class Member:
-    """The groups of all rows, and one way to merge them."""
+    """The groups of all rows, smoothed by so many steps, and one way to merge them."""
 
-    kind: str
+    rule: str
+    steps: int
     groups: LabelArray
     tree: MergeTree
+
+    @property
+    def kind(self) -> str:
+        """What tells it from other members, for the record."""
+        return f"{self.rule}, {len(self.tree.leaf_sizes)} groups, {self.steps} steps"
 
     def labels(self, k: int) -> LabelArray:
         """Clusters of all rows where k are left."""
@@ -81,6 +88,10 @@ class Forest:
     def most_clusters(self) -> int:
         """The largest number of clusters that every member has groups for."""
         return min(len(member.tree.leaf_sizes) for member in self.members)
+
+    def trees(self, rule: str) -> list[MergeTree]:
+        """The trees of the members that merge by a rule."""
+        return [member.tree for member in self.members if member.rule == rule]
 
     def cut(self, k: int) -> Cut:
         """What the members agree on at k clusters; of a single member its own cut."""
@@ -169,7 +180,7 @@ def grow(
             graph_sums = GroupGraph.of(graph, P, groups, m)
             for rule in rules:
                 tree = graph_sums.merge(RULES[rule](P, graph_sums))
-                yield Member(f"{rule}, {m} groups, {steps} steps", groups, tree)
+                yield Member(rule, steps, groups, tree)
 
 
 def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:
@@ -183,7 +194,7 @@ def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:
 def form_groups(P: FloatArray, m: int, rng: np.random.Generator) -> tuple[LabelArray, int]:
     """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
     axes = np.ascontiguousarray(P[:, :GROUP_AXES])
-    found = kmeans(axes, m, rng)
+    found = kmeans(axes, m, GROUP_TURNS, rng)
     kinds, groups = np.unique(found.labels, return_inverse=True)
     return groups.astype(np.int32), len(kinds)
 
@@ -206,7 +217,8 @@ class GroupGraph:
     def of(cls, graph: NeighbourGraph, P: FloatArray, groups: LabelArray, m: int) -> "GroupGraph":
         out, into = graph.weights_to(groups, m)
         sizes = np.bincount(groups, minlength=m)
-        apart = euclidean_distances(cluster_sums(P, groups, m) / sizes[:, None], squared=True)
+        means = cluster_sums(P, groups, m) / sizes[:, None]
+        apart = cdist(means, means, "sqeuclidean")
         near = 1 / (1 + apart / max(float(apart.mean()), np.finfo(np.float64).tiny))
         return cls(groups, sizes, out, into, _sums_between(out, groups, m), near)
 

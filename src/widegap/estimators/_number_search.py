@@ -2,6 +2,8 @@
 
 The statistic and the rule are in ``solvers/_cluster_number.py``. The trees are those of the graph's rule with a
 Gaussian kernel, on a sample of the rows, and on as many rows from a Gaussian and from a box of the same covariance.
+Where clusters that were asked for are only to be told from chance, the trees of the search itself serve, and one set of
+landmarks for the rows of chance: most of a fit would else go into a warning.
 """
 
 from dataclasses import dataclass
@@ -17,13 +19,14 @@ from widegap.data._tables import sample_rows
 from widegap.estimators._merge_search import LEADING, Forest, grow
 from widegap.solvers._cluster_number import Separations, separations
 from widegap.solvers._merging import MergeTree
+from widegap.solvers._result import FloatArray
 
 MOST_CLUSTERS = 25
 COMPARED_ROWS = 4000
 GROUPS_FOR = 10  # clusters for which groups are formed
 RANK = 300
 DRAWS = 4  # sets of landmarks
-DRAWS_TO_WARN = 2  # where no number is looked for
+RULE = "graph"
 
 
 @dataclass(frozen=True)
@@ -49,20 +52,44 @@ class ClusterNumberScore:
     agreement: float
 
 
-def find_separations(rows: Any, n_neighbors: int, rng: np.random.Generator, draws: int = DRAWS) -> Separations:
+def find_separations(rows: Any, n_neighbors: int, rng: np.random.Generator) -> Separations:
     """Separations of the merges of a table of rows, for up to ``MOST_CLUSTERS`` clusters."""
     rows = sample_rows(rows, COMPARED_ROWS, rng)
-    chance = [tree for table in chance_tables(rows, rng) for tree in _trees(table, n_neighbors, rng, draws)]
-    return separations(_trees(rows, n_neighbors, rng, draws), chance, MOST_CLUSTERS)
+    trees = _Trees(n_neighbors, GROUPS_FOR, DRAWS, RANK, rng)
+    return separations(trees.of(rows), trees.of_chance(rows), MOST_CLUSTERS)
 
 
-def _trees(rows: Any, n_neighbors: int, rng: np.random.Generator, draws: int) -> list[MergeTree]:
-    def features() -> Any:
-        found = fit_kernel_map(row_blocks(rows), "rbf", gamma="median", params=None, n_components=RANK, rng=rng)
-        return found.leading(LEADING).transform(rows)
+def separations_found(forest: Forest, k: int, rows: Any, n_neighbors: int, rng: np.random.Generator) -> FloatArray:
+    """Separations of the merges from k, k - 1, ... clusters of the rows, by what a search for k has grown of them."""
+    trees, found = _Trees(n_neighbors, k, 1, LEADING, rng), forest.trees(RULE)
+    if rows.shape[0] > COMPARED_ROWS or not found:
+        rows = sample_rows(rows, COMPARED_ROWS, rng)
+        found = trees.of(rows)
+    return separations(found, trees.of_chance(rows), k).separation
 
-    graph = neighbour_graph(rows, n_neighbors)
-    return [member.tree for member in grow(features, graph, GROUPS_FOR, rng, draws, rules=("graph",))]
+
+@dataclass(frozen=True)
+class _Trees:
+    """How trees are grown: neighbours of a row, clusters for which groups are formed, sets and number of landmarks."""
+
+    n_neighbors: int
+    k: int
+    draws: int
+    rank: int
+    rng: np.random.Generator
+
+    def of(self, rows: Any) -> list[MergeTree]:
+        def features() -> Any:
+            blocks = row_blocks(rows)
+            found = fit_kernel_map(blocks, "rbf", gamma="median", params=None, n_components=self.rank, rng=self.rng)
+            return found.leading(LEADING).transform(rows)
+
+        graph = neighbour_graph(rows, self.n_neighbors)
+        return [member.tree for member in grow(features, graph, self.k, self.rng, self.draws, rules=(RULE,))]
+
+    def of_chance(self, rows: Any) -> list[MergeTree]:
+        """Trees of as many rows without structure."""
+        return [tree for table in chance_tables(rows, self.rng) for tree in self.of(table)]
 
 
 def number_scores(found: Separations, forest: Forest) -> list[ClusterNumberScore]:

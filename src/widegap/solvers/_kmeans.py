@@ -2,7 +2,7 @@
 
 Seeds as in greedy k-means++: of a few rows drawn with odds proportional to the squared distance to the nearest seed so
 far, the one that leaves the least sum of such distances is the next seed. Then every row joins the nearest mean and
-means follow their rows, until they hardly move.
+means follow their rows, until they hardly move or have followed often enough.
 
 Distances are scores: |x - c|^2 = |x|^2 - 2 (x'c - |c|^2 / 2), one product of matrices for all rows and means. Products
 are taken in the dtype of the table, sums in float64. A mean that loses all its rows stays where it is.
@@ -17,7 +17,6 @@ from widegap._jit import jit
 from widegap.solvers._result import LabelArray
 
 TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
-MAX_TURNS = 300
 TRIALS = 2  # rows drawn for every seed: more cost most of the time, and groups that are merged again gain nothing
 
 
@@ -29,13 +28,13 @@ class Groups:
     inertia: float
 
 
-def kmeans(X: Any, m: int, rng: np.random.Generator) -> Groups:
-    """Up to m groups of the rows of a C-ordered array, by one run; fewer where fewer rows differ."""
+def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
+    """Up to m groups of the rows of a C-ordered array, by one run of so many turns; fewer where fewer rows differ."""
     means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
     labels = np.zeros(len(X), np.int32)
     total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
     least = TOL * float(X.var(axis=0, dtype=np.float64).mean())
-    for _ in range(MAX_TURNS):
+    for _ in range(turns):
         centres = means.astype(X.dtype)
         halves = np.square(means).sum(axis=1) / 2
         changed, gained, sums, counts = _assign(X, X @ centres.T, halves.astype(X.dtype), labels)

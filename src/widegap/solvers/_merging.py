@@ -185,15 +185,12 @@ class MergeTree:
 
     def cut(self, k: int) -> LabelArray:
         """Cluster of each first group where k are left; clusters are numbered by size, the largest first."""
-        m = len(self.leaf_sizes)
-        parent = np.arange(2 * m - 1)
-        for step in range(m - k):
-            parent[self.merges[step]] = m + step
-        for node in range(2 * m - 2, -1, -1):  # parents have larger numbers than their parts
-            parent[node] = parent[parent[node]]
-        roots, labels = np.unique(parent[:m], return_inverse=True)
-        order = np.argsort(-np.bincount(labels, self.leaf_sizes, len(roots)), kind="stable")
-        return np.argsort(order).astype(np.int32)[labels]
+        roots = _roots(self.merges, len(self.leaf_sizes), k)
+        sizes = np.bincount(roots, self.leaf_sizes)
+        largest_first = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
+        names = np.empty(len(sizes), np.int32)
+        names[largest_first] = np.arange(len(largest_first))
+        return names[roots]
 
     def joined_first(self, k: int, a: int, b: int) -> "MergeTree":
         """The tree in which, of the clusters of ``cut(k)``, a and b are merged next; the others follow as before."""
@@ -213,6 +210,18 @@ class MergeTree:
         for step, pair in enumerate(self.merges):
             counts[len(self.leaf_sizes) + step] = counts[pair].sum()
         return np.column_stack([self.merges, heights, counts[len(self.leaf_sizes) :]]).astype(np.float64)
+
+
+@jit
+def _roots(merges, m, k):  # type: ignore[no-untyped-def]
+    """The number of the group that every one of m first groups is in where k are left."""
+    parent = np.arange(2 * m - 1)
+    for step in range(m - k):
+        parent[merges[step, 0]] = m + step
+        parent[merges[step, 1]] = m + step
+    for node in range(2 * m - 2, -1, -1):  # parents have larger numbers than their parts
+        parent[node] = parent[parent[node]]
+    return parent[:m]
 
 
 def tree_of(pairs: npt.NDArray[np.int64], margins: FloatArray, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
