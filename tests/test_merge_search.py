@@ -249,11 +249,11 @@ class TestFewRows:
         assert model.tree_.cut(1).tolist() == [0] and (model.agreement_ == 1).all()
 
     @pytest.mark.parametrize(
-        ("n", "k", "double", "expected"),
-        [(1000, 2, False, 28), (1000, 2, True, 56), (80, 2, False, 10), (12, 5, False, 5), (4, 4, True, 4)],
+        ("n", "k", "times", "expected"),
+        [(1000, 2, 1, 28), (1000, 2, 2, 56), (80, 2, 1, 10), (12, 5, 1, 5), (4, 4, 2, 4)],
     )
-    def test_number_of_groups(self, n, k, double, expected):
-        assert n_groups(n, k, double) == expected
+    def test_number_of_groups(self, n, k, times, expected):
+        assert n_groups(n, k, times) == expected
 
 
 class TestSettings:

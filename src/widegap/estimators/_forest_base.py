@@ -17,7 +17,7 @@ from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, storage
 from widegap.estimators._forest_cuts import ForestCuts, largest_or_none
 from widegap.estimators._informed_cut import informed_labels, rows_by_weight, rows_to_search
-from widegap.estimators._merge_search import LEADING, SMOOTHINGS, Forest, grow, n_draws
+from widegap.estimators._merge_search import LEADING, SMOOTHINGS, Forest, grow, plan_for
 from widegap.estimators._moves_search import MovesSearch
 from widegap.estimators._number_search import (
     ClusterNumberScore,
@@ -219,7 +219,7 @@ class ForestClusterer(ForestCuts):
         members: list[Any] = []
         first = space.features[:, : self.kernel_map_.leading(LEADING).projection.shape[1]]
         features = lambda: more_features() if members else first  # noqa: E731
-        for member in grow(features, graph, k, rng, n_draws(len(space.chosen)), self._smoothings):
+        for member in grow(features, graph, k, rng, plan_for(len(space.chosen)), self._smoothings):
             members.append(member)
             objective = r_squared(Q, member.labels(k), k)
             if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.search == "merge":

@@ -6,10 +6,12 @@ groups are merged down to one by several rules (``solvers/_merging.py``), and ev
 *member*. No single rule is best everywhere; what the members agree on (``solvers/_agreement.py``) is better than most
 of them, and nearly the same for every seed.
 
-Four sets of landmarks (two for few rows) and two strengths of smoothing give eight ways to form groups, every other
-set with twice as many groups; three rules each make 24 members. A member is left out where it has a tiny cluster that
-is not isolated: a few rows in the midst of others are an accident of the merging, a few rows apart from all others are
-not. What the members agree on is looked at once more where a cluster is small (``solvers/_small_clusters.py``).
+Four sets of landmarks and two strengths of smoothing give eight ways to form groups, every other set with twice as many
+groups; three rules each make 24 members. Few rows have one set of landmarks, from which groups are formed twice, so 12
+members: a second set costs as much as the merging itself, and members of one set agree no worse. A member is left out
+where it has a tiny cluster that is not isolated: a few rows in the midst of others are an accident of the merging, a
+few rows apart from all others are not. What the members agree on is looked at once more where a cluster is small
+(``solvers/_small_clusters.py``).
 
 Members are rough on purpose: leading features only, and one run of k-means on few axes from seeds drawn in haste. Each
 is as good as a careful one to within the noise, at less than half of the time, and twice as many agree better.
@@ -32,14 +34,16 @@ from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import cluster_sums
 from widegap.solvers._small_clusters import TINY, border_to_drop, may_give_way
 
+Plan = Sequence[Sequence[int]]
+
 SMOOTHINGS = (2, 8)  # steps of averaging over neighbours before groups are formed
 LEADING = 100  # features of the kernel that members see
 GROUP_AXES = 40  # principal axes on which groups are formed
 GROUP_TURNS = 8  # of k-means: those that would follow hardly move a row to another cluster
 ROWS_A_GROUP = 8
 ALL_RULES = ("margin", "graph", "degree product")
-DRAWS = 4  # sets of landmarks
-FEW_DRAWS = 2  # of fewer than FEW_ROWS rows, where a member costs more than its work
+PLAN = ((1,), (2,), (1,), (2,))  # for every set of landmarks: as how many times the least number groups are formed
+FEW_ROWS_PLAN = ((1, 2),)
 FEW_ROWS = 2000
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
 
@@ -144,20 +148,19 @@ def conductances(graph: NeighbourGraph, labels: LabelArray, k: int) -> FloatArra
     return leaving / np.maximum(np.minimum(volumes, volumes.sum() - volumes), np.finfo(np.float64).tiny)
 
 
-def n_draws(n: int) -> int:
-    """From how many sets of landmarks members of n rows grow."""
-    return FEW_DRAWS if n < FEW_ROWS else DRAWS
+def plan_for(n: int) -> Plan:
+    """From how many sets of landmarks members of n rows grow, and with how many groups."""
+    return FEW_ROWS_PLAN if n < FEW_ROWS else PLAN
 
 
 def n_members(n: int, smoothings: Sequence[int] = SMOOTHINGS) -> int:
     """How many members n rows have."""
-    return n_draws(n) * len(smoothings) * len(ALL_RULES)
+    return sum(map(len, plan_for(n))) * len(smoothings) * len(ALL_RULES)
 
 
-def n_groups(n: int, k: int, double: bool) -> int:
+def n_groups(n: int, k: int, times: int) -> int:
     """How many groups to form of n rows for k clusters."""
-    wanted = (2 if double else 1) * (4 * k + 20)
-    return min(n, max(k, min(n // ROWS_A_GROUP, wanted)))
+    return min(n, max(k, min(n // ROWS_A_GROUP, times * (4 * k + 20))))
 
 
 def grow(
@@ -165,22 +168,22 @@ def grow(
     graph: NeighbourGraph,
     k: int,
     rng: np.random.Generator,
-    draws: int,
+    plan: Plan,
     smoothings: Sequence[int] = SMOOTHINGS,
     rules: Sequence[str] = ALL_RULES,
 ) -> Iterator[Member]:
     """The members, one after the other; ``features`` makes features of all rows, each time from other landmarks."""
-    for draw in range(draws):
+    for multiples in plan:
         Phi = smoothed = features().astype(np.float32, copy=False)
         done = 0
         for steps in smoothings:
             smoothed, done = graph.smooth(smoothed, steps - done), steps
             P = _coordinates(smoothed, Phi)
-            groups, m = form_groups(P, n_groups(len(P), k, double=draw % 2 == 1), rng)
-            graph_sums = GroupGraph.of(graph, P, groups, m)
-            for rule in rules:
-                tree = graph_sums.merge(RULES[rule](P, graph_sums))
-                yield Member(rule, steps, groups, tree)
+            for times in multiples:
+                groups, m = form_groups(P, n_groups(len(P), k, times), rng)
+                graph_sums = GroupGraph.of(graph, P, groups, m)
+                for rule in rules:
+                    yield Member(rule, steps, groups, graph_sums.merge(RULES[rule](P, graph_sums)))
 
 
 def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:

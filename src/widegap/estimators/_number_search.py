@@ -16,7 +16,7 @@ from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._neighbours import neighbour_graph
 from widegap.data._sources import row_blocks
 from widegap.data._tables import sample_rows
-from widegap.estimators._merge_search import LEADING, Forest, grow
+from widegap.estimators._merge_search import LEADING, PLAN, Forest, Plan, grow
 from widegap.solvers._cluster_number import Separations, separations
 from widegap.solvers._merging import MergeTree
 from widegap.solvers._result import FloatArray
@@ -25,7 +25,7 @@ MOST_CLUSTERS = 25
 COMPARED_ROWS = 4000
 GROUPS_FOR = 10  # clusters for which groups are formed
 RANK = 300
-DRAWS = 4  # sets of landmarks
+ONE_SET = ((1,),)  # of landmarks
 RULE = "graph"
 
 
@@ -55,13 +55,13 @@ class ClusterNumberScore:
 def find_separations(rows: Any, n_neighbors: int, rng: np.random.Generator) -> Separations:
     """Separations of the merges of a table of rows, for up to ``MOST_CLUSTERS`` clusters."""
     rows = sample_rows(rows, COMPARED_ROWS, rng)
-    trees = _Trees(n_neighbors, GROUPS_FOR, DRAWS, RANK, rng)
+    trees = _Trees(n_neighbors, GROUPS_FOR, PLAN, RANK, rng)
     return separations(trees.of(rows), trees.of_chance(rows), MOST_CLUSTERS)
 
 
 def separations_found(forest: Forest, k: int, rows: Any, n_neighbors: int, rng: np.random.Generator) -> FloatArray:
     """Separations of the merges from k, k - 1, ... clusters of the rows, by what a search for k has grown of them."""
-    trees, found = _Trees(n_neighbors, k, 1, LEADING, rng), forest.trees(RULE)
+    trees, found = _Trees(n_neighbors, k, ONE_SET, LEADING, rng), forest.trees(RULE)
     if rows.shape[0] > COMPARED_ROWS or not found:
         rows = sample_rows(rows, COMPARED_ROWS, rng)
         found = trees.of(rows)
@@ -70,11 +70,11 @@ def separations_found(forest: Forest, k: int, rows: Any, n_neighbors: int, rng: 
 
 @dataclass(frozen=True)
 class _Trees:
-    """How trees are grown: neighbours of a row, clusters for which groups are formed, sets and number of landmarks."""
+    """How trees are grown: neighbours of a row, clusters to form groups for, the plan, landmarks of a set."""
 
     n_neighbors: int
     k: int
-    draws: int
+    plan: Plan
     rank: int
     rng: np.random.Generator
 
@@ -85,7 +85,7 @@ class _Trees:
             return found.leading(LEADING).transform(rows)
 
         graph = neighbour_graph(rows, self.n_neighbors)
-        return [member.tree for member in grow(features, graph, self.k, self.rng, self.draws, rules=(RULE,))]
+        return [member.tree for member in grow(features, graph, self.k, self.rng, self.plan, rules=(RULE,))]
 
     def of_chance(self, rows: Any) -> list[MergeTree]:
         """Trees of as many rows without structure."""
