@@ -7,9 +7,9 @@ groups are merged down to one by several rules (``solvers/_merging.py``), and ev
 of them, and nearly the same for every seed.
 
 Four sets of landmarks and two strengths of smoothing give eight ways to form groups, every other set with twice as many
-groups; three rules each make 24 members. Few rows have one set of landmarks, from which groups are formed twice, so 12
-members: a second set costs as much as the merging itself, and members of one set agree no worse. A member is left out
-where it has a tiny cluster that is not isolated: a few rows in the midst of others are an accident of the merging, a
+groups; three rules each make 24 members. Fewer rows have 12, from two sets of landmarks or, where a second set would
+cost as much as the merging itself, from one in which groups are formed twice (``PLANS``). A member is left out where it
+has a tiny cluster that is not isolated: a few rows in the midst of others are an accident of the merging, a
 few rows apart from all others are not. What the members agree on is looked at once more where a cluster is small
 (``solvers/_small_clusters.py``).
 
@@ -39,12 +39,11 @@ Plan = Sequence[Sequence[int]]
 SMOOTHINGS = (2, 8)  # steps of averaging over neighbours before groups are formed
 LEADING = 100  # features of the kernel that members see
 GROUP_AXES = 40  # principal axes on which groups are formed
-GROUP_TURNS = 8  # of k-means: those that would follow hardly move a row to another cluster
+GROUP_TURNS = 20  # of k-means: those that would follow move no row to another cluster
 ROWS_A_GROUP = 8
 ALL_RULES = ("margin", "graph", "degree product")
-PLAN = ((1,), (2,), (1,), (2,))  # for every set of landmarks: as how many times the least number groups are formed
-FEW_ROWS_PLAN = ((1, 2),)
-FEW_ROWS = 2000
+PLAN: Plan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
+PLANS: dict[int, Plan] = {1500: ((1, 2),), 2000: ((1,), (2,))}  # of fewer rows than these
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
 
 
@@ -150,7 +149,7 @@ def conductances(graph: NeighbourGraph, labels: LabelArray, k: int) -> FloatArra
 
 def plan_for(n: int) -> Plan:
     """From how many sets of landmarks members of n rows grow, and with how many groups."""
-    return FEW_ROWS_PLAN if n < FEW_ROWS else PLAN
+    return next((plan for rows, plan in PLANS.items() if n < rows), PLAN)
 
 
 def n_members(n: int, smoothings: Sequence[int] = SMOOTHINGS) -> int:
