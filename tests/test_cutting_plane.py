@@ -16,6 +16,7 @@ from _problems import (
     random_labels,
     row_losses,
 )
+from widegap._planes import Plane
 from widegap.exceptions import InfeasibleBalanceError
 from widegap.solvers import _cuts
 from widegap.solvers._cuts import CutSet, add_all
@@ -120,6 +121,19 @@ def test_master_by_hand():
     assert master.lower_bound == pytest.approx(0.25)
     # beta = 4: the cap holds the multiplier a at 1, F = a - |normal|^2 a^2 / (2 beta) = 3/4 with the slack at 1/2.
     assert solve_master(cuts, 4.0, problem.caps, 0.0).lower_bound == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_master_of_two_kernels_by_hand(p):
+    # One plane, offset 1, its normal (-1, 1) in the first kernel and half of that in the second: squares 2 and 1/2.
+    # Their weights lie in the unit ball of the p-norm, so the square of the normal is their q-norm, 1/p + 1/q = 1,
+    # and F = a - |normal|^2 a^2 / 2 is largest at a = 1 / |normal|^2.
+    cuts = CutSet(2, 2, [1, 1])
+    cuts.add(0, Plane(1.0, 1.0, np.array([[-1.0, -0.5], [1.0, 0.5]]), np.zeros(2), None))
+    square = np.linalg.norm([2.0, 0.5], p / (p - 1))
+    master = solve_master(cuts, 1.0, np.array([9.0]), 0.0, p)
+    assert master.lower_bound == pytest.approx(1 / (2 * square), rel=1e-7)
+    np.testing.assert_allclose(master.W[0], -master.W[1])
 
 
 def test_the_masters_value_is_the_envelope_at_its_answer():
