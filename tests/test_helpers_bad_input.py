@@ -1,10 +1,12 @@
 """Helpers with arguments that do not fit: an error that names the value and the rule, not one of indices or memory."""
 
+import os
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from widegap import CPM3C, describe, image, report, universum
+from widegap import CPM3C, describe, image, persistence, report, universum
 from widegap.exceptions import InvalidDataError
 
 X, y = make_blobs(60, centers=3, n_features=3, random_state=0)
@@ -67,6 +69,24 @@ def test_labels_that_do_not_fit(labels, model):
 def test_other_arguments_that_do_not_fit(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("edges", [None, 3.0, [[0.0, 1.0]], [0j, 1j]])
+def test_edges_of_a_histogram_are_a_list(edges):
+    with pytest.raises(ValueError, match="edges=.* must be a list of numbers in rising order; margin_bins makes one"):
+        describe.margin_profile([1.0, 2.0], edges)
+
+
+def test_margins_are_real():
+    with pytest.raises(ValueError, match="margins are complex numbers; pass real ones"):
+        describe.margin_bins([1j, 2.0])
+
+
+@pytest.mark.parametrize("path", [0, True, b"model", None])
+def test_a_number_is_no_model_file(path):
+    with pytest.raises(TypeError, match="path=.* names no file; pass a text or a Path"):
+        persistence.load(path)
+    os.fstat(0)  # the standard input is still open
 
 
 def test_margins_may_be_lists():
