@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from widegap import CPM3C, describe, image, persistence, report, universum
+from widegap import CPM3C, TableEncoder, describe, image, persistence, report, universum
 from widegap.exceptions import InvalidDataError
 
 X, y = make_blobs(60, centers=3, n_features=3, random_state=0)
 PICTURE = np.zeros((4, 4, 3), np.uint8)
 TABLE = np.zeros((60, 3))
+CALLS = {
+    "universum": lambda X: universum.means(X, 2),
+    "encoder": lambda X: TableEncoder().fit(X),
+    "report": lambda X: report.summarize(CPM3C(2, random_state=0).fit(y[:, None] + np.eye(60)), X),
+}
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +80,17 @@ def test_other_arguments_that_do_not_fit(call, message):
 def test_edges_of_a_histogram_are_a_list(edges):
     with pytest.raises(ValueError, match="edges=.* must be a list of numbers in rising order; margin_bins makes one"):
         describe.margin_profile([1.0, 2.0], edges)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_infinities_of_both_signs_are_refused_without_a_warning(call):
+    with pytest.raises(ValueError, match="infinity"):
+        call(np.array([[np.inf, -np.inf]] * 4, dtype=np.float16))
+
+
+def test_rows_to_place_are_numbers():
+    with pytest.raises(ValueError, match="X holds values of type object; pass an array of numbers"):
+        describe.layout(np.zeros((2, 0), dtype=object), None, [0, 1])
 
 
 def test_margins_are_real():

@@ -386,3 +386,5 @@ def _corners(table: Floats) -> Floats:
 def _check_two_axes(X: Any, name: str) -> None:
     if len(getattr(X, "shape", ())) != 2:
         raise InvalidDataError(f"{name} has shape {np.shape(X)}; pass an array with a row for each sample.")
+    if getattr(X, "dtype", np.dtype(float)).kind not in "biuf":
+        raise InvalidDataError(f"{name} holds values of type {X.dtype}; pass an array of numbers.")
