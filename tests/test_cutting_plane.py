@@ -1,5 +1,7 @@
 """Problem and convex solver: planes, label step, and the optimum for fixed labels against Clarabel."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ from widegap.exceptions import InfeasibleBalanceError
 from widegap.solvers import _cuts
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import envelope, minimize_convex, solve_master
-from widegap.solvers._result import Point, SearchRecorder
+from widegap.solvers._result import Point, Recorder, SearchRecorder
 
 SIZES = {2: (30, 3), 3: (40, 4), 5: (50, 5)}
 LOSSES = ["max", "sum"]
@@ -146,6 +148,21 @@ def test_the_masters_value_is_the_envelope_at_its_answer():
             value = envelope(cuts, master.W, master.b, problem)
             assert value == pytest.approx(master.lower_bound, rel=1e-8)
             add_all(cuts, problem.planes(master.W, master.b, search.labels))
+
+
+def test_every_record_is_logged_by_its_line():
+    @dataclass
+    class Step:
+        value: int
+        seconds: float
+
+        def line(self):
+            return f"step {self.value}"
+
+    lines = []
+    recorder = Recorder(Step, callback=lambda record: record.value == 2, log=lines.append)
+    assert [recorder.add(value=value) for value in (1, 2)] == [False, True]
+    assert lines == ["step 1", "step 2"] and [record.value for record in recorder.records] == [1, 2]
 
 
 # Planes and label step -------------------------------------------------------------------------------------------
