@@ -50,18 +50,25 @@ UNSEEN = {
     "reach > middle + CLEAR * spread -> reach >= middle + CLEAR * spread": "two roundings would have to be equal",
     "solvers._outliers: lost = np.cumsum(np.append(0, ~is_out)) / len(inside) | 0 -> 1": "all sums one more",
     "problems._universum_loss: active = excess > 0 | excess > 0 -> excess >= 0": "at a kink, both are planes below",
-    "solvers._hard_units: several = np.flatnonzero(sizes > 1).tolist() if coupled else [] | sizes > 1 -> sizes >= 1": "found exactly in either way, one of them slower",
-    "solvers._semidefinite: return -scores if scores[0] > 0 else scores | scores[0] > 0 -> scores[0] >= 0": "a score of exactly 0; only names would change",
+    "solvers._hard_units: several = np.flatnonzero(sizes > 1).tolist() if coupled else [] | "
+    "sizes > 1 -> sizes >= 1": "found exactly in either way, one of them slower",
+    "solvers._semidefinite: return -scores if scores[0] > 0 else scores | "
+    "scores[0] > 0 -> scores[0] >= 0": "a score of exactly 0; only names would change",
     "problems._base: shares = rows.label_weights(labels, k) / rows.total | rows.label_weights(labels, k) "
     "/ rows.total -> rows.label_weights(labels, k) * rows.total": "the size of the means cancels out",
-    "problems._norms: p: float = 2.0  # of no effect, as the weight of an only kernel is 1 | 2.0 -> 3.0": "one kernel has the weight 1 for any p",
-    "solvers._agreement: heights = np.maximum(np.round(heights, 12), 0.0) | 12 -> 13": "the 13th digit of heights between 0 and 1",
+    "problems._norms: p: float = 2.0  # of no effect, as the weight of an only kernel is 1 | "
+    "2.0 -> 3.0": "one kernel has the weight 1 for any p",
+    "solvers._agreement: heights = np.maximum(np.round(heights, 12), 0.0) | "
+    "12 -> 13": "the 13th digit of heights between 0 and 1",
     "solvers._alternation: for _ in range(100): | 100 -> 101": "bisected to the last digit long before",
-    "solvers._merging: scores[scores < 1 / m] = 0 | scores < 1 / m -> scores <= 1 / m": "two roundings would have to be equal",
-    "solvers._prices: (costs,), _ = rows.fold(lambda costs: ((_split(costs, NOISE * span),), 0), costs) | 0 -> 1": "a sum that nobody reads",
+    "solvers._merging: scores[scores < 1 / m] = 0 | "
+    "scores < 1 / m -> scores <= 1 / m": "two roundings would have to be equal",
+    "solvers._prices: (costs,), _ = rows.fold(lambda costs: ((_split(costs, NOISE * span),), 0), costs) | "
+    "0 -> 1": "a sum that nobody reads",
     "solvers._qp: z, bias = _checked(scaled, *engine(scaled, None if start is None else start / "
     "problem.x_unit)) | start / problem.x_unit -> start * problem.x_unit": "a start only saves time",
-    "solvers._small_clusters: twice = np.flatnonzero(np.bincount(owners, minlength=n_fine - 1) == 2) | 1 -> 2": "a cluster without rows is not there twice",
+    "solvers._small_clusters: twice = np.flatnonzero(np.bincount(owners, minlength=n_fine - 1) == 2) | "
+    "1 -> 2": "a cluster without rows is not there twice",
 }
 
 SWAPS = {
