@@ -22,17 +22,17 @@ test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
 # Branches of solvers/ and problems/ that their own tests take. Coverage cannot see compiled loops, so these run once
-# more as plain Python, where a few tests that need compiled ones fail.
-LOOPS := $(addprefix tests/test_,transport.py agreement.py single_moves.py merging.py)
+# more as plain Python.
+LOOPS := $(addprefix tests/test_,transport.py agreement.py single_moves.py merging.py kmeans.py)
 OF_SOLVERS := $(LOOPS) $(addprefix tests/test_,qp.py cuts.py cutting_plane.py cccp.py alternation.py brute_force.py \
 	kernel_weights.py constrained_labels.py constraints.py cluster_number.py small_clusters.py size_bounds.py sdp.py \
-	kmeans.py universum_loss.py score_loss.py faulty_solvers.py say_max_margin.py passes.py prices.py label_rules.py \
+	universum_loss.py score_loss.py faulty_solvers.py say_max_margin.py passes.py prices.py label_rules.py \
 	spreading.py outliers.py)
 OF_BOTH := --cov=widegap.solvers --cov=widegap.problems --cov-append --cov-report=
 coverage-solvers: $(READY)
 	rm -f .coverage
 	$(BIN)/python -m pytest -q $(OF_SOLVERS) $(OF_BOTH)
-	-NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) $(OF_BOTH)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) $(OF_BOTH)
 	$(BIN)/python -m coverage report
 
 # Small changes of solvers/ and problems/, and whether the tests notice them; an hour for the sample.

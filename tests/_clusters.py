@@ -33,6 +33,16 @@ def two_processes():
                 yield client
 
 
+def forget_client(monkeypatch):
+    """As if there were no cluster; dask and distributed ask in two ways."""
+
+    def no_client(*arguments, **options):
+        raise ValueError("No global client found and no address provided")
+
+    monkeypatch.setattr("distributed.get_client", no_client)
+    monkeypatch.setattr("distributed.Client.current", no_client)
+
+
 def held(X, chunks):
     return da.from_array(X, chunks=(chunks, X.shape[1])).persist()
 

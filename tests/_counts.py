@@ -10,10 +10,14 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from mutants import UNSEEN
+
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "reliability.md"
 STORED = HERE / "counts.json"
 MUTANTS = HERE / "mutants.json"
+PARTS = ("noticed", "added", "missed")
+FIRST = {"0": "53 of 74 (72%)"}  # of the draw before which no record was kept of what was noticed at first
 BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
 
 
@@ -36,14 +40,24 @@ def add_up(path):
 def counts_text():
     """What the page says of the last run that was counted, and of the changes that were made to solvers."""
     counts, mutants = (json.loads(path.read_text(encoding="utf-8")) for path in (STORED, MUTANTS))
-    noticed = sum(len(found["noticed"]) for found in mutants.values())
-    total = noticed + sum(len(found["missed"]) for found in mutants.values())
     lines = ["| tried | cases |", "|---|---|", *(f"| {what} | {number:,} |" for what, number in counts.items())]
-    score = (
-        f"Of {total} small changes, drawn with a fixed seed in {len(mutants)} modules of `solvers/` and `problems/`,\n"
-        f"the module's own tests noticed {noticed} ({noticed / total:.0%}); the others are in `tests/mutants.json`."
-    )
-    return "\n".join([*lines, "", score, ""])
+    head = [
+        "Small changes of `solvers/` and `problems/`, drawn with a fixed seed; what a module's own tests noticed:",
+        "",
+        "| draw | modules | noticed at first | noticed with the tests added since | without effect |",
+        "|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, "", *head, *(score(draw, modules) for draw, modules in sorted(mutants.items())), ""])
+
+
+def score(draw, modules):
+    """A line on one draw: what had no effect counts as missed at first, and not at all later."""
+    noticed, added, missed = ([x for found in modules.values() for x in found[part]] for part in PARTS)
+    same = [name for name in missed if name in UNSEEN]
+    total, first, now = len(noticed + added + missed), len(noticed), len(noticed + added)
+    later = f"{now} of {total - len(same)} ({now / (total - len(same)):.0%})"
+    at_first = FIRST.get(draw, f"{first} of {total} ({first / total:.0%})")
+    return f"| {draw} | {len(modules)} | {at_first} | {later} | {len(same)} |"
 
 
 def page_with(text, page):

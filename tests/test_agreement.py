@@ -89,3 +89,10 @@ def test_rare_items_join_the_frequent_ones(monkeypatch):
     few = agree(members)
     assert len(few.tree.leaf_sizes) == 30 and few.tree.leaf_sizes.sum() == 300
     assert adjusted_rand_score(whole, few.cut(3)) > 0.9
+
+
+def test_many_items_share_what_few_would():
+    _, members = noisy_members(2, n=260, n_members=13, noise=0.4)
+    assert len(agree(members).tree.leaf_sizes) >= 200  # from there on members are compared one after the other
+    expected = np.mean(members[:, None, :] == members[None, :, :], axis=2)
+    np.testing.assert_allclose(_agreement._together(members), expected, atol=1e-6)

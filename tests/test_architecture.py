@@ -4,7 +4,7 @@ import ast
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -177,11 +177,16 @@ RULES = [wrong_imports, long_functions, long_file, sparse_uses, prints, thread_l
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
+@cache
+def source_of(file):
+    """A file of the package, parsed once for all rules."""
+    return Source(PurePosixPath(file), (PACKAGE / file).read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_source_keeps_the_rule(rule, file):
-    source = Source(PurePosixPath(file), (PACKAGE / file).read_text(encoding="utf-8"))
-    violations = list(rule(source))
+    violations = list(rule(source_of(file)))
     assert not violations, "\n" + "\n".join(violations)
 
 
@@ -350,8 +355,8 @@ def repeated_lines(sources):
 
 
 def test_no_ten_lines_stand_twice():
-    sources = [Source(PurePosixPath(file), (PACKAGE / file).read_text(encoding="utf-8")) for file in FILES]
-    assert list(repeated_lines(source for source in sources if str(source.path) not in TWICE_EXCEPTIONS)) == []
+    sources = [source_of(file) for file in FILES if file not in TWICE_EXCEPTIONS]
+    assert list(repeated_lines(sources)) == []
     assert len(list(repeated_lines([Source(PurePosixPath(name), "x = 1\n" * 10) for name in "ab"]))) == 1
 
 
@@ -370,7 +375,6 @@ def test_extras_name_only_what_is_imported():
         for package in packages
         if not package.startswith("widegap[")
     }
-    texts = [(PACKAGE / file).read_text(encoding="utf-8") for file in FILES]
-    imported = {name.split(".")[0] for text in texts for _, name in imported_names(Source(PurePosixPath("x.py"), text))}
+    imported = {name.split(".")[0] for file in FILES for _, name in imported_names(source_of(file))}
     by_name = {"pyarrow"}  # pandas loads it to read Parquet
     assert {modules.get(name, name) for name in named} - by_name <= imported

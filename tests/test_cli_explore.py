@@ -43,7 +43,10 @@ def running(*arguments):
             yield browser, process
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        try:
+            process.communicate(timeout=30)
+        finally:
+            process.kill()  # nothing is left behind if it did not listen
 
 
 def state_after_fit(browser):

@@ -22,7 +22,7 @@ def blobs():
 
 @pytest.fixture
 def frame(blobs):
-    return pd.DataFrame(blobs[0], columns=["width", "height", "depth"])
+    return pd.DataFrame(blobs[0].copy(), columns=["width", "height", "depth"])  # older pandas writes into its array
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,7 @@
 """Problem and convex solver: planes, label step, and the optimum for fixed labels against Clarabel."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,11 +18,12 @@ from _problems import (
     random_labels,
     row_losses,
 )
+from widegap._planes import Plane
 from widegap.exceptions import InfeasibleBalanceError
 from widegap.solvers import _cuts
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import envelope, minimize_convex, solve_master
-from widegap.solvers._result import Point, SearchRecorder
+from widegap.solvers._result import Point, Recorder, SearchRecorder
 
 SIZES = {2: (30, 3), 3: (40, 4), 5: (50, 5)}
 LOSSES = ["max", "sum"]
@@ -122,6 +125,19 @@ def test_master_by_hand():
     assert solve_master(cuts, 4.0, problem.caps, 0.0).lower_bound == pytest.approx(0.75)
 
 
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_master_of_two_kernels_by_hand(p):
+    # One plane, offset 1, its normal (-1, 1) in the first kernel and half of that in the second: squares 2 and 1/2.
+    # Their weights lie in the unit ball of the p-norm, so the square of the normal is their q-norm, 1/p + 1/q = 1,
+    # and F = a - |normal|^2 a^2 / 2 is largest at a = 1 / |normal|^2.
+    cuts = CutSet(2, 2, [1, 1])
+    cuts.add(0, Plane(1.0, 1.0, np.array([[-1.0, -0.5], [1.0, 0.5]]), np.zeros(2), None))
+    square = np.linalg.norm([2.0, 0.5], p / (p - 1))
+    master = solve_master(cuts, 1.0, np.array([9.0]), 0.0, p)
+    assert master.lower_bound == pytest.approx(1 / (2 * square), rel=1e-7)
+    np.testing.assert_allclose(master.W[0], -master.W[1])
+
+
 def test_the_masters_value_is_the_envelope_at_its_answer():
     rng = np.random.default_rng(3)
     for balance in (0.0, 0.3):
@@ -132,6 +148,21 @@ def test_the_masters_value_is_the_envelope_at_its_answer():
             value = envelope(cuts, master.W, master.b, problem)
             assert value == pytest.approx(master.lower_bound, rel=1e-8)
             add_all(cuts, problem.planes(master.W, master.b, search.labels))
+
+
+def test_every_record_is_logged_by_its_line():
+    @dataclass
+    class Step:
+        value: int
+        seconds: float
+
+        def line(self):
+            return f"step {self.value}"
+
+    lines = []
+    recorder = Recorder(Step, callback=lambda record: record.value == 2, log=lines.append)
+    assert [recorder.add(value=value) for value in (1, 2)] == [False, True]
+    assert lines == ["step 1", "step 2"] and [record.value for record in recorder.records] == [1, 2]
 
 
 # Planes and label step -------------------------------------------------------------------------------------------

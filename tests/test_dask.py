@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster, wait
 from numpy.testing import assert_allclose, assert_array_equal
 
-from _clusters import FORMS, D, N, as_frame, bytes_between_workers, held, rows, spy_on, two_processes
+from _clusters import FORMS, D, N, as_frame, bytes_between_workers, forget_client, held, rows, spy_on, two_processes
 from widegap import CPM3C, M2DCU, MKC, IterSVR, MaxMarginClustering
 from widegap.data._centred import CentredRows
 from widegap.data._collections import collection_rows
@@ -91,12 +91,8 @@ def test_a_universum(client):
         assert found.universum_report_.n_inside_after == expected.universum_report_.n_inside_after
 
 
-def no_client():
-    raise ValueError("No global client found and no address provided")
-
-
 def test_without_a_cluster_chunks_are_read_in_this_process(monkeypatch):
-    monkeypatch.setattr("distributed.get_client", no_client)
+    forget_client(monkeypatch)
     X = rows()
     expected = model().fit(X)
     found = model().fit(da.from_array(X, chunks=(2000, D)))
@@ -121,7 +117,7 @@ def test_several_kernels(client, form):
 
 
 def test_several_kernels_on_chunks_without_a_cluster(monkeypatch):
-    monkeypatch.setattr("distributed.get_client", no_client)
+    forget_client(monkeypatch)
     X = rows()
     expected = kernels().fit(X)
     for table_bytes in (64 << 20, 0):  # features held, and made in every pass

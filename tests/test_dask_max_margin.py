@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from _clusters import FORMS, D, N, bytes_between_workers, held, rows, spy_on, two_processes
+from _clusters import FORMS, D, N, bytes_between_workers, forget_client, held, rows, spy_on, two_processes
 from widegap import MaxMarginClustering
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.solvers._prices import SHORT
@@ -107,10 +107,7 @@ def test_the_bound_on_sizes_is_kept(client):
 
 
 def test_without_a_cluster_chunks_are_read_in_this_process(monkeypatch):
-    def no_client():
-        raise ValueError("No global client found and no address provided")
-
-    monkeypatch.setattr("distributed.get_client", no_client)
+    forget_client(monkeypatch)
     X = rows()
     expected, found = model().fit(X), model().fit(da.from_array(X, chunks=(2000, D)))
     for k in (3, 4):

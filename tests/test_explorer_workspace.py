@@ -212,7 +212,10 @@ def test_a_line_that_a_crash_cut_off_is_dropped(model, tmp_path):
     [
         (b"{", "line 2: damaged"),
         (b'{"number":2,"kind":"k","at":"x","k":3}', "follows event 0"),
-        (b'{"number":1,"kind":"k","at":"x"}', "incomplete action"),
+        (b'{"number":1,"kind":"k","at":"x"}', r"Action 1 .*k=None must be a number of clusters\. Restore the file"),
+        (b'{"number":1,"kind":"merge","at":"x","clusters":[0],"rows":[1]}', "two clusters or more"),
+        (b'{"number":1,"kind":"junk","at":"x","rows":[160]}', "rows=.160. must be a list of rows that there are"),
+        (b'{"number":1,"kind":"again","at":"x","parent":1}', "parent=1 must be 0 or the number of an earlier fit"),
         (b'{"number":1,"kind":"fly","at":"x"}', "'fly' is not known"),
         (b"[]", "is no event"),
     ],

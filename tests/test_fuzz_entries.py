@@ -102,6 +102,8 @@ def check(name, arguments):
     with warnings.catch_warnings(), within(30):
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
+        # pandas overflows where it shows halves of single precision, as our messages do.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"pandas\.io\.formats")
         try:
             ENTRIES[name](*arguments)
         except (WidegapError, ValueError, TypeError, FileNotFoundError) as error:

@@ -1,15 +1,22 @@
 """Helpers with arguments that do not fit: an error that names the value and the rule, not one of indices or memory."""
 
+import os
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from widegap import CPM3C, describe, image, report, universum
+from widegap import CPM3C, TableEncoder, describe, image, persistence, report, universum
 from widegap.exceptions import InvalidDataError
 
 X, y = make_blobs(60, centers=3, n_features=3, random_state=0)
 PICTURE = np.zeros((4, 4, 3), np.uint8)
 TABLE = np.zeros((60, 3))
+CALLS = {
+    "universum": lambda X: universum.means(X, 2),
+    "encoder": lambda X: TableEncoder().fit(X),
+    "report": lambda X: report.summarize(CPM3C(2, random_state=0).fit(y[:, None] + np.eye(60)), X),
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +68,45 @@ def test_labels_that_do_not_fit(labels, model):
             "labels holds int64; they must be integers",
         ),
         (lambda: image.paint(PICTURE, np.full((4, 4), -5)), "must be integers from 0 to 15"),
+        (
+            lambda: image.pixel_features(np.full((4, 4), 1e308)),
+            r"from 1e\+308 to 1e\+308; integers must lie in 0 to 255",
+        ),
         (lambda: image.paint(PICTURE, np.full((4, 4), 0.5)), "labels holds float64"),
     ],
 )
 def test_other_arguments_that_do_not_fit(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("edges", [None, 3.0, [[0.0, 1.0]], [0j, 1j]])
+def test_edges_of_a_histogram_are_a_list(edges):
+    with pytest.raises(ValueError, match="edges=.* must be a list of numbers in rising order; margin_bins makes one"):
+        describe.margin_profile([1.0, 2.0], edges)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_infinities_of_both_signs_are_refused_without_a_warning(call):
+    with pytest.raises(ValueError, match="infinity"):
+        call(np.array([[np.inf, -np.inf]] * 4, dtype=np.float16))
+
+
+def test_rows_to_place_are_numbers():
+    with pytest.raises(ValueError, match="X holds values of type object; pass an array of numbers"):
+        describe.layout(np.zeros((2, 0), dtype=object), None, [0, 1])
+
+
+def test_margins_are_real():
+    with pytest.raises(ValueError, match="margins are complex numbers; pass real ones"):
+        describe.margin_bins([1j, 2.0])
+
+
+@pytest.mark.parametrize("path", [0, True, b"model", None])
+def test_a_number_is_no_model_file(path):
+    with pytest.raises(TypeError, match="path=.* names no file; pass a text or a Path"):
+        persistence.load(path)
+    os.fstat(0)  # the standard input is still open
 
 
 def test_margins_may_be_lists():

@@ -143,6 +143,12 @@ def test_a_constant_kernel_gives_one_column(dtype):
     assert features.shape == (40, 1)
 
 
+def test_one_giant_number_does_not_overflow_in_single_precision():
+    X = np.array([[1e12], [5e-9], [1e-9], [4e-9], [1e-8]], dtype=np.float32)
+    features = fit(X, "rbf", gamma=7e15).transform(X).astype(np.float64)  # gamma times its square is beyond float32
+    assert_allclose((features @ features.T)[0], [1, 0, 0, 0, 0], atol=1e-5)  # about the others rounding decides
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_gamma_and_parameters_reach_the_kernel(kernel):
     X = table(30, 3)

@@ -59,3 +59,17 @@ def test_rows_that_changed_are_counted():
     np.testing.assert_array_equal(labels, [0, 0, 1, 1])
     np.testing.assert_array_equal(sums, [[1.0], [19.0]])
     np.testing.assert_array_equal(counts, [2, 2])
+
+
+def test_the_last_row_can_be_a_seed():
+    X = np.zeros((20, 1))
+    X[-1] = 5.0
+    for seed in range(5):
+        found = kmeans(X, 2, np.random.default_rng(seed))
+        assert found.inertia == pytest.approx(0, abs=1e-9) and found.labels[-1] != found.labels[0]
+
+
+def test_a_row_between_two_means_goes_to_the_first():
+    centres, labels = np.array([[0.0], [10.0]]), np.array([1], np.int32)
+    _kmeans._assign(np.array([[5.0]]), np.array([[0.0, 50.0]]), np.square(centres).sum(axis=1) / 2, labels)
+    assert labels[0] == 0

@@ -91,5 +91,15 @@ def test_the_line_has_the_least_sum_of_both_rates(inside, outside):
     assert errors(split_point(inside, outside)) == pytest.approx(min(map(errors, every)))
 
 
-def test_without_rows_outside_the_line_is_the_least_value():
-    assert split_point(np.array([3.0, 1.0, 2.0]), np.array([])) == 1.0
+def test_without_rows_outside_the_line_is_just_below_the_least_value():
+    assert 1 - 1e-5 < split_point(np.array([3.0, 1.0, 2.0]), np.array([])) < 1 - 1e-8
+
+
+@pytest.mark.parametrize(("last", "stays"), [(3.6, True), (3.9, False)])
+def test_the_line_is_two_and_a_half_deviations_beyond_the_median(last, stays):
+    # Logarithms from -2 to 2: median 0, median deviation 1, so the line is at 2.5 * 1.4826 = 3.7.
+    reach = np.append(np.linspace(-2, 2, 401), last)
+    distances = np.exp(np.repeat(reach[:, None], NEAR, axis=1))
+    nearest = np.tile(np.arange(NEAR), (len(reach), 1))
+    kept = typical_rows(nearest, distances, "auto", np.zeros(len(reach), bool))
+    assert kept[:-1].all() and kept[-1] == stays

@@ -112,8 +112,17 @@ def test_the_objective_of_the_example_never_rises(k):
     result = search_from(search, "linearize_first", anneal=False)
     values.append(result.point.objective)
     assert result.converged
+    assert np.ptp(result.point.b) == 0  # mean scores are balanced unless a problem says otherwise
     assert len(values) > 3 and values[-1] < 0.99 * values[0]
     assert (np.diff(values) <= 1e-12).all()
+
+
+def test_labels_of_the_example_keep_the_bounds_where_all_rows_want_one_cluster():
+    term = huber_loss(k=3, seed=0)
+    problem = Problem(term, 60, 3, 3, 0.05, size_rules(term.rows.blocks, np.full(3, 5), np.full(3, 60)))
+    step = problem.relabel(np.zeros((3, 3)), np.array([5.0, 0.0, 0.0]))
+    assert_array_equal(np.bincount(step.labels), [50, 5, 5])
+    assert step.bound_active
 
 
 def test_the_example_finds_the_groups():

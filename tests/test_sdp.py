@@ -105,6 +105,7 @@ def test_mmc_agrees_with_a_general_solver(seed, C):
     assert solution.dual == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:Converting A to a CSC")  # CVXPY 1.8 gives SCS 3.2.7 a sparse array
 @pytest.mark.parametrize("C", [0.2, 100.0])
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from widegap.solvers._single_moves import (
     Partition,
+    _entropy,
     _sweep,
     best_threshold,
     cluster_sums,
@@ -174,3 +175,16 @@ def test_ties_of_three_clusters_count_what_two_contrasts_leave():
     uneven, even = partition([80, 10, 10], 1.9), partition([34, 33, 33], 1.891)
     assert most_even([uneven, even], 3) is even
     assert most_even([uneven, partition([34, 33, 33], 1.889)], 3) is uneven
+
+
+def test_a_cluster_that_is_too_small_gets_the_row_that_costs_least():
+    # Means 5/6 and 10: of the rows of the large cluster 4 is nearest to the other mean.
+    Q = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 4.0, 10.0])[:, None]
+    labels = np.array([0, 0, 0, 0, 0, 0, 1], np.int32)
+    np.testing.assert_array_equal(meet_bound(Q, labels, 2, 2), [0, 0, 0, 0, 0, 1, 1])
+    assert meet_bound(Q, labels, 2, 1) is labels
+
+
+def test_entropy_of_sizes_by_hand():
+    assert _entropy(np.array([0, 0, 1, 1]), 2) == pytest.approx(np.log(2), abs=1e-9)
+    assert _entropy(np.array([0, 0, 0, 1]), 3) == pytest.approx(2 * np.log(2) - 0.75 * np.log(3), abs=1e-9)

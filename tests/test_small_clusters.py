@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from widegap import MaxMarginClustering, datasets
 from widegap.metrics import clustering_accuracy
 from widegap.solvers._merging import MergeTree, cut_conductance
-from widegap.solvers._small_clusters import CLEAR, CLEARER, TIMES, border_to_drop, may_give_way
+from widegap.solvers._small_clusters import CLEAR, CLEARER, TIMES, _split, border_to_drop, may_give_way
 
 SIZES = (100, 90, 20)  # clusters a and b, which were one, and the small cluster c
 
@@ -102,3 +102,10 @@ def test_digits_of_which_a_part_stands_apart(other):
     assert model.agreement_.mean() > 0.9
     items = np.unique(model.labels_, return_counts=True)[1]
     assert sorted(np.bincount(model.tree_.cut(2), model.tree_.leaf_sizes)) == sorted(items)
+
+
+def test_the_two_of_many_that_were_one():
+    fine = np.repeat(np.arange(4), (50, 40, 30, 20))
+    assert _split(np.minimum(fine, 2), fine, 4) == (2, 3)
+    assert _split(np.array([0, 1, 2, 2])[3 - fine], fine, 4) == (0, 1)
+    assert _split(np.where(fine < 2, 0, 1), fine, 4) is None  # two borders more, not one

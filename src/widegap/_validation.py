@@ -140,7 +140,13 @@ def digest_of(X: Any) -> str:
     """Digest of a table or of documents, to compare with that of a fit."""
     if input_kind(X) == "documents":
         return text_fingerprint(check_documents(X))
-    return fingerprint(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
+    return fingerprint(check_numbers(X))
+
+
+def check_numbers(X: Any, **rules: Any) -> Any:
+    """An array or CSR matrix of finite numbers; ``rules`` are further arguments of scikit-learn's check_array."""
+    with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
+        return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], **rules)
 
 
 def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any]:
@@ -150,14 +156,7 @@ def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any
     checked = {
         name: view
         if name in raw
-        else check_magnitude(
-            check_array(
-                refuse_non_numbers(view, f"view {name!r}"),
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                input_name=f"view {name!r}",
-            )
-        )
+        else check_magnitude(check_numbers(refuse_non_numbers(view, f"view {name!r}"), input_name=f"view {name!r}"))
         for name, view in views.items()
     }
     sizes = {name: view.shape[0] if hasattr(view, "shape") else len(view) for name, view in checked.items()}

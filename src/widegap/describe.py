@@ -240,14 +240,22 @@ def margin_bins(margins: Any) -> list[float]:
     -------
     list of float
     """
-    margins = np.asarray(margins, dtype=np.float64)
-    finite = margins[np.isfinite(margins)]
+    finite = _finite(margins)
     if not len(finite):
         return []
     low, high = np.quantile(finite, [0.005, 0.995])
     if not low < high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(min(low, 0.0), max(high, 0.0), HISTOGRAM_BINS + 1).tolist()
+
+
+def _finite(margins: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The margins that are finite."""
+    given = np.asarray(margins)
+    if given.dtype.kind == "c":
+        raise InvalidDataError("margins are complex numbers; pass real ones.")
+    found = given.astype(np.float64)
+    return found[np.isfinite(found)]
 
 
 def margin_profile(margins: Any, edges: list[float]) -> dict[str, Any] | None:
@@ -264,12 +272,13 @@ def margin_profile(margins: Any, edges: list[float]) -> dict[str, Any] | None:
     -------
     dict with median, low, high, negative and counts; None if there is nothing to count
     """
-    margins = np.asarray(margins, dtype=np.float64)
-    finite = margins[np.isfinite(margins)]
-    if not len(finite) or not edges:
+    finite, borders = _finite(margins), np.asarray(edges)
+    if borders.ndim != 1 or borders.dtype.kind not in "biuf":
+        raise InvalidDataError(f"edges={edges!r:.40} must be a list of numbers in rising order; margin_bins makes one.")
+    if not len(finite) or not len(borders):
         return None
     low, median, high = np.quantile(finite, [0.05, 0.5, 0.95]).tolist()
-    counts = np.histogram(np.clip(finite, edges[0], edges[-1]), edges)[0].tolist()
+    counts = np.histogram(np.clip(finite, borders[0], borders[-1]), borders)[0].tolist()
     return {
         "median": median,
         "low": low,
@@ -377,3 +386,5 @@ def _corners(table: Floats) -> Floats:
 def _check_two_axes(X: Any, name: str) -> None:
     if len(getattr(X, "shape", ())) != 2:
         raise InvalidDataError(f"{name} has shape {np.shape(X)}; pass an array with a row for each sample.")
+    if getattr(X, "dtype", np.dtype(float)).kind not in "biuf":
+        raise InvalidDataError(f"{name} holds values of type {X.dtype}; pass an array of numbers.")

@@ -246,7 +246,8 @@ def _array(image: Any) -> np.ndarray[Any, Any]:
 def _colours(image: Any) -> np.ndarray[Any, Any]:
     """Colours from 0 to 1 in float32, shape (height, width, 1 or 3)."""
     image = _array(image)
-    values = image.astype(np.float32)
+    with np.errstate(over="ignore"):  # what becomes infinite is refused below
+        values = image.astype(np.float32)
     if image.dtype.kind in "ui":
         values /= 255
     if not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= 1):

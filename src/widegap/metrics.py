@@ -133,7 +133,7 @@ def rand_index(y_true: Any, y_pred: Any) -> float:
     >>> rand_index([0, 0, 1], ["x", "y", "y"])
     0.3333333333333333
     """
-    return rand_score(*_encode(y_true, y_pred))
+    return float(rand_score(*_encode(y_true, y_pred)))
 
 
 def normalized_mutual_info(y_true: Any, y_pred: Any) -> float:
@@ -157,7 +157,7 @@ def normalized_mutual_info(y_true: Any, y_pred: Any) -> float:
     >>> normalized_mutual_info([0, 0, 1, 1], ["x", "y", "x", "y"])
     0.0
     """
-    information = normalized_mutual_info_score(*_encode(y_true, y_pred), average_method="geometric")
+    information = float(normalized_mutual_info_score(*_encode(y_true, y_pred), average_method="geometric"))
     # Information and entropies are rounded separately, so equal partitions may come out just above 1.
     return min(1.0, information)
 

@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 
-from widegap._validation import check_cluster_number, check_generator
+from widegap._validation import check_cluster_number, check_generator, check_numbers
 from widegap.data._principal import PrincipalAxes
 from widegap.data._tables import column_ranges, storage
 from widegap.data._threads import one_blas_thread
@@ -256,9 +256,7 @@ def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> np.ndarray[A
 
 
 def _check_table(X: Any, name: str, least: int = 1) -> Any:
-    return check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=least, input_name=name
-    )
+    return check_numbers(X, ensure_min_samples=least, input_name=name)
 
 
 def _check_count(name: str, value: Any, least: int) -> None:

@@ -117,7 +117,8 @@ def _gaussian(X: Any, marks: _Marks, gamma: float) -> Any:
     centre, columns, norms = marks.form(X.dtype)
     centred = X - centre
     squares = row_norms(centred, squared=True)
-    if X.dtype == np.float32 and gamma * max(squares.max(), norms.max()) * np.finfo(np.float32).eps > ROUNDED:
+    longest = float(max(squares.max(), norms.max()))  # float32 would overflow where gamma is large
+    if X.dtype == np.float32 and gamma * longest * float(np.finfo(np.float32).eps) > ROUNDED:
         return _gaussian(X.astype(np.float64), marks, gamma)
     K = centred @ columns
     K += squares[:, None]

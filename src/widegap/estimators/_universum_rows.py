@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
-from widegap._validation import digest_of
+from widegap._validation import check_numbers, digest_of
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows, finite_moments
 from widegap.data._sampling import drawn
@@ -30,14 +29,7 @@ def check_universum(universum: Any, n_features: int, names: Any, n_threads: int)
     """Universum rows as blocks: any form that ``fit`` takes, with the columns of the target rows."""
     columns = getattr(universum, "columns", None)
     if not isinstance(universum, RowBlocks):
-        universum = check_array(
-            universum,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            input_name="universum",
-        )
+        universum = check_numbers(universum, ensure_min_samples=0, ensure_min_features=0, input_name="universum")
     n_rows, n_columns = universum.shape
     if n_columns != n_features:
         raise InvalidDataError(

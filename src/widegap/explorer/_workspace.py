@@ -24,6 +24,7 @@ from widegap.explorer._identity import Labels
 from widegap.explorer._layouts import map_rows
 from widegap.explorer._refits import Progress, StoppedError, Wish, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
+from widegap.explorer._saved_events import check_saved
 from widegap.explorer._statements import constraints_of, count_after
 
 KEPT_FITS = 8  # others are found again when they are needed
@@ -95,7 +96,7 @@ class Workspace:
         self.autosave: Autosave | None = None
         self._terms: Any = None
         if events:
-            self.history = _replayed([Event.from_json(event) for event in events])
+            self.history = _replayed([Event.from_json(event) for event in events], self.rows.n_rows)
         if session is not None:
             self._open_session(session, resume)
 
@@ -342,16 +343,15 @@ class Workspace:
                     f"{session} is a session on other rows ({header.get('rows')} rows of {header.get('title')!r:.80}); "
                     "open those, or leave out --resume."
                 )
-            self.history = _replayed(events)
+            self.history = _replayed(events, self.rows.n_rows)
         self.autosave = Autosave(session, about)
 
 
-def _replayed(events: Sequence[Event]) -> History:
-    try:
-        history = History(events)
-        state_of(history.active)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InvalidDataError(f"The session holds an incomplete action ({error}); start a new one.") from error
+def _replayed(events: Sequence[Event], n_rows: int) -> History:
+    history = History()
+    for event in events:
+        check_saved(event, history.events, n_rows)
+        history.add(event)
     return history
 
 

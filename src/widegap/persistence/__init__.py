@@ -85,6 +85,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[A
     Files are not signed: anyone can forge one, with weights that put your rows into clusters of their choosing. Use
     models of people you trust, or sign the files by other means.
     """
+    if not isinstance(path, str | os.PathLike):  # open would take a number for an open file, read that and close it
+        raise TypeError(f"path={path!r:.40} names no file; pass a text or a Path.")
     document: dict[str, Any] = {}
     with open(path, "rb") as file:
         try:

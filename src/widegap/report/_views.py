@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import get_tags
 
 from widegap import describe
-from widegap._validation import check_labels
+from widegap._validation import check_labels, check_numbers
 from widegap.data._tables import column_moments, dense_rows, without_gaps
 from widegap.data.text._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
@@ -76,7 +76,7 @@ class RowView:
 
     def __init__(self, estimator: Any, X: Any, labels: Any):
         self.names = getattr(estimator, "feature_names_in_", None)
-        self.X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        self.X = check_numbers(X)
         self.shown = self.X
         self.n_rows = self.X.shape[0]
         self.labels = _checked_labels(estimator, X, self.n_rows, labels)
@@ -94,13 +94,7 @@ class RowView:
 
     def show(self, values: Any) -> None:
         """Take the values to be shown from another table of the same rows; NaN are gaps."""
-        self.shown = check_array(
-            values,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            ensure_min_features=0,
-        )
+        self.shown = check_numbers(values, ensure_all_finite="allow-nan", ensure_min_features=0)
         if self.shown.shape[0] != self.n_rows:
             raise InvalidDataError(
                 f"values has {self.shown.shape[0]} rows, but X has {self.n_rows}; pass the same rows."

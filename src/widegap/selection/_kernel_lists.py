@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils import check_array
 
-from widegap._validation import check_generator
+from widegap._validation import check_generator, check_numbers
 from widegap._warnings import muted
 from widegap.data._tables import storage
 from widegap.estimators._mkc import KERNELS, MKC
@@ -142,7 +141,7 @@ def choose_kernels(
     >>> labels = records[0].model.labels_
     """
     lists = _check_candidates(CANDIDATES if candidates is None else candidates)
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = check_numbers(X)
     if criterion is None:
         criterion = "gain" if storage(X) == "dense" else "agreement"
     _check_criterion(X, criterion)

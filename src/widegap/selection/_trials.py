@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils import check_array
 
-from widegap._validation import take_rows
+from widegap._validation import check_numbers, take_rows
 from widegap.data._sampling import drawn
 from widegap.data._tables import shuffle_columns, storage
 from widegap.exceptions import InvalidDataError
@@ -23,7 +22,7 @@ def read_rows(X: Any) -> Any:
         raise InvalidDataError(f"X is a single text of {len(X)} characters; pass a list of documents.")
     if hasattr(X, "iloc") or _are_documents(X):
         return X
-    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    return check_numbers(X)
 
 
 def _are_documents(X: Any) -> bool:

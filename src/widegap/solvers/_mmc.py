@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
-from scipy.sparse import csc_array
+from scipy.sparse import csc_matrix
 
 from widegap.exceptions import SolverError
 from widegap.solvers._qp import solve_qp
@@ -99,7 +99,7 @@ def _assemble(kernel: FloatArray, C: float, limit: float) -> tuple[dict[str, Any
     i, j, values = (np.concatenate(part) for part in zip(*entries, strict=True))
     c = np.zeros(len(rows) + 1 + 2 * n)
     c[delta] = 1
-    A = csc_array((values, (i, j)), shape=(b.size, c.size))
+    A = csc_matrix((values, (i, j)), shape=(b.size, c.size))  # SCS 3.2.7 takes no sparse array
     A.sort_indices()
     return {"A": A, "b": b, "c": c}, {"l": 4 * n, "s": [n, n + 1]}
 

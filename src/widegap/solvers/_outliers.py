@@ -22,6 +22,7 @@ NEAR = 5  # the neighbour whose distance counts
 CLEAR = 2.5  # settled on scikit-learn's digits with and without noise
 ROUNDS = 20
 NORMAL = 1.4826
+ROUNDING = 1e-6  # of the span of all scores
 
 
 def typical_rows(
@@ -68,10 +69,10 @@ def _farthest(reach: FloatArray, kept: NDArray[np.bool_], outliers: Any) -> NDAr
 def split_point(inside: FloatArray, outside: FloatArray) -> float:
     """The value below which rows are taken for outliers, with the least sum of both rates of error on these.
 
-    It is the least value inside where nothing is outside.
+    It is the least value inside, but for rounding, where nothing is outside.
     """
     if not len(outside):
-        return float(inside.min())
+        return float(inside.min() - ROUNDING * np.ptp(inside))  # the same row gets its score in other ways later
     values = np.concatenate([inside, outside])
     order = np.argsort(values, kind="stable")
     is_out = order >= len(inside)

@@ -146,8 +146,9 @@ def _find_unusable_row(c: NDArray[np.floating]) -> int:
     """Return the first row with a NaN, infinite or oversized cost, or -1."""
     for i in range(c.shape[0]):
         for p in range(c.shape[1]):
-            # Negated so that NaN, which compares false with everything, is caught too.
-            if not abs(c[i, p]) <= _LARGEST_COST:
+            # Negated so that NaN, which compares false with everything, is caught too; in float64, as NumPy would round
+            # the bound to float32, which is infinity, where these loops run as plain Python.
+            if not abs(np.float64(c[i, p])) <= _LARGEST_COST:
                 return i
     return -1
 

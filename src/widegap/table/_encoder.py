@@ -284,7 +284,8 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             raise InvalidDataError(
                 "The model was fitted on a matrix without names, but this is a table; pass an array."
             )
-        values = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
+            values = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         return Reading(values, np.zeros(values.shape[0], dtype=bool), [])
 
     def _decide(self, table: Columns) -> list[Column]:
