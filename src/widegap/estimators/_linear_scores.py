@@ -16,14 +16,12 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from widegap.data._threads import one_blas_thread
-from widegap.solvers._transport import assign
+from widegap.estimators._topic_rules import Labels, TopicRules
 
 LEAST_C, LARGEST_C = 0.1, 0.5
 LEAST_TOTAL = 30  # of C over all rows: with less, intercepts outweigh terms and the largest cluster takes all rows
 TRAINING_TOL = 1e-2
-FLOOR = 0.1  # every cluster keeps at least this fraction of n / k rows
 
-Labels = np.ndarray[Any, np.dtype[np.int32]]
 Floats = np.ndarray[Any, Any]
 
 
@@ -104,18 +102,16 @@ def weight_of_loss(n_rows: int) -> float:
     return float(np.clip(LEAST_TOTAL / n_rows, LEAST_C, LARGEST_C))
 
 
-def relabelled(found: LinearScores, X: Any) -> LinearScores:
-    """The same weights with the labels they give to rows, where no cluster falls below its least size.
+def relabelled(found: LinearScores, X: Any, rules: TopicRules) -> LinearScores:
+    """The same weights with the labels they give to rows, as far as the rules let them.
 
-    The intercept of a cluster that would be smaller rises until it has that many rows, so that scores and labels agree.
+    The intercept of a cluster that would be too small rises until it has that many rows, that of one too large falls,
+    so that scores and labels agree; with known labels or links they need not.
     """
-    k, scores = len(found.coef), found.of(X)
-    least = max(1, int(FLOOR * X.shape[0] / k))
-    step = assign(-scores, np.full(k, least))
-    # Among a handful of documents one may well be a topic of its own accord.
-    starved = bool(step.prices.any() or 1 < least >= np.bincount(step.labels, minlength=k).min())
+    scores = found.of(X)
+    step = rules.label(scores)
     intercept = found.intercept + _raises(scores, step.labels, step.prices)
-    return _judged(replace(found, labels=step.labels, intercept=intercept, starved=starved), X)
+    return _judged(replace(found, labels=step.labels, intercept=intercept, starved=step.starved), X)
 
 
 def _raises(scores: Floats, labels: Labels, prices: Floats) -> Floats:

@@ -14,6 +14,7 @@ RCV1 and Cora; how they depend on n, on samples of 60 to 200 documents.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,12 @@ from widegap.data._tables import dense_rows
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._cutting_plane_base import RANK_TOL
-from widegap.estimators._linear_scores import FLOOR, Labels, LinearScores, fit_linear_scores, fit_svm, relabelled
+from widegap.estimators._known_starts import anchored_start, with_anchors
+from widegap.estimators._linear_scores import Labels, LinearScores, fit_linear_scores, fit_svm, relabelled
 from widegap.estimators._m2dcu import M2DCU
+from widegap.estimators._say import Given, Heard
+from widegap.estimators._topic_rules import TopicRules
+from widegap.problems._constraints import Units
 from widegap.solvers._result import IterationRecord
 
 LSA_RANK = 100
@@ -90,32 +95,40 @@ def fit_lsa(X: Any, rank: int, seed: int) -> Any:
         return make_pipeline(svd, Normalizer()).fit(X.astype(np.float32))  # half the time, and no more is needed
 
 
-def spherical_labels(X: Any, k: int, rng: np.random.Generator, stop: Callable[[], bool] = lambda: False) -> Labels:
+def spherical_labels(
+    X: Any,
+    k: int,
+    rng: np.random.Generator,
+    stop: Callable[[], bool] = lambda: False,
+    units: Units | None = None,
+) -> Labels:
     """The best by summed cosine of several runs of spherical k-means; rows have length one.
 
-    ``stop`` is called after every run; True ends them.
+    ``stop`` is called after every run; True ends them. Rows whose cluster is known stay in it in every run.
     """
     runs = []
     with one_blas_thread():
         for _ in range(STARTS):
-            runs.append(_spherical_run(X, k, int(rng.integers(2**31))))
+            runs.append(_spherical_run(X, k, int(rng.integers(2**31)), units))
             if stop():
                 break
     return max(runs, key=lambda run: run[0])[1]
 
 
-def _spherical_run(X: Any, k: int, seed: int) -> tuple[float, Labels]:
+def _spherical_run(X: Any, k: int, seed: int, units: Units | None) -> tuple[float, Labels]:
     _, chosen = kmeans_plusplus(X, k, random_state=seed)
     centres = dense_rows(X, chosen)
     labels = np.full(X.shape[0], -1, dtype=np.int32)
-    for _ in range(LLOYD_STEPS):
+    for step in range(LLOYD_STEPS):
         cosines = np.asarray(X @ centres.T)
         last, labels = labels, cosines.argmax(axis=1).astype(np.int32)
+        if units is not None:
+            labels = with_anchors(labels, units) if step else anchored_start(labels, units, k)
         if _settled(last, labels):
             break
         members = np.eye(k, dtype=X.dtype)[labels]
         centres = _of_length_one(np.asarray(X.T @ members).T)
-    return float(cosines.max(axis=1).sum()), labels
+    return float(cosines[np.arange(len(labels)), labels].sum()), labels
 
 
 def _of_length_one(centres: Any) -> Any:
@@ -125,7 +138,13 @@ def _of_length_one(centres: Any) -> Any:
 
 
 def sphere_margins(
-    X: Any, terms: Any, k: int, start: Labels, universum: Any | None, seed: int, stop: Callable[[int], bool]
+    X: Any,
+    terms: Any,
+    start: Labels,
+    universum: Any | None,
+    seed: int,
+    rules: TopicRules,
+    stop: Callable[[int], bool],
 ) -> Labels:
     """Maximum margin labels of rows of length one, from starting labels; ``terms`` are the rows to judge them by.
 
@@ -138,12 +157,13 @@ def sphere_margins(
         stopped = stop(record.flips)
         return stopped
 
-    C = _weight_of_loss(X, k)
-    settings = {"C": C, "min_cluster_fraction": FLOOR, "max_iter": MARGIN_STEPS, "callback": note}
+    k = rules.k
+    settings = {"C": _weight_of_loss(X, k), **rules.sizes(), "max_iter": MARGIN_STEPS, "callback": note}
+    margins = partial(fit_method, X, k, start, universum, seed, rules.alone(), **settings)
     with muted(ConvergenceWarning):  # a few iterations suffice: self-training follows
-        labels = fit_method(X, k, start, universum, seed, order="one_step", balance=BALANCE, **settings).labels_
+        labels = margins(order="one_step", balance=BALANCE).labels_
         if not stopped and held_out_recovery(terms, labels, seed) < RECOVERY:
-            labels = fit_method(X, k, start, universum, seed, order="linearize_first", **settings).labels_
+            labels = margins(order="linearize_first").labels_
     return labels
 
 
@@ -163,24 +183,31 @@ def held_out_recovery(X: Any, labels: Labels, seed: int) -> float:
     return float(adjusted_rand_score(labels, found))
 
 
-def fit_method(X: Any, k: int, start: Any, universum: Any | None, seed: int, **settings: Any) -> CPM3C | M2DCU:
+def fit_method(
+    X: Any, k: int, start: Any, universum: Any | None, seed: int, heard: Heard, **settings: Any
+) -> CPM3C | M2DCU:
     """M2DCU fitted with the universum, CPM3C where there is none."""
     settings = {**settings, "init": start, "random_state": seed}
+    given = Given(heard=heard)
     if universum is None:
-        return CPM3C(k, **settings).fit(X)
-    return M2DCU(k, loss="max", **settings).fit(X, universum=universum)
+        return CPM3C(k, **settings)._fit(X, given=given)
+    return M2DCU(k, loss="max", **settings)._fit(X, given=given, universum=universum)
 
 
 def self_train(
-    X: Any, labels: Labels, k: int, seed: int, stop: Callable[[LinearScores, int], bool] = lambda found, flips: False
+    X: Any,
+    labels: Labels,
+    seed: int,
+    rules: TopicRules,
+    stop: Callable[[LinearScores, int], bool] = lambda found, flips: False,
 ) -> tuple[LinearScores, int, bool]:
-    """Fit weights to the labels, label by the weights, and so on for a few rounds.
+    """Fit weights to the labels, label by the weights as the rules let them, and so on for a few rounds.
 
     Returns the scores, the number of rounds and whether the labels have settled. ``stop`` is called after every round
     with its scores and how many labels it changed; True ends them.
     """
     for n_rounds in range(1, TRAINING_STEPS + 1):
-        last, found = labels, relabelled(fit_linear_scores(X, labels, k, seed), X)
+        last, found = labels, relabelled(fit_linear_scores(X, labels, rules.k, seed), X, rules)
         labels = found.labels
         if stop(found, int(np.count_nonzero(last != labels))):
             break
