@@ -80,7 +80,7 @@ def test_a_small_cluster_as_compact_as_the_others_is_kept(size, dimensions):
     X[-2:, 1] -= 40, 60
     kept = kept_rows(X, "auto", count=12)
     assert kept[200:-2].all() and not kept[-2:].any()
-    assert kept[:200].mean() > 0.9
+    assert kept[:200].mean() > 0.85  # measured: 0.9 and more; rows at the rim of a Gaussian
     # As many rows all around the others are no cluster: they are nearer to these than to each other.
     around = rng.normal(size=(size, dimensions))
     X[200:-2] = 25 * around / np.linalg.norm(around, axis=1)[:, None]
