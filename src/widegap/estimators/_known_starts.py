@@ -38,8 +38,3 @@ def with_anchors(labels: Labels, units: Units) -> Labels:
     """The labels with the known ones in their places."""
     anchors = units.anchors[units.of_row]
     return np.where(anchors < 0, labels, anchors).astype(np.int32)
-
-
-def anchored_start(labels: Labels, units: Units | None, k: int) -> Labels:
-    """The same clusters, numbered by the known labels, which are in their places."""
-    return labels if units is None else with_anchors(matched_to_anchors(labels, units, None, k), units)

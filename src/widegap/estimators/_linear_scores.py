@@ -59,12 +59,12 @@ class LinearScores:
         return replace(self, labels=labels, coef=self.coef[order], intercept=self.intercept[order])
 
 
-def fit_linear_scores(X: Any, labels: Labels, k: int, seed: int) -> LinearScores:
-    """Scores by one-vs-rest squared hinges; rows labelled -1 do not count."""
+def fit_linear_scores(X: Any, labels: Labels, k: int, seed: int, weights: Floats | None = None) -> LinearScores:
+    """Scores by one-vs-rest squared hinges; rows labelled -1 do not count, others by their weights."""
     if k == 1:
         return mean_scores(X, labels, k)
     known = labels >= 0
-    model = fit_svm(X[known], labels[known], seed)
+    model = fit_svm(X[known], labels[known], seed, weights=None if weights is None else weights[known])
     return _judged(LinearScores(labels, *_symmetric(model, k)), X)
 
 
@@ -90,11 +90,11 @@ def mean_scores(X: Any, labels: Labels, k: int) -> LinearScores:
     return LinearScores(labels, means, -(means**2).sum(axis=1) / 2)
 
 
-def fit_svm(X: Any, labels: Labels, seed: int, C: float | None = None) -> LinearSVC:
+def fit_svm(X: Any, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None) -> LinearSVC:
     """One-vs-rest squared hinges."""
     C = weight_of_loss(len(labels)) if C is None else C
     with one_blas_thread():
-        return LinearSVC(C=C, dual=True, tol=TRAINING_TOL, random_state=seed).fit(X, labels)
+        return LinearSVC(C=C, dual=True, tol=TRAINING_TOL, random_state=seed).fit(X, labels, weights)
 
 
 def weight_of_loss(n_rows: int) -> float:

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from widegap.data._tables import count_distinct_rows
 from widegap.data.text._corpus import Corpus
 from widegap.estimators._informed_cut import rows_to_search
-from widegap.estimators._known_starts import anchored_start
 from widegap.estimators._linear_scores import Labels, LinearScores, fit_linear_scores, mean_scores, relabelled
 from widegap.estimators._starts import sample_size
 from widegap.estimators._topic_rules import TopicRules
@@ -18,6 +17,7 @@ from widegap.estimators._topics import (
     TopicRecord,
     fit_lsa,
     fit_method,
+    informed_start,
     lsa_rank,
     self_train,
     sphere_margins,
@@ -87,21 +87,18 @@ class TopicSearch:
         seed = int(rng.integers(2**31))
         sample = rows_to_search(n, sample_size(k), self.rules.heard.units, rng)
         terms, rules = rows[sample], self.rules.of_rows(sample)
-        units = rules.heard.units
         Z, U = terms, universum
         if reduction is not None:
             reduction.settle(terms, k, seed)
             Z, U = reduction(terms), reduction(universum)
-        if start is None:
-            labels = spherical_labels(Z, k, rng, lambda: self._note("start"), units)
-        else:
-            labels = anchored_start(start[sample], units, k)
+        labels = spherical_labels(Z, k, rng, lambda: self._note("start")) if start is None else start[sample]
+        labels = informed_start(Z, labels, rules)
         if not self.recorder.stopped:
             labels = sphere_margins(Z, terms, labels, U, seed, rules, self._note_margins)
         found, n_rounds, settled = self_train(terms, labels, seed, rules, self._note_round)
         if n > len(sample):
             labels = relabelled(found, rows, self.rules).labels
-            found = relabelled(fit_linear_scores(rows, labels, k, seed), rows, self.rules)
+            found = relabelled(fit_linear_scores(rows, labels, k, seed, self.rules.weights), rows, self.rules)
         return FoundTopics(found, self.recorder.records, n_rounds, settled)
 
     def in_features(self, rows: Any, start: Labels | None, universum: Any) -> FoundTopics:
@@ -112,7 +109,7 @@ class TopicSearch:
             return self._note("margins", record.objective, record.flips)
 
         sizes = self.rules.sizes() if self.rules.is_sized else {}
-        model = fit_method(rows, self.k, init, universum, self.seed, self.rules.heard, callback=note, **sizes)
+        model = fit_method(rows, self.k, init, universum, self.seed, self.rules.alone(), callback=note, **sizes)
         scores = LinearScores(model.labels_, model.coef_, model.intercept_, model.objective_, model.starved_)
         return FoundTopics(scores, self.recorder.records, model.n_iter_, model.converged_)
 

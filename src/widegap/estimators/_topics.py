@@ -1,7 +1,8 @@
 """The steps of a document clustering: a start on the sphere, margins in few dimensions, weights of all terms.
 
 1. Spherical k-means on rows of length one: centroids are renewed to length one, too, and a run is judged by the summed
-   cosine of the rows and their centroids.
+   cosine of the rows and their centroids. Where labels are known, clusters are numbered by them, and the best run goes
+   on with these documents in their places, as does k-means from the means of these if every topic has some.
 2. Maximum margin clustering from there, with a bias, which finds topics of unequal size. It may also empty clusters
    that are real. Clusters to believe in can be found again by a classifier that has seen other documents: if weights
    from one half of the documents do not predict the labels of the other half well enough (``RECOVERY``, an adjusted
@@ -31,12 +32,11 @@ from widegap.data._tables import dense_rows
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._cutting_plane_base import RANK_TOL
-from widegap.estimators._known_starts import anchored_start, with_anchors
+from widegap.estimators._known_starts import matched_to_anchors, with_anchors
 from widegap.estimators._linear_scores import Labels, LinearScores, fit_linear_scores, fit_svm, relabelled
 from widegap.estimators._m2dcu import M2DCU
 from widegap.estimators._say import Given, Heard
 from widegap.estimators._topic_rules import TopicRules
-from widegap.problems._constraints import Units
 from widegap.solvers._result import IterationRecord
 
 LSA_RANK = 100
@@ -95,40 +95,64 @@ def fit_lsa(X: Any, rank: int, seed: int) -> Any:
         return make_pipeline(svd, Normalizer()).fit(X.astype(np.float32))  # half the time, and no more is needed
 
 
-def spherical_labels(
-    X: Any,
-    k: int,
-    rng: np.random.Generator,
-    stop: Callable[[], bool] = lambda: False,
-    units: Units | None = None,
-) -> Labels:
+def spherical_labels(X: Any, k: int, rng: np.random.Generator, stop: Callable[[], bool] = lambda: False) -> Labels:
     """The best by summed cosine of several runs of spherical k-means; rows have length one.
 
-    ``stop`` is called after every run; True ends them. Rows whose cluster is known stay in it in every run.
+    ``stop`` is called after every run; True ends them.
     """
     runs = []
     with one_blas_thread():
         for _ in range(STARTS):
-            runs.append(_spherical_run(X, k, int(rng.integers(2**31)), units))
+            runs.append(_spherical_run(X, k, int(rng.integers(2**31))))
             if stop():
                 break
     return max(runs, key=lambda run: run[0])[1]
 
 
-def _spherical_run(X: Any, k: int, seed: int, units: Units | None) -> tuple[float, Labels]:
+def _spherical_run(X: Any, k: int, seed: int) -> tuple[float, Labels]:
     _, chosen = kmeans_plusplus(X, k, random_state=seed)
     centres = dense_rows(X, chosen)
     labels = np.full(X.shape[0], -1, dtype=np.int32)
-    for step in range(LLOYD_STEPS):
+    for _ in range(LLOYD_STEPS):
         cosines = np.asarray(X @ centres.T)
         last, labels = labels, cosines.argmax(axis=1).astype(np.int32)
-        if units is not None:
-            labels = with_anchors(labels, units) if step else anchored_start(labels, units, k)
         if _settled(last, labels):
             break
         members = np.eye(k, dtype=X.dtype)[labels]
         centres = _of_length_one(np.asarray(X.T @ members).T)
-    return float(cosines[np.arange(len(labels)), labels].sum()), labels
+    return float(cosines.max(axis=1).sum()), labels
+
+
+def informed_start(X: Any, labels: Labels, rules: TopicRules) -> Labels:
+    """A start that has heard of known labels: spherical k-means goes on from it with these in their places.
+
+    Where every topic has a label, it also begins at the means of these documents; the larger summed cosine wins.
+    """
+    units, k = rules.heard.units, rules.k
+    if units is None or not rules.heard.classes:
+        return labels
+    starts = [matched_to_anchors(labels, units, None, k)]
+    if len(rules.heard.classes) == k:
+        anchors = units.anchors[units.of_row]
+        told = np.flatnonzero(anchors >= 0)
+        seeds = _of_length_one(np.asarray(X[told].T @ np.eye(k, dtype=X.dtype)[anchors[told]]).T)
+        starts.append(np.asarray(X @ seeds.T).argmax(axis=1).astype(np.int32))
+    return max((_run_on(X, start, rules) for start in starts), key=lambda run: run[0])[1]
+
+
+def _run_on(X: Any, labels: Labels, rules: TopicRules) -> tuple[float, Labels]:
+    """Spherical k-means from labels, known ones in their places; the weighted sum of cosines, and the labels."""
+    units, k = rules.heard.units, rules.k
+    assert units is not None
+    weights = np.ones(len(labels)) if rules.weights is None else rules.weights
+    labels = with_anchors(labels, units)
+    for _ in range(LLOYD_STEPS):
+        members = (weights[:, None] * np.eye(k)[labels]).astype(X.dtype)
+        cosines = np.asarray(X @ _of_length_one(np.asarray(X.T @ members).T).T)
+        last, labels = labels, with_anchors(cosines.argmax(axis=1), units)
+        if _settled(last, labels):
+            break
+    return float(weights @ cosines[np.arange(len(labels)), labels]), labels
 
 
 def _of_length_one(centres: Any) -> Any:
@@ -207,7 +231,7 @@ def self_train(
     with its scores and how many labels it changed; True ends them.
     """
     for n_rounds in range(1, TRAINING_STEPS + 1):
-        last, found = labels, relabelled(fit_linear_scores(X, labels, rules.k, seed), X, rules)
+        last, found = labels, relabelled(fit_linear_scores(X, labels, rules.k, seed, rules.weights), X, rules)
         labels = found.labels
         if stop(found, int(np.count_nonzero(last != labels))):
             break
