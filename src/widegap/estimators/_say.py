@@ -76,6 +76,10 @@ class Heard:
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, units=units, weights=weights, n_sampled_from=n_rows)
 
+    def of_present(self, rows: np.ndarray[Any, Any]) -> "Heard":
+        """What is known of some rows where the others take no part; bounds on sizes are for these alone."""
+        return replace(self.of_rows(rows, len(rows)), n_sampled_from=None).without_equal_weights()
+
     def without_equal_weights(self) -> "Heard":
         """The same; weights that are all equal say nothing."""
         return replace(self, weights=None) if self.weights is not None and not np.ptp(self.weights) else self
@@ -182,8 +186,7 @@ class UserSay(Clusterer):
         heard = self._hear(given, n_rows(X))
         assert heard.weights is not None
         absent, present = (np.flatnonzero((heard.weights == 0) == gone) for gone in (True, False))
-        of_present = replace(heard.of_rows(present, n_rows(X)), n_sampled_from=None)
-        super()._fit(some_rows(X, present), given=Given(heard=of_present.without_equal_weights()), **others)
+        super()._fit(some_rows(X, present), given=Given(heard=heard.of_present(present)), **others)
         labels = np.empty(n_rows(X), np.int32)
         labels[present], labels[absent] = self.labels_, self.predict(some_rows(X, absent))
         if heard.units is not None:
@@ -287,7 +290,9 @@ def label_absent(units: Units, labels: Any, present: Ints, scores: Floats) -> An
     anchors[units.of_row[present]] = labels[present]
     nothing, everything = np.zeros(scores.shape[1], np.int64), np.full(scores.shape[1], len(labels))
     rule = LabelRule(units.of_row, units.sizes, anchors, units.apart, nothing, everything)
-    return rule.label(scores.max() - scores).labels
+    found = rule.label(scores.max() - scores).labels
+    found[present] = labels[present]  # -1 for those that were set aside
+    return found
 
 
 def refuse_elsewhere(heard: Heard, size_max: Any) -> None:

@@ -52,6 +52,12 @@ def typical_rows(
     return kept
 
 
+def first_reach_aside(nearest: NDArray[np.int64], distances: FloatArray, kept: NDArray[np.bool_]) -> float:
+    """The least distance to the ``NEAR``-th kept neighbour with which a row was set aside; infinite if none was."""
+    reach = _distance_to_kept(nearest, distances, kept)
+    return float(np.exp(reach[~kept].min(initial=np.inf)))
+
+
 def in_secluded_groups(nearest: NDArray[np.int64], distances: FloatArray) -> NDArray[np.bool_]:
     """Which rows are in a secluded group: more than ``NEAR`` rows, farther from all others than from each other.
 
