@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widegap.solvers._outliers import NEAR, split_point, typical_rows
+from widegap.solvers._outliers import NEAR, in_secluded_groups, split_point, typical_rows
 
 
 def neighbours(X, count):
@@ -69,6 +69,39 @@ def test_the_neighbour_that_counts_is_the_fifth():
     five, six = np.full((5, 2), 30.0) + cloud(5, 1) / 50, np.full((6, 2), 30.0) + cloud(6, 1) / 50
     assert not kept_rows(np.vstack([cloud(), five]), 5 / 65)[-5:].any()
     assert kept_rows(np.vstack([cloud(), six]), 6 / 66)[-6:].all()
+
+
+@pytest.mark.parametrize("size", [6, 8, 11])
+@pytest.mark.parametrize("dimensions", [2, 5, 20])
+def test_a_small_cluster_as_compact_as_the_others_is_kept(size, dimensions):
+    rng = np.random.default_rng(size)
+    X = rng.normal(size=(200 + size + 2, dimensions))
+    X[200:-2, 0] += 25  # fewer rows than neighbours are looked at, so wider gaps between them than elsewhere
+    X[-2:, 1] -= 40, 60
+    kept = kept_rows(X, "auto", count=12)
+    assert kept[200:-2].all() and not kept[-2:].any()
+    assert kept[:200].mean() > 0.85  # measured: 0.9 and more; rows at the rim of a Gaussian
+    # As many rows all around the others are no cluster: they are nearer to these than to each other.
+    around = rng.normal(size=(size, dimensions))
+    X[200:-2] = 25 * around / np.linalg.norm(around, axis=1)[:, None]
+    assert not kept_rows(X, "auto", count=12)[200:-2].any()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(2, 9))
+def test_secluded_groups_are_those_of_all_distances(seed, size, count):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30 + size, 2)) * rng.choice([0.3, 1, 3])
+    X[:size] = X[:size] * rng.choice([0.05, 1]) + rng.choice([0, 8])
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    expected = np.zeros(len(X), dtype=bool)
+    for i in range(len(X)):  # a group is the nearest of any of its rows
+        for m in range(NEAR, count):
+            inside = np.zeros(len(X), dtype=bool)
+            inside[np.argsort(distances[i], kind="stable")[: m + 1]] = True
+            if distances[inside][:, ~inside].min() > distances[inside][:, inside].max():
+                expected |= inside
+    np.testing.assert_array_equal(in_secluded_groups(*neighbours(X, count)), expected)
 
 
 def test_units_play_no_part():

@@ -348,6 +348,17 @@ def test_rows_set_aside_have_no_influence_and_known_ones_stay():
     assert (model.cut(4)[-2:] == -1).all() and (model.agreement_[-2:] == 0).all()
 
 
+@pytest.mark.parametrize("size", [8, 15, 25])
+def test_auto_keeps_a_cluster_of_fewer_rows_than_neighbours(size):
+    rng = np.random.default_rng(size)
+    centres = 12 * np.eye(4, 5)[np.repeat(np.arange(4), [200, 200, 200, size])]
+    X = np.vstack([centres + rng.normal(size=centres.shape), rng.uniform(-60, 60, (30, 5))])
+    model = MaxMarginClustering(4, random_state=0, outliers="auto").fit(X)
+    small = model.labels_[600 : 600 + size]
+    assert len(set(small)) == 1 and small[0] >= 0 and (model.labels_ == small[0]).sum() == size
+    assert (model.labels_[600 + size :] == -1).mean() > 0.9
+
+
 def test_a_share_is_met_and_sizes_count_the_others(monkeypatch):
     groups, X = three_groups()
     model = MaxMarginClustering(3, outliers=0.1, size_min=30, random_state=0).fit(X)

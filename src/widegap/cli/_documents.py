@@ -28,6 +28,21 @@ def documents(
         str, typer.Option(help="Language whose stop words do not count; 'auto' detects it, 'other' has none.")
     ] = "auto",
     stemmer: Annotated[bool, typer.Option("--stem", help="Count English words with one stem as one term.")] = False,
+    known: Annotated[
+        str | None, typer.Option(help="Labels you know: a column or key, empty elsewhere, or a CSV of document,label.")
+    ] = None,  # fmt: skip  # noqa: E501
+    must_link: Annotated[
+        Path | None, typer.Option(help="CSV of two columns: documents that belong together, by name, id or number.")
+    ] = None,  # fmt: skip  # noqa: E501
+    cannot_link: Annotated[
+        Path | None, typer.Option(help="The same for documents that must be in different topics.")
+    ] = None,
+    min_size: Annotated[
+        str | None, typer.Option(help="Smallest allowed topic, in documents (20) or as a share (5%).")
+    ] = None,
+    max_size: Annotated[str | None, typer.Option(help="Largest allowed topic, in the same way.")] = None,
+    weight_column: Annotated[str | None, typer.Option(hidden=True)] = None,
+    outliers: Annotated[str | None, typer.Option(hidden=True)] = None,
     output: options.Output = None,
     model: options.Model = None,
     report: options.Report = None,
@@ -44,16 +59,20 @@ def documents(
 
     from widegap.cli._cluster import Targets, end_interrupted
     from widegap.cli._compare import FEW_SUBSAMPLES, SUBSAMPLES, Comparison, add_recommendation, recommend
+    from widegap.cli._document_say import check_said, check_wishes, read_said
     from widegap.cli._fitting import gathering_warnings, watching
     from widegap.cli._output import show
+    from widegap.cli._say import Wishes
     from widegap.cli._texts import read_documents
     from widegap.report._wording import counted
 
     targets = Targets(output, model, report)
-    targets.check(path, universum, json=json)
+    targets.check(path, universum, must_link, cannot_link, json=json)
+    wishes = Wishes(known, must_link, cannot_link, weight_column, min_size, max_size, outliers)
+    check_wishes(wishes)
     numbers = None if k == "auto" else options.cluster_numbers(k)
     given = read_names(names)
-    found = read_documents(path, text_column, encoding)
+    found = read_documents(path, text_column, encoding, known)
     outside = None if universum is None else read_documents(universum, text_column, encoding)
     if outside is not None:
         found = _without_junk(found, outside)
@@ -63,27 +82,36 @@ def documents(
         raise CommandError(f"-k {numbers[-1]} asks for more topics than there are documents ({n}); ask for fewer.")
     _check_variety(numbers[-1], found)
     estimator = _estimator(numbers[-1], language, stemmer, seed)
+    said = read_said(wishes, found)
     recommendation = None
     if len(numbers) > 1:
+        found.notes += wishes.told_of_comparison()
         few = FEW_SUBSAMPLES if k == "auto" else SUBSAMPLES
         comparison = Comparison(estimator, found.texts, n, seed, found.notes, "topic")
         recommendation = recommend(comparison, numbers, quiet=quiet, json=json, n_subsamples=few)
         estimator.set_params(n_clusters=recommendation.chosen)
+    check_said(said, found, estimator.n_clusters)
+    wishes.set_up(estimator, n)
     label = f"Clustering {counted(n, 'document')}"
     with watching(label, None, quiet) as watch, gathering_warnings(found.notes):
         plain = clone(estimator).set_params(callback=watch)
-        estimator.set_params(callback=watch).fit(found.texts, universum=None if outside is None else outside.texts)
+        junk = None if outside is None else outside.texts
+        estimator.set_params(callback=watch).fit(found.texts, universum=junk, **said.arguments())
         if outside is not None and not watch.interrupted:
-            found.notes.append(_effect(estimator, plain.fit(found.texts), outside))
+            found.notes.append(_effect(estimator, plain.fit(found.texts, **said.arguments()), outside))
     estimator.set_params(callback=None)
     found.notes += _about_language(estimator, language)
     if watch.interrupted:
         targets = targets.partial()
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
+    by_hand = said.told(estimator.labels_)
+    found.notes[:0] = [by_hand["words"]] if by_hand else []
     summary, write_rows, assign = summarize_documents(estimator, found, None, name, given)
+    summary["by_hand"] = by_hand
     if recommendation is not None:
         add_recommendation(summary, recommendation)
-    written = _write(estimator, summary, write_rows, targets, {"title": name, "names": given})
+    extra = {"title": name, "names": given, **said.stored(estimator.labels_)}
+    written = _write(estimator, summary, write_rows, targets, extra)
     if json:
         summary["assignments"] = assign()
     show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)

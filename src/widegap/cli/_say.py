@@ -98,6 +98,7 @@ class Said:
     weights: Any = None
     known_column: str | None = None
     weight_column: str | None = None
+    unit: str = "row"
 
     def arguments(self) -> dict[str, Any]:
         """For ``fit``; only what was said."""
@@ -136,10 +137,11 @@ class Said:
             "must_links": len(self.must_link),
             "cannot_links": len(self.cannot_link),
             "weight_column": self.weight_column,
-            "set_aside": int(np.count_nonzero(np.asarray(labels) < 0)),
+            # Documents without a topic hold no term that counts; nobody set them aside.
+            "set_aside": int(np.count_nonzero(np.asarray(labels) < 0)) if self.unit == "row" else 0,
             "corrections": [],
         }
-        return told_by_hand(found, "" if self.known_column is None else f" known by {self.known_column!r}")
+        return told_by_hand(found, "" if self.known_column is None else f" known by {self.known_column!r}", self.unit)
 
     def stored(self, labels: Any) -> dict[str, Any]:
         """For the model file, so that ``widegap refine`` keeps to it: see ``_corrections.py``."""
@@ -149,7 +151,7 @@ class Said:
         return {"fixed": {**fixed, **links}, "weight_column": self.weight_column} if self.arguments() else {}
 
 
-def told_by_hand(found: dict[str, Any], known_by: str = "") -> dict[str, Any] | None:
+def told_by_hand(found: dict[str, Any], known_by: str = "", unit: str = "row") -> dict[str, Any] | None:
     """Figures of what was fixed by hand, with the words for them; None if nothing was."""
     from widegap.report._wording import counted
 
@@ -158,7 +160,7 @@ def told_by_hand(found: dict[str, Any], known_by: str = "") -> dict[str, Any] | 
     parts = []
     if found["known"]:
         labels = f" ({counted(len(found['labels']), 'label')})" if found["labels"] else ""
-        parts.append(f"{counted(found['known'], 'row')}{known_by}{labels}")
+        parts.append(f"{counted(found['known'], unit)}{known_by}{labels}")
     parts += [
         counted(found[key], word)
         for key, word in (("must_links", "must-link"), ("cannot_links", "cannot-link"))

@@ -20,7 +20,10 @@ TEXT_NAMES = ("text", "body", "content", "document", "message", "abstract", "des
 
 @dataclass
 class Documents:
-    """Texts, what to call each, the table they came from if there was one, what was noticed, and their titles."""
+    """Texts, what to call each, the table they came from if there was one, what was noticed, and their titles.
+
+    Names are those that the documents have, or "row 1" or "line 1", where ``counted`` is "row" or "line".
+    """
 
     names: list[str]
     texts: list[str]
@@ -28,6 +31,22 @@ class Documents:
     notes: list[str]
     dialect: Any = None  # of the text file that a table came from
     titles: list[str] | None = None
+    counted: str | None = None
+    entries: list[dict[str, Any]] | None = None  # of JSON lines
+    left_out: tuple[str, ...] = ()  # names of documents that were taken out
+
+    @property
+    def columns(self) -> list[str]:
+        """What there is besides the texts, by name."""
+        if self.entries is not None:
+            return list(dict.fromkeys(key for entry in self.entries for key in entry))
+        return [] if self.frame is None else [str(name) for name in self.frame.columns]
+
+    def column(self, name: str) -> list[Any]:
+        """A column of the table, or what JSON lines hold under a key, None where they have none."""
+        if self.entries is not None:
+            return [None if entry.get(name) is None else str(entry[name]) for entry in self.entries]
+        return self.frame[name].tolist()
 
     def items(self) -> list[tuple[str, str]]:
         """Title and body of every document; the title is its first line where nothing else gives one."""
@@ -42,15 +61,21 @@ class Documents:
         rows = [i for i in range(len(self.texts)) if i not in chosen]
         frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
         titles = None if self.titles is None else [self.titles[i] for i in rows]
-        names, texts = ([entries[i] for i in rows] for entries in (self.names, self.texts))
-        return replace(self, names=names, texts=texts, frame=frame, titles=titles)
+        entries = None if self.entries is None else [self.entries[i] for i in rows]
+        names, texts = ([values[i] for i in rows] for values in (self.names, self.texts))
+        left_out = tuple(self.names[i] for i in sorted(chosen))
+        changed = {"names": names, "texts": texts, "frame": frame, "titles": titles, "entries": entries}
+        return replace(self, **changed, left_out=left_out)
 
 
 REFUSALS = (CommandError, InvalidDataError)
 
 
-def read_documents(source: Path, text_column: str | None, encoding: str) -> Documents:
-    """Read documents; "-" is standard input, one document a line (or one JSON object)."""
+def read_documents(source: Path, text_column: str | None, encoding: str, known: str | None = None) -> Documents:
+    """Read documents; "-" is standard input, one document a line (or one JSON object).
+
+    ``known`` may name a column of labels, which then holds no texts.
+    """
     from widegap.table._unpacking import decode
 
     if str(source) == "-":
@@ -62,7 +87,7 @@ def read_documents(source: Path, text_column: str | None, encoding: str) -> Docu
         raise CommandError(f"{source}: no such file or folder; check the name.")
     ending = source.suffix.lower()
     if ending in (".csv", ".tsv", ".parquet"):
-        return _from_table(source, text_column, encoding)
+        return _from_table(source, text_column, encoding, known)
     if ending in OFFICE:
         raise CommandError(f"{source} is a single document; put it in a folder with others, and name the folder.")
     text = decode(source.read_bytes(), str(source), encoding, NO_TEXT)
@@ -107,7 +132,7 @@ def _from_lines(text: str, name: str, text_column: str | None, ending: str = "")
     if ending in (".jsonl", ".ndjson", ".json") or (not ending and lines[0].lstrip().startswith("{")):
         return _from_json(lines, name, text_column)
     names = [f"line {i}" for i in range(1, len(lines) + 1)]
-    return Documents(names, lines, None, [f"Every line of {name} was taken for one document."])
+    return Documents(names, lines, None, [f"Every line of {name} was taken for one document."], counted="line")
 
 
 def _from_json(lines: list[str], name: str, text_column: str | None) -> Documents:
@@ -128,21 +153,22 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
             )
         entries.append(entry)
     texts = [str(entry[key]) for entry in entries]
-    found = Documents([f"line {i}" for i in range(1, len(texts) + 1)], texts, None, [])
+    names = [f"line {i}" for i in range(1, len(texts) + 1)]
+    found = Documents(names, texts, None, [], counted="line", entries=entries)
     id_key, title_key = (
         next((k for k in known if all(k in entry for entry in entries)), None) for known in (ID_NAMES, TITLE_NAMES)
     )
     if id_key is not None:
         import pandas as pd
 
-        found.names = [str(entry[id_key]) for entry in entries]
+        found.names, found.counted = [str(entry[id_key]) for entry in entries], None
         found.frame = pd.DataFrame({id_key: [entry[id_key] for entry in entries]})
     if title_key is not None and title_key != key:
         found.titles = [str(entry[title_key]) for entry in entries]
     return found
 
 
-def _from_table(source: Path, text_column: str | None, encoding: str) -> Documents:
+def _from_table(source: Path, text_column: str | None, encoding: str, known: str | None) -> Documents:
     from widegap.table._delimited import Dialect
     from widegap.table._reading import read_table
 
@@ -154,7 +180,7 @@ def _from_table(source: Path, text_column: str | None, encoding: str) -> Documen
     if text_column is not None and _holds_numbers(frame[text_column]):
         raise CommandError(f"{source}: column {text_column!r} holds numbers, not texts; name another --text-column.")
     if text_column is None:
-        worded = [name for name in frame.columns if not _holds_numbers(frame[name])]
+        worded = [name for name in frame.columns if name != known and not _holds_numbers(frame[name])]
         if not worded:
             raise CommandError(
                 f"{source} has no column of texts, only numbers ({list(frame.columns)[:10]}); 'widegap cluster' groups "
@@ -164,11 +190,12 @@ def _from_table(source: Path, text_column: str | None, encoding: str) -> Documen
         text_column = max(lengths, key=lambda name: lengths[name])
         notes.append(f"The texts were taken from column {text_column!r}, the longest; --text-column names another.")
     texts = frame[text_column].fillna("").astype(str).tolist()
-    found = Documents([f"row {i}" for i in range(1, len(texts) + 1)], texts, frame, notes, table.dialect)
+    names = [f"row {i}" for i in range(1, len(texts) + 1)]
+    found = Documents(names, texts, frame, notes, table.dialect, counted="row")
     lowered = {str(name).lower(): name for name in frame.columns if name != text_column}
     id_name, title_name = (next((lowered[k] for k in known if k in lowered), None) for known in (ID_NAMES, TITLE_NAMES))
     if id_name is not None and frame[id_name].is_unique:
-        found.names = frame[id_name].astype(str).tolist()
+        found.names, found.counted = frame[id_name].astype(str).tolist(), None
     if title_name is not None:
         found.titles = frame[title_name].fillna("").astype(str).tolist()
     return found

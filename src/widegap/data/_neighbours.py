@@ -102,6 +102,12 @@ def neighbour_graph(X: Any, n_neighbors: int, n_threads: int = 1) -> NeighbourGr
     return NeighbourGraph(nearest, np.asarray(distances, dtype=np.float64))
 
 
+def distance_to_nearest(X: Any, others: Any, count: int) -> Floats:
+    """Distance from each of other rows to the last of its ``count`` nearest among the rows of X."""
+    with config_context(working_memory=WORKING_MEMORY), one_blas_thread():
+        return np.asarray(NearestNeighbors(n_neighbors=count).fit(X).kneighbors(others)[0][:, -1])
+
+
 def _nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Any, Floats]:
     """The nearest other rows of all rows, and their distances, two tables (n, count)."""
     X = np.ascontiguousarray(X)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 
 from widegap.data._blocks import Floats
@@ -255,6 +256,13 @@ def _absent(X: Any, columns: Any) -> tuple[Any, Any]:
     stored[rows[places >= 0], places[places >= 0]] = True
     rows, places = np.nonzero(~stored)
     return rows, columns[places]
+
+
+def distances_to(centres: Floats, X: Any) -> Floats:
+    """Distance of every row to every centre, shape (n, k)."""
+    if _is_sparse(X):
+        return euclidean_distances(X, centres)
+    return np.stack([np.linalg.norm(X - centre, axis=1) for centre in centres], axis=1)
 
 
 def near_origin(X: Any) -> Any:

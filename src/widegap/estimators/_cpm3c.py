@@ -46,6 +46,8 @@ class CPM3C(CuttingPlaneClusterer):
 
     <size_max>
 
+    <outliers>
+
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate. "cuts_first" is the paper's order; "linearize_first" never raises the
         objective; "one_step" relabels after every plane. "auto" takes them in this order for k = 2, k > 4 and
@@ -98,6 +100,8 @@ class CPM3C(CuttingPlaneClusterer):
     <converged_>
 
     <starved_>
+
+    <reject_beyond_>
 
     <n_clusters_>
 
@@ -170,6 +174,7 @@ class CPM3C(CuttingPlaneClusterer):
         min_cluster_fraction=0.3,
         size_min=None,
         size_max=None,
+        outliers=0,
         order="auto",
         annealing=False,
         loss="max",
@@ -194,6 +199,7 @@ class CPM3C(CuttingPlaneClusterer):
         self.min_cluster_fraction = min_cluster_fraction
         self.size_min = size_min
         self.size_max = size_max
+        self.outliers = outliers
         self.order = order
         self.annealing = annealing
         self.loss = loss

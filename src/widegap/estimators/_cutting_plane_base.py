@@ -35,6 +35,7 @@ from widegap.estimators._known_starts import matched_to_anchors, some_of_each_la
 from widegap.estimators._progress import logger
 from widegap.estimators._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
 from widegap.estimators._say import SIZE_CONSTRAINTS, Given, Heard, UserSay, refuse_elsewhere
+from widegap.estimators._setting_aside import SetsAside
 from widegap.estimators._starts import Sample, rounded, sample_starts
 from widegap.exceptions import InvalidDataError
 from widegap.problems._base import Loss, Problem
@@ -121,7 +122,7 @@ class Fit:
     recorder: SearchRecorder
 
 
-class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
+class CuttingPlaneClusterer(UserSay, SetsAside):
     """Base of clusterers that minimise a hinge over weight vectors and labels by cutting planes.
 
     A subclass says what makes a slow search converge.
@@ -141,6 +142,7 @@ class CuttingPlaneClusterer(UserSay, WeightVectorClusterer):
         "balance": [Interval(Real, 0, None, closed="left")],
         "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
         **SIZE_CONSTRAINTS,
+        "outliers": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
         "order": [StrOptions({"auto", "cuts_first", "linearize_first", "one_step"})],
         "annealing": ["boolean"],
         "loss": [StrOptions({"max", "sum"})],

@@ -48,6 +48,13 @@ size_max : None, int, float or sequence of n_clusters of them, default=None
     Largest size of every cluster, in the same way; None is no bound. Bounds are met exactly, those that cannot be met
     are refused.
 
+outliers : float or "auto", default=0
+    Rows to set aside: a share of all, or as many as "auto" finds beyond the bulk of the others, by the distance to
+    their nearest neighbours among the rows that are kept, decided anew until nothing changes. They get label -1 and
+    have no influence at all; rows with known labels or links stay, and bounds on sizes count the rows that stay.
+    Distances are those of the rows as they come, whatever the kernel and the weights. Above 10000 rows a sample of
+    these is looked at, and the others are compared with it. For a table in memory; not with starting labels.
+
 checkpoint : path, default=None
     File that keeps what the passes over all rows gave. A fit with the same settings and rows that finds the file goes
     on where the last one was killed, and ends with the same labels; a file of another fit is refused. ``random_state``
@@ -132,6 +139,10 @@ converged_ : bool
 
 starved_ : bool
     Whether a cluster fell to its minimum size, so that the bound and not the margin decides its members.
+
+reject_beyond_ : float
+    How many times as far from the mean of its cluster as the median row a row may be before ``predict(X, reject=True)``
+    says -1. After a fit with ``outliers`` only.
 
 n_clusters_ : int
     Number of clusters.

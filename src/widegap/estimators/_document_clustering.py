@@ -1,13 +1,12 @@
 """DocumentClustering: raw documents in, topics out."""
 
-from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator, digest_of
+from widegap._validation import HasMethods, Interval, StrOptions, check_generator, digest_of
 from widegap._warnings import warn_caller
 from widegap.data.text._corpus import Corpus, cosines_to_means
 from widegap.data.text._reader import DocumentReader
@@ -16,7 +15,10 @@ from widegap.estimators._base import Clusterer, Objective
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._linear_scores import explaining_weights
 from widegap.estimators._progress import logger
+from widegap.estimators._say import SIZE_CONSTRAINTS
 from widegap.estimators._topic_refits import TopicRefits
+from widegap.estimators._topic_rules import FLOOR
+from widegap.estimators._topic_say import TopicSay
 from widegap.estimators._topic_search import FoundTopics, Reduction, TopicSearch
 from widegap.estimators._topic_views import TopicViews
 from widegap.estimators._topics import TopicRecord
@@ -25,7 +27,7 @@ from widegap.solvers._result import Recorder
 
 
 @shared_docs
-class DocumentClustering(TopicViews, TopicRefits, Clusterer):
+class DocumentClustering(TopicViews, TopicRefits, TopicSay):
     """Topics of documents by maximum margin clustering.
 
     Documents become rows of term weights, (1 + ln tf) ln(n / df) of length one; these are reduced by latent semantic
@@ -34,9 +36,9 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
     that is what scores new documents, and what :meth:`top_terms` shows. The largest matrix, documents by terms, stays
     sparse.
 
-    Known labels, links, weights and bounds on sizes are not taken, as self-training could not keep them: fit
-    :class:`MaxMarginClustering` to the weights of terms with ``known=`` and the like, or move documents by
-    :meth:`refit`.
+    Known labels, links and bounds on sizes hold in every step, so that they hold in ``labels_`` and shape the topics.
+    There is no ``sample_weight``: the number of documents that hold a term decides its weight, and whether it counts
+    at all, so that a document of weight 2 would not be the same as the document twice. Repeat it in X instead.
 
     Parameters
     ----------
@@ -72,6 +74,11 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
     n_components : "auto" or int, default="auto"
         Dimension of LSA. "auto" is 100, or one for eight documents in collections of fewer than 800.
 
+    size_min, size_max : None, int, float or sequence of n_clusters of them, default=None
+        Least and largest size of every topic: a number of documents, a share of those that have a topic as a float up
+        to 1, or one for each topic. Bounds are met exactly, those that cannot be met are refused. Without ``size_min``
+        a topic keeps a tenth of n / k documents; none is ever empty. For an estimator as ``method`` set its own.
+
     random_state : int, RandomState instance or None, default=None
         Determines the starts; also those of a ``method`` that leaves its own ``random_state`` open.
 
@@ -82,14 +89,18 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_documents,), dtype int32
-        Topic of each document. -1 for documents without any term (empty, only stop words or rare words), and for those
-        that ``refit`` moved into the universum.
+        Topic of each document. -1 for documents without any term (empty, only stop words or rare words) that no label
+        or link ties to a topic, and for those that ``refit`` moved into the universum.
 
     topics_ : ndarray of shape (n_topics,), dtype int32
         Numbers of the topics: 0 to n_clusters - 1 after ``fit``; ``refit`` keeps those of the topics that stay.
 
+    classes_ : list of length n_topics
+        The known label of each topic in the order of ``topics_``, None for a topic without one. After ``fit``, labels
+        have the first topics in sorted order.
+
     topic_names_ : dict of int to str
-        The first three terms of each topic.
+        The known label of each topic, or its first three terms.
 
     n_clusters_ : int
         Number of topics.
@@ -175,6 +186,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         "max_df": [Interval(Real, 0, 1, closed="right")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        **SIZE_CONSTRAINTS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -193,7 +205,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         "_reader": DocumentReader,
     }
     # The fitted documents and the reduction by LSA, which only ``refit`` needs.
-    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_reduction"}
+    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_reduction", "_given"}
 
     def __init__(
         self,
@@ -207,6 +219,8 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         max_df=0.5,
         max_features=10_000,
         n_components="auto",
+        size_min=None,
+        size_max=None,
         random_state=None,
         verbose=0,
         callback=None,
@@ -220,46 +234,11 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         self.max_df = max_df
         self.max_features = max_features
         self.n_components = n_components
+        self.size_min = size_min
+        self.size_max = size_max
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
-
-    def fit(self, X: Any, y: Any = None, *, universum: Any = None, feature_names: Sequence[str] | None = None) -> Self:
-        """Find the topics of documents.
-
-        Parameters
-        ----------
-        X : list of str, sparse matrix or array of shape (n_documents, n_features)
-            Documents, their counts or weights of terms, or their embeddings.
-        y : ignored
-            Present by convention.
-        universum : like X, default=None
-            Documents that belong to no topic: boilerplate, other subjects.
-        feature_names : sequence of str, default=None
-            Names of the columns of a sparse matrix.
-
-        Returns
-        -------
-        DocumentClustering
-            The fitted estimator.
-        """
-        return self._fit(X, universum=universum, feature_names=feature_names)
-
-    def fit_predict(
-        self, X: Any, y: Any = None, *, universum: Any = None, feature_names: Sequence[str] | None = None
-    ) -> np.ndarray[Any, Any]:
-        """Find the topics of documents and return ``labels_``.
-
-        Parameters
-        ----------
-        X, y, universum, feature_names
-            As for ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,), dtype int32
-        """
-        return self.fit(X, y, universum=universum, feature_names=feature_names).labels_
 
     def decision_function(self, X: Any) -> np.ndarray[Any, Any]:
         """Score of every document for every topic.
@@ -316,7 +295,7 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
     def _read(self, X):
         return X  # by ``_prepare``, which knows the names of columns
 
-    def _prepare(self, X, rng, universum, feature_names):
+    def _prepare(self, X, rng, given, universum, feature_names):
         """The documents to cluster, all that is known of them at the start of a fit."""
         self._reader = DocumentReader(None if isinstance(self.features, str) else self.features)
         choice = TermChoice(self.min_df, self.max_df, self.max_features)
@@ -325,24 +304,25 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         self._rows_digest = digest_of(X)
         self._universum = [] if universum is None else [self._reader.read(universum, "universum")]
         self._marked = np.zeros(len(self._corpus.known), dtype=bool)
+        self._given = given
         self._reduction = Reduction(self.n_components) if self.features == "lsa" else None
         return self._corpus
 
     def _search(self, corpus, rng):
-        found, active = self._cluster(self.n_clusters, None, self._marked, self._universum, rng)
-        self._store(found, active, np.arange(len(found.scores.coef), dtype=np.int32))
+        rules, active = self._rules_for(self._hear(self._given, len(corpus.known)), self._marked, self.n_clusters)
+        found = self._cluster(rules, active, None, self._marked, self._universum, rng)
+        k = len(found.scores.coef)
+        self._store(found, active, np.arange(k, dtype=np.int32), rules.heard.classes_of(k))
 
     def _store_single_cluster(self, corpus):
         self._search(corpus, check_generator(self.random_state))  # one topic has scores and terms, too
 
-    def _cluster(self, k, start, marked, universum, rng):
-        """Labels and scores of the documents that take part, and which these are."""
-        active = self._corpus.known & ~marked
-        check_cluster_number(np.count_nonzero(active), k)
+    def _cluster(self, rules, active, start, marked, universum, rng):
+        """Labels and scores of the documents that take part."""
         corpus, outside = self._corpus.take(active), self._universum_features(marked, universum)
         recorder = Recorder(TopicRecord, self.callback, logger.info if self.verbose else None)
-        search = TopicSearch(k, rng, recorder)
-        return self._found(search, corpus, None if start is None else start[active], outside), active
+        search = TopicSearch(rules, rng, recorder)
+        return self._found(search, corpus, start, outside)
 
     def _found(self, search, corpus, start, universum) -> FoundTopics:
         reduction = self._reduction if self._scores_terms else None
@@ -364,9 +344,9 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         joined = Corpus.joined(parts)
         return joined.features[joined.known] if joined.known.any() else None
 
-    def _store(self, found, active, topics):
+    def _store(self, found, active, topics, classes):
         scores, rows = found.scores, self._scored_rows(self._corpus.take(active))
-        self.topics_, self.n_clusters_ = topics, len(topics)
+        self.topics_, self.n_clusters_, self.classes_ = topics, len(topics), classes
         self.coef_, self.intercept_ = scores.coef, scores.intercept
         self.labels_ = np.full(len(active), -1, dtype=np.int32)
         self.labels_[active] = np.append(topics, np.int32(-1))[scores.labels]
@@ -377,12 +357,14 @@ class DocumentClustering(TopicViews, TopicRefits, Clusterer):
         self.centrality_[self.labels_ >= 0] = cosines_to_means(rows[known], scores.labels[known], len(topics))
         self.objective_, self.starved_ = scores.objective, scores.starved
         self.history_, self.n_iter_, self.converged_ = found.records, found.n_iter, found.converged
-        if self.starved_:
+        if self.starved_ and self.size_min is None:
             self._warn_starved()
 
     def _warn_starved(self):
         sizes = {int(topic): int(np.count_nonzero(self.labels_ == topic)) for topic in self.topics_}
         least = min(sizes.values())
+        if self.size_max is not None and least > max(1, int(FLOOR * sum(sizes.values()) / len(sizes))):
+            return  # the largest size decided, which the user asked for
         smallest = ", ".join(str(topic) for topic, size in sizes.items() if size == least)
         warn_caller(
             f"Topic {smallest} has {least} of {sum(sizes.values())} documents, the least that one of {len(sizes)} may "

@@ -32,3 +32,9 @@ def matched_to_anchors(labels: Labels, units: Units | None, weights: Any, k: int
     np.add.at(together, (labels[known], anchors[known]), 1.0 if weights is None else weights[known])
     together += TIE * np.eye(k)  # where nothing tells, numbers stay
     return linear_sum_assignment(together, maximize=True)[1].astype(np.int32)[labels]
+
+
+def with_anchors(labels: Labels, units: Units) -> Labels:
+    """The labels with the known ones in their places."""
+    anchors = units.anchors[units.of_row]
+    return np.where(anchors < 0, labels, anchors).astype(np.int32)

@@ -16,14 +16,12 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from widegap.data._threads import one_blas_thread
-from widegap.solvers._transport import assign
+from widegap.estimators._topic_rules import Labels, TopicRules
 
 LEAST_C, LARGEST_C = 0.1, 0.5
 LEAST_TOTAL = 30  # of C over all rows: with less, intercepts outweigh terms and the largest cluster takes all rows
 TRAINING_TOL = 1e-2
-FLOOR = 0.1  # every cluster keeps at least this fraction of n / k rows
 
-Labels = np.ndarray[Any, np.dtype[np.int32]]
 Floats = np.ndarray[Any, Any]
 
 
@@ -61,12 +59,12 @@ class LinearScores:
         return replace(self, labels=labels, coef=self.coef[order], intercept=self.intercept[order])
 
 
-def fit_linear_scores(X: Any, labels: Labels, k: int, seed: int) -> LinearScores:
-    """Scores by one-vs-rest squared hinges; rows labelled -1 do not count."""
+def fit_linear_scores(X: Any, labels: Labels, k: int, seed: int, weights: Floats | None = None) -> LinearScores:
+    """Scores by one-vs-rest squared hinges; rows labelled -1 do not count, others by their weights."""
     if k == 1:
         return mean_scores(X, labels, k)
     known = labels >= 0
-    model = fit_svm(X[known], labels[known], seed)
+    model = fit_svm(X[known], labels[known], seed, weights=None if weights is None else weights[known])
     return _judged(LinearScores(labels, *_symmetric(model, k)), X)
 
 
@@ -92,11 +90,11 @@ def mean_scores(X: Any, labels: Labels, k: int) -> LinearScores:
     return LinearScores(labels, means, -(means**2).sum(axis=1) / 2)
 
 
-def fit_svm(X: Any, labels: Labels, seed: int, C: float | None = None) -> LinearSVC:
+def fit_svm(X: Any, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None) -> LinearSVC:
     """One-vs-rest squared hinges."""
     C = weight_of_loss(len(labels)) if C is None else C
     with one_blas_thread():
-        return LinearSVC(C=C, dual=True, tol=TRAINING_TOL, random_state=seed).fit(X, labels)
+        return LinearSVC(C=C, dual=True, tol=TRAINING_TOL, random_state=seed).fit(X, labels, weights)
 
 
 def weight_of_loss(n_rows: int) -> float:
@@ -104,18 +102,16 @@ def weight_of_loss(n_rows: int) -> float:
     return float(np.clip(LEAST_TOTAL / n_rows, LEAST_C, LARGEST_C))
 
 
-def relabelled(found: LinearScores, X: Any) -> LinearScores:
-    """The same weights with the labels they give to rows, where no cluster falls below its least size.
+def relabelled(found: LinearScores, X: Any, rules: TopicRules) -> LinearScores:
+    """The same weights with the labels they give to rows, as far as the rules let them.
 
-    The intercept of a cluster that would be smaller rises until it has that many rows, so that scores and labels agree.
+    The intercept of a cluster that would be too small rises until it has that many rows, that of one too large falls,
+    so that scores and labels agree; with known labels or links they need not.
     """
-    k, scores = len(found.coef), found.of(X)
-    least = max(1, int(FLOOR * X.shape[0] / k))
-    step = assign(-scores, np.full(k, least))
-    # Among a handful of documents one may well be a topic of its own accord.
-    starved = bool(step.prices.any() or 1 < least >= np.bincount(step.labels, minlength=k).min())
+    scores = found.of(X)
+    step = rules.label(scores)
     intercept = found.intercept + _raises(scores, step.labels, step.prices)
-    return _judged(replace(found, labels=step.labels, intercept=intercept, starved=starved), X)
+    return _judged(replace(found, labels=step.labels, intercept=intercept, starved=step.starved), X)
 
 
 def _raises(scores: Floats, labels: Labels, prices: Floats) -> Floats:

@@ -78,6 +78,8 @@ class M2DCU(CuttingPlaneClusterer):
 
     <size_max>
 
+    <outliers>
+
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate. "linearize_first" is the paper's order and never raises the objective;
         "cuts_first" is that of CPM3C; "one_step" relabels after every plane. "auto" is "cuts_first" for k = 2,
@@ -139,6 +141,8 @@ class M2DCU(CuttingPlaneClusterer):
     <converged_>
 
     <starved_>
+
+    <reject_beyond_>
 
     <n_clusters_>
 
@@ -225,6 +229,7 @@ class M2DCU(CuttingPlaneClusterer):
         min_cluster_fraction=0.3,
         size_min=None,
         size_max=None,
+        outliers=0,
         order="auto",
         annealing=False,
         loss="sum",
@@ -251,6 +256,7 @@ class M2DCU(CuttingPlaneClusterer):
         self.min_cluster_fraction = min_cluster_fraction
         self.size_min = size_min
         self.size_max = size_max
+        self.outliers = outliers
         self.order = order
         self.annealing = annealing
         self.loss = loss

@@ -88,6 +88,8 @@ class MKC(CuttingPlaneClusterer):
 
     <size_max>
 
+    <outliers>
+
     order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
         How relabelling and cutting alternate, see :class:`CPM3C`. "auto" is "cuts_first", the paper's order, for two
         clusters and "linearize_first" for more.
@@ -169,6 +171,8 @@ class MKC(CuttingPlaneClusterer):
     <converged_>
 
     <starved_>
+
+    <reject_beyond_>
 
     <n_clusters_>
 
@@ -267,6 +271,7 @@ class MKC(CuttingPlaneClusterer):
         min_cluster_fraction=0.3,
         size_min=None,
         size_max=None,
+        outliers=0,
         order="auto",
         annealing=False,
         loss="max",
@@ -291,6 +296,7 @@ class MKC(CuttingPlaneClusterer):
         self.min_cluster_fraction = min_cluster_fraction
         self.size_min = size_min
         self.size_max = size_max
+        self.outliers = outliers
         self.order = order
         self.annealing = annealing
         self.loss = loss
@@ -321,15 +327,10 @@ class MKC(CuttingPlaneClusterer):
         """The features of all kernels."""
         X, specs = read
         weights = self._hear(given, n_rows(X)).weights
-        n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
+        rank = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
+        threads, normalize = check_threads(self.n_jobs), self.normalize is not None
         self.kernel_map_, features = fit_kernel_stack(
-            X,
-            specs,
-            n_components=n_components,
-            normalize=self.normalize is not None,
-            n_threads=check_threads(self.n_jobs),
-            rng=rng,
-            weights=weights,
+            X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=weights
         )
         findings.check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
         with one_blas_thread():  # where features are made anew in every pass
@@ -346,8 +347,7 @@ class MKC(CuttingPlaneClusterer):
 
     def _plan(self) -> Plan:
         order = "cuts_first" if self.n_clusters == 2 else "linearize_first"
-        # rho is not used, as C is a number.
-        return Plan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)
+        return Plan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)  # no rho: C is a number
 
     def _starts(self, sample, heard, rng):
         starts = super()._starts(sample, heard, rng)

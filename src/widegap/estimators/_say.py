@@ -76,6 +76,10 @@ class Heard:
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, units=units, weights=weights, n_sampled_from=n_rows)
 
+    def of_present(self, rows: np.ndarray[Any, Any]) -> "Heard":
+        """What is known of some rows where the others take no part; bounds on sizes are for these alone."""
+        return replace(self.of_rows(rows, len(rows)), n_sampled_from=None).without_equal_weights()
+
     def without_equal_weights(self) -> "Heard":
         """The same; weights that are all equal say nothing."""
         return replace(self, weights=None) if self.weights is not None and not np.ptp(self.weights) else self
@@ -182,8 +186,7 @@ class UserSay(Clusterer):
         heard = self._hear(given, n_rows(X))
         assert heard.weights is not None
         absent, present = (np.flatnonzero((heard.weights == 0) == gone) for gone in (True, False))
-        of_present = replace(heard.of_rows(present, n_rows(X)), n_sampled_from=None)
-        super()._fit(some_rows(X, present), given=Given(heard=of_present.without_equal_weights()), **others)
+        super()._fit(some_rows(X, present), given=Given(heard=heard.of_present(present)), **others)
         labels = np.empty(n_rows(X), np.int32)
         labels[present], labels[absent] = self.labels_, self.predict(some_rows(X, absent))
         if heard.units is not None:
@@ -209,34 +212,47 @@ class UserSay(Clusterer):
 
     def _hear(self, given: Given, n_rows: int) -> Heard:
         """What was said of so many rows, checked; the number of clusters may yet be open."""
-        if given.heard is not None:
-            return given.heard
         n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else None
-        weights = read_weights(given.sample_weight, n_rows)
-        links = {"known": given.known, "must_link": given.must_link, "cannot_link": given.cannot_link}
-        if all(link is None for link in links.values()):
-            return Heard(weights=weights)
-        found = read_constraints(n_rows, n_clusters, **links)
-        units = found.units if found.units.constrained.any() else None
-        return Heard(units, found.classes, weights)
+        return hear(given, n_rows, n_clusters)
 
     def _size_bounds(self, heard: Heard, n_rows: int, n_clusters: int) -> tuple[Ints, Ints]:
         """Least and largest number of rows of every cluster; refuses those that nothing can meet."""
-        known = heard.known_counts(n_clusters)
-        if heard.n_sampled_from is None:
-            lower, upper = read_sizes(self.size_min, self.size_max, n_rows, n_clusters)
-            check_known_sizes(lower, upper, known, n_rows)
-        else:
-            bounds = read_sizes(self.size_min, self.size_max, heard.n_sampled_from, n_clusters)
-            lower, upper = scale_sizes(*bounds, known, heard.n_sampled_from, n_rows)
-        if self.size_min is None:
-            least = feasible_minimum(self._least_size(n_rows, n_clusters), known, n_rows)
-            lower = np.minimum(least, upper)
-        return lower, upper
+        return size_bounds(
+            heard, self.size_min, self.size_max, n_rows, self._least_size(n_rows, n_clusters), n_clusters
+        )
 
     def _least_size(self, n_rows: int, n_clusters: int) -> int:
         """Rows that every cluster keeps where ``size_min`` says nothing."""
         return max(1, int(self.min_cluster_fraction * n_rows / n_clusters)) if self.min_cluster_fraction else 0
+
+
+def hear(given: Given, n_rows: int, n_clusters: int | None) -> Heard:
+    """What was said of so many rows, checked; None is a number of clusters that is not known yet."""
+    if given.heard is not None:
+        return given.heard
+    weights = read_weights(given.sample_weight, n_rows)
+    links = {"known": given.known, "must_link": given.must_link, "cannot_link": given.cannot_link}
+    if all(link is None for link in links.values()):
+        return Heard(weights=weights)
+    found = read_constraints(n_rows, n_clusters, **links)
+    units = found.units if found.units.constrained.any() else None
+    return Heard(units, found.classes, weights)
+
+
+def size_bounds(
+    heard: Heard, size_min: Any, size_max: Any, n_rows: int, least: int, n_clusters: int
+) -> tuple[Ints, Ints]:
+    """Bounds on sizes for what was heard; ``least`` is what every cluster keeps where ``size_min`` says nothing."""
+    known = heard.known_counts(n_clusters)
+    if heard.n_sampled_from is None:
+        lower, upper = read_sizes(size_min, size_max, n_rows, n_clusters)
+        check_known_sizes(lower, upper, known, n_rows)
+    else:
+        bounds = read_sizes(size_min, size_max, heard.n_sampled_from, n_clusters)
+        lower, upper = scale_sizes(*bounds, known, heard.n_sampled_from, n_rows)
+    if size_min is None:
+        lower = np.minimum(feasible_minimum(least, known, n_rows), upper)
+    return lower, upper
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -274,7 +290,9 @@ def label_absent(units: Units, labels: Any, present: Ints, scores: Floats) -> An
     anchors[units.of_row[present]] = labels[present]
     nothing, everything = np.zeros(scores.shape[1], np.int64), np.full(scores.shape[1], len(labels))
     rule = LabelRule(units.of_row, units.sizes, anchors, units.apart, nothing, everything)
-    return rule.label(scores.max() - scores).labels
+    found = rule.label(scores.max() - scores).labels
+    found[present] = labels[present]  # -1 for those that were set aside
+    return found
 
 
 def refuse_elsewhere(heard: Heard, size_max: Any) -> None:

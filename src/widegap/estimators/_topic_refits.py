@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -18,12 +18,19 @@ class TopicRefits:
     """``refit`` of a document clustering, which remembers its documents and its universum."""
 
     def refit(
-        self, *, universum_labels: Sequence[int] = (), universum_documents: Sequence[int] | Sequence[str] = ()
+        self,
+        *,
+        universum_labels: Sequence[int] = (),
+        universum_documents: Sequence[int] | Sequence[str] = (),
+        known: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
     ) -> Self:
-        """Move topics or documents into the universum and fit again from the present labels.
+        """Fit again from the present labels, with topics or documents moved into the universum, or with more known.
 
         The topics that stay keep their numbers as far as their documents stay together, so that the two results can
-        be compared. What was moved by earlier calls stays in the universum.
+        be compared. What was moved by earlier calls stays in the universum; what was said of such documents no longer
+        counts, as they have no topic.
 
         Parameters
         ----------
@@ -31,6 +38,9 @@ class TopicRefits:
             Topics whose documents belong to no topic; their number is subtracted from the number of topics.
         universum_documents : sequence of int or of str, default=()
             Positions of fitted documents, or further documents.
+        known, must_link, cannot_link
+            As for ``fit``, of all fitted documents; what is None stays as it was said before, what is given replaces
+            it. If all topics carry labels already, a label that is new makes a new topic.
 
         Returns
         -------
@@ -47,16 +57,25 @@ class TopicRefits:
             universum = [*universum, self._reader.read(further, "universum_documents")]
         elif further:
             marked[self._check_positions(further)] = True
-        topics = np.setdiff1d(self.topics_, gone)
-        start = np.where(np.isin(self.labels_, topics), np.searchsorted(topics, self.labels_), -1).astype(np.int32)
+        said = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
+        given = replace(self._given, **{name: value for name, value in said.items() if value is not None})
+        self._refit(np.setdiff1d(self.topics_, gone), given, marked, universum)
+        return self
+
+    def _refit(self, topics, given, marked, universum):
+        """Search from the present labels for the topics that are left; stored only once that has gone well."""
+        rules, active = self._rules_for(self._hear_anew(given), marked, len(topics))
+        start = np.where(np.isin(self.labels_, topics), np.searchsorted(topics, self.labels_), -1)[active]
         with progress_logging(self.verbose):
             rng = check_generator(self.random_state)
-            found, active = self._cluster(len(topics), start, marked, universum, rng)
-        topics = matched_topics(topics, start[active], found.scores.labels, len(found.scores.coef))
-        order = np.argsort(topics)
-        self._marked, self._universum = marked, universum
-        self._store(replace(found, scores=found.scores.reordered(order)), active, topics[order])
-        return self
+            # Documents without terms that are now tied to a topic have no label to start from; any will do.
+            found = self._cluster(rules, active, start.clip(0).astype(np.int32), marked, universum, rng)
+        k = len(found.scores.coef)
+        topics = matched_topics(topics, start, found.scores.labels, k)
+        order, classes = np.argsort(topics), rules.heard.classes_of(k)
+        self._given, self._marked, self._universum = given, marked, universum
+        found = replace(found, scores=found.scores.reordered(order))
+        self._store(found, active, topics[order], [classes[p] for p in order])
 
     def _check_topics(self, labels):
         labels = np.atleast_1d(np.asarray(labels, dtype=np.int64))

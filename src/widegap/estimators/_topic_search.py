@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from widegap.data._sampling import all_or_drawn
 from widegap.data._tables import count_distinct_rows
 from widegap.data.text._corpus import Corpus
+from widegap.estimators._informed_cut import rows_to_search
 from widegap.estimators._linear_scores import Labels, LinearScores, fit_linear_scores, mean_scores, relabelled
 from widegap.estimators._starts import sample_size
+from widegap.estimators._topic_rules import TopicRules
 from widegap.estimators._topics import (
     TopicRecord,
     fit_lsa,
     fit_method,
+    informed_start,
     lsa_rank,
     self_train,
     sphere_margins,
@@ -56,8 +58,8 @@ class Reduction:
 class TopicSearch:
     """The search for k topics; a stop that the callback asks for leads to a result by the shortest way left."""
 
-    def __init__(self, k: int, rng: np.random.Generator, recorder: Recorder[TopicRecord]):
-        self.k, self.rng, self.recorder = k, rng, recorder
+    def __init__(self, rules: TopicRules, rng: np.random.Generator, recorder: Recorder[TopicRecord]):
+        self.k, self.rules, self.rng, self.recorder = rules.k, rules, rng, recorder
         self.seed = int(rng.integers(2**31))
         self._counts: Counter[str] = Counter()
 
@@ -83,18 +85,20 @@ class TopicSearch:
         _check_variety(rows)
         n, k, rng = rows.shape[0], self.k, self.rng
         seed = int(rng.integers(2**31))
-        sample = all_or_drawn(n, sample_size(k), rng)
-        terms = rows[sample]
+        sample = rows_to_search(n, sample_size(k), self.rules.heard.units, rng)
+        terms, rules = rows[sample], self.rules.of_rows(sample)
         Z, U = terms, universum
         if reduction is not None:
             reduction.settle(terms, k, seed)
             Z, U = reduction(terms), reduction(universum)
         labels = spherical_labels(Z, k, rng, lambda: self._note("start")) if start is None else start[sample]
+        labels = informed_start(Z, labels, rules)
         if not self.recorder.stopped:
-            labels = sphere_margins(Z, terms, k, labels, U, seed, self._note_margins)
-        found, n_rounds, settled = self_train(terms, labels, k, seed, self._note_round)
+            labels = sphere_margins(Z, terms, labels, U, seed, rules, self._note_margins)
+        found, n_rounds, settled = self_train(terms, labels, seed, rules, self._note_round)
         if n > len(sample):
-            found = relabelled(fit_linear_scores(rows, relabelled(found, rows).labels, k, seed), rows)
+            labels = relabelled(found, rows, self.rules).labels
+            found = relabelled(fit_linear_scores(rows, labels, k, seed, self.rules.weights), rows, self.rules)
         return FoundTopics(found, self.recorder.records, n_rounds, settled)
 
     def in_features(self, rows: Any, start: Labels | None, universum: Any) -> FoundTopics:
@@ -104,7 +108,8 @@ class TopicSearch:
         def note(record: Any) -> bool:
             return self._note("margins", record.objective, record.flips)
 
-        model = fit_method(rows, self.k, init, universum, self.seed, callback=note)
+        sizes = self.rules.sizes() if self.rules.is_sized else {}
+        model = fit_method(rows, self.k, init, universum, self.seed, self.rules.alone(), callback=note, **sizes)
         scores = LinearScores(model.labels_, model.coef_, model.intercept_, model.objective_, model.starved_)
         return FoundTopics(scores, self.recorder.records, model.n_iter_, model.converged_)
 
@@ -115,7 +120,8 @@ class TopicSearch:
             _check_variety(features)
             reduction.settle(features, self.k, self.seed)
             features, universum = reduction(features), reduction(universum)
-        labels = _foreign_labels(_seeded(method, self.seed), features, self.k, universum)
+        others = {**self.rules.arguments(), **({} if universum is None else {"universum": universum})}
+        labels = _foreign_labels(_seeded(method, self.seed), features, self.k, others)
         k = int(labels.max()) + 1
         if corpus.in_terms:
             return FoundTopics(fit_linear_scores(corpus.terms, labels, k, self.seed), self.recorder.records)
@@ -139,11 +145,11 @@ def _seeded(method: Any, seed: int) -> Any:
     return model.set_params(**dict.fromkeys(is_open, seed))
 
 
-def _foreign_labels(model: Any, X: Any, k: int, universum: Any) -> Labels:
-    """Labels 0, 1, ... of any clusterer, -1 where it has none."""
+def _foreign_labels(model: Any, X: Any, k: int, others: dict[str, Any]) -> Labels:
+    """Labels 0, 1, ... of any clusterer, -1 where it has none; ``others`` are arguments of its ``fit``."""
     if "n_clusters" in model.get_params():
         model.set_params(n_clusters=k)
-    model.fit(X) if universum is None else model.fit(X, universum=universum)
+    model.fit(X, **others)
     found = np.asarray(model.labels_)
     if found.max() < 0:
         raise InvalidDataError(f"{model} found no cluster among {len(found)} documents; change its parameters.")

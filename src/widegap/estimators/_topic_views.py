@@ -80,11 +80,14 @@ class TopicViews:
 
     @property
     def topic_names_(self) -> dict[int, str]:
-        """dict of int to str: the first three terms of each topic, or its number if there are no terms."""
+        """dict of int to str: the known label of each topic, or its first three terms, or its number without any."""
         check_is_fitted(self)
         if self.terms_ is None:
-            return {int(topic): f"topic {topic}" for topic in self.topics_}
-        return {topic: ", ".join(terms) for topic, terms in self.top_terms(NAME_TERMS).items()}
+            names = {int(topic): f"topic {topic}" for topic in self.topics_}
+        else:
+            names = {topic: ", ".join(terms) for topic, terms in self.top_terms(NAME_TERMS).items()}
+        labels = zip(names, getattr(self, "classes_", []), strict=False)  # model files of 0.1 have none
+        return names | {topic: str(label) for topic, label in labels if label is not None}
 
     def representatives(self, n: int = 3) -> dict[int, list[int]]:
         """Most central documents of each topic: those with the largest cosine to the mean of their topic.

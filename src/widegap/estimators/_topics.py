@@ -1,7 +1,8 @@
 """The steps of a document clustering: a start on the sphere, margins in few dimensions, weights of all terms.
 
 1. Spherical k-means on rows of length one: centroids are renewed to length one, too, and a run is judged by the summed
-   cosine of the rows and their centroids.
+   cosine of the rows and their centroids. Where labels are known, clusters are numbered by them, and the best run goes
+   on with these documents in their places, as does k-means from the means of these if every topic has some.
 2. Maximum margin clustering from there, with a bias, which finds topics of unequal size. It may also empty clusters
    that are real. Clusters to believe in can be found again by a classifier that has seen other documents: if weights
    from one half of the documents do not predict the labels of the other half well enough (``RECOVERY``, an adjusted
@@ -14,6 +15,7 @@ RCV1 and Cora; how they depend on n, on samples of 60 to 200 documents.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,8 +32,11 @@ from widegap.data._tables import dense_rows
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._cutting_plane_base import RANK_TOL
-from widegap.estimators._linear_scores import FLOOR, Labels, LinearScores, fit_linear_scores, fit_svm, relabelled
+from widegap.estimators._known_starts import matched_to_anchors, with_anchors
+from widegap.estimators._linear_scores import Labels, LinearScores, fit_linear_scores, fit_svm, relabelled
 from widegap.estimators._m2dcu import M2DCU
+from widegap.estimators._say import Given, Heard
+from widegap.estimators._topic_rules import TopicRules
 from widegap.solvers._result import IterationRecord
 
 LSA_RANK = 100
@@ -118,6 +123,38 @@ def _spherical_run(X: Any, k: int, seed: int) -> tuple[float, Labels]:
     return float(cosines.max(axis=1).sum()), labels
 
 
+def informed_start(X: Any, labels: Labels, rules: TopicRules) -> Labels:
+    """A start that has heard of known labels: spherical k-means goes on from it with these in their places.
+
+    Where every topic has a label, it also begins at the means of these documents; the larger summed cosine wins.
+    """
+    units, k = rules.heard.units, rules.k
+    if units is None or not rules.heard.classes:
+        return labels
+    starts = [matched_to_anchors(labels, units, None, k)]
+    if len(rules.heard.classes) == k:
+        anchors = units.anchors[units.of_row]
+        told = np.flatnonzero(anchors >= 0)
+        seeds = _of_length_one(np.asarray(X[told].T @ np.eye(k, dtype=X.dtype)[anchors[told]]).T)
+        starts.append(np.asarray(X @ seeds.T).argmax(axis=1).astype(np.int32))
+    return max((_run_on(X, start, rules) for start in starts), key=lambda run: run[0])[1]
+
+
+def _run_on(X: Any, labels: Labels, rules: TopicRules) -> tuple[float, Labels]:
+    """Spherical k-means from labels, known ones in their places; the weighted sum of cosines, and the labels."""
+    units, k = rules.heard.units, rules.k
+    assert units is not None
+    weights = np.ones(len(labels)) if rules.weights is None else rules.weights
+    labels = with_anchors(labels, units)
+    for _ in range(LLOYD_STEPS):
+        members = (weights[:, None] * np.eye(k)[labels]).astype(X.dtype)
+        cosines = np.asarray(X @ _of_length_one(np.asarray(X.T @ members).T).T)
+        last, labels = labels, with_anchors(cosines.argmax(axis=1), units)
+        if _settled(last, labels):
+            break
+    return float(weights @ cosines[np.arange(len(labels)), labels]), labels
+
+
 def _of_length_one(centres: Any) -> Any:
     """Rows divided by their lengths; empty clusters stay at 0."""
     lengths = np.sqrt(np.einsum("ij,ij->i", centres, centres))[:, None]
@@ -125,7 +162,13 @@ def _of_length_one(centres: Any) -> Any:
 
 
 def sphere_margins(
-    X: Any, terms: Any, k: int, start: Labels, universum: Any | None, seed: int, stop: Callable[[int], bool]
+    X: Any,
+    terms: Any,
+    start: Labels,
+    universum: Any | None,
+    seed: int,
+    rules: TopicRules,
+    stop: Callable[[int], bool],
 ) -> Labels:
     """Maximum margin labels of rows of length one, from starting labels; ``terms`` are the rows to judge them by.
 
@@ -138,12 +181,13 @@ def sphere_margins(
         stopped = stop(record.flips)
         return stopped
 
-    C = _weight_of_loss(X, k)
-    settings = {"C": C, "min_cluster_fraction": FLOOR, "max_iter": MARGIN_STEPS, "callback": note}
+    k = rules.k
+    settings = {"C": _weight_of_loss(X, k), **rules.sizes(), "max_iter": MARGIN_STEPS, "callback": note}
+    margins = partial(fit_method, X, k, start, universum, seed, rules.alone(), **settings)
     with muted(ConvergenceWarning):  # a few iterations suffice: self-training follows
-        labels = fit_method(X, k, start, universum, seed, order="one_step", balance=BALANCE, **settings).labels_
+        labels = margins(order="one_step", balance=BALANCE).labels_
         if not stopped and held_out_recovery(terms, labels, seed) < RECOVERY:
-            labels = fit_method(X, k, start, universum, seed, order="linearize_first", **settings).labels_
+            labels = margins(order="linearize_first").labels_
     return labels
 
 
@@ -163,24 +207,31 @@ def held_out_recovery(X: Any, labels: Labels, seed: int) -> float:
     return float(adjusted_rand_score(labels, found))
 
 
-def fit_method(X: Any, k: int, start: Any, universum: Any | None, seed: int, **settings: Any) -> CPM3C | M2DCU:
+def fit_method(
+    X: Any, k: int, start: Any, universum: Any | None, seed: int, heard: Heard, **settings: Any
+) -> CPM3C | M2DCU:
     """M2DCU fitted with the universum, CPM3C where there is none."""
     settings = {**settings, "init": start, "random_state": seed}
+    given = Given(heard=heard)
     if universum is None:
-        return CPM3C(k, **settings).fit(X)
-    return M2DCU(k, loss="max", **settings).fit(X, universum=universum)
+        return CPM3C(k, **settings)._fit(X, given=given)
+    return M2DCU(k, loss="max", **settings)._fit(X, given=given, universum=universum)
 
 
 def self_train(
-    X: Any, labels: Labels, k: int, seed: int, stop: Callable[[LinearScores, int], bool] = lambda found, flips: False
+    X: Any,
+    labels: Labels,
+    seed: int,
+    rules: TopicRules,
+    stop: Callable[[LinearScores, int], bool] = lambda found, flips: False,
 ) -> tuple[LinearScores, int, bool]:
-    """Fit weights to the labels, label by the weights, and so on for a few rounds.
+    """Fit weights to the labels, label by the weights as the rules let them, and so on for a few rounds.
 
     Returns the scores, the number of rounds and whether the labels have settled. ``stop`` is called after every round
     with its scores and how many labels it changed; True ends them.
     """
     for n_rounds in range(1, TRAINING_STEPS + 1):
-        last, found = labels, relabelled(fit_linear_scores(X, labels, k, seed), X)
+        last, found = labels, relabelled(fit_linear_scores(X, labels, rules.k, seed, rules.weights), X, rules)
         labels = found.labels
         if stop(found, int(np.count_nonzero(last != labels))):
             break

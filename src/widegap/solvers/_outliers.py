@@ -9,6 +9,14 @@ beyond
 of the kept rows: 1.4826 makes it a standard deviation where the logarithms are normal. Distances, median and deviation
 are taken anew in every round, and rows may come back, until nothing changes: outliers do not vouch for each other, and
 do not widen the measure by which they are judged.
+
+A cluster of few rows has wide gaps between them even if it is as compact as the others, so that this measure would take
+it for noise. So "auto" keeps *secluded* groups: a set S of more than ``NEAR`` rows, and of no more than a row has
+neighbours in the tables, with
+
+    min over i in S, j not in S of d(i, j)  >  max over i, j in S of d(i, j).
+
+Stray rows hardly ever form one: in many dimensions they are about as far from each other as from all others.
 """
 
 from typing import Any
@@ -33,6 +41,8 @@ def typical_rows(
     ``outliers`` is a share of the rows or "auto"; rows that are ``held`` always stay.
     """
     kept = np.ones(len(nearest), dtype=bool)
+    if outliers == "auto":
+        held = held | in_secluded_groups(nearest, distances)
     for _ in range(ROUNDS):
         reach = _distance_to_kept(nearest, distances, kept)
         judge = _beyond_bulk if outliers == "auto" else _farthest
@@ -41,6 +51,34 @@ def typical_rows(
             break
         kept = now
     return kept
+
+
+def first_reach_aside(nearest: NDArray[np.int64], distances: FloatArray, kept: NDArray[np.bool_]) -> float:
+    """The least distance to the ``NEAR``-th kept neighbour with which a row was set aside; infinite if none was."""
+    reach = _distance_to_kept(nearest, distances, kept)
+    return float(np.exp(reach[~kept].min(initial=np.inf)))
+
+
+def in_secluded_groups(nearest: NDArray[np.int64], distances: FloatArray) -> NDArray[np.bool_]:
+    """Which rows are in a secluded group: more than ``NEAR`` rows, farther from all others than from each other.
+
+    The other rows of such a group of m + 1 are the m nearest of each of them. So m + 1 rows have the same set of
+    themselves and their m nearest, which is told by a sum of random numbers, one a row.
+    """
+    n, count = nearest.shape
+    found = np.zeros(n, dtype=bool)
+    sign = np.random.default_rng(0).integers(2**63, size=n, dtype=np.uint64)
+    sums = sign + np.cumsum(sign[nearest[:, : NEAR - 1]], axis=1, dtype=np.uint64)[:, -1] if count >= NEAR else sign
+    for m in range(NEAR, count):
+        sums = sums + sign[nearest[:, m - 1]]
+        _, group, sizes = np.unique(sums, return_inverse=True, return_counts=True)
+        whole = np.flatnonzero(sizes[group] == m + 1)
+        if len(whole):
+            widest, nearest_other = np.zeros(len(sizes)), np.full(len(sizes), np.inf)
+            np.maximum.at(widest, group[whole], distances[whole, m - 1])
+            np.minimum.at(nearest_other, group[whole], distances[whole, m])
+            found[whole] |= (nearest_other > widest)[group[whole]]
+    return found
 
 
 def _distance_to_kept(nearest: Any, distances: FloatArray, kept: NDArray[np.bool_]) -> FloatArray:
