@@ -148,7 +148,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
     def _cut_to_hear(self, k: int) -> OpenCut:
         """The forest cut at k clusters, ready to hear what is known; the last one is kept."""
         if self._open_cut is None or self._open_cut.listener.k != k:
-            self._open_cut = OpenCut.of(self._forest, k)
+            self._open_cut = OpenCut.of(self._forest, self._space, k)
         return self._open_cut
 
     def _searched_units(self) -> Units | None:
