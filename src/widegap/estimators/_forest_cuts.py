@@ -298,8 +298,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
         -------
         list of Question
             Each has ``row``, ``candidates`` (clusters), ``examples`` (a typical row of each candidate) and ``doubt``.
-            First come typical rows of clusters without a known label, then rows between two clusters whose answers
-            would reach many others in doubt, each apart from those asked before.
+            First comes a row of each cluster without a known label, then rows between two clusters; each is the one
+            whose answer would reach the most rows in doubt that those asked before do not reach.
             ``refit(known=answered(questions, answers))`` takes the answers in.
         """
         forest, chosen, units = self._kept_forest(), self._space.chosen, self._searched_units()
