@@ -52,6 +52,12 @@ def test_clusters_without_a_name_come_first_and_n_is_kept(n):
     assert len({question.row for question in found}) == n
 
 
+def test_a_cluster_gets_its_name_where_it_is_least_certain():
+    found = choose_questions(2, doubts([0.3, 0.9, 0.1, 0.5, 0.8, 0.2], named=(False, False)))
+    assert [BLOCKS[question.row] for question in found] == [1, 4]
+    assert [question.examples for question in found] == [(10,), (25,)]  # the first of the most certain rows
+
+
 def test_known_rows_are_never_asked():
     settled = list(range(29))
     assert [question.row for question in choose_questions(5, doubts([0.5] * 6, settled=settled))] == [29]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widegap.problems._constraints import read_constraints
-from widegap.solvers._spreading import Listener, _seeds, _to_shares
+from widegap.solvers._spreading import SPREAD, Listener, _divided, _seeds, _to_shares
 
 GROUPS = np.repeat([0, 1, 2], 6)
 
@@ -65,6 +65,32 @@ def test_linked_rows_share_a_cluster_and_pass_it_on():
 def test_rows_that_must_be_apart_are():
     labels = heard(GROUPS, cannot_link=[[0, 1]])
     assert labels[0] != labels[1]
+
+
+class Classifier:
+    """Stands in for views of the rows: sure that all rows are of the last label that is known."""
+
+    def classes(self, known):
+        names = np.unique(known[known >= 0])
+        return names, np.tile(np.eye(len(names))[-1], (len(known), 1))
+
+
+def test_a_classifier_decides_among_known_labels_alone():
+    column = np.full(18, -1)
+    column[[0, 6]] = 0, 1
+    units = read_constraints(18, 3, known=column).units
+    _, plain = Listener.of(spread, GROUPS, 3).hear(units)
+    labels, shares = Listener.of(spread, GROUPS, 3, Classifier()).hear(units)
+    np.testing.assert_allclose(shares[:, 2], plain[:, 2])  # the cluster without a name keeps what it has
+    assert (shares[:6, 0] < plain[:6, 0]).all() and shares.sum(axis=1) == pytest.approx(1)
+    np.testing.assert_array_equal(labels, GROUPS)  # one label a class says little
+
+
+def test_the_more_labels_the_more_a_classifier_has_to_say():
+    shares, likely = np.array([[0.5, 0.2, 0.3]]), np.array([[0.0, 1.0]])
+    few, many = (_divided(shares, np.array([0, 1]), likely, each) for each in (SPREAD / 9, SPREAD * 9))
+    np.testing.assert_allclose(few, [[0.45, 0.25, 0.3]])
+    np.testing.assert_allclose(many, [[0.05, 0.65, 0.3]])
 
 
 def test_seeds_have_columns_of_sum_one():

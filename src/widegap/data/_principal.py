@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 
 from widegap.data._blocks import Floats
 from widegap.data._centred import CentredRows
@@ -19,6 +19,7 @@ from widegap.exceptions import InvalidDataError
 
 EXPLICIT_COLUMNS = 400  # up to this many columns of a sparse table their covariance is formed and solved whole
 RANK_TOL = 1e-10
+SVD_STEPS = 4  # of power iteration: more leave the directions of words as they are
 NEGLIGIBLE = 1e-3
 
 
@@ -76,6 +77,13 @@ def _ridge_axes(lam: Floats, rho: float) -> tuple[Any, Floats]:
     """
     freedom = lam / (lam + rho)
     return freedom > NEGLIGIBLE * min(1.0, 10 * freedom.max(initial=0.0)), 1 / np.sqrt(lam + rho)
+
+
+def leading_directions(X: Any, size: int) -> Floats:
+    """Coordinates of the rows of a table on its leading singular directions, each row of length 1."""
+    found = TruncatedSVD(min(size, *X.shape), n_iter=SVD_STEPS, random_state=0).fit_transform(X)
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    return (found / np.maximum(lengths, np.finfo(found.dtype).tiny)).astype(np.float32)
 
 
 class PrincipalAxes:

@@ -149,7 +149,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
     def _cut_to_hear(self, k: int) -> OpenCut:
         """The forest cut at k clusters, ready to hear what is known; the last one is kept."""
         if self._open_cut is None or self._open_cut.listener.k != k:
-            self._open_cut = OpenCut.of(self._forest, k)
+            self._open_cut = OpenCut.of(self._forest, self._space, k)
         return self._open_cut
 
     def _searched_units(self) -> Units | None:
@@ -299,8 +299,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
         -------
         list of Question
             Each has ``row``, ``candidates`` (clusters), ``examples`` (a typical row of each candidate) and ``doubt``.
-            First come typical rows of clusters without a known label, then rows between two clusters whose answers
-            would reach many others in doubt, each apart from those asked before.
+            First comes a row of each cluster without a known label, then rows between two clusters; each is the one
+            whose answer would reach the most rows in doubt that those asked before do not reach.
             ``refit(known=answered(questions, answers))`` takes the answers in.
         """
         forest, chosen, units = self._kept_forest(), self._space.chosen, self._searched_units()

@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from widegap.data._neighbours import neighbour_graph
+from widegap.data._neighbours import NeighbourGraph, neighbour_graph
+from widegap.data._principal import leading_directions
 from widegap.data._sampling import Numbers, all_or_drawn
 from widegap.data._spread import Spread
-from widegap.estimators._merge_search import Cut, Forest
+from widegap.estimators._merge_search import LEADING, SMOOTHINGS, Cut, Forest
+from widegap.estimators._search_space import SearchSpace
 from widegap.problems._constraints import Units
 from widegap.solvers._agreement import row_agreement
+from widegap.solvers._known_classes import Views
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._spreading import Listener
 from widegap.solvers._temperature import member_votes
+
+DIRECTIONS = 50  # leading ones of rows with many columns
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class OpenCut:
     listener: Listener
 
     @classmethod
-    def of(cls, forest: Forest, k: int) -> "OpenCut":
+    def of(cls, forest: Forest, space: SearchSpace, k: int) -> "OpenCut":
         """What is known spreads over the groups of all members, and over their clusters at k and at 2k."""
         found, finer = forest.cut(k), min(2 * k, forest.most_clusters)
         members = [member.labels(k) for member in forest.members]
@@ -36,7 +41,8 @@ class OpenCut:
         times = Counter(map(id, groups))
         sets += [(labels, times.pop(id(labels))) for labels in groups if id(labels) in times]
         spread = Spread.of(forest.graph.weights, sets)
-        return cls(found, members, spread, Listener.of(spread, found.labels, k))
+        views = views_of(space, forest.graph)
+        return cls(found, members, spread, Listener.of(spread, found.labels, k, views))
 
     def hear(self, units: Units) -> Cut:
         """The cut with clusters that keep what is known of units, and follow from it."""
@@ -47,6 +53,25 @@ class OpenCut:
     def belief(self, units: Units | None, labels: LabelArray) -> FloatArray:
         """What speaks for each cluster, (n, k): votes of the members for ``labels`` as long as nothing is known."""
         return member_votes(self.members, labels, self.listener.k) if units is None else self.listener.hear(units)[1]
+
+
+def views_of(space: SearchSpace, graph: NeighbourGraph) -> Views:
+    """Features to classify rows by.
+
+    Kernel features count halfway between as they are and whitened: what tells classes apart may vary little. Beside
+    them they count averaged over neighbours, as the members of a search see them.
+    """
+    P = space.leading(LEADING)
+    halfway = P / np.maximum(np.square(P).sum(axis=0), np.finfo(P.dtype).tiny) ** 0.25
+    near = np.hstack([_unit(F) for F in (halfway, *(graph.smooth(P, steps) for steps in SMOOTHINGS))])
+    wide = leading_directions(space.rows, DIRECTIONS) if space.rows.shape[1] > space.features.shape[1] else None
+    return Views(near / np.sqrt(np.float32(1 + len(SMOOTHINGS))), None if wide is None else _unit(wide))
+
+
+def _unit(F: FloatArray) -> FloatArray:
+    """Features about their mean, of the mean squared length 1."""
+    F = F - F.mean(axis=0)
+    return F / max(float(np.sqrt(np.square(F).sum(axis=1).mean())), float(np.finfo(F.dtype).tiny) ** 0.5)
 
 
 def informed_labels(rows: Any, n_neighbors: int, found: LabelArray, k: int, units: Units) -> LabelArray:

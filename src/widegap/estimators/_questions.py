@@ -1,14 +1,16 @@
 """Questions to the user: rows whose label would tell most about other rows.
 
-The first questions are for clusters without a label: their most typical row gives them a name. Then rows are chosen one
-after the other, each for what its answer adds to the answers before:
+Rows are chosen one after the other, each for what its answer adds to the answers before:
 
-    gain(i)      sum_j doubt(j) max(0, reach(i, j) - covered(j)),   covered(j) = max of reach(a, j) over asked rows a
+    gain(i)      sum_j worth(j) max(0, reach(i, j) - covered(j)),   covered(j) = max of reach(a, j) over asked rows a
+    worth(j)     SURE + doubt(j), 0 where the label is known
     doubt(j)     1 - (what speaks for its first cluster - for its second), from 0 to 1
     reach(i, j)  how much of a label of row i comes to row j (``data/_spread.py``)
 
 Doubt alone would ask along one border again and again, and about rows that nothing depends on; reach alone would ask
-about what is clear. Candidates are one row of every group that the search formed: the one with the most doubt in reach.
+about what is clear. The first questions give names, one to each cluster without a label: of its rows the one that gains
+most, which is a typical row of the part of the cluster that is least certain. Candidates are one row of every group
+that the search formed, the one with the most doubt in reach, and a typical row of every cluster without a name.
 """
 
 from collections.abc import Sequence
@@ -22,6 +24,7 @@ from widegap.data._spread import Spread
 from widegap.exceptions import InvalidDataError
 from widegap.solvers._result import FloatArray, LabelArray
 
+SURE = 0.1  # worth of a row of which there is no doubt
 CANDIDATES = 150  # rows that are compared with each other, at least
 MOST_ASKED = 300  # answers whose reach is followed; of more, some stand for all
 
@@ -92,55 +95,77 @@ class Doubts:
         return np.where(self.settled, 0.0, 1 - (self.belief[rows, self.order[:, 0]] - second))
 
     @cached_property
+    def worth(self) -> FloatArray:
+        """How much it is worth to hear of every row."""
+        return np.where(self.settled, 0.0, SURE + self.doubt)
+
+    @cached_property
+    def unnamed(self) -> list[int]:
+        """Clusters without a name whose typical row is not known."""
+        return [p for p, row in enumerate(self.typical) if row >= 0 and not (self.named[p] or self.settled[row])]
+
+    @cached_property
     def typical(self) -> list[int]:
         """A central row of each cluster of which there is little doubt; -1 for one without rows."""
         clusters = (np.flatnonzero(self.labels == p) for p in range(self.belief.shape[1]))
         return [_best_row(rows, self.centrality * (1 - self.doubt / 2)) for rows in clusters]
 
     def candidates(self, most: int) -> list[int]:
-        """A row of every group, those of the groups with the most doubt first, without known ones."""
-        in_reach = self.spread.near(self.doubt) * ~self.settled
+        """A row of every group, those of the groups worth most first, without known ones; and of unnamed clusters."""
+        in_reach = self.spread.near(self.worth) * ~self.settled
         worth: dict[int, float] = {}
         for groups in self.groupings:
-            sums = np.bincount(groups, self.doubt)
+            sums = np.bincount(groups, self.worth)
             rows_of = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
             for total, rows in zip(sums.tolist(), rows_of, strict=True):
                 row = _best_row(rows, in_reach)
                 worth[row] = max(total, worth.get(row, 0.0))
-        return [row for row in sorted(worth, key=lambda row: (-worth[row], row)) if not self.settled[row]][:most]
+        found = [row for row in sorted(worth, key=lambda row: (-worth[row], row)) if not self.settled[row]][:most]
+        return list(dict.fromkeys([*found, *(self.typical[p] for p in self.unnamed)]))
 
 
 def choose_questions(n: int, doubts: Doubts) -> list[Question]:
     """Up to n questions about the searched rows, numbered among these."""
-    unnamed = [p for p, row in enumerate(doubts.typical) if row >= 0 and not doubts.named[p]]
-    naming = [
-        Question(row, (p,), (row,), float(doubts.doubt[row]))
-        for p, row in ((p, doubts.typical[p]) for p in unnamed)
-        if not doubts.settled[row]
-    ][:n]
-    taken = [question.row for question in naming]
-    found = _telling_rows(n - len(naming), doubts, taken) if n > len(naming) else []
-    clusters = [tuple(doubts.order[row].tolist()) for row in found]
-    return naming + [
-        Question(row, pair, tuple(doubts.typical[p] for p in pair), float(doubts.doubt[row]))
-        for row, pair in zip(found, clusters, strict=True)
+    coverage, names = Coverage.of(doubts, max(CANDIDATES, 3 * n)), {}
+    for _ in doubts.unnamed[:n]:
+        row = coverage.take(np.setdiff1d(doubts.unnamed, [*names]))
+        names[int(doubts.labels[row])] = row
+    found = [coverage.take() for _ in range(min(n - len(names), len(coverage.left)))]
+    asked = [(names[p], (p,)) for p in sorted(names)] + [(row, tuple(doubts.order[row].tolist())) for row in found]
+    return [
+        Question(row, clusters, tuple(doubts.typical[p] for p in clusters), float(doubts.doubt[row]))
+        for row, clusters in asked
     ]
 
 
-def _telling_rows(n: int, doubts: Doubts, taken: list[int]) -> list[int]:
-    """Up to n rows of the largest gain, one after the other."""
-    candidates = [row for row in doubts.candidates(max(CANDIDATES, 3 * n)) if row not in taken]
-    known = np.flatnonzero(doubts.settled)
-    asked = [*known[:: max(1, -(-len(known) // MOST_ASKED))].tolist(), *taken]
-    reach = doubts.spread.reach(np.array([*candidates, *asked], np.int64))
-    covered = reach[len(candidates) :].max(axis=0, initial=0.0)
-    open_ones, found = list(range(len(candidates))), []
-    while open_ones and len(found) < n:
-        gains = np.maximum(reach[open_ones] - covered, 0) @ doubts.doubt
-        best = open_ones.pop(int(np.argmax(gains)))
-        found.append(candidates[best])
-        covered = np.maximum(covered, reach[best])
-    return found
+@dataclass
+class Coverage:
+    """Rows that may be asked about, their reach, what is covered, and which of them are left."""
+
+    doubts: Doubts
+    rows: Any
+    reach: FloatArray
+    covered: FloatArray
+    left: list[int]
+
+    @classmethod
+    def of(cls, doubts: Doubts, most: int) -> "Coverage":
+        rows, known = doubts.candidates(most), np.flatnonzero(doubts.settled)
+        answered = known[:: max(1, -(-len(known) // MOST_ASKED))].tolist()
+        reach = doubts.spread.reach(np.array([*rows, *answered], np.int64))
+        covered = reach[len(rows) :].max(axis=0, initial=0.0)
+        return cls(doubts, np.array(rows, np.int64), reach, covered, list(range(len(rows))))
+
+    def take(self, clusters: Any = None) -> int:
+        """The row of the largest gain, of some clusters or of all, which is then covered."""
+        among = self.left
+        if clusters is not None:
+            among = [place for place in among if self.doubts.labels[self.rows[place]] in clusters]
+        gains = np.maximum(self.reach[among] - self.covered, 0) @ self.doubts.worth
+        best = among[int(np.argmax(gains))]
+        self.left.remove(best)
+        self.covered = np.maximum(self.covered, self.reach[best])
+        return int(self.rows[best])
 
 
 def _best_row(rows: Any, values: FloatArray) -> int:

@@ -58,6 +58,11 @@ class SearchSpace:
         """Whether these are all of n rows, each once."""
         return len(self.chosen) == n and bool((np.diff(self.chosen) > 0).all())
 
+    def leading(self, count: int) -> Any:
+        """Coordinates on the first so many principal axes, in float32."""
+        axes = self.principal.rotation[:, :count].astype(np.float32)
+        return (self.features - self.principal.mean.astype(self.features.dtype)).astype(np.float32, copy=False) @ axes
+
     @cached_property
     def whitened(self) -> Any:
         """Q of the rows, for the ridge 1 / C."""

@@ -5,9 +5,14 @@ and the clusters of its members. Known labels, seeds Y (n, k), spread over both 
 have the sum 1, one for each cluster.
 
 The clusters that were found without labels are evidence as well: they are matched one to one to the labels by what
-these have spread to them, and count like ``TRUST`` labelled rows each. So a single wrong or odd row does not outweigh a
-cluster, ten rows do; clusters that match no label are those that are yet to be named. Columns are brought to the same
-sum, and a row's largest value is its cluster.
+these have spread to them, and of w labels of a class count for ``TRUST / (TRUST + w^2)``: a label that others confirm
+is worth more than one alone. So a single wrong or odd row does not outweigh a cluster, several do; clusters that match
+no label are those that are yet to be named. Columns are brought to the same sum.
+
+The more is known, the better a classifier that looks at the known rows alone (``_known_classes.py``). With w labels a
+class in the mean it decides by ``w / (w + SPREAD)`` how a row's share of the labels that are known is divided among
+them; the rest is as it was spread. What clusters yet to be named have is left to them. A row's largest value is its
+cluster.
 
 Rows that must be together share the sum of their log values. Rows that are linked, but have no label, get theirs from
 the label step, pass it on as if it were known, and are labelled again.
@@ -21,24 +26,32 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from widegap.solvers._constrained_labels import LabelRule
+from widegap.solvers._known_classes import Views
 from widegap.solvers._result import FloatArray, LabelArray
 
-TRUST = 0.5  # labelled rows that a cluster found without labels counts for
+TRUST = 2.0  # what a cluster found without labels counts for, against the squared number of labels
+SPREAD = 10.0  # labels a class, from which on a classifier decides more than what has spread
 LEAST = 1e-12  # of a value that is taken the logarithm of
 
 
 @dataclass(frozen=True)
 class Listener:
-    """Clusters that were found without knowledge, and what they spread to: ready to hear what is known."""
+    """Clusters that were found without knowledge, and what they spread to: ready to hear what is known.
+
+    Without ``views`` of the rows there is no classifier.
+    """
 
     spread: Callable[[FloatArray], FloatArray]
     found: LabelArray
     k: int
     trusted: FloatArray
+    views: Views | None
 
     @classmethod
-    def of(cls, spread: Callable[[FloatArray], FloatArray], found: LabelArray, k: int) -> "Listener":
-        return cls(spread, found, k, spread(_seeds(found, k)))
+    def of(
+        cls, spread: Callable[[FloatArray], FloatArray], found: LabelArray, k: int, views: Views | None = None
+    ) -> "Listener":
+        return cls(spread, found, k, spread(_seeds(found, k)), views)
 
     def hear(self, units: Any) -> tuple[LabelArray, FloatArray]:
         """Clusters of all rows that keep what is known of ``units``, and follow from it; and what speaks for each.
@@ -51,10 +64,13 @@ class Listener:
         linked = units.constrained & (known < 0)
         heard = self.spread(_seeds(known, k))
         trusted = self.trusted[:, np.argsort(self._names(heard, known))]
+        classes = None if self.views is None else self.views.classes(known)
         seen = known
         for last in (False, True) if linked.any() else (True,):
-            weights = np.bincount(seen[seen >= 0], minlength=k)
-            shares = _to_shares((weights * heard + TRUST * trusted) / (weights + TRUST))
+            squares = np.square(np.bincount(seen[seen >= 0], minlength=k), dtype=np.float64)
+            shares = _to_shares((squares * heard + TRUST * trusted) / (squares + TRUST))
+            if classes is not None:
+                shares = _divided(shares, *classes, labels_each=(known >= 0).sum() / len(classes[0]))
             labels = rule.label(-np.log(np.maximum(shares, LEAST))).labels
             if not last:
                 seen = np.where(linked, labels, known)
@@ -80,6 +96,14 @@ def _seeds(labels: Any, k: int) -> FloatArray:
     Y = np.zeros((len(labels), k), np.float32)
     Y[rows, labels[rows]] = 1
     return Y / np.maximum(Y.sum(axis=0), 1)
+
+
+def _divided(shares: FloatArray, names: Any, likely: FloatArray, labels_each: float) -> FloatArray:
+    """Shares in which those of the known labels are divided anew, by as much as a classifier has to say."""
+    part = labels_each / (labels_each + SPREAD)
+    divided = shares.copy()
+    divided[:, names] = (1 - part) * shares[:, names] + part * shares[:, names].sum(axis=1, keepdims=True) * likely
+    return divided
 
 
 def _to_shares(F: FloatArray) -> FloatArray:

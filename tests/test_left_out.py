@@ -1,0 +1,88 @@
+"""Known rows left out: the formula against refits without them, turns of self-training, and who is believed."""
+
+import numpy as np
+import pytest
+
+from widegap.solvers import _left_out
+from widegap.solvers._known_classes import RIDGES, Views, _averaged
+from widegap.solvers._left_out import Told, least_squares, self_training
+
+
+def two_blobs(n=60, columns=5, apart=9.0, seed=0):
+    rng = np.random.default_rng(seed)
+    classes = np.arange(n) % 2
+    Z = rng.normal(size=(n, columns))
+    Z[:, 0] += apart * (classes - 0.5)
+    Z -= Z.mean(axis=0)
+    return classes, Z / np.sqrt(np.square(Z).sum(axis=1).mean())
+
+
+def solved(Z, rows, classes, weights, ridge):
+    """Scores of all rows by the normal equations."""
+    Y = np.eye(3)[classes] - 1 / 3
+    G = Z[rows] * weights[:, None]
+    return Z @ np.linalg.solve(G.T @ Z[rows] + ridge * np.eye(Z.shape[1]), G.T @ Y)
+
+
+@pytest.mark.parametrize("columns", [4, 40])  # fewer than known rows, and more
+@pytest.mark.parametrize("ridge", RIDGES)
+def test_left_out_is_the_fit_without_the_row(columns, ridge):
+    rng = np.random.default_rng(1)
+    Z, rows = rng.normal(size=(50, columns)), rng.permutation(50)[:17]
+    classes = np.r_[0, 1, 2, rng.integers(0, 3, 14)]
+    weights = 1 / np.bincount(classes)[classes]
+    (told,) = least_squares(Z, rows, classes, (ridge,))
+    np.testing.assert_allclose(told.scores, solved(Z, rows, classes, weights, ridge), rtol=1e-6, atol=1e-8)
+    for i, row in enumerate(rows):
+        others = np.arange(17) != i
+        without = solved(Z, rows[others], classes[others], weights[others], ridge)[row]
+        np.testing.assert_allclose(told.left_out[i], without, rtol=1e-5, atol=1e-7)
+
+
+def test_self_training_leaves_rows_out_in_turns():
+    classes, Z = two_blobs()
+    rows = np.arange(14)
+    told = self_training(Z, rows, classes[:14], 0.1)
+    np.testing.assert_array_equal(told.scores.argmax(axis=1)[14:], classes[14:])
+    out = np.isin(rows // 2 % _left_out.TURNS, [1])  # second and seventh row of each class
+    without = _left_out._self_trained(Z, rows[~out], classes[:14][~out], 0.1)
+    np.testing.assert_allclose(told.left_out[out], without[rows[out]])
+
+
+def test_the_only_row_of_a_class_is_never_left_out():
+    turns = _left_out._turns(np.array([0, 1, 0, 2, 0, 2]))
+    np.testing.assert_array_equal(turns, [0, -1, 1, 0, 2, 1])
+
+
+def test_self_training_reaches_rows_that_no_known_row_is_near():
+    classes, Z = two_blobs(400, 30)
+    rows = np.array([0, 1])
+    (told,) = least_squares(Z, rows, classes[:2], (0.1,))
+    trained = self_training(Z, np.arange(4), classes[:4], 0.1)
+    alone = np.mean(told.scores.argmax(axis=1) == classes)
+    assert np.mean(trained.scores.argmax(axis=1) == classes) == 1 > alone
+
+
+def test_who_tells_labels_that_it_has_not_seen_is_believed():
+    classes, judges = np.array([0, 0, 0, 1, 1, 1]), np.ones(6, bool)
+    right = np.eye(2)[classes]
+    good = Told(np.array([[1.0, 0.0]]), right)
+    bad = Told(np.array([[0.0, 1.0]]), right[::-1])
+    shares = _averaged([bad, good], classes, judges)
+    assert shares.sum() == pytest.approx(1) and shares[0, 0] > 0.9
+    unjudged = np.array([True, False, False, False, False, False])
+    assert _averaged([bad, good], classes, unjudged)[0, 0] < shares[0, 0]
+
+
+def test_one_row_of_each_class_or_a_single_class_judges_nobody():
+    classes, Z = two_blobs()
+    views, known = Views(Z, None), np.full(60, -1)
+    assert views.classes(known) is None
+    known[:2] = 3, 1
+    assert views.classes(known) is None
+    known[:4] = 3, -1, 3, 3
+    assert views.classes(known) is None
+    known[:4] = 3, 1, 3, 1
+    names, likely = views.classes(known)
+    assert names.tolist() == [1, 3] and likely.sum(axis=1) == pytest.approx(1)
+    np.testing.assert_array_equal(names[likely.argmax(axis=1)], np.where(classes == 0, 3, 1))
