@@ -6,7 +6,7 @@ way: dense rows are centred as they are read, sparse rows by correcting the cons
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Protocol
 
@@ -82,6 +82,21 @@ class PassSums:
             self.bias + other.bias,
             self.uncentred + other.uncentred,
         )
+
+    def __iadd__(self, other: "PassSums") -> "PassSums":
+        for own, more in zip(vars(self).values(), vars(other).values(), strict=True):
+            own += more
+        return self
+
+    def centred(self, mean: Floats, factor: float) -> "PassSums":
+        """The same with every row's mean subtracted, and the normal times a factor."""
+        if not self.uncentred.any():
+            return replace(self, normal=factor * self.normal)
+        from widegap.data import _passes
+
+        normal = np.empty(self.normal.shape)
+        _passes.centre_normal(np.ascontiguousarray(self.normal.T), self.uncentred, mean, factor, normal)
+        return replace(self, normal=normal, uncentred=np.zeros(len(self.uncentred)))
 
 
 def csr_parts(X: Any) -> tuple[Any, Any, Any]:
@@ -201,7 +216,7 @@ class CsrBlock:
         Wt, b = scorer.csr(self.X.dtype)
         normal, bias = np.zeros(Wt.shape), np.zeros(len(b))
         values = loops.csr(*csr_parts(self.X), Wt, b, *arguments, normal, bias)
-        return PassSums(np.array(values), normal.T, bias, bias)
+        return PassSums(np.array(values), normal.T, bias, bias.copy())
 
     def scores(self, scorer: Scorer) -> Floats:
         from widegap.data import _passes
@@ -306,7 +321,7 @@ class RowBlocks:
             if new is None:
                 new, total = Filling(self.shape[0], parts, self.new_array), part
             else:
-                total = total + part
+                total += part  # in place: a normal may be as large as the rows
             new.add(parts)
         assert new is not None
         return new.arrays, total

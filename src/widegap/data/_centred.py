@@ -7,7 +7,7 @@ for x~ are turned into weights for x on the way in, normals the other way on the
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -106,10 +106,7 @@ class CentredRows:
 
         self.n_passes += 1
         found, sums = self.blocks.sweep(part, *state)
-        normal = np.outer(sums.uncentred, self.mean)
-        np.subtract(sums.normal, normal, out=normal)
-        normal *= 1 / self.scale
-        return found, replace(sums, normal=normal, uncentred=np.zeros(len(W)))
+        return found, sums.centred(self.mean, 1 / self.scale)
 
     def judge(
         self, W: Floats, b: Floats, function: Callable[..., Judgement], *state: State

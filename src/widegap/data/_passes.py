@@ -23,103 +23,60 @@ them: the loop is the one that it would be if there were none.
 import numpy as np
 
 from widegap._jit import jit
+from widegap.data._tiles import ROWS, add_tile, load_tile, move_row, padded, tile_scores
 from widegap.data._vectors import add_products, add_rows
 
 FLUSH = 4096
-_TILE = 4  # rows whose scores are computed together, so that W is loaded once for four rows
 
 
 @jit
-def _tile_scores(R, W, S):  # type: ignore[no-untyped-def]
-    """S[r, p] = R[r] . W[p] for the four rows of R, two clusters at a time (eight running sums)."""
-    k, d = W.shape
-    zero = R.dtype.type(0)
-    for p in range(0, k, 2):
-        q = min(p + 1, k - 1)
-        a0 = a1 = a2 = a3 = zero
-        c0 = c1 = c2 = c3 = zero
-        for j in range(d):
-            w = W[p, j]
-            v = W[q, j]
-            x0 = R[0, j]
-            x1 = R[1, j]
-            x2 = R[2, j]
-            x3 = R[3, j]
-            a0 += w * x0
-            a1 += w * x1
-            a2 += w * x2
-            a3 += w * x3
-            c0 += v * x0
-            c1 += v * x1
-            c2 += v * x2
-            c3 += v * x3
-        S[0, p] = a0
-        S[1, p] = a1
-        S[2, p] = a2
-        S[3, p] = a3
-        S[0, q] = c0
-        S[1, q] = c1
-        S[2, q] = c2
-        S[3, q] = c3
+def _judge(S, r, k, choose, all_rivals, labels, codes, i, active):  # type: ignore[no-untyped-def]
+    """Settle the label of row i, whose scores are S[r], and write its active rivals as bits and as a list.
 
-
-@jit
-def _load_tile(X, mean, first, R):  # type: ignore[no-untyped-def]
-    """Copy up to four centred rows into R; return how many."""
-    n, d = X.shape
-    rows = min(_TILE, n - first)
-    for r in range(rows):
-        for j in range(d):
-            R[r, j] = X[first + r, j] - mean[j]
-    return rows
-
-
-@jit
-def _largest(s):  # type: ignore[no-untyped-def]
-    """Index of the largest score; ties go to the lowest index."""
+    Returns the label, the number of active rivals and their summed hinge. Ties go to the lowest index. Tables are
+    passed whole, because a view of a row costs more than what is done with it.
+    """
     best = 0
-    for p in range(1, s.shape[0]):
-        if s[p] > s[best]:
+    second = -1
+    for p in range(1, k):
+        if S[r, p] > S[r, best]:
+            second = best
             best = p
-    return best
-
-
-@jit
-def _activate_rivals(s, z, all_rivals, code, active):  # type: ignore[no-untyped-def]
-    """Write the active rivals of a row with label z as bits and as a list; return their number and summed hinge."""
+        elif second < 0 or S[r, p] > S[r, second]:
+            second = p
+    if choose and labels[i] < 0:
+        labels[i] = best
+    z = np.int64(labels[i])
+    for a in range(codes.shape[1]):
+        codes[i, a] = 0
     count = 0
     loss = 0.0
-    worst = -1
-    for r in range(s.shape[0]):
-        if r == z:
-            continue
-        if all_rivals:
-            hinge = 1.0 - s[z] + s[r]
-            if hinge > 0.0:
-                active[count] = r
-                count += 1
-                loss += hinge
-        elif worst < 0 or s[r] > s[worst]:
-            worst = r
-    if worst >= 0:
-        hinge = 1.0 - s[z] + s[worst]
-        if hinge > 0.0:
-            active[0] = worst
-            count = 1
-            loss = hinge
-    code[:] = 0
-    for a in range(count):
-        code[active[a] >> 3] |= np.uint8(1 << (active[a] & 7))
-    return count, loss
+    first, last = (0, k) if all_rivals else (second, second + 1) if best == z else (best, best + 1)
+    for q in range(max(first, 0), last):
+        hinge = 1.0 - S[r, z] + S[r, q]
+        if q != z and hinge > 0.0:
+            codes[i, q >> 3] |= np.uint8(1 << (q & 7))
+            active[count] = q
+            count += 1
+            loss += hinge
+    return z, count, loss
 
 
 @jit
 def _flush(recent, normal):  # type: ignore[no-untyped-def]
-    """Add the sums of the last rows to the float64 totals and start anew."""
-    for p in range(recent.shape[0]):
-        for j in range(recent.shape[1]):
+    """Add the sums of the last rows, which are padded, to the float64 totals and start anew."""
+    for p in range(normal.shape[0]):
+        for j in range(normal.shape[1]):
             normal[p, j] += recent[p, j]
             recent[p, j] = 0
+
+
+@jit
+def _padded_copy(W, width):  # type: ignore[no-untyped-def]
+    """W with zeros beyond its last column."""
+    copy = np.zeros((W.shape[0], width), W.dtype)
+    copy[:, : W.shape[1]] = W
+    return copy
 
 
 @jit
@@ -127,24 +84,21 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, weights, norm
     """One fused pass; with ``choose`` labels of -1 are written (argmax), else all are read. Returns loss, pairs."""
     n, d = X.shape
     k = W.shape[0]
-    R = np.zeros((_TILE, d), X.dtype)
-    S = np.empty((_TILE, k), X.dtype)
-    recent = np.zeros((k, d), X.dtype)
+    padded_W = _padded_copy(W, padded(X))
+    R = np.zeros((ROWS, padded(X)), X.dtype)
+    S = np.empty((ROWS, k), X.dtype)
+    recent = np.zeros((k, padded(X)), X.dtype)
     active = np.empty(k, np.int64)
     loss = 0.0
     pairs = 0.0
-    for first in range(0, n, _TILE):
-        rows = _load_tile(X, mean, first, R)
-        _tile_scores(R, W, S)
+    for first in range(0, n, ROWS):
+        rows = load_tile(X, mean, first, R)
+        tile_scores(R, padded_W, S, X, first + ROWS)
         for r in range(rows):
-            s = S[r]
-            for p in range(k):
-                s[p] += b[p]
             i = first + r
-            if choose and labels[i] < 0:
-                labels[i] = _largest(s)
-            z = labels[i]
-            count, row_loss = _activate_rivals(s, z, all_rivals, codes[i], active)
+            for p in range(k):
+                S[r, p] += b[p]
+            z, count, row_loss = _judge(S, r, k, choose, all_rivals, labels, codes, i, active)
             weight = 1.0
             if weights is not None:
                 weight = weights[i]
@@ -153,13 +107,10 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, weights, norm
             loss += weight * row_loss
             pairs += weight * count
             for a in range(count):
-                q = active[a]
                 bias[z] += weight
-                bias[q] -= weight
-                for j in range(d):
-                    recent[z, j] += R[r, j]
-                    recent[q, j] -= R[r, j]
-        if (first // _TILE + 1) % (FLUSH // _TILE) == 0:
+                bias[active[a]] -= weight
+                move_row(R, r, recent, z, active[a])
+        if (first // ROWS + 1) % (FLUSH // ROWS) == 0:
             _flush(recent, normal)
     _flush(recent, normal)
     return loss, pairs
@@ -167,47 +118,45 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, weights, norm
 
 @jit
 def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias):  # type: ignore[no-untyped-def]
-    """The same for two clusters: w = W_1 - W_0 needs one product, and the two normals are opposite."""
+    """The same for two clusters: w = W_1 - W_0, of shape (1, d), needs one product; the two normals are opposite."""
     n, d = X.shape
-    recent = np.zeros(d, X.dtype)
-    total = np.zeros(d, np.float64)
+    padded_w = _padded_copy(w, padded(X))
+    R = np.zeros((ROWS, padded(X)), X.dtype)
+    S = np.empty((ROWS, 1), X.dtype)
+    pulls = np.zeros(ROWS, X.dtype)
+    recent = np.zeros((1, padded(X)), X.dtype)
+    total = np.zeros((1, d), np.float64)
     loss = 0.0
     pairs = 0.0
     ahead = 0.0
-    for i in range(n):
-        s = b
-        for j in range(d):
-            s += w[j] * (X[i, j] - mean[j])
-        if choose and labels[i] < 0:
-            labels[i] = 1 if s > 0 else 0
-        z = labels[i]
-        hinge = 1.0 - s if z == 1 else 1.0 + s
-        codes[i, 0] = 0
-        if hinge > 0.0:
-            codes[i, 0] = 2 - z  # the bit of the other cluster
-            weight = 1.0
-            if weights is not None:
-                weight = weights[i]
-            loss += weight * hinge
-            pairs += weight
-            ahead += weight if z == 1 else -weight
-            if weights is not None:
-                pull = X.dtype.type(weight if z == 1 else -weight)
-                for j in range(d):
-                    recent[j] += pull * (X[i, j] - mean[j])
-            elif z == 1:
-                for j in range(d):
-                    recent[j] += X[i, j] - mean[j]
-            else:
-                for j in range(d):
-                    recent[j] -= X[i, j] - mean[j]
-        if (i + 1) % FLUSH == 0 or i + 1 == n:
-            for j in range(d):
-                total[j] += recent[j]
-                recent[j] = 0
+    for first in range(0, n, ROWS):
+        rows = load_tile(X, mean, first, R)
+        tile_scores(R, padded_w, S, X, first + ROWS)
+        pulls[:] = 0
+        for r in range(rows):
+            i = first + r
+            s = S[r, 0] + b
+            if choose and labels[i] < 0:
+                labels[i] = 1 if s > 0 else 0
+            sign = 2 * labels[i] - 1
+            hinge = 1.0 - sign * s
+            codes[i, 0] = 0
+            if hinge > 0.0:
+                weight = 1.0
+                if weights is not None:
+                    weight = weights[i]
+                codes[i, 0] = 2 - labels[i]  # the bit of the other cluster
+                loss += weight * hinge
+                pairs += weight
+                ahead += weight * sign
+                pulls[r] = weight * sign
+        add_tile(R, pulls, recent[0])
+        if (first // ROWS + 1) % (FLUSH // ROWS) == 0:
+            _flush(recent, total)
+    _flush(recent, total)
     for j in range(d):
-        normal[1, j] += total[j]
-        normal[0, j] -= total[j]
+        normal[1, j] += total[0, j]
+        normal[0, j] -= total[0, j]
     bias[1] += ahead
     bias[0] -= ahead
     return loss, pairs
@@ -215,38 +164,50 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias
 
 @jit
 def margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
-    """The pass over CSR rows, uncentred. ``Wt`` and ``normal_t`` are (features, clusters): one cache line an entry."""
+    """The pass over CSR rows, uncentred. ``Wt`` and ``normal_t`` are (features, clusters): one cache line an entry.
+
+    All rows are scored before any is added up: the two tables together are more than the second cache holds, and
+    reading the rows again, one after the other, costs less than waiting for numbers from anywhere in them.
+    """
     k = Wt.shape[1]
-    s = np.empty(k, data.dtype)
-    pull = np.zeros(k, np.float64)
+    S = np.empty((1, k), data.dtype)
+    s = S[0]
     active = np.empty(k, np.int64)
     loss = 0.0
     pairs = 0.0
     for i in range(labels.shape[0]):
-        first = np.int64(indptr[i])
-        last = np.int64(indptr[i + 1])
         for p in range(k):
             s[p] = b[p]
-        add_products(data, indices, first, last, Wt, s)
-        if choose and labels[i] < 0:
-            labels[i] = _largest(s)
-        z = labels[i]
-        count, row_loss = _activate_rivals(s, z, all_rivals, codes[i], active)
-        if count == 0:
-            continue
+        add_products(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), Wt, s)
+        _, count, row_loss = _judge(S, 0, k, choose, all_rivals, labels, codes, i, active)
         weight = 1.0
         if weights is not None:
             weight = weights[i]
         loss += weight * row_loss
         pairs += weight * count
-        for a in range(count):
-            pull[active[a]] = -weight
-        pull[z] = weight * count
-        add_rows(data, indices, first, last, normal_t, pull)
-        for p in range(k):
-            bias[p] += pull[p]
-            pull[p] = 0.0
+    _add_active_rows(data, indices, indptr, labels, codes, weights, normal_t, bias)
     return loss, pairs
+
+
+@jit
+def _add_active_rows(data, indices, indptr, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
+    """What CSR rows with these labels and active rivals add to the normal and the bias."""
+    k = normal_t.shape[1]
+    pull = np.zeros(k, np.float64)
+    for i in range(labels.shape[0]):
+        weight = 1.0
+        if weights is not None:
+            weight = weights[i]
+        count = 0
+        for q in range(k):
+            bit = (codes[i, q >> 3] >> np.uint8(q & 7)) & 1
+            pull[q] = -weight * bit
+            count += bit
+        if count > 0:
+            pull[labels[i]] = weight * count
+            add_rows(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), normal_t, pull)
+            for p in range(k):
+                bias[p] += pull[p]
 
 
 @jit
@@ -289,13 +250,13 @@ def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, weights, 
 @jit
 def scores_dense(X, mean, W, b, out):  # type: ignore[no-untyped-def]
     """out[i, p] = W_p . (X_i - mean) + b_p, by the same arithmetic as the pass."""
-    n, d = X.shape
-    k = W.shape[0]
-    R = np.zeros((_TILE, d), X.dtype)
-    S = np.empty((_TILE, k), X.dtype)
-    for first in range(0, n, _TILE):
-        rows = _load_tile(X, mean, first, R)
-        _tile_scores(R, W, S)
+    n, k = X.shape[0], W.shape[0]
+    padded_W = _padded_copy(W, padded(X))
+    R = np.zeros((ROWS, padded(X)), X.dtype)
+    S = np.empty((ROWS, k), X.dtype)
+    for first in range(0, n, ROWS):
+        rows = load_tile(X, mean, first, R)
+        tile_scores(R, padded_W, S, X, first + ROWS)
         for r in range(rows):
             for p in range(k):
                 out[first + r, p] = S[r, p] + b[p]
@@ -309,6 +270,14 @@ def scores_csr(data, indices, indptr, Wt, b, out):  # type: ignore[no-untyped-de
         for p in range(k):
             out[i, p] = b[p]
         add_products(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), Wt, out[i])
+
+
+@jit
+def centre_normal(normal_t, uncentred, mean, factor, normal):  # type: ignore[no-untyped-def]
+    """normal[p, j] = factor (normal_t[j, p] - uncentred[p] mean[j]): sums of CSR rows as those of centred ones."""
+    for j in range(normal_t.shape[0]):
+        for p in range(normal_t.shape[1]):
+            normal[p, j] = factor * (normal_t[j, p] - uncentred[p] * mean[j])
 
 
 @jit

@@ -14,57 +14,37 @@ loop needs a touched ``_passes.py``, whose loops these become part of.
 
 from typing import Any
 
-from llvmlite import ir
-from numba import extending, types
+from numba import types
 from numba.core import cgutils
 
 from widegap._jit import jit
+from widegap.data._lanes import INT64, Lanes, array_of, int64, intrinsic
 
-intrinsic: Any = extending.intrinsic  # its annotations count an argument too many
 SUMS = 4  # running sums of a product
-_INT64 = ir.IntType(64)
-_CONTRACT = ("contract",)  # a product and its addition may be one instruction
 
 
-class _Entries:
+class _Entries(Lanes):
     """The code that reads entries of a CSR row and the ``lanes`` numbers from ``column`` on that go with them."""
 
     def __init__(self, context: Any, builder: Any, arrays: Any, table: Any, column: Any, lanes: int):
-        self.builder, self.column, self.lanes = builder, column, lanes
-        self.data, self.indices = (context.make_array(kind)(context, builder, value).data for kind, value in arrays)
-        kind, value = table
-        array = context.make_array(kind)(context, builder, value)
-        self.table, self.number = array.data, context.get_data_type(kind.dtype)
-        self.size = context.get_abi_sizeof(self.number)
+        super().__init__(context, builder, table[0].dtype, lanes)
+        self.column = column
+        self.data, self.indices = (array_of(context, builder, *array).data for array in arrays)
+        array = array_of(context, builder, *table)
+        self.table = array.data
         rows = cgutils.unpack_tuple(builder, array.strides)[0]
-        self.width = builder.udiv(rows, ir.Constant(_INT64, self.size))
-        self.vector = ir.VectorType(self.number, lanes)
-
-    def load(self, address: Any) -> Any:
-        """The vector that begins at an address; it need not be aligned."""
-        found = self.builder.load(self.builder.bitcast(address, self.vector.as_pointer()))
-        found.align = self.size
-        return found
-
-    def store(self, value: Any, address: Any) -> None:
-        self.builder.store(value, self.builder.bitcast(address, self.vector.as_pointer())).align = self.size
+        self.width = builder.udiv(rows, int64(self.size))
 
     def address(self, e: Any) -> Any:
         """Where the numbers of entry e are in the table."""
         j = self.builder.load(self.builder.gep(self.indices, [e]))
-        j = self.builder.sext(j, _INT64) if j.type.width < _INT64.width else j
+        j = self.builder.sext(j, INT64) if j.type.width < INT64.width else j
         return self.builder.gep(self.table, [self.builder.add(self.builder.mul(j, self.width), self.column)])
 
-    def spread(self, e: Any) -> Any:
+    def entry(self, e: Any) -> Any:
         """Entry e in every lane."""
         x = self.builder.load(self.builder.gep(self.data, [e]))
-        x = x if x.type == self.number else self.builder.fpext(x, self.number)
-        alone = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), x, ir.Constant(ir.IntType(32), 0))
-        places = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return self.builder.shuffle_vector(alone, ir.Constant(self.vector, ir.Undefined), places)
-
-    def multiply_add(self, x: Any, y: Any, z: Any) -> Any:
-        return self.builder.fadd(self.builder.fmul(x, y, flags=_CONTRACT), z, flags=_CONTRACT)
+        return self.spread(x if x.type == self.number else self.builder.fpext(x, self.number))
 
 
 @intrinsic(prefer_literal=True)
@@ -74,23 +54,22 @@ def _add_products(typing, data, indices, first, last, W, s, column, lanes):  # t
         entries = _Entries(
             context, builder, zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4]), args[6], lanes.literal_value
         )
-        out = builder.gep(context.make_array(kinds[5])(context, builder, args[5]).data, [args[6]])
-        sums = [cgutils.alloca_once(builder, entries.vector) for _ in range(SUMS)]
+        out = builder.gep(array_of(context, builder, kinds[5], args[5]).data, [args[6]])
+        sums = entries.sums(SUMS)
         builder.store(entries.load(out), sums[0])
-        for total in sums[1:]:
-            builder.store(ir.Constant(entries.vector, [0.0] * entries.lanes), total)
 
         def add(e, total):  # type: ignore[no-untyped-def]
-            value = entries.multiply_add(entries.spread(e), entries.load(entries.address(e)), builder.load(total))
+            value = entries.multiply_add(entries.entry(e), entries.load(entries.address(e)), builder.load(total))
             builder.store(value, total)
 
-        _, _, begin, end = args[:4]
-        whole = builder.sub(end, builder.and_(builder.sub(end, begin), ir.Constant(_INT64, SUMS - 1)))
-        with cgutils.for_range_slice(builder, begin, whole, ir.Constant(_INT64, SUMS), _INT64) as (e, _):
+        def add_some(e):  # type: ignore[no-untyped-def]
             for place, total in enumerate(sums):
-                add(builder.add(e, ir.Constant(_INT64, place)), total)
-        with cgutils.for_range_slice(builder, whole, end, ir.Constant(_INT64, 1), _INT64) as (e, _):
-            add(e, sums[0])
+                add(builder.add(e, int64(place)), total)
+
+        _, _, begin, end = args[:4]
+        whole = builder.sub(end, builder.and_(builder.sub(end, begin), int64(SUMS - 1)))
+        entries.each(begin, whole, SUMS, add_some)
+        entries.each(whole, end, 1, lambda e: add(e, sums[0]))
         value = builder.load(sums[0])
         for total in sums[1:]:
             value = builder.fadd(value, builder.load(total))
@@ -107,10 +86,13 @@ def _add_rows(typing, data, indices, first, last, N, c, column, lanes):  # type:
         entries = _Entries(
             context, builder, zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4]), args[6], lanes.literal_value
         )
-        factors = entries.load(builder.gep(context.make_array(kinds[5])(context, builder, args[5]).data, [args[6]]))
-        with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(_INT64, 1), _INT64) as (e, _):
+        factors = entries.load(builder.gep(array_of(context, builder, kinds[5], args[5]).data, [args[6]]))
+
+        def add(e):  # type: ignore[no-untyped-def]
             address = entries.address(e)
-            entries.store(entries.multiply_add(entries.spread(e), factors, entries.load(address)), address)
+            entries.store(entries.multiply_add(entries.entry(e), factors, entries.load(address)), address)
+
+        entries.each(args[2], args[3], 1, add)
         return context.get_dummy_value()
 
     return types.void(data, indices, first, last, N, c, column, lanes), generate

@@ -45,7 +45,7 @@ def _dense_loop(
     from widegap.data import _passes
 
     if len(W) == 2:
-        return _passes.margin_dense_two(X, mean, W[1] - W[0], b[1] - b[0], choose, *outputs)
+        return _passes.margin_dense_two(X, mean, W[1:] - W[:1], b[1] - b[0], choose, *outputs)
     return _passes.margin_dense(X, mean, W, b, choose, all_rivals, *outputs)
 
 
@@ -108,7 +108,8 @@ class HingeLoss:
 
     def _plane(self, found: HingePass) -> Plane:
         u = self._unit
-        return Plane(u * found.loss, u * found.pairs, u * found.normal, u * found.bias, found.codes)
+        normal = np.multiply(u, found.normal, out=found.normal)  # of the pass alone, and as large as all text at times
+        return Plane(u * found.loss, u * found.pairs, normal, u * found.bias, found.codes)
 
     def label_costs(self, W: Floats, b: Floats) -> State:
         return self.rows.map_scores(W, b, _sum_costs if self.all_rivals else _max_costs)
