@@ -67,7 +67,7 @@ def in_secluded_groups(nearest: NDArray[np.int64], distances: FloatArray) -> NDA
     """
     n, count = nearest.shape
     found = np.zeros(n, dtype=bool)
-    sign = np.random.default_rng(0).integers(2**63, size=n, dtype=np.uint64)
+    sign: NDArray[np.uint64] = np.random.default_rng(0).integers(2**63, size=(n,), dtype=np.uint64)
     sums = sign + np.cumsum(sign[nearest[:, : NEAR - 1]], axis=1, dtype=np.uint64)[:, -1] if count >= NEAR else sign
     for m in range(NEAR, count):
         sums = sums + sign[nearest[:, m - 1]]
