@@ -43,7 +43,7 @@ EXACT_ROWS = 1_000  # up to so many rows single moves see the kernel as it is
 MOVES_FRACTION = 0.2  # of min_cluster_fraction="auto" where the search makes single moves
 POLISH_SWEEPS = 3  # of exact moves on all rows
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with chance
-LEAST_SOUND = 0.5  # share of sound members below which they are, too
+LEAST_SOUND = 0.3  # share of sound members below which they are, too: less than one of the three rules
 CHANCE = 2.5  # separation that rows without structure can reach
 
 

@@ -199,8 +199,8 @@ class MaxMarginClustering(ForestClusterer):
     Warns
     -----
     NoStructureWarning
-        If the members disagree, or most of them do not count, and the clusters are no further apart than those of rows
-        without structure. Of 200 such rows about one fit in twenty is not warned of, as the members agree by chance.
+        If the members disagree, or hardly any of them counts, and the clusters are no further apart than those of rows
+        without structure. Of 150 to 200 such rows three fits in 160 were not warned of: members can agree by chance.
 
     Notes
     -----
