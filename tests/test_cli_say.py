@@ -166,7 +166,7 @@ def test_rows_that_belong_nowhere_are_set_aside(run, frame):
     ("options", "expected"),
     [
         (["--known", "kind", "--method", "iter-svr"], "iter-svr; methods that take it: cpm3c, mkc, max-margin"),
-        (["--outliers", "5%", "--method", "cpm3c"], "with --method cpm3c; methods that take it: max-margin."),
+        (["--outliers", "5%", "--method", "iter-svr"], "iter-svr; methods that take it: cpm3c, mkc, max-margin."),
         (["--max-size", "30", "--method", "iter-svm"], "--max-size is not possible with --method iter-svm"),
         (["--outliers", "2"], "--outliers '2' must be a share of the rows, such as 5% or 0.05, or auto"),
         (["--max-size", "few"], "--max-size 'few' must be a number of rows"),

@@ -298,6 +298,15 @@ def test_model_files_hold_labels_and_bounds(tmp_path):
     np.testing.assert_array_equal(loaded.labels_, model.labels_)
 
 
+def test_a_model_file_with_labels_for_other_topics_is_refused(tmp_path):
+    subjects, texts = written()
+    model = DocumentClustering(3, random_state=0).fit(texts, known=partly(subjects, np.arange(3)))
+    model.classes_ = ["food"]
+    persistence.save(model, tmp_path / "m.widegap")
+    with pytest.raises(InvalidDataError, match="damaged|does not fit"):
+        persistence.load(tmp_path / "m.widegap")
+
+
 rows = st.integers(0, 23)
 statements = st.tuples(
     st.dictionaries(rows, st.integers(0, 2), max_size=5),

@@ -10,7 +10,7 @@ from tests.test_say_max_margin import contaminated
 from widegap import CPM3C, M2DCU, MKC, persistence
 from widegap.cli._main import main
 from widegap.data import shards
-from widegap.exceptions import NotSupportedError
+from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_accuracy
 
 MODELS = [
@@ -127,6 +127,15 @@ def test_model_files_know_whom_to_reject(model, tmp_path):
     loaded, _ = persistence.load(tmp_path / "m.widegap")
     np.testing.assert_array_equal(loaded.predict(X, reject=True), model.predict(X, reject=True))
     np.testing.assert_array_equal(loaded.labels_, model.labels_)
+
+
+@pytest.mark.parametrize(("name", "value"), [("_centres", np.zeros((3, 2))), ("_radii", np.full(3, np.nan))])
+def test_damaged_model_files_are_refused(name, value, tmp_path):
+    model = CPM3C(3, outliers="auto", random_state=0).fit(with_strays()[1])
+    setattr(model, name, value)
+    persistence.save(model, tmp_path / "m.widegap")
+    with pytest.raises(InvalidDataError, match="damaged|does not fit"):
+        persistence.load(tmp_path / "m.widegap")
 
 
 def test_what_cannot_be_is_refused(tmp_path):

@@ -98,6 +98,16 @@ class SetsAside(WeightVectorClusterer):
             found[rows] |= distance_to_nearest(near, blocks.take(rows), NEAR) < line
         return found
 
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        if not hasattr(self, "reject_beyond_"):
+            return
+        shapes = {"_centres": (self.n_clusters_, self.n_features_in_), "_radii": (self.n_clusters_,)}
+        for name, shape in shapes.items():
+            values = getattr(self, name, None)
+            if values is None or values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
+                raise ValueError(f"{name} does not fit {shape[0]} clusters")
+
     def _store_rejection(self, X: Any, labels: Any) -> None:
         """Means and radii of the clusters, and how many radii away a row is rejected."""
         blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))

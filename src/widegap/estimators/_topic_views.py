@@ -35,6 +35,7 @@ class TopicViews:
             "topics_": self.topics_.dtype.kind == "i" and self.topics_.ndim == 1 and n_topics == self.n_clusters_,
             "coef_": self.coef_.dtype.kind == "f" and self.coef_.ndim == 2 and bool(np.isfinite(self.coef_).all()),
             "intercept_": self.intercept_.dtype.kind == "f" and self.intercept_.shape == (n_topics,),
+            "classes_": len(getattr(self, "classes_", self.topics_)) == n_topics,  # files of 0.1 have none
             "labels_": self.labels_.dtype.kind == "i" and self.labels_.ndim == 1,
             "margins_": self.margins_.dtype.kind == "f" and self.margins_.shape == self.labels_.shape,
             "centrality_": self.centrality_.dtype.kind == "f" and self.centrality_.shape == self.labels_.shape,

@@ -67,11 +67,10 @@ def in_secluded_groups(nearest: NDArray[np.int64], distances: FloatArray) -> NDA
     """
     n, count = nearest.shape
     found = np.zeros(n, dtype=bool)
-    sign: NDArray[np.uint64] = np.random.default_rng(0).integers(2**63, size=(n,), dtype=np.uint64)
-    sums = sign + np.cumsum(sign[nearest[:, : NEAR - 1]], axis=1, dtype=np.uint64)[:, -1] if count >= NEAR else sign
+    sign = np.asarray(np.random.default_rng(0).integers(2**63, size=n, dtype=np.uint64))
+    sums = sign[:, None] + np.cumsum(sign[nearest], axis=1, dtype=np.uint64)  # modulo 2^64
     for m in range(NEAR, count):
-        sums = sums + sign[nearest[:, m - 1]]
-        _, group, sizes = np.unique(sums, return_inverse=True, return_counts=True)
+        _, group, sizes = np.unique(sums[:, m - 1], return_inverse=True, return_counts=True)
         whole = np.flatnonzero(sizes[group] == m + 1)
         if len(whole):
             widest, nearest_other = np.zeros(len(sizes)), np.full(len(sizes), np.inf)
