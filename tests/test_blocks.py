@@ -108,6 +108,20 @@ def test_sums_and_take_read_only_the_blocks_they_need(make_blocks, small_blocks,
 
 
 @every_representation
+def test_moved_rows_enter_one_cluster_and_leave_another(make_blocks, small_blocks, tmp_path):
+    small_blocks(600)
+    X = table(157, 6)
+    rng = np.random.default_rng(0)
+    old, new = rng.integers(0, 4, (2, 157)).astype(np.int32)
+    counts = rng.integers(0, 3, (5, 157)).astype(float)
+    rows = CentredRows(make_blocks(X, tmp_path))
+    found = rows.sum_moved(lambda some, old, new, c: some.moved(c.T, old, new, 4), old, new, counts.T)
+    Z = (X - X.mean(axis=0, dtype=np.float64)) / rows.scale
+    steps = np.eye(4)[new] - np.eye(4)[old]
+    np.testing.assert_allclose(found, np.einsum("mi,ip,ij->mpj", counts, steps, Z), rtol=0, atol=2e-4)
+
+
+@every_representation
 @pytest.mark.parametrize("chunk_rows", [7, 1000])
 def test_weighted_sums_over_some_rows(make_blocks, chunk_rows, small_blocks, monkeypatch, tmp_path):
     small_blocks(600)

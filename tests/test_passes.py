@@ -122,6 +122,17 @@ def test_pass_on_one_row(make_blocks, k, tmp_path):
     assert_allclose(found.normal, 0, atol=1e-5)
 
 
+@both_losses
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 7, 8, 9, 15, 16, 17, 33])
+def test_tiles_and_vectors_that_are_not_full(d, dtype, all_rivals):
+    """Numbers of rows about one tile and two, of columns about one vector and two, of clusters about a pair."""
+    for n in (4, 5, 6, 7, 12, 13):
+        X = np.random.default_rng(n).normal(size=(n, d)).astype(dtype)
+        for k in (2, 3, 4, 5):
+            check_pass(CentredRows(row_blocks(X)), X, *random_weights(k, d), None, all_rivals, rounding(X))
+
+
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("n", [_passes.FLUSH - 1, _passes.FLUSH, _passes.FLUSH + 1, 2 * _passes.FLUSH + 3])
 @pytest.mark.parametrize("k", [2, 3])

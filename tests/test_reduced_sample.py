@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from widegap import CPM3C, MKC
 from widegap.data._centred import CentredRows
 from widegap.data._sources import row_blocks
-from widegap.data._spectrum import leading_vectors
+from widegap.data._spectrum import leading_variances, leading_vectors
 from widegap.estimators import _cutting_plane_base
-from widegap.estimators._reduced_sample import ReducedSample, is_wide
+from widegap.estimators._reduced_sample import WIDE, ReducedSample, is_wide
 from widegap.estimators._starts import Sample
 from widegap.metrics import clustering_accuracy
 from widegap.problems._hinge import HingeLoss
@@ -65,12 +65,21 @@ def test_lifted_weights_score_and_cost_the_same(form):
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
 
 
+@pytest.mark.parametrize("offset", [0, 1000])
+def test_variances_of_single_precision_rows_far_from_zero(offset):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(600, 450)) * np.linspace(3, 0.1, 450) + offset).astype(np.float32)
+    expected = np.linalg.eigvalsh(np.cov(X.astype(np.float64), rowvar=False, bias=True))[::-1][:4]
+    assert_allclose(leading_variances(X, X.mean(axis=0, dtype=np.float64), 4), expected, rtol=2e-3)
+
+
 def test_only_a_sample_of_wide_rows_is_reduced(monkeypatch):
     monkeypatch.setattr("widegap.estimators._starts.SAMPLE", 1100)
     X = sp.random_array((1200, 1050), density=0.02, rng=np.random.default_rng(0), format="csr")
     assert is_wide(sample_of(X))
     assert not is_wide(sample_of(X[:1100]))
-    assert not is_wide(sample_of(X[:, :900]))
+    assert is_wide(sample_of(X[:, : WIDE + 1]))
+    assert not is_wide(sample_of(X[:, :WIDE]))
 
 
 @both_forms

@@ -111,6 +111,9 @@ class Part(Protocol):
     def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
         """Sums of the rows (or the chosen ones) weighted by each row of ``weights`` (m, rows): shape (m, d)."""
 
+    def moved(self, counts: Floats, old: Labels, new: Labels, k: int) -> Floats:
+        """Sums of the rows that enter each cluster minus those that leave it, by counts (m, rows): (m, k, d)."""
+
 
 class DensePart:
     """Rows that have been centred."""
@@ -120,6 +123,16 @@ class DensePart:
 
     def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
         return weights @ (self.X if chosen is None else self.X[chosen]) / self.scale
+
+    def moved(self, counts: Floats, old: Labels, new: Labels, k: int) -> Floats:
+        # A few rows a cluster are faster to sum up than all rows with weights that are mostly zero.
+        sums = np.zeros((len(counts), k, self.n_features))
+        for p in range(k):
+            for side, sign in ((new, 1.0), (old, -1.0)):
+                chosen = np.flatnonzero(side == p)
+                if len(chosen):
+                    sums[:, p] += self.weighted(sign * counts[:, chosen], chosen)
+        return sums
 
 
 class CsrPart:
@@ -133,6 +146,12 @@ class CsrPart:
 
         rows, weights = np.arange(self.X.shape[0]) if chosen is None else chosen, np.ascontiguousarray(weights)
         return _passes.weighted_csr(*csr_parts(self.X), rows, weights, self.mean, self.scale)
+
+    def moved(self, counts: Floats, old: Labels, new: Labels, k: int) -> Floats:
+        from widegap.data import _passes
+
+        counts = np.ascontiguousarray(counts)
+        return _passes.moved_csr(*csr_parts(self.X), counts, old, new, k, self.mean, self.scale)
 
 
 class Block(Protocol):

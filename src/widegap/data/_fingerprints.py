@@ -17,13 +17,26 @@ def fingerprint(X: Any) -> str:
     n, width = X.shape
     chosen = np.linspace(0, n - 1, min(n, ROWS)).astype(np.intp)
     digest = _digest(f"{n} rows, {width} columns")
+    sparse = None if isinstance(X, np.ndarray) else _canonical(X[chosen])
     for part in row_chunks(len(chosen), width):
-        rows = sp.csr_array(X[chosen[part]], dtype=np.float64)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        for values in (rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data):
+        rows = _canonical(X[chosen[part]]) if sparse is None else sparse
+        starts = rows.indptr if sparse is None else rows.indptr[part.start : part.stop + 1]
+        entries = slice(starts[0], starts[-1])
+        for values in (
+            (starts - starts[0]).astype(np.int64),
+            rows.indices[entries].astype(np.int64),
+            rows.data[entries],
+        ):
             digest.update(values)
     return digest.hexdigest()
+
+
+def _canonical(rows: Any) -> Any:
+    """The same values stored in the one way: each once, in the order of columns, and no zeros."""
+    rows = sp.csr_array(rows, dtype=np.float64)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
 
 
 def text_fingerprint(texts: Iterable[str]) -> str:

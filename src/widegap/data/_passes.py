@@ -301,6 +301,29 @@ def weighted_csr(data, indices, indptr, rows, weights, mean, scale):  # type: ig
 
 
 @jit
+def moved_csr(data, indices, indptr, counts, old, new, k, mean, scale):  # type: ignore[no-untyped-def]
+    """Sums of CSR rows, centred and rescaled, that enter each of k clusters minus those that leave it: (m, k, d).
+
+    ``counts`` (m, rows) says how often a row counts in each of m sums.
+    """
+    out = np.zeros((counts.shape[0], k, mean.shape[0]), np.float64)
+    for m in range(counts.shape[0]):
+        total = np.zeros(k, np.float64)
+        for i in range(counts.shape[1]):
+            count = counts[m, i]
+            if count != 0:
+                total[new[i]] += count
+                total[old[i]] -= count
+                for e in range(indptr[i], indptr[i + 1]):
+                    out[m, new[i], indices[e]] += count * data[e]
+                    out[m, old[i], indices[e]] -= count * data[e]
+        for p in range(k):
+            for j in range(mean.shape[0]):
+                out[m, p, j] = (out[m, p, j] - total[p] * mean[j]) / scale
+    return out
+
+
+@jit
 def moments_dense(X):  # type: ignore[no-untyped-def]
     """Column means and the summed squared distances of the rows to them, in float64, while the chunk is in cache.
 

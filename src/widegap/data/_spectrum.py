@@ -94,9 +94,13 @@ def _dense(product: Any) -> Floats:
 
 def _covariance_operator(X: Any, mean: Floats, weights: Any) -> LinearOperator:
     d = X.shape[1]
+    if isinstance(
+        X, np.ndarray
+    ):  # in the dtype of the rows: a product of two dtypes would copy X whenever it is formed
+        X, mean = (X - mean).astype(X.dtype, copy=False), np.zeros(d)
 
     def multiply(v: Floats) -> Floats:
-        scores = weights * (np.asarray(X @ v).ravel() - mean @ v.ravel())
-        return np.asarray(X.T @ scores).ravel() - mean * scores.sum()
+        scores = weights * (np.asarray(X @ v.astype(X.dtype)).ravel() - mean @ v.ravel())
+        return np.asarray(X.T @ scores.astype(X.dtype)).ravel() - mean * scores.sum()
 
     return LinearOperator((d, d), matvec=multiply, dtype=np.float64)

@@ -74,7 +74,7 @@ loss : {"max", "sum"}, default="max"
 init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
     Starting labels. "random" are the regions of random linear scores. Given labels start the search on all rows;
     otherwise, above 5000 rows, the starts are compared on a sample of that size and the best goes on with all.
-    Of rows with more than 1000 columns the sample is reduced to its leading dimensions for that.
+    Of rows with more than 500 columns the sample is reduced to its leading dimensions for that.
 
 n_init : "auto" or int, default="auto"
     Number of starts; k-means runs with the same result count once. The lowest objective wins among the searches

@@ -21,10 +21,10 @@ from widegap.data._threads import one_blas_thread
 from widegap.estimators._starts import Sample
 from widegap.solvers._result import Result
 
-WIDE = 1000  # columns (and rows) above which few dimensions pay
+WIDE = 500  # columns (and rows) above which few dimensions pay
 LEAST_RANK, RANK_A_CLUSTER = 20, 5
 START_TOL = 0.03  # the starts are only compared: the search on all columns has a tolerance of its own
-START_STEPS = 60
+START_STEPS = 30
 
 
 def is_wide(sample: Sample) -> bool:

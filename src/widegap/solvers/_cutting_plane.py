@@ -114,4 +114,4 @@ def minimize_convex(
             recorder.add(objective=objective, gap=objective - lower_bound, cuts=len(cuts), flips=0, beta=problem.beta)
         except StopFit:
             raise StopFit(best) from None
-    return best, best.objective - lower_bound
+    return best, max(0.0, best.objective - lower_bound)  # below zero by rounding alone
