@@ -112,8 +112,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
         return other
 
     def _copied(self) -> Self:
-        other = clone(self)
-        vars(other).update({name: value for name, value in vars(self).items() if name not in self.get_params()})
+        other, parameters = clone(self), self.get_params()
+        vars(other).update({name: value for name, value in vars(self).items() if name not in parameters})
         return other
 
     def _store_recut(self, k: int, labels: Any = None) -> None:
