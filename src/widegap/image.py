@@ -5,8 +5,7 @@
 result, ``describe_segments`` tells what is where, and ``overlay``, ``tint`` and ``paint`` draw it. Clusterers are
 fitted to a sample of the pixels and label the others with ``predict``, block by block, so that time and memory grow
 with the number of pixels alone. Of pictures with 8 bits a channel every different colour is labelled once, however
-many pixels have it; where each pixel has features of its own (position, texture, more bits), their table takes 4 bytes
-a pixel and column.
+many pixels have it; where each has features of its own (position, texture, more bits), these take 4 bytes a column.
 """
 
 from collections.abc import Iterator, Sequence
@@ -256,8 +255,8 @@ def _colours(image: Any) -> np.ndarray[Any, Any]:
             "0 to 1: rescale it."
         )
     if image.shape[2] in (2, 4):
-        values, alpha = values[:, :, :-1], values[:, :, -1:]
-        values = values * alpha + (1 - alpha)
+        alpha = values[:, :, -1:]
+        return values[:, :, :-1] * alpha + (1 - alpha)
     return values
 
 
