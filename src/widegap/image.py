@@ -256,8 +256,7 @@ def _colours(image: Any) -> np.ndarray[Any, Any]:
             "0 to 1: rescale it."
         )
     if image.shape[2] in (2, 4):
-        values, alpha = values[:, :, :-1], values[:, :, -1:]
-        values = values * alpha + (1 - alpha)
+        values = values[:, :, :-1] * values[:, :, -1:] + (1 - values[:, :, -1:])
     return values
 
 
