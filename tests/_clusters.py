@@ -41,6 +41,7 @@ def forget_client(monkeypatch):
 
     monkeypatch.setattr("distributed.get_client", no_client)
     monkeypatch.setattr("distributed.Client.current", no_client)
+    monkeypatch.setitem(dask.config.config, "scheduler", "threads")  # a client has put itself there
 
 
 def held(X, chunks):

@@ -67,6 +67,8 @@ UNSEEN = {
     "0 -> 1": "a sum that nobody reads",
     "solvers._qp: z, bias = _checked(scaled, *engine(scaled, None if start is None else start / "
     "problem.x_unit)) | start / problem.x_unit -> start * problem.x_unit": "a start only saves time",
+    "solvers._spreading: for last in (False, True) if linked.any() else (True,): | "
+    "True -> False": "spreads once more, which nothing uses",
     "solvers._small_clusters: twice = np.flatnonzero(np.bincount(owners, minlength=n_fine - 1) == 2) | "
     "1 -> 2": "a cluster without rows is not there twice",
 }
@@ -231,13 +233,18 @@ def is_noticed(mutant, files):
     return os.waitpid(process, 0)[1] != 0
 
 
+def every_mutant(module):
+    """All changes of a module, in the order of its text."""
+    tree = ast.parse((SOURCE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
+    return [Mutant(module, number) for number in range(len(list(places(tree))))]
+
+
 def drawn(module, sample, draw, record):
     """The changes of a module that are tried; those of other draws are not drawn again."""
-    total = len(list(places(ast.parse((SOURCE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8")))))
-    order = random.Random(f"{module} {draw}" if draw else module).sample(range(total), total)
+    mutants = every_mutant(module)
+    order = random.Random(f"{module} {draw}" if draw else module).sample(range(len(mutants)), len(mutants))
     others = {name for other, modules in record.items() if other != str(draw) for name in tried_in(modules, module)}
-    fresh = (mutant for mutant in (Mutant(module, number) for number in order) if mutant.name not in others)
-    return list(islice(fresh, sample))
+    return list(islice((mutants[number] for number in order if mutants[number].name not in others), sample))
 
 
 def tried_in(modules, module):
@@ -261,10 +268,11 @@ def main():
 
     for module in options.only:
         record = read_record()
-        mutants = drawn(module, options.sample, options.draw, record)
-        if options.again:
+        if options.again:  # by name, as a source may have changed since
             missed = record[str(options.draw)][module]["missed"]
-            mutants = [mutant for mutant in mutants if mutant.name in missed]
+            mutants = [mutant for mutant in every_mutant(module) if mutant.name in missed]
+        else:
+            mutants = drawn(module, options.sample, options.draw, record)
         if mutants and is_noticed(Mutant(module), tests_of(module)):
             print(f"{module}: {tests_of(module)} fail without any change, so nothing can be said of it.", flush=True)
             continue

@@ -61,12 +61,11 @@ def test_rows_that_changed_are_counted():
     np.testing.assert_array_equal(counts, [2, 2])
 
 
-def test_the_last_row_can_be_a_seed():
-    X = np.zeros((20, 1))
-    X[-1] = 5.0
+def test_seeds_are_drawn_by_their_squared_distance_also_the_last_row():
     for seed in range(5):
-        found = kmeans(X, 2, np.random.default_rng(seed))
-        assert found.inertia == pytest.approx(0, abs=1e-9) and found.labels[-1] != found.labels[0]
+        rng = np.random.default_rng(seed)
+        X = np.append(rng.normal(size=20), 1e6)[:, None]  # which has nearly all of the sum
+        assert 20 in _kmeans._seeds(X, rng.random((2, 3)))
 
 
 def test_a_row_between_two_means_goes_to_the_first():

@@ -12,7 +12,6 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from widegap import CPM3C, MaxMarginClustering
-from widegap.cli import _demo
 from widegap.cli._main import main
 from widegap.metrics import clustering_accuracy
 
@@ -68,11 +67,9 @@ def test_every_command_of_readme_and_guide_runs(folder, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", re.findall(r"`widegap (datasets|demo)`", TEXT))
-def test_commands_in_sentences_run(name, monkeypatch, capsys):
-    monkeypatch.setattr(_demo, "TASKS", ((1, 7),))
-    monkeypatch.setattr(_demo, "SEEDS", range(1))
-    assert main([name]) == 0
-    assert capsys.readouterr().out
+def test_commands_in_sentences_are_there(name, capsys):
+    assert main([name, "--help"]) == 0  # test_cli.py runs both
+    assert f"widegap {name}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=[f"block {i}" for i in range(len(PYTHON))])

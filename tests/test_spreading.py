@@ -16,13 +16,17 @@ def spread(Y):
     return 0.5 * Y + 0.5 * sums[GROUPS] / 6
 
 
-def heard(found, known=None, **links):
-    """Labels of 18 rows in three groups after ``found`` has heard what is known; ``known`` is {row: label}."""
+def told(found, known=None, **links):
+    """Labels and shares of 18 rows in three groups after ``found`` has heard what is known, {row: label}."""
     column = np.full(18, -1)
     for row, label in (known or {}).items():
         column[row] = label
     constraints = read_constraints(18, 3, known=column, **links)
-    return Listener.of(spread, np.asarray(found, np.int32), 3).hear(constraints.units)[0]
+    return Listener.of(spread, np.asarray(found, np.int32), 3).hear(constraints.units)
+
+
+def heard(found, known=None, **links):
+    return told(found, known, **links)[0]
 
 
 def test_without_knowledge_clusters_stay_as_they_are():
@@ -33,6 +37,10 @@ def test_without_knowledge_clusters_stay_as_they_are():
 def test_labels_name_the_clusters_they_lie_in():
     labels = heard(GROUPS, {0: 2, 7: 0, 13: 1})
     np.testing.assert_array_equal(labels, np.array([2, 0, 1])[GROUPS])
+
+
+def test_two_labels_name_two_clusters_and_leave_the_third():
+    np.testing.assert_array_equal(heard(GROUPS, {0: 1, 6: 0}), np.array([1, 0, 2])[GROUPS])
 
 
 def test_clusters_that_no_label_names_get_the_numbers_that_are_left():
@@ -60,6 +68,15 @@ def test_linked_rows_share_a_cluster_and_pass_it_on():
     assert labels[1] == labels[2] == labels[3]
     assert labels[4] != labels[10]
     np.testing.assert_array_equal(labels, GROUPS)
+
+
+def test_linked_rows_pass_on_what_they_get_as_if_it_were_known():
+    found, known = GROUPS.copy(), {0: 0, 6: 1}
+    found[15:] = 1  # half of the third group was taken for the second
+    labels, shares = told(found, known, must_link=[[13, 14]])
+    assert labels[13] == labels[14] == 2
+    np.testing.assert_allclose(shares, told(found, {**known, 13: 2, 14: 2})[1])
+    assert np.abs(shares - told(found, known)[1]).max() > 0.01  # 0.038: it matters
 
 
 def test_rows_that_must_be_apart_are():

@@ -5,7 +5,8 @@
 result, ``describe_segments`` tells what is where, and ``overlay``, ``tint`` and ``paint`` draw it. Clusterers are
 fitted to a sample of the pixels and label the others with ``predict``, block by block, so that time and memory grow
 with the number of pixels alone. Of pictures with 8 bits a channel every different colour is labelled once, however
-many pixels have it; where each has features of its own (position, texture, more bits), these take 4 bytes a column.
+many pixels have it; where each pixel has features of its own (position, texture, more bits), their table takes 4 bytes
+a pixel and column.
 """
 
 from collections.abc import Iterator, Sequence
@@ -255,8 +256,7 @@ def _colours(image: Any) -> np.ndarray[Any, Any]:
             "0 to 1: rescale it."
         )
     if image.shape[2] in (2, 4):
-        alpha = values[:, :, -1:]
-        return values[:, :, :-1] * alpha + (1 - alpha)
+        values = values[:, :, :-1] * values[:, :, -1:] + (1 - values[:, :, -1:])
     return values
 
 
