@@ -83,7 +83,9 @@ def test_a_loss_that_is_lower_on_the_data_is_a_gain():
 def test_noise_has_no_gain():
     X = np.random.default_rng(0).normal(size=(300, 5))
     (record,) = compare_cluster_numbers(make_default, X, [3], random_state=0)
-    assert abs(record.gain) < 0.05
+    assert (
+        record.gain < 0.05
+    )  # of six draws -0.37 to 0.04: a cluster of stray rows explains less than it does by chance
     assert record.stability < 0.8
 
 

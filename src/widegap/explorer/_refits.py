@@ -27,7 +27,8 @@ def supported(model: Any) -> tuple[str, ...]:
     """Kinds of statements that the next fit of a model can follow."""
     if not hasattr(model, "get_params"):
         return ()
-    return STATEMENTS if "known" in inspect.signature(model.fit).parameters else ("junk",)
+    takes_labels = "known" in inspect.signature(model.fit).parameters and not _is_documents(model)
+    return STATEMENTS if takes_labels else ("junk",)
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,10 @@ def _before(fit: Fit | NotFitted, wish: Wish) -> Labels | None:
 def _refit_documents(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) -> Fit:
     said, k = wish.said, wish.k
     if said.known or len(said.must_link) or len(said.cannot_link):
-        raise NotSupportedError("Documents can be marked as junk and topics renamed; other corrections are for tables.")
+        raise NotSupportedError(
+            "On the page documents can be marked as junk and topics renamed; for labels and links of documents use "
+            "DocumentClustering.refit, or widegap documents with --known, --must-link and --cannot-link."
+        )
     marked = np.zeros(len(X), bool)
     marked[said.junk] = True
     warm = isinstance(fit, Fit) and hasattr(fit.model, "_corpus") and k in (None, fit.own)
