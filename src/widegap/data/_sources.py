@@ -32,8 +32,9 @@ def _is_mapped(X: Any) -> bool:
 
 
 def _spans(n_rows: int, n_bytes: int) -> list[tuple[int, int]]:
-    """Cut rows into blocks of about BLOCK_BYTES."""
-    size = max(1, min(n_rows, int(n_rows * BLOCK_BYTES / max(1, n_bytes))))
+    """Cut rows into blocks of at most BLOCK_BYTES, or a row, all of a size: a thread with a longer one keeps others."""
+    count = max(1, -(-n_bytes // BLOCK_BYTES))
+    size = max(1, -(-n_rows // count))
     return [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 

@@ -19,16 +19,16 @@ def leading_variances(X: Any, mean: Floats, count: int, weights: Floats | None =
     """The ``count`` largest eigenvalues of ``(X - mean)'(X - mean) / n``, descending, padded with zeros.
 
     With weights of the rows, of ``(X - mean)' diag(weights) (X - mean)`` over their sum. Lanczos needs a few products
-    with X; a fixed first vector makes it deterministic.
+    with X, and vectors as long as its shorter side; a fixed first vector makes it deterministic.
     """
     n, d = X.shape
     size = min(n, d)
     if size <= EXPLICIT_SIZE:
         values = np.linalg.eigvalsh(_small_gram(X, mean, weights))
     else:
-        first = np.random.default_rng(0).standard_normal(d)
+        first = np.random.default_rng(0).standard_normal(size)
         values = eigsh(
-            _covariance_operator(X, mean, 1.0 if weights is None else weights),
+            _gram_operator(X, mean, 1.0 if weights is None else np.sqrt(weights)),
             min(count, size - 1),
             tol=LANCZOS_TOL,
             v0=first,
@@ -92,15 +92,20 @@ def _dense(product: Any) -> Floats:
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float64)
 
 
-def _covariance_operator(X: Any, mean: Floats, weights: Any) -> LinearOperator:
-    d = X.shape[1]
+def _gram_operator(X: Any, mean: Floats, roots: Any) -> LinearOperator:
+    """``A'A``, or ``AA'`` where that is smaller, of the centred rows A, each times the root of its weight."""
+    n, d = X.shape
     if isinstance(
         X, np.ndarray
     ):  # in the dtype of the rows: a product of two dtypes would copy X whenever it is formed
         X, mean = (X - mean).astype(X.dtype, copy=False), np.zeros(d)
 
-    def multiply(v: Floats) -> Floats:
-        scores = weights * (np.asarray(X @ v.astype(X.dtype)).ravel() - mean @ v.ravel())
-        return np.asarray(X.T @ scores.astype(X.dtype)).ravel() - mean * scores.sum()
+    def forth(v: Floats) -> Floats:
+        return roots * (np.asarray(X @ v.ravel().astype(X.dtype)) - mean @ v.ravel())
 
-    return LinearOperator((d, d), matvec=multiply, dtype=np.float64)
+    def back(u: Floats) -> Floats:
+        u = roots * u.ravel()
+        return np.asarray(X.T @ u.astype(X.dtype)) - mean * u.sum()
+
+    first, second = (forth, back) if d <= n else (back, forth)
+    return LinearOperator((min(n, d),) * 2, matvec=lambda v: second(first(v)), dtype=np.float64)
