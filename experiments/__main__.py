@@ -75,6 +75,8 @@ def _run(options: argparse.Namespace) -> None:
         store, cells = Store(QUICK), [cell for experiment in chosen for cell in experiment.quick_cells(rows)]
     else:
         store, cells = Store(), [cell for experiment in chosen for cell in experiment.cells(rows)]
+    if options.method:
+        cells = _of_methods(cells, options.method)
     waiting = runner.pending(cells, store, retry=options.retry)
     print(_effort(waiting, len(set(cells)), store), file=sys.stderr)
     runner.run(waiting, store, jobs=options.jobs, limit=options.limit)
@@ -83,6 +85,14 @@ def _run(options: argparse.Namespace) -> None:
         _write_pages()
     if options.quick and any(store.records[cell].status == "failed" for cell in set(cells)):
         raise SystemExit("some cells failed")
+
+
+def _of_methods(cells: list[Cell], names: list[str]) -> list[Cell]:
+    """The cells of some methods: what is to be measured again after a change of one."""
+    present = {cell.method for cell in cells}
+    if unknown := [name for name in names if name not in present]:
+        raise SystemExit(f"no method {', '.join(unknown)} there: choose from {'; '.join(sorted(present))}")
+    return [cell for cell in cells if cell.method in names]
 
 
 def _write_pages() -> None:
@@ -106,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
             "--limit", type=float, default=runner.TIME_LIMIT, help="seconds of CPU time a cell may take (600)"
         )
     run.add_argument("--rows", help="rows of a table, separated by commas")
+    run.add_argument("--method", action="append", help="a method, may be given more than once; all by default")
     run.add_argument("--quick", action="store_true", help="a few small cells, kept apart from the results")
     run.add_argument("--retry", action="store_true", help="also what failed or ran out of time before")
     return parser

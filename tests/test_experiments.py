@@ -292,6 +292,8 @@ def test_names_rows_and_the_folder_are_checked(monkeypatch):
     for quick in ([], ["--quick"]):
         with pytest.raises(SystemExit, match="panel has no row nonsense: choose from .*wine"):
             main(["run", "panel", "--rows", "sklearn wine,nonsense", *quick])
+        with pytest.raises(SystemExit, match="no method nonsense there: choose from Average linkage; BisectingKMeans"):
+            main(["run", "panel", "--method", "CPM3C", "--method", "nonsense", *quick])
         with pytest.raises(SystemExit, match="cpm3c-figure1 is a figure and has no rows: leave out --rows"):
             main(["run", "cpm3c-figure1", "--rows", "wine", *quick])
 
@@ -302,7 +304,10 @@ def test_a_quick_run_measures_the_rows_that_are_asked_for(monkeypatch, tmp_path)
     monkeypatch.setattr(runner, "run", lambda cells, store, **_: [store.add(record(cell)) for cell in cells])
     main(["run", "panel", "--rows", "sklearn breast_cancer", "--quick"])
     found = Store(tmp_path / QUICK).records
-    assert {(cell.data, cell.seeds) for cell in found} == {("sklearn/breast_cancer", 1)}
+    assert {(cell.data, cell.seeds) for cell in found} == {("sklearn/breast_cancer", 1)} and len(found) > 1
+    (tmp_path / QUICK).unlink()
+    main(["run", "panel", "--method", "CPM3C", "--rows", "sklearn breast_cancer", "--quick"])
+    assert {cell.method for cell in Store(tmp_path / QUICK).records} == {"CPM3C"}
 
 
 def test_list_tells_what_there_is_to_measure(monkeypatch, capsys):
