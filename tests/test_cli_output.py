@@ -326,6 +326,15 @@ def test_results_of_an_earlier_run_are_left_out(table, tmp_path, capsys):
     assert "result, not used" not in said_by(capsys, "cluster", first, "-k", "2", "--columns", "a,margin")
 
 
+def test_names_that_an_earlier_run_wrote_are_left_out_too(table, tmp_path, capsys):
+    first, names = tmp_path / "first.csv", tmp_path / "names.csv"
+    names.write_text("0,large ones\n", encoding="utf-8")
+    assert "0 large ones" in said_by(capsys, "cluster", table, "-k", "2", "--names", names, "-o", first)
+    assert {row["cluster_name"] for row in rows_of(first)} == {"large ones", ""}
+    said = said_by(capsys, "cluster", first, "-k", "2")
+    assert "cluster_name result, not used an earlier run wrote it --categorical cluster_name" in said
+
+
 def test_few_new_rows_are_not_described_by_the_fit(table, model, tmp_path, capsys):
     assert "explained" in said_by(capsys, "cluster", table, "-k", "2")
     few = tmp_path / "few.csv"

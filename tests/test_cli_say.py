@@ -76,6 +76,9 @@ def test_known_rows_keep_their_labels_and_name_their_clusters(run, frame, blobs,
     assert (found[frame["kind"] == "bulky"] == "bulky").all()
     assert (found[frame["kind"] == "flat"] == "flat").all()
     assert (found[y == 2] == "flat").all()
+    with (run.folder / "out.csv").open(encoding="utf-8", newline="") as file:
+        named = {(row["cluster"], row["cluster_name"]) for row in csv.DictReader(file)}
+    assert {name for _, name in named} == {"bulky", "flat", ""} and len(named) == 3
     assert {"known": 8, "labels": ["bulky", "flat"], "set_aside": 0}.items() <= summary["by_hand"].items()
     assert "Fixed by hand: 8 rows known by 'kind' (2 labels)." in summary["warnings"]
     assert [column["used"] for column in summary["columns"] if column["column"] == "kind"] == [False]

@@ -288,7 +288,7 @@ def write_job(job: Job, estimator: Any, summary: dict[str, Any], margins: Any, t
 
     written = []
     if targets.output is not None:
-        frame = clustered_frame(job.table, job.rows, estimator.labels_, margins)
+        frame = clustered_frame(job.table, job.rows, estimator.labels_, margins, summary)
         write_frame(targets.output, frame, with_dialect(job.table, job.rows))
         written.append(f"rows: {targets.output}")
     if targets.model is not None:

@@ -9,6 +9,7 @@ from widegap.cli._errors import CommandError, one_line
 from widegap.cli._places import replacing, write_text
 
 WRITABLE = (".csv", ".tsv", ".parquet", ".json", ".jsonl", "")
+SHORT = 24  # letters of a cluster's name on the screen
 NAMED = 3  # features of each cluster on the screen
 WRITTEN_COLUMNS = 100  # of a matrix; of wider ones only the numbers of the rows are written
 
@@ -21,8 +22,11 @@ def check_output(path: Path | None) -> None:
         )
 
 
-def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any) -> Any:
-    """The input rows with cluster and margin; of a matrix their numbers too, and if it is wide or sparse only these."""
+def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any, summary: dict[str, Any]) -> Any:
+    """The input rows with cluster and margin; of a matrix their numbers too, and if it is wide or sparse only these.
+
+    Clusters that the user has named, or known labels, have their names beside them.
+    """
     import pandas as pd
 
     from widegap.data._tables import storage
@@ -36,7 +40,9 @@ def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any) -> Any:
         if storage(table.matrix) == "dense" and table.matrix.shape[1] <= WRITTEN_COLUMNS:
             names = [f"column {j}" for j in range(table.matrix.shape[1])]
             frame = pd.concat([frame, pd.DataFrame(table.matrix[kept], columns=names)], axis=1)
-    return with_results(frame, {"cluster": labels, "margin": margins})
+    names = {cluster["label"]: cluster["name"] for cluster in summary["clusters"] if cluster["named"]}
+    titles = {"cluster_name": [names.get(int(label), "") for label in labels]} if names else {}
+    return with_results(frame, {"cluster": labels, **titles, "margin": margins})
 
 
 def write_frame(path: Path, frame: Any, dialect: Any = None) -> None:
@@ -139,7 +145,7 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
     for cluster in summary["clusters"]:
         margin = cluster["margin"]
         grid.add_row(
-            str(cluster["label"]),
+            Text(_called(cluster)),
             f"{cluster['size']:,}",
             _percent(cluster["share"]),
             *([_percent(cluster["agreement"])] if sure else []),
@@ -179,6 +185,14 @@ def _print_decisions(console: Any, summary: dict[str, Any]) -> None:
     console.print(grid)
     if summary.get("scaling"):
         console.print(Text(f"{summary['scaling']} --scale changes it."))
+
+
+def _called(cluster: dict[str, Any]) -> str:
+    """The number of a cluster, and its name if the user gave it one."""
+    from widegap.report._wording import clip
+
+    name = f" {one_line(clip(cluster['name'], SHORT))}" if cluster.get("named") else ""
+    return f"{cluster['label']}{name}"
 
 
 def _percent(share: float | None) -> str:

@@ -133,6 +133,6 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
         return describe.leads(describe.scores(estimator, rows.X), labels)
 
     def write(path: Path) -> None:
-        write_frame(path, clustered_frame(table, rows, labels, margins()), with_dialect(table, rows))
+        write_frame(path, clustered_frame(table, rows, labels, margins(), summary), with_dialect(table, rows))
 
     return summary, write, lambda: assignments(rows.kept, labels, margins())

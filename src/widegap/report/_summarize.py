@@ -92,8 +92,8 @@ def summarize(
     _settle(view, values, frame, items, ids)
     view.name_columns(feature_names)
     titles = dict(zip(map(int, view.kinds), view.titles(), strict=True))
-    titles |= known_names(estimator, view.kinds) | given_names(names, view.kinds)
-    teller = RowTeller(view, titles)
+    own = known_names(estimator, view.kinds) | given_names(names, view.kinds)
+    teller = RowTeller(view, titles | own)
     edges = describe.margin_bins(view.margins)
     summary = Summary({
         "schema": SCHEMA,
@@ -107,7 +107,7 @@ def summarize(
         "number": number_found(estimator),
         "fitted": view.is_fit,
         "objective": _objective(estimator),
-        "clusters": _clusters(view, teller, edges),
+        "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, teller, edges)],
         "profile": view.profile(),
         "tree": _tree(estimator),
         "unassigned": int(np.count_nonzero(view.labels < 0)),

@@ -20,7 +20,8 @@ from widegap.table._topics import find_topics
 from widegap.table._values import Cells, missing_words
 
 SAMPLED = 1000  # different texts of a column that tell the decimal sign of a table
-OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))
+OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))  # of an earlier run
+OWN_NAMES = ("cluster_name", "widegap_cluster_name")  # which it wrote beside them, where clusters have names
 
 
 class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
@@ -291,13 +292,15 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     def _decide(self, table: Columns) -> list[Column]:
         wishes = self._wishes(table)
         found = []
-        own = {name for pair in OWN_COLUMNS if set(pair) <= set(table.names) for name in pair}
+        pairs = zip(OWN_COLUMNS, OWN_NAMES, strict=True)
+        own = {name for pair, title in pairs if set(pair) <= set(table.names) for name in (*pair, title)}
         for name in table:
             if name in self.drop or (wishes.columns and not wishes.named(name)):
                 why = "you left it out" if name in self.drop else "not among the columns you asked for"
                 found.append(Column(name, "left out", used=False, why=why))
             elif name in own and not wishes.named(name):
-                found.append(Column(name, "result", used=False, why="an earlier run wrote it", change="numeric"))
+                change = "categorical" if name in OWN_NAMES else "numeric"
+                found.append(Column(name, "result", used=False, why="an earlier run wrote it", change=change))
             else:
                 found.append(self._decided(name, table.cells(name, wishes.gaps), wishes))
         if not any(column.used for column in found):
