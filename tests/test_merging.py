@@ -7,15 +7,8 @@ from hypothesis import strategies as st
 from scipy.cluster import hierarchy
 from sklearn.linear_model import Ridge
 
-from widegap.solvers._merging import (
-    RIDGE,
-    AverageLinkage,
-    DegreeLinkage,
-    MergeTree,
-    claims,
-    cut_conductance,
-    merge_all,
-)
+from widegap.solvers._claims import RIDGE, claims
+from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, cut_conductance, merge_all
 
 
 def random_graph(seed, n=24, m=6):
@@ -25,7 +18,12 @@ def random_graph(seed, n=24, m=6):
     np.fill_diagonal(W, 0)
     labels = rng.permutation(np.arange(n) % m).astype(np.int32)
     Y = np.eye(m)[labels]
-    return W, labels, W.T @ Y, W @ Y
+    return W, labels, Y.T @ W, Y.T @ W.T
+
+
+def principal_coordinates(X):
+    U, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    return U * s
 
 
 def sums_between(W, labels, m):
@@ -114,7 +112,7 @@ def test_names_and_order_of_rows_do_not_matter(seed):
     def tree(W, labels):
         Y, sizes = np.eye(m)[labels], np.bincount(labels, minlength=m)
         E = sums_between(W, labels, m)
-        return merge_all(DegreeLinkage(W.T @ Y, W @ Y, labels, sizes), E, np.zeros((m, m)), sizes)
+        return merge_all(DegreeLinkage(Y.T @ W, Y.T @ W.T, labels, sizes), E, np.zeros((m, m)), sizes)
 
     first, second = tree(W, labels), tree(W[np.ix_(order, order)], other)
     for k in range(1, m + 1):
@@ -171,8 +169,7 @@ def test_claims_are_leave_one_out_scores(dtype):
     """Against ridge classifiers that are fitted anew without each row."""
     rng = np.random.default_rng(0)
     n, r, m = 30, 4, 3
-    P = rng.standard_normal((n, r))
-    P -= P.mean(axis=0)
+    P = principal_coordinates(rng.standard_normal((n, r)))
     labels = (np.arange(n) % m).astype(np.int32)
     Y = np.eye(m)[labels]
     rho = RIDGE * np.trace(P.T @ P) / r
@@ -203,7 +200,7 @@ def test_margin_keeps_far_groups_apart():
     centres = np.array([[0, 0], [1.5, 0], [12, 0], [13.5, 0]])
     labels = np.repeat(np.arange(4), 50).astype(np.int32)
     P = centres[labels] + rng.standard_normal((200, 2))
-    Z = claims(P - P.mean(axis=0), labels, 4)
+    Z = claims(principal_coordinates(P), labels, 4)
     sizes = np.full(4, 50)
     tree = merge_all(AverageLinkage(Z + Z.T, sizes), Z + Z.T, np.zeros((4, 4)), sizes)
     assert same_partition(tree.cut(2), [0, 0, 1, 1])

@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from widegap._jit import jit
 from widegap.data._blocks import Floats
 from widegap.data._tables import near_origin
 from widegap.exceptions import InvalidDataError
@@ -288,11 +289,28 @@ def median_gamma(X: Any) -> float:
     """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
     X = near_origin(X)
     squared, norms = euclidean_distances(X, squared=True), row_norms(X, squared=True)
-    apart = [row[i:][row[i:] > ZERO_SQUARED * (norms[i] + norms[i:])] for i, row in enumerate(squared)]
-    positive = np.concatenate(apart)  # every pair once: its twin costs as much and leaves the median where it is
+    positive = _of_pairs_apart(squared, norms)
     if not len(positive):
         raise _equal_rows()
-    return float(1 / (MEDIAN_FACTOR * np.median(np.sqrt(positive))) ** 2)
+    middle = (len(positive) - 1) // 2, len(positive) // 2
+    positive.partition(middle)
+    return float(1 / (MEDIAN_FACTOR * np.sqrt(positive[list(middle)]).mean()) ** 2)
+
+
+@jit
+def _of_pairs_apart(squared, norms):  # type: ignore[no-untyped-def]
+    """Squared distances of the pairs of rows that differ by more than rounding.
+
+    Every pair once: its twin would cost as much and leave the median where it is.
+    """
+    n = len(norms)
+    found = np.empty(n * (n - 1) // 2 + 1, squared.dtype)
+    filled = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            found[filled] = squared[i, j]
+            filled += squared[i, j] > ZERO_SQUARED * (norms[i] + norms[j])
+    return found[:filled]
 
 
 def diameter_gamma(X: Any, rng: np.random.Generator) -> float:

@@ -86,8 +86,13 @@ class NeighbourGraph:
         return sp.csr_array((self._values.ravel(), self.nearest[:, :width].ravel(), ends), shape=(n, n))
 
     def weights_to(self, labels: Any, k: int) -> tuple[Floats, Floats]:
-        """Weights from every row to the rows of each group, and from these to the row, two tables (n, k)."""
+        """Weights from every row to the rows of each group, and from these to the row, two tables (k, n)."""
         return _sums_to(self._values, self.nearest, labels, k)
+
+    def weights_between(self, labels: Any, k: int) -> Floats:
+        """Sums of the weights between the rows of two groups, in both directions, (k, k)."""
+        sums = _sums_between(self._values, self.nearest, labels, k)
+        return sums + sums.T
 
 
 def neighbour_graph(X: Any, n_neighbors: int, n_threads: int = 1) -> NeighbourGraph:
@@ -207,15 +212,25 @@ def _averages(columns, ends, P):  # type: ignore[no-untyped-def]
 
 @jit
 def _sums_to(values, nearest, labels, k):  # type: ignore[no-untyped-def]
-    """Sums of the edges from every row to the rows of each group, and of those back, two tables (n, k)."""
+    """Sums of the edges from every row to the rows of each group, and of those back, two tables (k, n)."""
     n, width = values.shape
-    out, into = np.zeros((n, k)), np.zeros((n, k))
+    out, into = np.zeros((k, n)), np.zeros((k, n))
     for i in range(n):
         for c in range(width):
             j = nearest[i, c]
-            out[i, labels[j]] += values[i, c]
-            into[j, labels[i]] += values[i, c]
+            out[labels[j], i] += values[i, c]
+            into[labels[i], j] += values[i, c]
     return out, into
+
+
+@jit
+def _sums_between(values, nearest, labels, k):  # type: ignore[no-untyped-def]
+    """Sums of the edges from the rows of each group to those of each, (k, k)."""
+    sums = np.zeros((k, k))
+    for i in range(len(values)):
+        for c in range(values.shape[1]):
+            sums[labels[i], labels[nearest[i, c]]] += values[i, c]
+    return sums
 
 
 @jit

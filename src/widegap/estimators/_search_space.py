@@ -64,19 +64,26 @@ class SearchSpace:
         return (self.features - self.principal.mean.astype(self.features.dtype)).astype(np.float32, copy=False) @ axes
 
     @cached_property
-    def whitened(self) -> Any:
-        """Q of the rows, for the ridge 1 / C."""
-        whitening = self.principal.whitening(1 / self.C).astype(self.features.dtype)
-        return (self.features - self.principal.mean.astype(self.features.dtype)) @ whitening
+    def _whitening(self) -> FloatArray:
+        return self.principal.whitening(1 / self.C)
+
+    def whitened_sums(self, labels: LabelArray, k: int) -> FloatArray:
+        """Sums of the rows of every cluster in the coordinates Q of the ridge 1 / C, which no row needs for itself."""
+        counts = np.bincount(labels, minlength=k)
+        return (cluster_sums(self.features, labels, k) - np.outer(counts, self.principal.mean)) @ self._whitening
+
+    def nearest_mean_scores(self, labels: LabelArray, k: int) -> tuple[FloatArray, FloatArray]:
+        """What ``nearest_mean_scores`` finds for clusters of these rows."""
+        return nearest_mean_scores(self.whitened_sums(labels, k), self._whitening, np.bincount(labels, minlength=k))
 
 
-def nearest_mean_scores(
-    Q: FloatArray, principal: PrincipalMap, labels: LabelArray, k: int, C: float
-) -> tuple[FloatArray, FloatArray]:
-    """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p: weights of centred features, and constants."""
-    counts = np.bincount(labels, minlength=k)
-    means = cluster_sums(Q, labels, k) / np.maximum(counts, 1)[:, None]
-    return means @ principal.whitening(1 / C).T, -0.5 * np.square(means).sum(axis=1)
+def nearest_mean_scores(sums: FloatArray, whitening: FloatArray, counts: Any) -> tuple[FloatArray, FloatArray]:
+    """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p: weights of centred features, and constants.
+
+    ``sums`` are those of the clusters' rows in the coordinates that ``whitening`` makes of centred features.
+    """
+    means = sums / np.maximum(counts, 1)[:, None]
+    return means @ whitening.T, -0.5 * np.square(means).sum(axis=1)
 
 
 @dataclass(frozen=True)
