@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
-from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
@@ -287,29 +287,30 @@ class WidthRule:
 
 def median_gamma(X: Any) -> float:
     """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
-    X = near_origin(X)
-    squared, norms = euclidean_distances(X, squared=True), row_norms(X, squared=True)
-    positive = _of_pairs_apart(squared, norms)
+    X = near_origin(X).astype(np.float64, copy=False)
+    positive = _squares_apart(safe_sparse_dot(X, X.T, dense_output=True), row_norms(X, squared=True))
     if not len(positive):
         raise _equal_rows()
-    middle = (len(positive) - 1) // 2, len(positive) // 2
-    positive.partition(middle)
-    return float(1 / (MEDIAN_FACTOR * np.sqrt(positive[list(middle)]).mean()) ** 2)
+    upper = len(positive) // 2
+    positive.partition(upper)  # for one place at a time: NumPy takes ten times as long for two
+    lower = positive[upper] if len(positive) % 2 else positive[:upper].max()
+    return float(1 / (MEDIAN_FACTOR * (np.sqrt(lower) + np.sqrt(positive[upper])) / 2) ** 2)
 
 
 @jit
-def _of_pairs_apart(squared, norms):  # type: ignore[no-untyped-def]
-    """Squared distances of the pairs of rows that differ by more than rounding.
+def _squares_apart(products, norms):  # type: ignore[no-untyped-def]
+    """Squared distances of the pairs of rows that differ by more than rounding, from their inner products.
 
     Every pair once: its twin would cost as much and leave the median where it is.
     """
     n = len(norms)
-    found = np.empty(n * (n - 1) // 2 + 1, squared.dtype)
+    found = np.empty(n * (n - 1) // 2 + 1)
     filled = 0
     for i in range(n):
         for j in range(i + 1, n):
-            found[filled] = squared[i, j]
-            filled += squared[i, j] > ZERO_SQUARED * (norms[i] + norms[j])
+            lengths = norms[i] + norms[j]
+            found[filled] = lengths - 2 * products[i, j]
+            filled += found[filled] > ZERO_SQUARED * lengths
     return found[:filled]
 
 
