@@ -9,7 +9,9 @@ is the cross-entropy between votes and probabilities. It is convex in the sharpn
 
     H'(1/T) = sum over i, p of (w_i P_ip(T) - v_ip) s_ip,      w_i the sum of the votes of row i,
 
-changes its sign. That is sought by Newton's steps, or by halving where these would leave what is known to enclose it.
+changes its sign. That is sought by Newton's steps, or by halving where these would leave what is known to enclose it,
+until another temperature would hardly change H. Where all members agree with the scores there is no minimum: H falls
+with T, and the search ends where it has next to nothing left to fall.
 """
 
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ from widegap._jit import jit
 from widegap.solvers._result import FloatArray, LabelArray
 
 RANGE = 1e-4, 1e4  # of temperatures, relative to the standard deviation of the scores
-TOL = 1e-6  # of a temperature, relative to it
+TOL = 1e-6  # change of H by a row, for a change of log T, at which the search ends
 MOST_STEPS = 100
 
 
@@ -40,16 +42,14 @@ def fit_temperature(scores: FloatArray, votes: FloatArray) -> float:
     if scale == 0 or scores.shape[1] == 1:
         return 1.0
     low, high = (1 / (factor * scale) for factor in RANGE[::-1])
-    if _slope(scores, votes, high)[0] <= 0:
-        return 1 / high
     sharpness = 1 / scale
     for _ in range(MOST_STEPS):
         slope, bend = _slope(scores, votes, sharpness)
-        low, high = (low, sharpness) if slope > 0 else (sharpness, high)
-        step = -slope / bend if bend > 0 else np.inf
-        if abs(step) <= TOL * sharpness or high - low <= TOL * low:
+        if abs(slope) * sharpness <= TOL * len(scores):
             break
-        sharpness = sharpness + step if low < sharpness + step < high else np.sqrt(low * high)
+        low, high = (low, sharpness) if slope > 0 else (sharpness, high)
+        newton = sharpness - slope / bend if bend > 0 else np.inf
+        sharpness = newton if low < newton < high else np.sqrt(low * high)
     return float(1 / sharpness)
 
 
