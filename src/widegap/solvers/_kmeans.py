@@ -32,15 +32,28 @@ class Groups:
 def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
     """Up to m groups of the rows of a C-ordered array, by one run of so many turns; fewer where fewer rows differ."""
     means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
-    labels = np.zeros(len(X), np.int32)
-    total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
-    least = TOL * float(X.var(axis=0, dtype=np.float64).mean())
+    labels, columns = np.zeros(len(X), np.int32), np.ascontiguousarray(X.T)
+    total, scatter = _lengths(X)
+    least = TOL * scatter / X.size
     for _ in range(turns):
         halves = np.einsum("ij,ij->i", means, means) / 2
-        changed, gained, sums, counts = _assign(X, means.astype(X.dtype) @ X.T, halves.astype(X.dtype), labels)
+        changed, gained, sums, counts = _assign(X, means.astype(X.dtype) @ columns, halves.astype(X.dtype), labels)
         if _follow(means, sums, counts) <= least or not changed:
             break
     return Groups(labels, total - 2 * gained)
+
+
+@jit
+def _lengths(X):  # type: ignore[no-untyped-def]
+    """Sums of the squared lengths of all rows, as they are and about their mean."""
+    n, d = X.shape
+    sums, total = np.zeros(d), 0.0
+    for i in range(n):
+        for j in range(d):
+            value = np.float64(X[i, j])
+            sums[j] += value
+            total += value * value
+    return total, max(0.0, total - np.square(sums).sum() / n)
 
 
 @jit
