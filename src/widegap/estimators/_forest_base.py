@@ -354,7 +354,7 @@ class ForestClusterer(ForestCuts):
         def winners(scores: Any, marks: Any) -> Any:
             return np.where(marks < 0, choose(scores[:, :k]), labels[marks]), _largest(scores[:, k:])
 
-        return FoldedScores(self.kernel_map_, W, b, space.principal.mean).sweep(rows, winners, marks)
+        return FoldedScores(self.kernel_map_, W, b, space.mean).sweep(rows, winners, marks)
 
 
 def _largest(scores: Any) -> Any:

@@ -193,7 +193,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
         """What another label costs each row: by the scores if it was searched, and else as much as the dearest."""
         space = self._space
         coef, constants = space.nearest_mean_scores(searched, k)
-        scores = (space.features - space.principal.mean) @ coef.T + constants
+        scores = (space.features - space.mean) @ coef.T + constants
         costs = np.full((len(labels), k), float(np.ptp(scores)) + 1)
         costs[space.chosen] = scores.max(axis=1, keepdims=True) - scores
         rows = np.flatnonzero(labels >= 0)
@@ -202,7 +202,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
 
     def _fix_scores(self, labels: LabelArray) -> None:
         """Scores of the nearest mean of the clusters of the searched rows, as weights for the features."""
-        self._store_scores(self._space.principal.mean, *self._space.nearest_mean_scores(labels, self.n_clusters_))
+        self._store_scores(self._space.mean, *self._space.nearest_mean_scores(labels, self.n_clusters_))
 
     def _store_scores(self, mean: FloatArray, coef: FloatArray, mean_scores: FloatArray) -> None:
         self._mean, self.coef_, self._mean_scores = mean, coef, mean_scores
@@ -210,7 +210,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
 
     def _judge_scores(self, labels: LabelArray) -> None:
         """The temperature of the scores, and the score below which rows are rejected."""
-        k, mean = self.n_clusters_, self._space.principal.mean
+        k, mean = self.n_clusters_, self._space.mean
         scores, outside = (
             (rows - mean) @ self.coef_.T + self._mean_scores for rows in (self._space.features, self._aside)
         )
