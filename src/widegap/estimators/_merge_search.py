@@ -182,10 +182,10 @@ def grow(
     """The members, one after the other; ``features`` makes features of all rows, each time from other landmarks."""
     for multiples in plan:
         Phi = smoothed = features().astype(np.float32, copy=False)
-        done = 0
+        done, least = 0, POINT * float(np.square(Phi, dtype=np.float64).sum())
         for steps in smoothings:
             smoothed, done = graph.smooth(smoothed, steps - done), steps
-            P = _coordinates(smoothed, Phi)
+            P = _coordinates(smoothed, Phi, least)
             for times in multiples:
                 groups, m = form_groups(P, n_groups(len(P), k, times), rng)
                 graph_sums = GroupGraph.of(graph, P, groups, m)
@@ -193,10 +193,10 @@ def grow(
                     yield Member(rule, steps, groups, graph_sums.merge(RULES[rule](P, graph_sums)))
 
 
-def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:
-    """Principal coordinates of smoothed features; of the features themselves where smoothing left a single point."""
+def _coordinates(smoothed: FloatArray, Phi: FloatArray, least: float) -> FloatArray:
+    """Principal coordinates of smoothed features; of the features themselves where these have hardly any scatter."""
     principal = PrincipalMap.fit(smoothed)
-    if principal.lam.sum() > POINT * np.square(Phi, dtype=np.float64).sum():
+    if principal.lam.sum() > least:
         return principal.transform(smoothed)
     return PrincipalMap.fit(Phi).transform(Phi)
 

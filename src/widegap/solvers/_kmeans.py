@@ -32,12 +32,14 @@ class Groups:
 def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
     """Up to m groups of the rows of a C-ordered array, by one run of so many turns; fewer where fewer rows differ."""
     means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
-    labels, columns = np.zeros(len(X), np.int32), np.ascontiguousarray(X.T)
+    labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T)
+    sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
     total, scatter = _lengths(X)
     least = TOL * scatter / X.size
     for _ in range(turns):
         halves = np.einsum("ij,ij->i", means, means) / 2
-        changed, gained, sums, counts = _assign(X, means.astype(X.dtype) @ columns, halves.astype(X.dtype), labels)
+        products = means.astype(X.dtype) @ columns
+        changed, gained = _assign(X, products, halves.astype(X.dtype), labels, sums, counts)
         if _follow(means, sums, counts) <= least or not changed:
             break
     return Groups(labels, total - 2 * gained)
@@ -113,14 +115,14 @@ def _distance(X, i, row):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _assign(X, products, halves, labels):  # type: ignore[no-untyped-def]
-    """Every row to its best score, in place: rows that changed, sum of the scores, sums and sizes of the groups.
+def _assign(X, products, halves, labels, sums, counts):  # type: ignore[no-untyped-def]
+    """Every row to its best score: how many rows changed, and the sum of the scores.
 
-    ``products`` (m, n): for some rows at a time, the scores for a mean are compared with the best so far.
+    Labels, -1 at first, and sums and sizes of the groups follow in place. ``products`` (m, n): for some rows at a time,
+    the scores for a mean are compared with the best so far.
     """
     n, d = X.shape
     m = len(halves)
-    sums, counts = np.zeros((m, d)), np.zeros(m, np.int64)
     top, best = np.empty(TILE, products.dtype), np.empty(TILE, np.int32)
     changed = 0
     gained = 0.0
@@ -135,14 +137,19 @@ def _assign(X, products, halves, labels):  # type: ignore[no-untyped-def]
                 top[i] = score if better else top[i]
                 best[i] = np.int32(p) if better else best[i]
         for i in range(size):
-            p = best[i]
-            changed += labels[start + i] != p
-            labels[start + i] = p
             gained += top[i]
-            counts[p] += 1
-            for j in range(d):
-                sums[p, j] += X[start + i, j]
-    return changed, gained, sums, counts
+            p, former = best[i], labels[start + i]
+            if p != former:
+                changed += 1
+                labels[start + i] = p
+                counts[p] += 1
+                for j in range(d):
+                    sums[p, j] += X[start + i, j]
+                if former >= 0:
+                    counts[former] -= 1
+                    for j in range(d):
+                        sums[former, j] -= X[start + i, j]
+    return changed, gained
 
 
 @jit
