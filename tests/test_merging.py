@@ -95,6 +95,40 @@ def test_every_cut_equals_brute_force(kind, define, seed):
         assert {frozenset(np.flatnonzero(found == p)) for p in range(k)} == expected
 
 
+def merges_by_definition(E, sizes, near):
+    """All merges of an average linkage, each the best of all pairs that are left; a tie goes to the nearer means."""
+    E, sizes, near = E.astype(float), sizes.astype(float), near * np.outer(sizes, sizes)
+    n_groups, names, merges = len(sizes), list(range(len(sizes))), []
+    while len(names) > 1:
+        weights = np.outer(sizes, sizes)
+        S = E / weights
+        values = S / max(S.max(), np.finfo(float).tiny) + 1e-9 * near / weights
+        values[np.tril_indices(len(names))] = -np.inf
+        a, b = np.unravel_index(values.argmax(), values.shape)
+        merges.append(sorted((names[a], names[b])))
+        names[a] = n_groups + len(merges) - 1
+        for table in (E, near):
+            table[a] += table[b]
+            table[:, a] += table[:, b]
+        sizes[a] += sizes[b]
+        E, near = (np.delete(np.delete(table, b, 0), b, 1) for table in (E, near))
+        sizes = np.delete(sizes, b)
+        del names[b]
+    return merges
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])  # of pairs that anything connects: few leave nearly all to ties
+@pytest.mark.parametrize("seed", range(5))
+def test_best_partners_are_kept_through_all_merges(seed, share):
+    rng = np.random.default_rng(seed)
+    m = 40
+    E = np.where(rng.random((m, m)) < share, rng.integers(1, 4, (m, m)), 0)
+    E, near, sizes = E + E.T, rng.random((m, m)), rng.integers(1, 9, m)
+    near = (near + near.T) / 2
+    tree = merge_all(AverageLinkage(E, sizes), E, near, sizes)
+    assert tree.merges.tolist() == merges_by_definition(E, sizes, near)
+
+
 def same_partition(a, b):
     return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
 
