@@ -41,6 +41,7 @@ SMOOTHINGS = (2, 8)  # steps of averaging over neighbours before groups are form
 LEADING = 100  # features of the kernel that members see
 GROUP_AXES = 40  # principal axes on which groups are formed
 GROUP_TURNS = 20  # of k-means: those that would follow move no row to another cluster
+GROUP_TURNS_OF_FEW = 10  # the same, where the rows are so few that their plan is one of PLANS
 ROWS_A_GROUP = 8
 ALL_RULES = ("margin", "graph", "degree product")
 PLAN: Plan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
@@ -204,7 +205,7 @@ def _coordinates(smoothed: FloatArray, Phi: FloatArray, least: float) -> FloatAr
 def form_groups(P: FloatArray, m: int, rng: np.random.Generator) -> tuple[LabelArray, int]:
     """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
     axes = np.ascontiguousarray(P[:, :GROUP_AXES])
-    found = kmeans(axes, m, GROUP_TURNS, rng)
+    found = kmeans(axes, m, GROUP_TURNS_OF_FEW if len(P) < max(PLANS) else GROUP_TURNS, rng)
     filled = np.bincount(found.labels) > 0
     return (np.cumsum(filled, dtype=np.int32) - 1)[found.labels], int(filled.sum())
 
