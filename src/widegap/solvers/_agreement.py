@@ -74,10 +74,9 @@ def row_agreement(members: npt.NDArray[np.int32], labels: LabelArray, k: int) ->
     sizes = np.bincount(labels, minlength=k)
     total = np.zeros(len(labels))
     for member in members.T:
-        shared = np.zeros((int(member.max()) + 1, k))
-        np.add.at(shared, (member, labels), 1.0)
-        total += shared[member, labels] / sizes[labels]
-    return total / members.shape[1]
+        pairs = member * np.int64(k) + labels
+        total += np.bincount(pairs)[pairs]
+    return total / sizes[labels] / members.shape[1]
 
 
 def _together(items: npt.NDArray[np.int32]) -> FloatArray:
