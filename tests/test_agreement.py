@@ -96,3 +96,14 @@ def test_many_items_share_what_few_would():
     assert len(agree(members).tree.leaf_sizes) >= 200  # from there on members are compared one after the other
     expected = np.mean(members[:, None, :] == members[None, :, :], axis=2)
     np.testing.assert_allclose(_agreement._together(members), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n_members", "k"), [(3, 2), (12, 10), (40, 30)])  # the last do not fit into one number
+def test_distinct_rows_are_those_of_numpy(n_members, k):
+    rng = np.random.default_rng(0)
+    members = rng.integers(0, k, (50, n_members)).astype(np.int32)[rng.integers(0, 50, 200)]
+    items, item_of_row, weights = _agreement._distinct_rows(members)
+    expected = np.unique(members, axis=0, return_inverse=True, return_counts=True)
+    np.testing.assert_array_equal(items, expected[0])
+    np.testing.assert_array_equal(item_of_row, expected[1].ravel())
+    np.testing.assert_array_equal(weights, expected[2])

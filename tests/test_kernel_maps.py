@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 from threadpoolctl import threadpool_limits
 
 from _representations import every_representation, table
-from widegap.data._kernel_maps import FoldedScores, fit_kernel_map
+from widegap.data._kernel_maps import RANK_TOL, FoldedScores, decompose, fit_kernel_map
 from widegap.data._kernels import median_gamma
 from widegap.data._sources import row_blocks
 from widegap.data._spectrum import leading_variances
@@ -341,3 +341,25 @@ def test_leading_features_are_the_first_ones_and_explain_most(kernel):
     assert_allclose(leading.transform(X), features[:, :6], atol=1e-12)
     shares = np.square(whole.transform(whole.landmarks)).sum(axis=0)
     assert (np.diff(shares) <= 1e-9 * shares[0]).all()
+
+
+def test_a_kernel_of_low_rank_is_decomposed_as_any_other():
+    """Two columns under a wide Gaussian: few directions, found from a factor of the kernel."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    K = np.exp(-0.05 * squared_distances(X, X))
+    found = decompose(K, np.float64, centred=False)
+    values, vectors = np.linalg.eigh(K)
+    keep = values > RANK_TOL * values[-1]
+    rank = found.projection.shape[1]
+    assert rank == keep.sum() < 100
+    assert found.highest == pytest.approx(values[-1])
+    assert_allclose(K @ found.projection @ found.projection.T @ K, K, atol=1e-7)
+    turned = vectors[:, keep][:, ::-1] / np.sqrt(values[keep][::-1])
+    assert_allclose(np.abs(found.projection[:, :10]), np.abs(turned[:, :10]), rtol=1e-5, atol=1e-8)
+
+
+def test_negative_directions_of_a_kernel_of_low_rank_are_seen():
+    a, b = np.random.default_rng(0).normal(size=(2, 30))
+    found = decompose(np.outer(a, a) - 0.5 * np.outer(b, b), np.float64, centred=False)
+    assert found.negative_share > 0.1 and found.lowest < 0

@@ -53,9 +53,10 @@ def test_fewer_distinct_rows_than_groups():
 
 def test_rows_that_changed_are_counted():
     X = np.array([[0.0], [1.0], [9.0], [10.0]])
-    centres, labels = np.array([[0.0], [10.0]]), np.array([0, 1, 0, 1], np.int32)
-    changed, _, sums, counts = _kmeans._assign(X, X @ centres.T, np.square(centres).sum(axis=1) / 2, labels)
-    assert changed == 2
+    centres, labels = np.array([[0.0], [10.0]]), np.array([0, 1, 0, -1], np.int32)
+    sums, counts = np.array([[9.0], [1.0]]), np.array([2, 1])
+    changed, _ = _kmeans._assign(X, centres @ X.T, np.square(centres).sum(axis=1) / 2, labels, sums, counts)
+    assert changed == 3
     np.testing.assert_array_equal(labels, [0, 0, 1, 1])
     np.testing.assert_array_equal(sums, [[1.0], [19.0]])
     np.testing.assert_array_equal(counts, [2, 2])
@@ -69,6 +70,6 @@ def test_seeds_are_drawn_by_their_squared_distance_also_the_last_row():
 
 
 def test_a_row_between_two_means_goes_to_the_first():
-    centres, labels = np.array([[0.0], [10.0]]), np.array([1], np.int32)
-    _kmeans._assign(np.array([[5.0]]), np.array([[0.0, 50.0]]), np.square(centres).sum(axis=1) / 2, labels)
+    centres, labels, empty = np.array([[0.0], [10.0]]), np.array([-1], np.int32), (np.zeros((2, 1)), np.zeros(2, int))
+    _kmeans._assign(np.array([[5.0]]), np.array([[0.0], [50.0]]), np.square(centres).sum(axis=1) / 2, labels, *empty)
     assert labels[0] == 0

@@ -7,15 +7,8 @@ from hypothesis import strategies as st
 from scipy.cluster import hierarchy
 from sklearn.linear_model import Ridge
 
-from widegap.solvers._merging import (
-    RIDGE,
-    AverageLinkage,
-    DegreeLinkage,
-    MergeTree,
-    claims,
-    cut_conductance,
-    merge_all,
-)
+from widegap.solvers._claims import RIDGE, claims
+from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, cut_conductance, merge_all
 
 
 def random_graph(seed, n=24, m=6):
@@ -25,7 +18,12 @@ def random_graph(seed, n=24, m=6):
     np.fill_diagonal(W, 0)
     labels = rng.permutation(np.arange(n) % m).astype(np.int32)
     Y = np.eye(m)[labels]
-    return W, labels, W.T @ Y, W @ Y
+    return W, labels, Y.T @ W, Y.T @ W.T
+
+
+def principal_coordinates(X):
+    U, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    return U * s
 
 
 def sums_between(W, labels, m):
@@ -97,6 +95,40 @@ def test_every_cut_equals_brute_force(kind, define, seed):
         assert {frozenset(np.flatnonzero(found == p)) for p in range(k)} == expected
 
 
+def merges_by_definition(E, sizes, near):
+    """All merges of an average linkage, each the best of all pairs that are left; a tie goes to the nearer means."""
+    E, sizes, near = E.astype(float), sizes.astype(float), near * np.outer(sizes, sizes)
+    n_groups, names, merges = len(sizes), list(range(len(sizes))), []
+    while len(names) > 1:
+        weights = np.outer(sizes, sizes)
+        S = E / weights
+        values = S / max(S.max(), np.finfo(float).tiny) + 1e-9 * near / weights
+        values[np.tril_indices(len(names))] = -np.inf
+        a, b = np.unravel_index(values.argmax(), values.shape)
+        merges.append(sorted((names[a], names[b])))
+        names[a] = n_groups + len(merges) - 1
+        for table in (E, near):
+            table[a] += table[b]
+            table[:, a] += table[:, b]
+        sizes[a] += sizes[b]
+        E, near = (np.delete(np.delete(table, b, 0), b, 1) for table in (E, near))
+        sizes = np.delete(sizes, b)
+        del names[b]
+    return merges
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])  # of pairs that anything connects: few leave nearly all to ties
+@pytest.mark.parametrize("seed", range(5))
+def test_best_partners_are_kept_through_all_merges(seed, share):
+    rng = np.random.default_rng(seed)
+    m = 40
+    E = np.where(rng.random((m, m)) < share, rng.integers(1, 4, (m, m)), 0)
+    E, near, sizes = E + E.T, rng.random((m, m)), rng.integers(1, 9, m)
+    near = (near + near.T) / 2
+    tree = merge_all(AverageLinkage(E, sizes), E, near, sizes)
+    assert tree.merges.tolist() == merges_by_definition(E, sizes, near)
+
+
 def same_partition(a, b):
     return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
 
@@ -114,7 +146,7 @@ def test_names_and_order_of_rows_do_not_matter(seed):
     def tree(W, labels):
         Y, sizes = np.eye(m)[labels], np.bincount(labels, minlength=m)
         E = sums_between(W, labels, m)
-        return merge_all(DegreeLinkage(W.T @ Y, W @ Y, labels, sizes), E, np.zeros((m, m)), sizes)
+        return merge_all(DegreeLinkage(Y.T @ W, Y.T @ W.T, labels, sizes), E, np.zeros((m, m)), sizes)
 
     first, second = tree(W, labels), tree(W[np.ix_(order, order)], other)
     for k in range(1, m + 1):
@@ -171,8 +203,7 @@ def test_claims_are_leave_one_out_scores(dtype):
     """Against ridge classifiers that are fitted anew without each row."""
     rng = np.random.default_rng(0)
     n, r, m = 30, 4, 3
-    P = rng.standard_normal((n, r))
-    P -= P.mean(axis=0)
+    P = principal_coordinates(rng.standard_normal((n, r)))
     labels = (np.arange(n) % m).astype(np.int32)
     Y = np.eye(m)[labels]
     rho = RIDGE * np.trace(P.T @ P) / r
@@ -203,7 +234,7 @@ def test_margin_keeps_far_groups_apart():
     centres = np.array([[0, 0], [1.5, 0], [12, 0], [13.5, 0]])
     labels = np.repeat(np.arange(4), 50).astype(np.int32)
     P = centres[labels] + rng.standard_normal((200, 2))
-    Z = claims(P - P.mean(axis=0), labels, 4)
+    Z = claims(principal_coordinates(P), labels, 4)
     sizes = np.full(4, 50)
     tree = merge_all(AverageLinkage(Z + Z.T, sizes), Z + Z.T, np.zeros((4, 4)), sizes)
     assert same_partition(tree.cut(2), [0, 0, 1, 1])

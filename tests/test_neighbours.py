@@ -58,3 +58,20 @@ def test_sparse_rows_have_the_same_neighbours():
     X = np.random.default_rng(4).normal(size=(80, 6)) * (np.random.default_rng(5).random((80, 6)) < 0.5)
     dense, sparse = neighbour_graph(X, 5), neighbour_graph(sp.csr_array(X), 5)
     assert_allclose(sparse.distances, dense.distances, atol=1e-6)
+
+
+def test_mutual_neighbours_averages_and_weights_are_their_definitions():
+    rng = np.random.default_rng(0)
+    X, P = rng.normal(size=(80, 3)), rng.normal(size=(80, 7))
+    graph, labels = neighbour_graph(X, 12), rng.integers(0, 5, 80)
+    near = np.zeros((80, 80), bool)
+    np.put_along_axis(near, graph.nearest, True, axis=1)
+    A = (near & near.T) | np.eye(80, dtype=bool)
+    np.testing.assert_allclose(graph.average.toarray(), A / A.sum(axis=1, keepdims=True), rtol=1e-6)
+    R = A / A.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(graph.smooth(P, 3), R @ R @ R @ P, atol=1e-9)
+    W, Y = graph.weights.toarray(), np.eye(5)[labels]
+    out, into = graph.weights_to(labels, 5)
+    np.testing.assert_allclose(out, (W @ Y).T)
+    np.testing.assert_allclose(into, Y.T @ W)
+    np.testing.assert_allclose(graph.weights_between(labels, 5), Y.T @ (W + W.T) @ Y)

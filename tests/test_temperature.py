@@ -36,3 +36,12 @@ def test_scores_of_any_size_do_not_overflow():
 def test_equal_scores_and_single_clusters_have_the_temperature_1():
     assert fit_temperature(np.zeros((5, 3)), np.full((5, 3), 1 / 3)) == 1
     assert fit_temperature(np.arange(5.0)[:, None], np.ones((5, 1))) == 1
+
+
+def test_scores_that_all_members_agree_with_are_no_sharper_than_needed():
+    scores = np.random.default_rng(0).normal(size=(300, 3))
+    scores[np.arange(300), scores.argmax(axis=1)] += 1.0
+    votes = np.eye(3)[scores.argmax(axis=1)]
+    found = fit_temperature(scores, votes)
+    assert entropy(scores, votes, found) / 300 < 1e-5
+    assert found > 0.02  # the probabilities of rows between two clusters are not all 0 or 1

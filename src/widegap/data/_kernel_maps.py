@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 from sklearn.utils.extmath import randomized_svd
 
 from widegap.data._blocks import Floats, RowBlocks
@@ -351,9 +352,25 @@ def decompose(K: Floats, dtype: Any, *, centred: bool) -> Spectrum:
     tol = max(RANK_TOL, 10 * float(np.finfo(dtype).eps))
     rounding = tol * float(np.abs(K).max())
     K = (K + K.T) / 2
-    values, vectors = np.linalg.eigh(centre_kernel(K) if centred else K)
+    values, vectors = _eigen(centre_kernel(K) if centred else K, rounding)
     keep = values > max(tol * values[-1], rounding)
     indefinite = values[0] < -max(INDEFINITE * np.abs(values).max(), rounding)
     share = -float(values[values < 0].sum() / np.abs(values).sum()) if indefinite else 0.0
     projection = np.ascontiguousarray((vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1])
     return Spectrum(projection, float(values[0]), float(values[-1]), share)
+
+
+def _eigen(K: Floats, rounding: float) -> tuple[Floats, Floats]:
+    """Eigenvalues of a symmetric matrix, ascending, and eigenvectors; but for zeros where its rank is low.
+
+    A wide kernel on few columns has a tenth of the directions that it has rows. A pivoted Cholesky factor F tells, in a
+    tenth of the time of all eigenvectors, and those of F F' = K follow from the small F'F.
+    """
+    L, order, rank, _ = dpstrf(K, lower=True, tol=rounding / 10)
+    if 0 < 2 * rank < len(K):
+        F = np.zeros((len(K), rank))
+        F[order - 1] = np.tril(L)[:, :rank]
+        if np.abs(F @ F.T - K).max() <= rounding:  # or K has negative directions, which no factor shows
+            values, vectors = np.linalg.eigh(F.T @ F)
+            return values, F @ (vectors / np.sqrt(np.maximum(values, np.finfo(np.float64).tiny)))
+    return np.linalg.eigh(K)

@@ -34,6 +34,8 @@ from widegap.data._threads import one_blas_thread, ordered_map
 
 WORKING_MEMORY = 64  # MiB of distances of sparse rows at a time
 BLOCK = 1 << 22  # distances of dense rows at a time, for every thread
+LANES = 64  # into which values are dealt out to bound the smallest, at least
+HALVINGS = 8  # of what lies between the lanes: a tighter bound would not save what it costs
 FEW = 3  # mutual neighbours below which the graph does not serve a row
 LINKED = 20  # neighbours with a weight
 NEGLIGIBLE = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
@@ -63,9 +65,9 @@ class NeighbourGraph:
 
     def smooth(self, P: Floats, steps: int) -> Floats:
         """``R^steps P``, in the dtype of P."""
-        average = self.average.astype(P.dtype, copy=False)
+        average = self.average
         for _ in range(steps):
-            P = average @ P
+            P = _averages(average.indices, average.indptr, P)
         return P
 
     @cached_property
@@ -84,8 +86,13 @@ class NeighbourGraph:
         return sp.csr_array((self._values.ravel(), self.nearest[:, :width].ravel(), ends), shape=(n, n))
 
     def weights_to(self, labels: Any, k: int) -> tuple[Floats, Floats]:
-        """Weights from every row to the rows of each group, and from these to the row, two tables (n, k)."""
+        """Weights from every row to the rows of each group, and from these to the row, two tables (k, n)."""
         return _sums_to(self._values, self.nearest, labels, k)
+
+    def weights_between(self, labels: Any, k: int) -> Floats:
+        """Sums of the weights between the rows of two groups, in both directions, (k, k)."""
+        sums = _sums_between(self._values, self.nearest, labels, k)
+        return sums + sums.T
 
 
 def neighbour_graph(X: Any, n_neighbors: int, n_threads: int = 1) -> NeighbourGraph:
@@ -143,48 +150,105 @@ def _search_rows(
 def _mutual(nearest):  # type: ignore[no-untyped-def]
     """Every row and those of its neighbours that have it as theirs: numbers in ascending order, and where rows end."""
     n, count = nearest.shape
-    columns = np.empty(n * (count + 1), np.int64)
-    ends = np.zeros(n + 1, np.int64)
+    owners, starts = _owners(nearest)
+    columns, ends = np.empty(n * (count + 1), np.int64), np.zeros(n + 1, np.int64)
+    neighbour_of = np.full(n, -1)
     filled = 0
     for i in range(n):
-        first = filled
-        columns[filled] = i
-        filled += 1
         for c in range(count):
-            j = nearest[i, c]
-            for back in range(count):
-                if nearest[j, back] == i:
-                    columns[filled] = j
-                    filled += 1
-                    break
-        columns[first:filled].sort()
+            neighbour_of[nearest[i, c]] = i
+        neighbour_of[i] = i
+        for place in range(starts[i], starts[i + 1]):
+            if neighbour_of[owners[place]] == i:
+                columns[filled] = owners[place]
+                filled += 1
         ends[i + 1] = filled
     return columns[:filled], ends
 
 
 @jit
+def _owners(nearest):  # type: ignore[no-untyped-def]
+    """For every row those that have it among their neighbours, and itself, in ascending order; and where they start."""
+    n, count = nearest.shape
+    starts = np.zeros(n + 2, np.int64)
+    for i in range(n):
+        starts[i + 2] += 1
+        for c in range(count):
+            starts[nearest[i, c] + 2] += 1
+    starts = np.cumsum(starts)
+    owners = np.empty(starts[n + 1], np.int64)
+    for i in range(n):
+        owners[starts[i + 1]] = i
+        starts[i + 1] += 1
+        for c in range(count):
+            j = nearest[i, c]
+            owners[starts[j + 1]] = i
+            starts[j + 1] += 1
+    return owners, starts
+
+
+@jit
+def _averages(columns, ends, P):  # type: ignore[no-untyped-def]
+    """R P: of every row the mean of the rows numbered in its part of ``columns``, four of them at a time."""
+    n, d = P.shape
+    found = np.empty((n, d), P.dtype)
+    for i in range(n):
+        first, last = ends[i], ends[i + 1]
+        alone = (last - first) % 4
+        found[i] = 0
+        for place in range(first, first + alone):
+            a = columns[place]
+            for j in range(d):
+                found[i, j] += P[a, j]
+        for place in range(first + alone, last, 4):
+            a, b, c, e = columns[place], columns[place + 1], columns[place + 2], columns[place + 3]
+            for j in range(d):
+                found[i, j] += (P[a, j] + P[b, j]) + (P[c, j] + P[e, j])
+        share = P.dtype.type(1) / P.dtype.type(last - first)
+        for j in range(d):
+            found[i, j] *= share
+    return found
+
+
+@jit
 def _sums_to(values, nearest, labels, k):  # type: ignore[no-untyped-def]
-    """Sums of the edges from every row to the rows of each group, and of those back, two tables (n, k)."""
+    """Sums of the edges from every row to the rows of each group, and of those back, two tables (k, n)."""
     n, width = values.shape
-    out, into = np.zeros((n, k)), np.zeros((n, k))
+    out, into = np.zeros((k, n)), np.zeros((k, n))
     for i in range(n):
         for c in range(width):
             j = nearest[i, c]
-            out[i, labels[j]] += values[i, c]
-            into[j, labels[i]] += values[i, c]
+            out[labels[j], i] += values[i, c]
+            into[labels[i], j] += values[i, c]
     return out, into
+
+
+@jit
+def _sums_between(values, nearest, labels, k):  # type: ignore[no-untyped-def]
+    """Sums of the edges from the rows of each group to those of each, (k, k)."""
+    sums = np.zeros((k, k))
+    for i in range(len(values)):
+        for c in range(values.shape[1]):
+            sums[labels[i], labels[nearest[i, c]]] += values[i, c]
+    return sums
 
 
 @jit
 def _select(products, norms, rows, nearest):  # type: ignore[no-untyped-def]
     """For every row the numbers of the smallest of ``products + norms``, but for the row itself."""
-    count = nearest.shape[1]
-    best = np.empty(count, products.dtype)
+    n, count = len(norms), nearest.shape[1]
+    values, best = np.empty(n, products.dtype), np.empty(count, products.dtype)
+    lowest, candidates = np.empty(max(LANES, 2 * count), products.dtype), np.empty(n + 1, np.int64)
     for r in range(len(rows)):
+        for j in range(n):
+            values[j] = products[r, j] + norms[j]
+        values[rows[r]] = np.inf
+        n_candidates = _within_bound(values, count, lowest, candidates)
         best[:] = np.inf
-        for j in range(len(norms)):
-            value = products[r, j] + norms[j]
-            if value < best[count - 1] and j != rows[r]:
+        for c in range(n_candidates):
+            j = candidates[c]
+            value = values[j]
+            if value < best[count - 1]:
                 place = count - 1
                 while place > 0 and best[place - 1] > value:
                     best[place] = best[place - 1]
@@ -192,6 +256,40 @@ def _select(products, norms, rows, nearest):  # type: ignore[no-untyped-def]
                     place -= 1
                 best[place] = value
                 nearest[r, place] = j
+
+
+@jit
+def _within_bound(values, count, lowest, candidates):  # type: ignore[no-untyped-def]
+    """How many values are within a bound that at least ``count`` of them keep, and their numbers, in ``candidates``.
+
+    The values are dealt out to lanes. A bound that the lowest values of ``count`` lanes keep is found by bisection:
+    these loops take many numbers at a time, while a table of the best has to be kept one by one.
+    """
+    n, lanes = len(values), len(lowest)
+    if n < 2 * lanes:
+        candidates[:n] = np.arange(n)
+        return n
+    for lane in range(lanes):
+        lowest[lane] = values[lane]
+    for start in range(lanes, n - lanes + 1, lanes):
+        for lane in range(lanes):
+            value = values[start + lane]
+            lowest[lane] = value if value < lowest[lane] else lowest[lane]
+    low = high = lowest[0]
+    for lane in range(1, lanes):
+        low = lowest[lane] if lowest[lane] < low else low
+        high = lowest[lane] if lowest[lane] > high else high
+    for _ in range(HALVINGS):
+        middle = low + (high - low) * values.dtype.type(0.5)
+        below = np.int32(0)
+        for lane in range(lanes):
+            below += np.int32(lowest[lane] <= middle)
+        low, high = (low, middle) if below >= count else (middle, high)
+    found = 0
+    for j in range(n):
+        candidates[found] = j
+        found += values[j] <= high
+    return found
 
 
 @jit

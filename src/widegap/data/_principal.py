@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dtrtri
 from sklearn.decomposition import PCA, TruncatedSVD
 
 from widegap.data._blocks import Floats
@@ -34,11 +35,11 @@ class PrincipalMap:
     @classmethod
     def fit(cls, features: Any) -> "PrincipalMap":
         """From the features of the rows that are searched."""
-        mean = features.mean(axis=0, dtype=np.float64)
-        gram = np.zeros((features.shape[1],) * 2)
-        for rows in row_chunks(*features.shape):
-            centred = features[rows] - mean
-            gram += centred.T @ centred
+        return cls.of(*centred_gram(features))
+
+    @classmethod
+    def of(cls, mean: Floats, gram: Floats) -> "PrincipalMap":
+        """From the mean of features and their products about it."""
         lam, U = np.linalg.eigh(gram)
         keep = lam > RANK_TOL * max(lam[-1], 0)
         return cls(mean, U[:, keep][:, ::-1], lam[keep][::-1])
@@ -62,6 +63,26 @@ class PrincipalMap:
         for rows in row_chunks(*features.shape):
             Q[rows] = (features[rows] - self.mean) @ W
         return Q
+
+
+def centred_gram(features: Any) -> tuple[Floats, Floats]:
+    """The mean of features, and ``Phi'Phi`` about it, in float64."""
+    mean = features.mean(axis=0, dtype=np.float64)
+    gram = np.zeros((features.shape[1],) * 2)
+    for rows in row_chunks(*features.shape):
+        centred = features[rows] - mean
+        gram += centred.T @ centred
+    return mean, gram
+
+
+def ridge_whitening(gram: Floats, rho: float) -> Floats:
+    """W with ``W W' = (gram + rho)^-1``, triangular: whitened as by ``PrincipalMap``, up to a rotation, at less cost.
+
+    The ridge is at least what rounding leaves of a direction without variance.
+    """
+    rho = max(rho, RANK_TOL * float(np.trace(gram)))
+    L = np.linalg.cholesky(gram + rho * np.eye(len(gram)))
+    return np.asarray(dtrtri(L, lower=True)[0].T)
 
 
 def whiten(P: Any, lam: Floats, rho: float) -> Floats:

@@ -98,13 +98,19 @@ def lone_giant(X: Any) -> tuple[float, float] | None:
     if _is_sparse(X) and X.shape[1] > FEW_COLUMNS:
         return None
     some = dense_rows(X, slice(None, None, max(1, X.shape[0] // 200))).astype(np.float64)
-    middle = np.median(some, axis=0)
-    usual = float(np.median(np.abs(some - middle), axis=0).max(initial=0.0))
+    middle = _medians(some)
+    usual = float(_medians(np.abs(some - middle)).max(initial=0.0))
     high, low = X.max(axis=0), X.min(axis=0)
     if _is_sparse(X):
         high, low = high.toarray().ravel(), low.toarray().ravel()
     largest = float(np.maximum(high - middle, middle - low).max(initial=0.0))
     return (largest, usual) if 0 < usual < largest / GIANT else None
+
+
+def _medians(X: Floats) -> Floats:
+    """Median of every column of a few rows: ``np.median`` takes five times as long."""
+    ordered = np.sort(X.T, axis=1)
+    return np.asarray((ordered[:, (len(X) - 1) // 2] + ordered[:, len(X) // 2]) / 2)
 
 
 def refuse_non_numbers(X: Any, name: str = "X") -> Any:

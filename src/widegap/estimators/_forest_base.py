@@ -34,7 +34,7 @@ from widegap.exceptions import NoStructureWarning, NotSupportedError, StarvedClu
 from widegap.solvers._label_rules import size_rules, unit_rules
 from widegap.solvers._outliers import typical_rows
 from widegap.solvers._result import FloatArray, LabelArray, Recorder
-from widegap.solvers._single_moves import improve, r_squared
+from widegap.solvers._single_moves import cluster_sums, improve
 
 SEARCH_ROWS = 10_000  # more rows are searched through a sample of so many
 AUTO_COMPONENTS = 300
@@ -215,13 +215,14 @@ class ForestClusterer(ForestCuts):
         """The members, until the callback asks to stop; the first features are those of ``predict``."""
         space = self._space
         graph = neighbour_graph(space.rows, self.n_neighbors, check_threads(self.n_jobs))
-        Q = space.whitened
         members: list[Any] = []
         first = space.features[:, : self.kernel_map_.leading(LEADING).projection.shape[1]]
         features = lambda: more_features() if members else first  # noqa: E731
         for member in grow(features, graph, k, rng, plan_for(len(space.chosen)), self._smoothings):
+            if not members or member.groups is not members[-1].groups:
+                sums = space.whitened_sums(member.groups, len(member.tree.leaf_sizes))
             members.append(member)
-            objective = r_squared(Q, member.labels(k), k)
+            objective = member.explained(sums, k)
             if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.search == "merge":
                 break
         return Forest(members, graph)
@@ -278,7 +279,7 @@ class ForestClusterer(ForestCuts):
     def _label_all(self, rows: Rows, labels: LabelArray, aside: Any, rng: np.random.Generator) -> State:
         """Labels of all rows: those beyond the sample get theirs by the scores, in one pass, those ``aside`` -1."""
         space, by_moves = self._space, self._by_moves
-        self._fix_scores(space.whitened, space.principal, labels)
+        self._fix_scores(labels)
         self._judge_scores(labels)
         if by_moves:
             del self._space
@@ -307,7 +308,9 @@ class ForestClusterer(ForestCuts):
         principal = PrincipalMap.fit(features)
         Q = principal.whiten_in_place(features, 1 / self.C)
         labels = improve(Q, labels, self.n_clusters_, self._min_count(len(Q)), rng, POLISH_SWEEPS).labels
-        self._fix_scores(Q, principal, labels)
+        k, whitening = self.n_clusters_, principal.whitening(1 / self.C)
+        sums, sizes = cluster_sums(Q, labels, k), np.bincount(labels, minlength=k)
+        self._store_scores(principal.mean, *nearest_mean_scores(sums, whitening, sizes))
         return labels
 
     def _with_rules(self, rows: Rows, labels: State) -> State:
@@ -344,15 +347,14 @@ class ForestClusterer(ForestCuts):
         """Cluster and nearest group of every row; the searched rows keep their labels."""
         k, choose = self.n_clusters_, self._largest_if_typical()
         groups = self._forest.members[0].groups
-        Q, m = space.whitened, int(groups.max()) + 1
-        coef, constants = nearest_mean_scores(Q, space.principal, groups, m, self.C)
+        coef, constants = space.nearest_mean_scores(groups, int(groups.max()) + 1)
         W = np.vstack([self.coef_, coef])
         b = np.concatenate([self._mean_scores, constants])
 
         def winners(scores: Any, marks: Any) -> Any:
             return np.where(marks < 0, choose(scores[:, :k]), labels[marks]), _largest(scores[:, k:])
 
-        return FoldedScores(self.kernel_map_, W, b, space.principal.mean).sweep(rows, winners, marks)
+        return FoldedScores(self.kernel_map_, W, b, space.mean).sweep(rows, winners, marks)
 
 
 def _largest(scores: Any) -> Any:

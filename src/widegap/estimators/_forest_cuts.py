@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap.data._collections import count_labels, is_collection
 from widegap.data._kernel_maps import KernelMap
-from widegap.data._principal import PrincipalMap
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._informed_cut import OpenCut
 from widegap.estimators._merge_search import Cut, Forest
@@ -19,14 +18,14 @@ from widegap.estimators._number_search import ClusterNumberScore
 from widegap.estimators._probabilities import ProbabilityMixin
 from widegap.estimators._questions import Doubts, Question, add_answers, choose_questions
 from widegap.estimators._say import Given, Heard, UserSay
-from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
+from widegap.estimators._search_space import Extension, SearchSpace
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.problems._constraints import Units
 from widegap.solvers._constrained_labels import LabelRule
 from widegap.solvers._merging import MergeTree
 from widegap.solvers._outliers import split_point
 from widegap.solvers._result import FloatArray, LabelArray
-from widegap.solvers._single_moves import r_squared
+from widegap.solvers._single_moves import explained
 from widegap.solvers._temperature import fit_temperature, member_votes
 
 
@@ -123,7 +122,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
             labels = self._to_all(searched, k)
         searched = np.asarray(labels[self._space.chosen])  # computed where labels are lazy
         self.classes_ = self._heard.classes_of(k)
-        self._fix_scores(self._space.whitened, self._space.principal, searched)
+        self._fix_scores(searched)
         self._judge_scores(searched)
         self._store_labels(labels)
 
@@ -165,7 +164,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
         found = self._cut(k)
         self.n_clusters_, self.tree_, self.agreement_, self.starved_ = k, found.tree, found.agreement, False
         self.classes_ = self._heard.classes_of(k)
-        self.objective_ = r_squared(self._space.whitened, found.labels, k) if k > 1 else 0.0
+        sizes = np.bincount(found.labels, minlength=k)
+        self.objective_ = explained(self._space.whitened_sums(found.labels, k), sizes) if k > 1 else 0.0
         return found.labels
 
     def _to_all(self, searched: LabelArray, k: int) -> Any:
@@ -192,25 +192,25 @@ class ForestCuts(ProbabilityMixin, UserSay):
     def _costs_of(self, searched: LabelArray, labels: LabelArray, k: int) -> FloatArray:
         """What another label costs each row: by the scores if it was searched, and else as much as the dearest."""
         space = self._space
-        Q = space.whitened
-        coef, constants = nearest_mean_scores(Q, space.principal, searched, k, self.C)
-        scores = (space.features - space.principal.mean) @ coef.T + constants
+        coef, constants = space.nearest_mean_scores(searched, k)
+        scores = (space.features - space.mean) @ coef.T + constants
         costs = np.full((len(labels), k), float(np.ptp(scores)) + 1)
         costs[space.chosen] = scores.max(axis=1, keepdims=True) - scores
         rows = np.flatnonzero(labels >= 0)
         costs[rows, labels[rows]] = 0
         return costs
 
-    def _fix_scores(self, Q: Any, principal: PrincipalMap, labels: Any) -> None:
-        """Scores of the nearest cluster mean, as weights for the features, and what they are worth."""
-        k = self.n_clusters_
-        self.coef_, self._mean_scores = nearest_mean_scores(Q, principal, labels, k, self.C)
-        self._mean = principal.mean
+    def _fix_scores(self, labels: LabelArray) -> None:
+        """Scores of the nearest mean of the clusters of the searched rows, as weights for the features."""
+        self._store_scores(self._space.mean, *self._space.nearest_mean_scores(labels, self.n_clusters_))
+
+    def _store_scores(self, mean: FloatArray, coef: FloatArray, mean_scores: FloatArray) -> None:
+        self._mean, self.coef_, self._mean_scores = mean, coef, mean_scores
         self.intercept_ = self._mean_scores - self.coef_ @ self._mean
 
     def _judge_scores(self, labels: LabelArray) -> None:
         """The temperature of the scores, and the score below which rows are rejected."""
-        k, mean = self.n_clusters_, self._space.principal.mean
+        k, mean = self.n_clusters_, self._space.mean
         scores, outside = (
             (rows - mean) @ self.coef_.T + self._mean_scores for rows in (self._space.features, self._aside)
         )

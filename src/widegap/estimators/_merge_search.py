@@ -28,10 +28,11 @@ from widegap.data._neighbours import NeighbourGraph
 from widegap.data._principal import PrincipalMap
 from widegap.estimators._search_space import POINT
 from widegap.solvers._agreement import Agreement, agree, row_agreement
+from widegap.solvers._claims import claims
 from widegap.solvers._kmeans import kmeans
-from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, Rule, claims, merge_all
+from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, Rule, merge_all
 from widegap.solvers._result import FloatArray, LabelArray
-from widegap.solvers._single_moves import cluster_sums
+from widegap.solvers._single_moves import cluster_sums, explained
 from widegap.solvers._small_clusters import TINY, border_to_drop, may_give_way
 
 Plan = Sequence[Sequence[int]]
@@ -40,6 +41,7 @@ SMOOTHINGS = (2, 8)  # steps of averaging over neighbours before groups are form
 LEADING = 100  # features of the kernel that members see
 GROUP_AXES = 40  # principal axes on which groups are formed
 GROUP_TURNS = 20  # of k-means: those that would follow move no row to another cluster
+GROUP_TURNS_OF_FEW = 10  # the same, where the rows are so few that their plan is one of PLANS
 ROWS_A_GROUP = 8
 ALL_RULES = ("margin", "graph", "degree product")
 PLAN: Plan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
@@ -63,7 +65,15 @@ class Member:
 
     def labels(self, k: int) -> LabelArray:
         """Clusters of all rows where k are left."""
-        return self.tree.cut(min(k, len(self.tree.leaf_sizes)))[self.groups]
+        return self._cut(k)[self.groups]
+
+    def _cut(self, k: int) -> LabelArray:
+        return self.tree.cut(min(k, len(self.tree.leaf_sizes)))
+
+    def explained(self, sums: FloatArray, k: int) -> float:
+        """R2 where k clusters are left, by the sums of the groups."""
+        cut = self._cut(k)
+        return explained(cluster_sums(sums, cut, k), np.bincount(cut, self.tree.leaf_sizes, k))
 
 
 @dataclass(frozen=True)
@@ -126,8 +136,7 @@ class Forest:
         fine = self._agreed(k + 1)
         if fine.labels.max() < k:
             return None
-        E = _sums_between(self.graph.weights_to(fine.labels, k + 1)[0], fine.labels, k + 1)
-        pair = border_to_drop(found.labels, fine.labels, E)
+        pair = border_to_drop(found.labels, fine.labels, self.graph.weights_between(fine.labels, k + 1))
         if pair is None:
             return None
         source = Agreement(fine.tree.joined_first(k + 1, *pair), fine.source.item_of_row)
@@ -141,7 +150,7 @@ class Forest:
 
 def conductances(graph: NeighbourGraph, labels: LabelArray, k: int) -> FloatArray:
     """Share of each cluster's edges that leave it (of the rest's, where that has fewer), in both directions."""
-    E = _sums_between(graph.weights_to(labels, k)[0], labels, k)
+    E = graph.weights_between(labels, k)
     volumes = E.sum(axis=1)
     leaving = volumes - np.diag(E)
     return leaving / np.maximum(np.minimum(volumes, volumes.sum() - volumes), np.finfo(np.float64).tiny)
@@ -174,10 +183,10 @@ def grow(
     """The members, one after the other; ``features`` makes features of all rows, each time from other landmarks."""
     for multiples in plan:
         Phi = smoothed = features().astype(np.float32, copy=False)
-        done = 0
+        done, least = 0, POINT * float(np.square(Phi, dtype=np.float64).sum())
         for steps in smoothings:
             smoothed, done = graph.smooth(smoothed, steps - done), steps
-            P = _coordinates(smoothed, Phi)
+            P = _coordinates(smoothed, Phi, least)
             for times in multiples:
                 groups, m = form_groups(P, n_groups(len(P), k, times), rng)
                 graph_sums = GroupGraph.of(graph, P, groups, m)
@@ -185,10 +194,10 @@ def grow(
                     yield Member(rule, steps, groups, graph_sums.merge(RULES[rule](P, graph_sums)))
 
 
-def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:
-    """Principal coordinates of smoothed features; of the features themselves where smoothing left a single point."""
+def _coordinates(smoothed: FloatArray, Phi: FloatArray, least: float) -> FloatArray:
+    """Principal coordinates of smoothed features; of the features themselves where these have hardly any scatter."""
     principal = PrincipalMap.fit(smoothed)
-    if principal.lam.sum() > POINT * np.square(Phi, dtype=np.float64).sum():
+    if principal.lam.sum() > least:
         return principal.transform(smoothed)
     return PrincipalMap.fit(Phi).transform(Phi)
 
@@ -196,33 +205,31 @@ def _coordinates(smoothed: FloatArray, Phi: FloatArray) -> FloatArray:
 def form_groups(P: FloatArray, m: int, rng: np.random.Generator) -> tuple[LabelArray, int]:
     """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
     axes = np.ascontiguousarray(P[:, :GROUP_AXES])
-    found = kmeans(axes, m, GROUP_TURNS, rng)
-    kinds, groups = np.unique(found.labels, return_inverse=True)
-    return groups.astype(np.int32), len(kinds)
+    found = kmeans(axes, m, GROUP_TURNS_OF_FEW if len(P) < max(PLANS) else GROUP_TURNS, rng)
+    filled = np.bincount(found.labels) > 0
+    return (np.cumsum(filled, dtype=np.int32) - 1)[found.labels], int(filled.sum())
 
 
 @dataclass(frozen=True)
 class GroupGraph:
-    """The neighbour graph between groups: weights from and to every row, (n, m), and their sums E, (m, m).
+    """The neighbour graph between groups: the sums E of its weights, (m, m).
 
     ``near`` (m, m) is the nearness of the groups' means, which decides between groups that nothing connects.
     """
 
+    graph: NeighbourGraph
     groups: LabelArray
     sizes: Any
-    out: FloatArray
-    into: FloatArray
     E: FloatArray
     near: FloatArray
 
     @classmethod
     def of(cls, graph: NeighbourGraph, P: FloatArray, groups: LabelArray, m: int) -> "GroupGraph":
-        out, into = graph.weights_to(groups, m)
         sizes = np.bincount(groups, minlength=m)
         means = cluster_sums(P, groups, m) / sizes[:, None]
         apart = cdist(means, means, "sqeuclidean")
         near = 1 / (1 + apart / max(float(apart.mean()), np.finfo(np.float64).tiny))
-        return cls(groups, sizes, out, into, _sums_between(out, groups, m), near)
+        return cls(graph, groups, sizes, graph.weights_between(groups, m), near)
 
     def merge(self, rule: Rule) -> MergeTree:
         """The tree of a rule."""
@@ -239,7 +246,8 @@ def _graph(P: FloatArray, graph: GroupGraph) -> Rule:
 
 
 def _degree_product(P: FloatArray, graph: GroupGraph) -> Rule:
-    return DegreeLinkage(graph.into, graph.out, graph.groups, graph.sizes)
+    out, into = graph.graph.weights_to(graph.groups, len(graph.sizes))
+    return DegreeLinkage(into, out, graph.groups, graph.sizes)
 
 
 RULES: dict[str, Callable[[FloatArray, GroupGraph], Rule]] = {
@@ -247,9 +255,3 @@ RULES: dict[str, Callable[[FloatArray, GroupGraph], Rule]] = {
     "graph": _graph,
     "degree product": _degree_product,
 }
-
-
-def _sums_between(out: FloatArray, labels: LabelArray, k: int) -> FloatArray:
-    """Sum of the weights between clusters in both directions, from the weights (n, k) of each row towards them."""
-    E = cluster_sums(out, labels, k)
-    return E + E.T

@@ -8,7 +8,7 @@ import numpy as np
 
 from widegap.data._collections import look_up
 from widegap.data._kernel_maps import KernelMap
-from widegap.data._principal import PrincipalMap
+from widegap.data._principal import PrincipalMap, centred_gram, ridge_whitening
 from widegap.data._rows import Rows, State
 from widegap.data._tables import near_origin
 from widegap.solvers._result import FloatArray, LabelArray
@@ -29,8 +29,8 @@ class SearchSpace:
         The rows as the kernel sees them; of a precomputed kernel their principal coordinates.
     features : ndarray
         Kernel features.
-    principal : PrincipalMap
-        Principal axes of the features.
+    mean, gram : ndarray
+        Mean of the features, and their products about it.
     C : float
         Inverse ridge.
     """
@@ -38,21 +38,30 @@ class SearchSpace:
     chosen: Any
     rows: Any
     features: Any
-    principal: PrincipalMap
+    mean: FloatArray
+    gram: FloatArray
     C: float
 
     @classmethod
     def of(cls, sample: Any, chosen: Any, kernel_map: KernelMap, C: float, *, precomputed: bool) -> "SearchSpace":
         """The space of the rows ``sample``, numbered ``chosen``."""
         features = kernel_map.transform(sample)
-        principal = PrincipalMap.fit(features)
-        rows = principal.transform(features) if precomputed else near_origin(kernel_map.scaled(sample))
-        return cls(chosen, rows, features, principal, C)
+        mean, gram = centred_gram(features)
+        if precomputed:
+            rows = PrincipalMap.of(mean, gram).transform(features)
+        else:
+            rows = near_origin(kernel_map.scaled(sample))
+        return cls(chosen, rows, features, mean, gram, C)
+
+    @cached_property
+    def principal(self) -> PrincipalMap:
+        """Principal axes of the features."""
+        return PrincipalMap.of(self.mean, self.gram)
 
     @property
     def is_point(self) -> bool:
         """Whether the features have no scatter but rounding."""
-        return bool(self.principal.lam.sum() <= POINT * np.square(self.features, dtype=np.float64).sum())
+        return bool(np.trace(self.gram) <= POINT * np.square(self.features, dtype=np.float64).sum())
 
     def is_all(self, n: int) -> bool:
         """Whether these are all of n rows, each once."""
@@ -61,22 +70,29 @@ class SearchSpace:
     def leading(self, count: int) -> Any:
         """Coordinates on the first so many principal axes, in float32."""
         axes = self.principal.rotation[:, :count].astype(np.float32)
-        return (self.features - self.principal.mean.astype(self.features.dtype)).astype(np.float32, copy=False) @ axes
+        return (self.features - self.mean.astype(self.features.dtype)).astype(np.float32, copy=False) @ axes
 
     @cached_property
-    def whitened(self) -> Any:
-        """Q of the rows, for the ridge 1 / C."""
-        whitening = self.principal.whitening(1 / self.C).astype(self.features.dtype)
-        return (self.features - self.principal.mean.astype(self.features.dtype)) @ whitening
+    def _whitening(self) -> FloatArray:
+        return ridge_whitening(self.gram, 1 / self.C)
+
+    def whitened_sums(self, labels: LabelArray, k: int) -> FloatArray:
+        """Sums of the rows of every cluster in whitened coordinates of the ridge 1 / C, which no row needs alone."""
+        counts = np.bincount(labels, minlength=k)
+        return (cluster_sums(self.features, labels, k) - np.outer(counts, self.mean)) @ self._whitening
+
+    def nearest_mean_scores(self, labels: LabelArray, k: int) -> tuple[FloatArray, FloatArray]:
+        """What ``nearest_mean_scores`` finds for clusters of these rows."""
+        return nearest_mean_scores(self.whitened_sums(labels, k), self._whitening, np.bincount(labels, minlength=k))
 
 
-def nearest_mean_scores(
-    Q: FloatArray, principal: PrincipalMap, labels: LabelArray, k: int, C: float
-) -> tuple[FloatArray, FloatArray]:
-    """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p: weights of centred features, and constants."""
-    counts = np.bincount(labels, minlength=k)
-    means = cluster_sums(Q, labels, k) / np.maximum(counts, 1)[:, None]
-    return means @ principal.whitening(1 / C).T, -0.5 * np.square(means).sum(axis=1)
+def nearest_mean_scores(sums: FloatArray, whitening: FloatArray, counts: Any) -> tuple[FloatArray, FloatArray]:
+    """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p: weights of centred features, and constants.
+
+    ``sums`` are those of the clusters' rows in the coordinates that ``whitening`` makes of centred features.
+    """
+    means = sums / np.maximum(counts, 1)[:, None]
+    return means @ whitening.T, -0.5 * np.square(means).sum(axis=1)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from widegap.solvers._merging import MergeTree, tree_of
 from widegap.solvers._result import FloatArray, LabelArray
 
 MOST_ITEMS = 2500
+MOST_CODES = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,7 @@ class Agreement:
 
 def agree(members: npt.NDArray[np.int32]) -> Agreement:
     """Average linkage on the co-association of ``members``, shape (n, members)."""
-    items, item_of_row, weights = np.unique(members, axis=0, return_inverse=True, return_counts=True)
-    item_of_row = item_of_row.ravel()
+    items, item_of_row, weights = _distinct_rows(members)
     # Most frequent first: which of two equal merges comes first must not depend on names or on the order of rows.
     order = np.argsort(-weights, kind="stable")
     items, weights, item_of_row = items[order], weights[order], np.argsort(order)[item_of_row]
@@ -51,15 +51,32 @@ def agree(members: npt.NDArray[np.int32]) -> Agreement:
     return Agreement(average_linkage(together, weights), item_of_row)
 
 
+def _distinct_rows(
+    members: npt.NDArray[np.int32],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The distinct rows in their order, the number of that of every row, and how often each occurs.
+
+    Rows are told apart by one number each, which is numbered anew before it grows too long for its digits.
+    """
+    codes, n_codes = np.zeros(len(members), np.int64), 1
+    for member in members.T:
+        n_labels = int(member.max()) + 1
+        if n_codes * n_labels > MOST_CODES:
+            kinds, codes = np.unique(codes, return_inverse=True)
+            n_codes = len(kinds)
+        codes, n_codes = codes * n_labels + member, n_codes * n_labels
+    _, first, item_of_row, weights = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    return members[first], item_of_row, weights
+
+
 def row_agreement(members: npt.NDArray[np.int32], labels: LabelArray, k: int) -> FloatArray:
     """Mean co-association of each row with the rows of its cluster, over the members, between 0 and 1."""
     sizes = np.bincount(labels, minlength=k)
     total = np.zeros(len(labels))
     for member in members.T:
-        shared = np.zeros((int(member.max()) + 1, k))
-        np.add.at(shared, (member, labels), 1.0)
-        total += shared[member, labels] / sizes[labels]
-    return total / members.shape[1]
+        pairs = member * np.int64(k) + labels
+        total += np.bincount(pairs)[pairs]
+    return total / sizes[labels] / members.shape[1]
 
 
 def _together(items: npt.NDArray[np.int32]) -> FloatArray:

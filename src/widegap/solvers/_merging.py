@@ -6,12 +6,7 @@ margin separates. Every rule below says how near two groups a and b are, S(a, b)
 next, down to one group, so that one run gives every number of clusters.
 
 *Margin* is the linkage proper: how much of a's rows would a large-margin classifier of the groups give to b? With the
-indicators Y (n, m) of the groups, centred features P (n, r) and the ridge rho, the least-squares classifier has the
-leave-one-out scores
-
-    G = (P (P'P + rho)^-1 P'Y + mean(Y) - h Y) / (1 - h),     h_i = leverage of row i + 1/n,
-
-each row being scored by a classifier that has not seen it. Scores below 1/m, what a guess would give, count as nothing.
+indicators Y (n, m) of the groups and the leave-one-out scores G of a classifier (``_claims.py``)
 
     E = Y'G + (Y'G)',      S(a, b) = E_ab / (n_a n_b)
 
@@ -34,7 +29,7 @@ the same way.
 ========  =======================================================
 symbol    meaning
 ========  =======================================================
-n, m, r   rows, groups at the beginning, features
+n, m      rows, groups at the beginning
 W         directed weights of the neighbour graph, CSR (n, n)
 E, D      sums between groups, (m, m)
 ========  =======================================================
@@ -48,10 +43,7 @@ import numpy.typing as npt
 
 from widegap._jit import jit
 from widegap.solvers._result import FloatArray, LabelArray
-from widegap.solvers._single_moves import cluster_sums
 
-RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
-MOST_LEVERAGE = 1 - 1e-6  # rounding must not leave a row without a classifier
 SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
 
 
@@ -106,12 +98,12 @@ class AverageLinkage:
 
 
 class DegreeLinkage:
-    """The degree product of a directed graph; ``into`` and ``out`` are I and O, shape (n, m)."""
+    """The degree product of a directed graph; ``into`` and ``out`` are I and O, shape (m, n), which merging changes."""
 
     def __init__(self, into: FloatArray, out: FloatArray, labels: LabelArray, sizes: npt.NDArray[Any]):
-        self._into, self._out, self._labels = into.T.copy(), out.T.copy(), labels.copy()
+        self._into, self._out, self._labels = into, out, labels.copy()
         self._sizes = sizes.astype(np.float64)
-        self._D = cluster_sums(into * out, labels, len(sizes))
+        self._D = _degree_products(into, out, labels)
         shares = self._D / np.square(self._sizes)
         self._S = shares + shares.T
 
@@ -123,6 +115,17 @@ class DegreeLinkage:
 
     def merge_all(self, ledger: Ledger) -> None:
         _merge_all_degrees(self._D, self._into, self._out, self._labels, self._sizes, self._S, ledger)
+
+
+@jit
+def _degree_products(into, out, labels):  # type: ignore[no-untyped-def]
+    """D, shape (m, m)."""
+    m, n = into.shape
+    D = np.zeros((m, m))
+    for a in range(m):
+        for i in range(n):
+            D[labels[i], a] += into[a, i] * out[a, i]
+    return D
 
 
 @jit
@@ -146,7 +149,7 @@ def _merge_average(E, sizes, S, a, b):  # type: ignore[no-untyped-def]
 
 @jit
 def _merge_degree(D, into, out, labels, sizes, S, a, b):  # type: ignore[no-untyped-def]
-    """Group b joins a; ``into`` and ``out`` are (m, n) here."""
+    """Group b joins a: the tables, labels, sizes and the similarities of a."""
     sizes[a] += sizes[b]
     for c in range(len(D)):
         D[a, c] += D[b, c]
@@ -185,12 +188,7 @@ class MergeTree:
 
     def cut(self, k: int) -> LabelArray:
         """Cluster of each first group where k are left; clusters are numbered by size, the largest first."""
-        roots = _roots(self.merges, len(self.leaf_sizes), k)
-        sizes = np.bincount(roots, self.leaf_sizes)
-        largest_first = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
-        names = np.empty(len(sizes), np.int32)
-        names[largest_first] = np.arange(len(largest_first))
-        return names[roots]
+        return _largest_first(self.merges, self.leaf_sizes, k)
 
     def joined_first(self, k: int, a: int, b: int) -> "MergeTree":
         """The tree in which, of the clusters of ``cut(k)``, a and b are merged next; the others follow as before."""
@@ -213,15 +211,21 @@ class MergeTree:
 
 
 @jit
-def _roots(merges, m, k):  # type: ignore[no-untyped-def]
-    """The number of the group that every one of m first groups is in where k are left."""
+def _largest_first(merges, leaf_sizes, k):  # type: ignore[no-untyped-def]
+    """Clusters of the first groups where k are left; of equal ones that with the lowest number comes first."""
+    m = len(leaf_sizes)
     parent = np.arange(2 * m - 1)
     for step in range(m - k):
         parent[merges[step, 0]] = m + step
         parent[merges[step, 1]] = m + step
     for node in range(2 * m - 2, -1, -1):  # parents have larger numbers than their parts
         parent[node] = parent[parent[node]]
-    return parent[:m]
+    sizes = np.zeros(2 * m - 1, np.int64)
+    for leaf in range(m):
+        sizes[parent[leaf]] += leaf_sizes[leaf]
+    names = np.empty(2 * m - 1, np.int32)
+    names[np.argsort(-sizes, kind="mergesort")] = np.arange(2 * m - 1)
+    return names[parent[:m]]
 
 
 def tree_of(pairs: npt.NDArray[np.int64], margins: FloatArray, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
@@ -252,7 +256,8 @@ def _find(root: npt.NDArray[np.int64], node: int) -> int:
 def merge_all(rule: Rule, cuts: FloatArray, second: FloatArray, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
     """Merge the nearest pair until one group is left.
 
-    ``cuts`` are the symmetric sums from which margins are told, ``second`` (m, m) the nearness that decides ties.
+    ``cuts`` are the symmetric sums from which margins are told, ``second`` (m, m) the nearness that decides ties, from
+    0 to 1.
     """
     m = len(leaf_sizes)
     counts, weights = leaf_sizes.astype(np.float64), cuts.astype(np.float64, order="C", copy=True)
@@ -276,23 +281,28 @@ def merge_all(rule: Rule, cuts: FloatArray, second: FloatArray, leaf_sizes: npt.
 @jit
 def _merge_all_averages(E, sizes, S, ledger):  # type: ignore[no-untyped-def]
     """All merges of an average linkage."""
+    tops = _all_tops(S, ledger.alive)
     for step in range(len(ledger.made)):
-        a, b = _next_pair(S, ledger, step)
+        a, b = _next_pair(S, tops, ledger, step)
         _merge_average(E, sizes, S, a, b)
+        _renew_tops(S, ledger.alive, tops, a)
 
 
 @jit
 def _merge_all_degrees(D, into, out, labels, sizes, S, ledger):  # type: ignore[no-untyped-def]
     """All merges by the degree product."""
+    tops = _all_tops(S, ledger.alive)
     for step in range(len(ledger.made)):
-        a, b = _next_pair(S, ledger, step)
+        a, b = _next_pair(S, tops, ledger, step)
         _merge_degree(D, into, out, labels, sizes, S, a, b)
+        _renew_tops(S, ledger.alive, tops, a)
 
 
 @jit
-def _next_pair(S, ledger, step):  # type: ignore[no-untyped-def]
+def _next_pair(S, tops, ledger, step):  # type: ignore[no-untyped-def]
     """The nearest pair, entered in the ledger: group b joins group a."""
-    a, b = _nearest(S, ledger.nearness, ledger.alive)
+    a, b = _nearest(S, tops, ledger.nearness, ledger.alive)
+    _forget_tops(S, tops, a, b)
     first, second = ledger.names[a], ledger.names[b]
     ledger.merges[step, 0], ledger.merges[step, 1] = min(first, second), max(first, second)
     ledger.margins[step] = 1 - cut_conductance(ledger.weights, a, b)
@@ -304,24 +314,63 @@ def _next_pair(S, ledger, step):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _nearest(S, beside, alive):  # type: ignore[no-untyped-def]
-    """The most similar pair a < b of the groups that are left."""
+def _nearest(S, tops, beside, alive):  # type: ignore[no-untyped-def]
+    """The most similar pair a < b of the groups that are left; ``tops`` tell which rows of S may hold it."""
     m = len(alive)
     top = np.finfo(np.float64).tiny
+    highest = -np.inf
     for a in range(m):
-        for b in range(a, m):
-            if alive[a] and alive[b] and S[a, b] > top:
-                top = S[a, b]
+        if alive[a]:
+            top = max(top, S[a, a], tops[a])
+            highest = max(highest, tops[a])
     best = -np.inf
     first, second = 0, 0
     for a in range(m):
-        for b in range(a + 1, m):
-            if alive[a] and alive[b]:
-                value = S[a, b] / top + SECOND * beside[a, b]
-                if value > best:
-                    best = value
-                    first, second = a, b
+        if alive[a] and tops[a] >= highest - 2 * SECOND * top:
+            for b in range(a + 1, m):
+                if alive[b]:
+                    value = S[a, b] / top + SECOND * beside[a, b]
+                    if value > best:
+                        best = value
+                        first, second = a, b
     return first, second
+
+
+@jit
+def _all_tops(S, alive):  # type: ignore[no-untyped-def]
+    """The largest similarity of every group to those of larger numbers."""
+    tops = np.empty(len(S))
+    for a in range(len(S)):
+        tops[a] = _top(S, alive, a)
+    return tops
+
+
+@jit
+def _top(S, alive, a):  # type: ignore[no-untyped-def]
+    top = -np.inf
+    for b in range(a + 1, len(S)):
+        if alive[b] and S[a, b] > top:
+            top = S[a, b]
+    return top
+
+
+@jit
+def _forget_tops(S, tops, a, b):  # type: ignore[no-untyped-def]
+    """Before b joins a: tops that may be lost become infinite."""
+    tops[a] = np.inf
+    for c in range(b):
+        if S[c, b] >= tops[c] or (c < a and S[c, a] >= tops[c]):
+            tops[c] = np.inf
+
+
+@jit
+def _renew_tops(S, alive, tops, a):  # type: ignore[no-untyped-def]
+    """After another group has joined a: the tops that are forgotten or exceeded."""
+    for c in range(len(S)):
+        if tops[c] == np.inf:
+            tops[c] = _top(S, alive, c)
+        elif c < a:
+            tops[c] = max(tops[c], S[c, a])
 
 
 @jit
@@ -330,22 +379,3 @@ def cut_conductance(weights, a, b):  # type: ignore[no-untyped-def]
     across = weights[a, b]
     inside = min(weights[a, a], weights[b, b])
     return across / (inside + across) if across > 0 else 0.0
-
-
-def claims(P: FloatArray, labels: LabelArray, m: int) -> FloatArray:
-    """How much of each group's rows the others claim, Y'G, by the leave-one-out scores G above; P is centred."""
-    n, r = P.shape
-    sizes = np.bincount(labels, minlength=m)
-    gram = P.T @ P
-    gram[np.diag_indices(r)] += RIDGE * np.trace(gram) / r
-    inverse = np.linalg.inv(np.linalg.cholesky(gram))
-    half = P @ inverse.T.astype(P.dtype)
-    leverage = np.minimum(np.einsum("ij,ij->i", half, half, dtype=np.float64) + 1 / n, MOST_LEVERAGE)
-    coef = inverse @ cluster_sums(P, labels, m).T
-    scores = half @ coef.astype(P.dtype) + (sizes / n).astype(P.dtype)
-    rows = np.arange(n)
-    own = (scores[rows, labels] - leverage) / (1 - leverage)
-    scores /= (1 - leverage)[:, None].astype(P.dtype)
-    scores[rows, labels] = own
-    scores[scores < 1 / m] = 0
-    return cluster_sums(scores, labels, m)

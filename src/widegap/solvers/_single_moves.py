@@ -110,7 +110,11 @@ def _add_rows(Q, labels, sums):  # type: ignore[no-untyped-def]
 
 def r_squared(Q: Any, labels: LabelArray, k: int) -> float:
     """R2 of a labeling, by its definition."""
-    sums, counts = cluster_sums(Q, labels, k), np.bincount(labels, minlength=k)
+    return explained(cluster_sums(Q, labels, k), np.bincount(labels, minlength=k))
+
+
+def explained(sums: FloatArray, counts: Any) -> float:
+    """R2 from the sums and sizes of the clusters."""
     return float((np.square(sums).sum(axis=1) / np.maximum(counts, 1)).sum())
 
 
