@@ -50,14 +50,14 @@ def _dense_loop(
 
 
 def _csr_loop(
-    data: Floats, indices: Any, indptr: Any, Wt: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
+    data: Floats, indices: Any, indptr: Any, table: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
 ) -> tuple[float, int]:
     from widegap.data import _passes
 
     if len(b) == 2:
-        w = Wt[:, 1:] - Wt[:, :1]
+        w = table[1::2] - table[::2]
         return _passes.margin_csr_two(data, indices, indptr, w, b[1] - b[0], choose, *outputs)
-    return _passes.margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, *outputs)
+    return _passes.margin_csr(data, indices, indptr, table, b, choose, all_rivals, *outputs)
 
 
 LOOPS = Loops(dense=_dense_loop, csr=_csr_loop)  # plain functions: they travel by name, compiled ones by content
