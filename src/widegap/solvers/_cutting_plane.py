@@ -13,7 +13,7 @@ kernels the square becomes another norm, and the master is no QP: see ``_kernel_
 The next plane is not taken at the master's minimiser, which swings from side to side while planes are few, but on the
 way to it from the best point so far. Where that plane does not cut the minimiser off, the point itself is better, by
 ``STEP`` times the gap; so each read of the data raises the bound or lowers F. Close to the optimum the master knows all
-planes that matter, and its minimiser is what ends the search.
+planes that matter, and its minimiser is what ends the search; far from it there is nothing to stay close to.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ from widegap.solvers._kernel_weights import solve_kernel_master
 from widegap.solvers._qp import solve_qp
 from widegap.solvers._result import FloatArray, Point, SearchRecorder, StopFit
 
-STEP, NEAR = 0.3, 1e-3  # how far to go, and the relative gap from which on all the way
+STEP = 0.3  # how far to go
+NEAR, FAR = 1e-3, 0.5  # relative gaps between which it is not all the way
 PHASE = "master problem of the cutting planes"
 
 
@@ -89,7 +90,7 @@ def _one_kernel(cuts: CutSet, beta: float, caps: FloatArray, balance: float) -> 
 
 def _towards(best: Point, master: MasterSolution, lower_bound: float) -> tuple[FloatArray, FloatArray]:
     """Weights and bias on the way from the best point to the master's."""
-    step = STEP if best.objective - lower_bound > NEAR * best.objective else 1.0
+    step = STEP if NEAR < 1 - lower_bound / best.objective < FAR else 1.0
     return best.W + step * (master.W - best.W), best.b + step * (master.b - best.b)
 
 
