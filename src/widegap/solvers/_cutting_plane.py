@@ -118,7 +118,8 @@ def minimize_convex(
         lower_bound = max(lower_bound, master.lower_bound)  # planes that retired since proved it
         if best.objective - lower_bound <= tol * best.objective:
             break
-        W, b = _towards(best, master, lower_bound)
+        # The master of several kernels fails on planes between its minimisers where sizes of kernels differ by 1e6.
+        W, b = (master.W, master.b) if len(cuts.grams) > 1 else _towards(best, master, lower_bound)
         planes = problem.planes(W, b, best.labels)
         objective = problem.objective(W, planes)
         add_all(cuts, planes)
