@@ -38,9 +38,10 @@ class PlaneShift:
     def __add__(self, other: "PlaneShift") -> "PlaneShift":
         return PlaneShift(self.offset + other.offset, self.normal + other.normal, self.bias + other.bias)
 
-    def times(self, factor: float) -> "PlaneShift":
-        """All of it multiplied."""
-        return PlaneShift(factor * self.offset, factor * self.normal, factor * self.bias)
+    def __iadd__(self, other: "PlaneShift") -> "PlaneShift":
+        for own, more in zip(vars(self).values(), vars(other).values(), strict=True):
+            own += more
+        return self
 
 
 @dataclass(frozen=True)

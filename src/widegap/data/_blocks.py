@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from widegap.data._rows import Filling, Parts, Source, State, Total, add_up, end_to_end, marked, pieces
+from widegap.data._entry_tables import aligned_zeros, grouped
+from widegap.data._rows import Filling, Parts, Source, State, Total, end_to_end, marked, pieces
 from widegap.data._state_files import CHUNK_ROWS, NewArray
 from widegap.data._threads import ordered_map
 
@@ -41,8 +42,8 @@ class Scorer:
         return self._form(("dense", dtype), make, dtype)
 
     def csr(self, dtype: np.dtype[Any]) -> tuple[Floats, ...]:
-        """W transposed, and the constants of uncentred rows."""
-        return self._form(("csr", dtype), lambda: (self.W.T, self.b - self.W @ self.mean), dtype)
+        """W in groups of clusters, end to end, and the constants of uncentred rows."""
+        return self._form(("csr", dtype), lambda: (grouped(self.W, dtype), self.b - self.W @ self.mean), dtype)
 
     def _form(self, key: Any, make: Callable[[], tuple[Floats, ...]], dtype: np.dtype[Any]) -> tuple[Floats, ...]:
         if key not in self._forms:
@@ -55,8 +56,8 @@ class Loops:
     """A compiled pass of a loss, in the two forms that rows have; each adds to ``normal`` and ``bias``.
 
     ``dense(X, mean, W, b, *arguments, normal, bias)`` centres the rows itself and sees (k, d) arrays;
-    ``csr(data, indices, indptr, Wt, b, *arguments, normal, bias)`` leaves them as they are and sees (d, k) arrays. Both
-    return a tuple of numbers to be added up.
+    ``csr(data, indices, indptr, table, b, *arguments, normal, bias)`` leaves them as they are, has W in groups of
+    clusters and a normal (d, k). Both return a tuple of numbers to be added up.
     """
 
     dense: Callable[..., tuple[float, ...]]
@@ -232,17 +233,17 @@ class CsrBlock:
         self.rows = slice(start, start + X.shape[0])
 
     def run(self, loops: Loops, scorer: Scorer, arguments: tuple[Any, ...]) -> PassSums:
-        Wt, b = scorer.csr(self.X.dtype)
-        normal, bias = np.zeros(Wt.shape), np.zeros(len(b))
-        values = loops.csr(*csr_parts(self.X), Wt, b, *arguments, normal, bias)
+        table, b = scorer.csr(self.X.dtype)
+        normal, bias = aligned_zeros((self.X.shape[1], len(b))), np.zeros(len(b))
+        values = loops.csr(*csr_parts(self.X), table, b, *arguments, normal, bias)
         return PassSums(np.array(values), normal.T, bias, bias.copy())
 
     def scores(self, scorer: Scorer) -> Floats:
         from widegap.data import _passes
 
         out = np.empty((self.X.shape[0], len(scorer)), self.X.dtype)
-        Wt, b = scorer.csr(self.X.dtype)
-        _passes.scores_csr(*csr_parts(self.X), Wt, b, out)
+        table, b = scorer.csr(self.X.dtype)
+        _passes.scores_csr(*csr_parts(self.X), table, b, out)
         return out
 
     def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
@@ -349,13 +350,13 @@ class RowBlocks:
         self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
     ) -> Total | None:
         if where is None:
-            return add_up(self._each(function, state, self._spans))
+            return _sum(self._each(function, state, self._spans))
 
         def part(block: Block, *parts: Any) -> Total | None:
             return function(block, *parts) if where(*parts) else None  # a piece of a span may have none
 
         spans = [span for span in self._spans if where(*(values[_rows(span)] for values in state))]
-        return add_up(found for found in self._each(part, state, spans) if found is not None)
+        return _sum(found for found in self._each(part, state, spans) if found is not None)
 
     def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
         starts = range(0, self.shape[0], CHUNK_ROWS)
@@ -381,6 +382,14 @@ class RowBlocks:
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return state
+
+
+def _sum(parts: Iterator[Total]) -> Total | None:
+    """Their sum, from the first to the last; None of nothing. In place: planes of text are as large as the rows."""
+    total = next(parts, None)
+    for part in parts:
+        total += part  # type: ignore[operator]
+    return total
 
 
 def _rows(span: tuple[Source, int, int, int]) -> slice:

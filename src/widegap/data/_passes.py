@@ -27,6 +27,7 @@ from widegap.data._tiles import ROWS, add_tile, load_tile, move_row, padded, til
 from widegap.data._vectors import add_products, add_rows
 
 FLUSH = 4096
+SCORED = 64  # CSR rows that are scored before they are judged
 
 
 @jit
@@ -163,30 +164,42 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias
 
 
 @jit
-def margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
-    """The pass over CSR rows, uncentred. ``Wt`` and ``normal_t`` are (features, clusters): one cache line an entry.
+def margin_csr(data, indices, indptr, W, b, choose, all_rivals, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
+    """The pass over CSR rows, uncentred. ``W`` is in groups of clusters, ``normal_t`` (features, clusters).
 
     All rows are scored before any is added up: the two tables together are more than the second cache holds, and
-    reading the rows again, one after the other, costs less than waiting for numbers from anywhere in them.
+    reading the rows again, one after the other, costs less than waiting for numbers from anywhere in them. Several
+    rows are scored before they are judged, so that no score is waited for.
     """
-    k = Wt.shape[1]
-    S = np.empty((1, k), data.dtype)
-    s = S[0]
+    n, k = labels.shape[0], b.shape[0]
+    S = np.empty((SCORED, k), data.dtype)
     active = np.empty(k, np.int64)
     loss = 0.0
     pairs = 0.0
-    for i in range(labels.shape[0]):
-        for p in range(k):
-            s[p] = b[p]
-        add_products(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), Wt, s)
-        _, count, row_loss = _judge(S, 0, k, choose, all_rivals, labels, codes, i, active)
-        weight = 1.0
-        if weights is not None:
-            weight = weights[i]
-        loss += weight * row_loss
-        pairs += weight * count
+    for first in range(0, n, SCORED):
+        rows = min(SCORED, n - first)
+        _score_rows(data, indices, indptr, W, b, first, rows, S)
+        for r in range(rows):
+            i = first + r
+            _, count, row_loss = _judge(S, r, k, choose, all_rivals, labels, codes, i, active)
+            weight = 1.0
+            if weights is not None:
+                weight = weights[i]
+            loss += weight * row_loss
+            pairs += weight * count
     _add_active_rows(data, indices, indptr, labels, codes, weights, normal_t, bias)
     return loss, pairs
+
+
+@jit
+def _score_rows(data, indices, indptr, W, b, first, rows, S):  # type: ignore[no-untyped-def]
+    """S[r] = scores of CSR row ``first + r``."""
+    d = W.shape[0] // b.shape[0]
+    for r in range(rows):
+        for p in range(b.shape[0]):
+            S[r, p] = b[p]
+        i = first + r
+        add_products(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), W, d, S, r)
 
 
 @jit
@@ -212,22 +225,22 @@ def _add_active_rows(data, indices, indptr, labels, codes, weights, normal_t, bi
 
 @jit
 def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
-    """The same for two clusters: w = W_1 - W_0, of shape (features, 1), needs one product."""
-    s = np.empty(1, data.dtype)
+    """The same for two clusters: w = W_1 - W_0, of shape (features,), needs one product."""
+    S = np.empty((1, 1), data.dtype)
     pull = np.empty(1, np.float64)
-    total = np.zeros(w.shape, np.float64)
+    total = np.zeros((w.shape[0], 1), np.float64)
     loss = 0.0
     pairs = 0.0
     ahead = 0.0
     for i in range(labels.shape[0]):
         first = np.int64(indptr[i])
         last = np.int64(indptr[i + 1])
-        s[0] = b
-        add_products(data, indices, first, last, w, s)
+        S[0, 0] = b
+        add_products(data, indices, first, last, w, w.shape[0], S, 0)
         if choose and labels[i] < 0:
-            labels[i] = 1 if s[0] > 0 else 0
+            labels[i] = 1 if S[0, 0] > 0 else 0
         sign = 2 * labels[i] - 1
-        hinge = 1.0 - sign * s[0]
+        hinge = 1.0 - sign * S[0, 0]
         codes[i, 0] = 0
         if hinge > 0.0:
             weight = 1.0
@@ -263,13 +276,9 @@ def scores_dense(X, mean, W, b, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def scores_csr(data, indices, indptr, Wt, b, out):  # type: ignore[no-untyped-def]
-    """out[i, p] = W_p . X_i + b_p for CSR rows."""
-    k = Wt.shape[1]
-    for i in range(out.shape[0]):
-        for p in range(k):
-            out[i, p] = b[p]
-        add_products(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), Wt, out[i])
+def scores_csr(data, indices, indptr, W, b, out):  # type: ignore[no-untyped-def]
+    """out[i, p] = W_p . X_i + b_p for CSR rows; ``W`` is in groups of clusters."""
+    _score_rows(data, indices, indptr, W, b, 0, out.shape[0], out)
 
 
 @jit

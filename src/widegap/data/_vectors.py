@@ -1,11 +1,12 @@
 """Products of CSR rows with a few columns, by vector instructions that numba does not find by itself.
 
-A stored entry x in column j needs row j of a table W (d, k): a handful of neighbouring numbers. Written as a plain loop
-this is compiled either to one number at a time, or to gathers across entries, which are slower still. So the two inner
-loops are spelled out as LLVM vectors of 8, 4, 2 or 1 numbers; k clusters take one sweep for each that fits,
-and a row of a document stays in the first cache meanwhile. Several running sums hide the latency of an addition.
+A stored entry x in column j needs the weights of j, a handful of neighbouring numbers. Written as a plain loop this is
+compiled either to one number at a time, or to gathers across entries, which are slower still. So the two inner loops
+are spelled out as LLVM vectors of 8, 4, 2 or 1 numbers; k clusters take one sweep for each that fits, and a row of a
+document stays in the first cache meanwhile. Several running sums hide the latency of an addition. W is stored in
+groups of as many clusters as a vector has numbers (``_entry_tables.py``), N is (d, k).
 
-    add_products    s_p   += sum_e x_e W[j_e, p]
+    add_products    s_p   += sum_e x_e W[p, j_e]
     add_rows        N[j_e, p] += c_p x_e          N, c in float64
 
 for the entries e of one row. Arrays are C-contiguous. numba's cache does not notice a change in this file: a changed
@@ -24,22 +25,22 @@ SUMS = 4  # running sums of a product
 
 
 class _Entries(Lanes):
-    """The code that reads entries of a CSR row and the ``lanes`` numbers from ``column`` on that go with them."""
+    """The code that reads entries of a CSR row and the ``lanes`` numbers that go with them in a table.
 
-    def __init__(self, context: Any, builder: Any, arrays: Any, table: Any, column: Any, lanes: int):
+    Those of column j begin ``j width`` numbers after the first, or ``j lanes`` where no width is given.
+    """
+
+    def __init__(self, context: Any, builder: Any, arrays: Any, table: Any, first: Any, lanes: int, width: Any = None):
         super().__init__(context, builder, table[0].dtype, lanes)
-        self.column = column
         self.data, self.indices = (array_of(context, builder, *array).data for array in arrays)
-        array = array_of(context, builder, *table)
-        self.table = array.data
-        rows = cgutils.unpack_tuple(builder, array.strides)[0]
-        self.width = builder.udiv(rows, int64(self.size))
+        self.table = builder.gep(array_of(context, builder, *table).data, [first])
+        self.width = int64(lanes) if width is None else width
 
     def address(self, e: Any) -> Any:
         """Where the numbers of entry e are in the table."""
         j = self.builder.load(self.builder.gep(self.indices, [e]))
         j = self.builder.sext(j, INT64) if j.type.width < INT64.width else j
-        return self.builder.gep(self.table, [self.builder.add(self.builder.mul(j, self.width), self.column)])
+        return self.builder.gep(self.table, [self.builder.mul(j, self.width)])
 
     def entry(self, e: Any) -> Any:
         """Entry e in every lane."""
@@ -48,13 +49,16 @@ class _Entries(Lanes):
 
 
 @intrinsic(prefer_literal=True)
-def _add_products(typing, data, indices, first, last, W, s, column, lanes):  # type: ignore[no-untyped-def]
+def _add_products(typing, data, indices, first, last, W, d, S, r, column, lanes):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        kinds = signature.args
+        kinds, column_at = signature.args, args[8]
+        group = builder.mul(column_at, args[5])
         entries = _Entries(
-            context, builder, zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4]), args[6], lanes.literal_value
+            context, builder, zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4]), group, lanes.literal_value
         )
-        out = builder.gep(array_of(context, builder, kinds[5], args[5]).data, [args[6]])
+        scores = array_of(context, builder, kinds[6], args[6])
+        width = cgutils.unpack_tuple(builder, scores.shape)[1]
+        out = builder.gep(scores.data, [builder.add(builder.mul(args[7], width), column_at)])
         sums = entries.sums(SUMS)
         builder.store(entries.load(out), sums[0])
 
@@ -76,16 +80,16 @@ def _add_products(typing, data, indices, first, last, W, s, column, lanes):  # t
         entries.store(value, out)
         return context.get_dummy_value()
 
-    return types.void(data, indices, first, last, W, s, column, lanes), generate
+    return types.void(data, indices, first, last, W, d, S, r, column, lanes), generate
 
 
 @intrinsic(prefer_literal=True)
 def _add_rows(typing, data, indices, first, last, N, c, column, lanes):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kinds = signature.args
-        entries = _Entries(
-            context, builder, zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4]), args[6], lanes.literal_value
-        )
+        width = cgutils.unpack_tuple(builder, array_of(context, builder, kinds[4], args[4]).shape)[1]
+        arrays, table = zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4])
+        entries = _Entries(context, builder, arrays, table, args[6], lanes.literal_value, width)
         factors = entries.load(builder.gep(array_of(context, builder, kinds[5], args[5]).data, [args[6]]))
 
         def add(e):  # type: ignore[no-untyped-def]
@@ -99,17 +103,17 @@ def _add_rows(typing, data, indices, first, last, N, c, column, lanes):  # type:
 
 
 @jit
-def add_products(data, indices, first, last, W, s):  # type: ignore[no-untyped-def]
-    """s[p] += the product of a row's entries, those from first to last, and column p of W."""
-    k = s.shape[0]
+def add_products(data, indices, first, last, W, d, S, r):  # type: ignore[no-untyped-def]
+    """S[r, p] += the product of a row's entries, those from first to last, and the weights of cluster p."""
+    k = S.shape[1]
     for p in range(0, k - 7, 8):
-        _add_products(data, indices, first, last, W, s, p, 8)
+        _add_products(data, indices, first, last, W, d, S, r, p, 8)
     if k & 4:
-        _add_products(data, indices, first, last, W, s, k & ~7, 4)
+        _add_products(data, indices, first, last, W, d, S, r, k & ~7, 4)
     if k & 2:
-        _add_products(data, indices, first, last, W, s, k & ~3, 2)
+        _add_products(data, indices, first, last, W, d, S, r, k & ~3, 2)
     if k & 1:
-        _add_products(data, indices, first, last, W, s, k - 1, 1)
+        _add_products(data, indices, first, last, W, d, S, r, k - 1, 1)
 
 
 @jit

@@ -24,7 +24,7 @@ from widegap.solvers._result import Result
 WIDE = 500  # columns (and rows) above which few dimensions pay
 LEAST_RANK, RANK_A_CLUSTER = 20, 5
 START_TOL = 0.03  # the starts are only compared: the search on all columns has a tolerance of its own
-START_STEPS = 30
+START_STEPS = 15
 
 
 def is_wide(sample: Sample) -> bool:

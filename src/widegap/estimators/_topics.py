@@ -19,7 +19,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import kmeans_plusplus
 from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -28,7 +27,6 @@ from sklearn.preprocessing import Normalizer
 
 from widegap._warnings import muted
 from widegap.data._spectrum import leading_variances
-from widegap.data._tables import dense_rows
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._cpm3c import CPM3C
 from widegap.estimators._cutting_plane_base import RANK_TOL
@@ -36,6 +34,7 @@ from widegap.estimators._known_starts import matched_to_anchors, with_anchors
 from widegap.estimators._linear_scores import Labels, LinearScores, fit_linear_scores, fit_svm, relabelled
 from widegap.estimators._m2dcu import M2DCU
 from widegap.estimators._say import Given, Heard
+from widegap.estimators._sphere import LLOYD_STEPS, of_length_one, settled, spherical_runs
 from widegap.estimators._topic_rules import TopicRules
 from widegap.solvers._result import IterationRecord
 
@@ -43,10 +42,8 @@ LSA_RANK = 100
 ROWS_A_DIMENSION = 8  # of LSA in small collections: with as many dimensions as documents all are equally far apart
 SVD_STEPS = 2
 STARTS = 20
-LLOYD_STEPS = 100
 MARGIN_STEPS = 40
 TRAINING_STEPS = 5
-SETTLED = 0.001  # k-means and self-training end when no more than this fraction of the labels changes
 RIDGE = 0.3  # weight of the regulariser, in units of the (k-1)-th variance
 BALANCE = 0.3  # how far mean scores may differ
 RECOVERY = 0.85  # seen with the bias: 0.86-0.95 where it helps (Reuters, RCV1, news4, rec4), 0.70-0.82 where it harms
@@ -102,25 +99,11 @@ def spherical_labels(X: Any, k: int, rng: np.random.Generator, stop: Callable[[]
     """
     runs = []
     with one_blas_thread():
-        for _ in range(STARTS):
-            runs.append(_spherical_run(X, k, int(rng.integers(2**31))))
+        for run in spherical_runs(X, k, STARTS, rng):
+            runs.append(run)
             if stop():
                 break
     return max(runs, key=lambda run: run[0])[1]
-
-
-def _spherical_run(X: Any, k: int, seed: int) -> tuple[float, Labels]:
-    _, chosen = kmeans_plusplus(X, k, random_state=seed)
-    centres = dense_rows(X, chosen)
-    labels = np.full(X.shape[0], -1, dtype=np.int32)
-    for _ in range(LLOYD_STEPS):
-        cosines = np.asarray(X @ centres.T)
-        last, labels = labels, cosines.argmax(axis=1).astype(np.int32)
-        if _settled(last, labels):
-            break
-        members = np.eye(k, dtype=X.dtype)[labels]
-        centres = _of_length_one(np.asarray(X.T @ members).T)
-    return float(cosines.max(axis=1).sum()), labels
 
 
 def informed_start(X: Any, labels: Labels, rules: TopicRules) -> Labels:
@@ -135,7 +118,7 @@ def informed_start(X: Any, labels: Labels, rules: TopicRules) -> Labels:
     if len(rules.heard.classes) == k:
         anchors = units.anchors[units.of_row]
         told = np.flatnonzero(anchors >= 0)
-        seeds = _of_length_one(np.asarray(X[told].T @ np.eye(k, dtype=X.dtype)[anchors[told]]).T)
+        seeds = of_length_one(np.asarray(X[told].T @ np.eye(k, dtype=X.dtype)[anchors[told]]).T)
         starts.append(np.asarray(X @ seeds.T).argmax(axis=1).astype(np.int32))
     return max((_run_on(X, start, rules) for start in starts), key=lambda run: run[0])[1]
 
@@ -148,17 +131,11 @@ def _run_on(X: Any, labels: Labels, rules: TopicRules) -> tuple[float, Labels]:
     labels = with_anchors(labels, units)
     for _ in range(LLOYD_STEPS):
         members = (weights[:, None] * np.eye(k)[labels]).astype(X.dtype)
-        cosines = np.asarray(X @ _of_length_one(np.asarray(X.T @ members).T).T)
+        cosines = np.asarray(X @ of_length_one(np.asarray(X.T @ members).T).T)
         last, labels = labels, with_anchors(cosines.argmax(axis=1), units)
-        if _settled(last, labels):
+        if settled(last, labels):
             break
     return float(weights @ cosines[np.arange(len(labels)), labels]), labels
-
-
-def _of_length_one(centres: Any) -> Any:
-    """Rows divided by their lengths; empty clusters stay at 0."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", centres, centres))[:, None]
-    return np.divide(centres, lengths, out=np.zeros_like(centres), where=lengths > 0)
 
 
 def sphere_margins(
@@ -235,10 +212,6 @@ def self_train(
         labels = found.labels
         if stop(found, int(np.count_nonzero(last != labels))):
             break
-        if _settled(last, labels):
+        if settled(last, labels):
             return found, n_rounds, True
     return found, n_rounds, False
-
-
-def _settled(last: Labels, labels: Labels) -> bool:
-    return np.count_nonzero(last != labels) <= SETTLED * len(labels)

@@ -50,14 +50,14 @@ def _dense_loop(
 
 
 def _csr_loop(
-    data: Floats, indices: Any, indptr: Any, Wt: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
+    data: Floats, indices: Any, indptr: Any, table: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
 ) -> tuple[float, int]:
     from widegap.data import _passes
 
     if len(b) == 2:
-        w = Wt[:, 1:] - Wt[:, :1]
+        w = table[1::2] - table[::2]
         return _passes.margin_csr_two(data, indices, indptr, w, b[1] - b[0], choose, *outputs)
-    return _passes.margin_csr(data, indices, indptr, Wt, b, choose, all_rivals, *outputs)
+    return _passes.margin_csr(data, indices, indptr, table, b, choose, all_rivals, *outputs)
 
 
 LOOPS = Loops(dense=_dense_loop, csr=_csr_loop)  # plain functions: they travel by name, compiled ones by content
@@ -115,18 +115,17 @@ class HingeLoss:
         return self.rows.map_scores(W, b, _sum_costs if self.all_rivals else _max_costs)
 
     def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
-        k, m = self.n_clusters, len(codes)
+        k, m, unit = self.n_clusters, len(codes), self._unit
 
         def part(rows: Part, old: Labels, new: Labels, *parts: Any) -> PlaneShift:
             moved, weights = np.stack(parts[:m]), parts[m:]
             change = times_weights(_has_rival(moved, old) - _has_rival(moved, new), *weights)
-            offset = change.sum(axis=1, dtype=np.float64)
-            counts = times_weights(_n_rivals(moved), *weights)
+            offset = unit * change.sum(axis=1, dtype=np.float64)
+            counts = unit * times_weights(_n_rivals(moved), *weights)
             bias = counts @ (np.eye(k)[new] - np.eye(k)[old])
             return PlaneShift(offset, rows.moved(counts, old, new, k), bias)
 
-        shift = self.rows.sum_moved(part, old, new, *codes, *given(self.rows.weights))
-        return None if shift is None else shift.times(self._unit)
+        return self.rows.sum_moved(part, old, new, *codes, *given(self.rows.weights))
 
 
 def _max_costs(scores: Floats) -> Floats:

@@ -127,7 +127,9 @@ class CutSet:
 
     def _select(self, chosen: npt.NDArray[np.int64]) -> None:
         m = len(chosen)
-        self._normals[:m] = self.normals[chosen]
+        for place, c in enumerate(chosen):
+            if c != place:  # the others stay where they are: a normal may be as large as the rows
+                self._normals[place] = self._normals[c]
         self._grams[:, :m, :m] = self.grams[:, chosen[:, None], chosen]
         self.groups, self.offsets, self.biases = self.groups[chosen], self.offsets[chosen], self.biases[chosen]
         self.multipliers, self._ages = self.multipliers[chosen], self._ages[chosen]
