@@ -28,6 +28,7 @@ from widegap.data._neighbours import NeighbourGraph
 from widegap.data._principal import PrincipalMap
 from widegap.estimators._search_space import POINT
 from widegap.solvers._agreement import Agreement, agree, row_agreement
+from widegap.solvers._condensed_cuts import condensed_cut
 from widegap.solvers._kmeans import kmeans
 from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, Rule, claims, merge_all
 from widegap.solvers._result import FloatArray, LabelArray
@@ -45,6 +46,7 @@ ALL_RULES = ("margin", "graph", "degree product")
 PLAN: Plan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
 PLANS: dict[int, Plan] = {1500: ((1, 2),), 2000: ((1,), (2,))}  # of fewer rows than these
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
+SPARSE_SHARE = 0.2  # of n / k: rows that a part of sparse rows needs to be a member's cluster
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,22 @@ class Member:
         """What tells it from other members, for the record."""
         return f"{self.rule}, {len(self.tree.leaf_sizes)} groups, {self.steps} steps"
 
-    def labels(self, k: int) -> LabelArray:
-        """Clusters of all rows where k are left."""
-        return self.tree.cut(min(k, len(self.tree.leaf_sizes)))[self.groups]
+    def labels(self, k: int, share: float = 0.0) -> LabelArray:
+        """Clusters of all rows where k are left, each with at least this share of n / k rows where the tree has such."""
+        k = min(k, len(self.tree.leaf_sizes))
+        if share:
+            return condensed_cut(self.tree, k, share * len(self.groups) / k)[self.groups]
+        return self.tree.cut(k)[self.groups]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Clusters of all rows, what they were cut from, and how much the members agree on each row."""
+    """Clusters of all rows, what they were cut from, how much the members agree on each row, and their clusters."""
 
     labels: LabelArray
     source: Agreement
     agreement: FloatArray
+    members: list[LabelArray]
 
     @property
     def tree(self) -> MergeTree:
@@ -82,10 +88,11 @@ class Cut:
 
 @dataclass(frozen=True)
 class Forest:
-    """The members, and the neighbour graph by which their cuts are judged."""
+    """The members, the neighbour graph by which their cuts are judged, and the least share of n / k in a cluster."""
 
     members: list[Member]
     graph: NeighbourGraph
+    share: float = 0.0
 
     @property
     def most_clusters(self) -> int:
@@ -96,11 +103,16 @@ class Forest:
         """The trees of the members that merge by a rule."""
         return [member.tree for member in self.members if member.rule == rule]
 
+    def cuts(self, k: int) -> list[LabelArray]:
+        """Clusters of all rows by every member."""
+        return [member.labels(k, self.share) for member in self.members]
+
     def cut(self, k: int) -> Cut:
         """What the members agree on at k clusters; of a single member its own cut."""
         if len(self.members) == 1:
             (member,) = self.members
-            return Cut(member.labels(k), Agreement(member.tree, member.groups), np.ones(len(member.groups)))
+            labels = member.labels(k)
+            return Cut(labels, Agreement(member.tree, member.groups), np.ones(len(labels)), [labels])
         found = self._agreed(k)
         if 1 < k < self.most_clusters and may_give_way(np.bincount(found.labels, minlength=k)):
             return self._without_small_cluster(found, k) or found
@@ -108,15 +120,15 @@ class Forest:
 
     def _agreed(self, k: int) -> Cut:
         """What the members agree on at k clusters, those left out that are not sound."""
-        cuts = [member.labels(k) for member in self.members]
+        cuts = self.cuts(k)
         members = np.column_stack([labels for labels in cuts if self._is_sound(labels, k)] or cuts)
         found = agree(members)
         labels = found.cut(k)
-        return Cut(labels, found, row_agreement(members, labels, k))
+        return Cut(labels, found, row_agreement(members, labels, k), cuts)
 
     def share_sound(self, k: int) -> float:
         """Share of the members whose cut at k clusters counts."""
-        return float(np.mean([self._is_sound(member.labels(k), k) for member in self.members]))
+        return float(np.mean([self._is_sound(labels, k) for labels in self.cuts(k)]))
 
     def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
         """Another cut at k, where a small cluster gives way to a clear border between large ones.
@@ -131,7 +143,7 @@ class Forest:
         if pair is None:
             return None
         source = Agreement(fine.tree.joined_first(k + 1, *pair), fine.source.item_of_row)
-        return Cut(source.cut(k), source, fine.agreement)
+        return Cut(source.cut(k), source, fine.agreement, found.members)
 
     def _is_sound(self, labels: LabelArray, k: int) -> bool:
         """Whether every tiny cluster is isolated."""
