@@ -36,6 +36,7 @@ WORKING_MEMORY = 64  # MiB of distances of sparse rows at a time
 BLOCK = 1 << 22  # distances of dense rows at a time, for every thread
 FEW = 3  # mutual neighbours below which the graph does not serve a row
 LINKED = 20  # neighbours with a weight
+TENTH = 10  # neighbour whose distance tells how close rows are
 NEGLIGIBLE = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 FIFTH = 5  # of few rows no more than a fifth are neighbours: else all are averaged into one
 
@@ -51,6 +52,11 @@ class NeighbourGraph:
     def reached(self) -> float:
         """Share of rows with at least ``FEW`` mutual neighbours."""
         return float((np.diff(self.average.indptr) > FEW).mean())  # a row is one of its own entries
+
+    @property
+    def spacing(self) -> Floats:
+        """Distance of every row to its tenth neighbour, or to its last."""
+        return self.distances[:, :TENTH][:, -1]
 
     @cached_property
     def average(self) -> Any:

@@ -17,7 +17,7 @@ from widegap.data._sources import row_blocks
 from widegap.data._tables import column_weights, storage
 from widegap.estimators._forest_cuts import ForestCuts, largest_or_none
 from widegap.estimators._informed_cut import informed_labels, rows_by_weight, rows_to_search
-from widegap.estimators._merge_search import LEADING, SMOOTHINGS, SPARSE_SHARE, Forest, grow, plan_for
+from widegap.estimators._merge_search import LEADING, SMOOTHINGS, Forest, grow, plan_for
 from widegap.estimators._moves_search import MovesSearch
 from widegap.estimators._number_search import (
     ClusterNumberScore,
@@ -219,13 +219,13 @@ class ForestClusterer(ForestCuts):
         members: list[Any] = []
         first = space.features[:, : self.kernel_map_.leading(LEADING).projection.shape[1]]
         features = lambda: more_features() if members else first  # noqa: E731
-        share = SPARSE_SHARE if self._by_angle(space.rows) and self.search == "agree" else 0.0
+        spacing = graph.spacing if self._by_angle(space.rows) and self.search == "agree" else None
         for member in grow(features, graph, k, rng, plan_for(len(space.chosen)), self._smoothings):
             members.append(member)
-            objective = r_squared(Q, member.labels(k, share), k)
+            objective = r_squared(Q, member.labels(k, spacing), k)
             if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.search == "merge":
                 break
-        return Forest(members, graph, share)
+        return Forest(members, graph, spacing)
 
     def _warn_of_chance(self, separation: FloatArray, doubt: str) -> None:
         k = self.n_clusters_

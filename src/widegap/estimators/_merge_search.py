@@ -11,7 +11,8 @@ groups; three rules each make 24 members. Fewer rows have 12, from two sets of l
 cost as much as the merging itself, from one in which groups are formed twice (``PLANS``). A member is left out where it
 has a tiny cluster that is not isolated: a few rows in the midst of others are an accident of the merging, a
 few rows apart from all others are not. What the members agree on is looked at once more where a cluster is small
-(``solvers/_small_clusters.py``).
+(``solvers/_small_clusters.py``). Of documents, where near-duplicates stand apart in every tree, small parts of close
+rows are no clusters of a member (``solvers/_condensed_cuts.py``).
 
 Members are rough on purpose: leading features only, and one run of k-means on few axes from seeds drawn in haste. Each
 is as good as a careful one to within the noise, at less than half of the time, and twice as many agree better.
@@ -28,7 +29,7 @@ from widegap.data._neighbours import NeighbourGraph
 from widegap.data._principal import PrincipalMap
 from widegap.estimators._search_space import POINT
 from widegap.solvers._agreement import Agreement, agree, row_agreement
-from widegap.solvers._condensed_cuts import condensed_cut
+from widegap.solvers._condensed_cuts import condensed_cut, rows_needed
 from widegap.solvers._kmeans import kmeans
 from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, Rule, claims, merge_all
 from widegap.solvers._result import FloatArray, LabelArray
@@ -46,7 +47,6 @@ ALL_RULES = ("margin", "graph", "degree product")
 PLAN: Plan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
 PLANS: dict[int, Plan] = {1500: ((1, 2),), 2000: ((1,), (2,))}  # of fewer rows than these
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
-SPARSE_SHARE = 0.2  # of n / k: rows that a part of sparse rows needs to be a member's cluster
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Member:
         """What tells it from other members, for the record."""
         return f"{self.rule}, {len(self.tree.leaf_sizes)} groups, {self.steps} steps"
 
-    def labels(self, k: int, share: float = 0.0) -> LabelArray:
-        """Clusters of all rows where k are left, each with at least this share of n / k rows where the tree has such."""
+    def labels(self, k: int, spacing: FloatArray | None = None) -> LabelArray:
+        """Clusters of all rows where k are left; with a spacing of the rows small close parts are not among them."""
         k = min(k, len(self.tree.leaf_sizes))
-        if share:
-            return condensed_cut(self.tree, k, share * len(self.groups) / k)[self.groups]
-        return self.tree.cut(k)[self.groups]
+        if spacing is None:
+            return self.tree.cut(k)[self.groups]
+        return condensed_cut(self.tree, k, rows_needed(self.tree, self.groups, spacing, k))[self.groups]
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ class Cut:
 
 @dataclass(frozen=True)
 class Forest:
-    """The members, the neighbour graph by which their cuts are judged, and the least share of n / k in a cluster."""
+    """The members, the graph by which their cuts are judged, and the spacing of the rows where cuts depend on it."""
 
     members: list[Member]
     graph: NeighbourGraph
-    share: float = 0.0
+    spacing: FloatArray | None = None
 
     @property
     def most_clusters(self) -> int:
@@ -105,7 +105,7 @@ class Forest:
 
     def cuts(self, k: int) -> list[LabelArray]:
         """Clusters of all rows by every member."""
-        return [member.labels(k, self.share) for member in self.members]
+        return [member.labels(k, self.spacing) for member in self.members]
 
     def cut(self, k: int) -> Cut:
         """What the members agree on at k clusters; of a single member its own cut."""

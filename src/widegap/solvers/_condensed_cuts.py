@@ -1,41 +1,65 @@
 """Cuts of a tree of merges in which small parts do not count as clusters.
 
 The cut of a tree at k clusters undoes its last k - 1 merges, whatever they split off. Where a few rows stand apart from
-all others (near-duplicates among documents, one font among letters) these are the last to be merged, so they take up
-the k clusters, and nearly everything else stays in one.
+all others, as near-duplicates among documents do, these are the last to be merged. So they take up the k clusters, and
+nearly everything else stays in one.
 
-A *condensed* cut walks down from the root and undoes merges in the reverse order, too, but of these only those count
-that leave at least ``least`` rows on both sides:
+A *condensed* cut walks down from the root and undoes merges in the reverse order, too, but a merge counts only if the
+smaller side has as many rows as it *needs*:
 
-    both sides >= least     the smaller side is a new cluster, the larger one keeps the name of the whole
-    else                    both sides keep the name of the whole
+    rows >= needed     the smaller side is a new cluster, the larger one keeps the name of the whole
+    else               both sides keep the name of the whole
 
-until there are k clusters; what is below stays together. So every cluster has at least ``least`` rows. A tree that has
-fewer than k - 1 such merges is walked again with half as many rows, and so on: with none to spare, every merge counts
-and the cut is that of the tree.
+until there are k clusters; what is below stays together. A tree that has fewer than k - 1 such merges is walked again
+with half of what was needed, and so on. Where nothing is needed the cut is that of the tree.
+
+How many rows a part needs depends on how close they are. Take the distance of every row to its tenth neighbour; a part
+is *close* where the mean of these is below that of all rows. A close part is likely a piece of something larger: pages
+from one template, reports in one wording. It needs ``CLOSE`` n / k rows. A rare class has fewer rows than others, and
+these are no closer than others. Such a part needs ``TINY`` n / k rows.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from widegap._jit import jit
 from widegap.solvers._merging import MergeTree
-from widegap.solvers._result import LabelArray
+from widegap.solvers._result import FloatArray, LabelArray
+from widegap.solvers._small_clusters import TINY
+
+CLOSE = 0.2
 
 
-def condensed_cut(tree: MergeTree, k: int, least: float) -> LabelArray:
-    """Cluster of each first group at k clusters (at most as many as groups), numbered as they split off."""
+def condensed_cut(tree: MergeTree, k: int, needed: FloatArray) -> LabelArray:
+    """Cluster of each first group at k clusters (at most as many as groups), numbered as they split off.
+
+    ``needed`` has a number for every group of the tree, first those that it begins with.
+    """
     sizes = np.concatenate([tree.leaf_sizes, tree.sizes])
     while True:
-        names, found = _names(tree.merges, sizes, k, least)
-        if found == k or least < 1:
-            return names[: len(tree.leaf_sizes)].astype(np.int32)
-        least /= 2
+        names, found = _names(tree.merges, sizes, k, needed)
+        if found == k or needed.max() < 1:
+            return names[: len(tree.leaf_sizes)]
+        needed = needed / 2
+
+
+def rows_needed(tree: MergeTree, groups: LabelArray, spacing: FloatArray, k: int) -> FloatArray:
+    """How many rows every group of the tree needs to be one of k clusters.
+
+    ``groups`` has the first group of every row, and ``spacing`` its distance to a neighbour.
+    """
+    sums = [*np.bincount(groups, spacing, len(tree.leaf_sizes))]
+    for a, b in tree.merges:
+        sums.append(sums[a] + sums[b])
+    close = np.array(sums) / np.concatenate([tree.leaf_sizes, tree.sizes]) < spacing.mean()
+    shares: npt.NDArray[np.float64] = np.where(close, CLOSE, TINY)
+    return shares * len(groups) / k
 
 
 @jit
-def _names(merges, sizes, k, least):  # type: ignore[no-untyped-def]
+def _names(merges, sizes, k, needed):  # type: ignore[no-untyped-def]
     """The cluster of every group of the tree, those that it begins with first; and how many clusters there are."""
-    names = np.zeros(len(sizes), np.int64)
+    names = np.zeros(len(sizes), np.int32)
     first = len(sizes) - len(merges)  # groups that are no merge
     found = 1
     for step in range(len(merges) - 1, -1, -1):
@@ -43,7 +67,7 @@ def _names(merges, sizes, k, least):  # type: ignore[no-untyped-def]
         if sizes[large] < sizes[small]:
             large, small = small, large
         names[large] = names[small] = names[first + step]
-        if found < k and sizes[small] >= least:
+        if found < k and sizes[small] >= needed[small]:
             names[small] = found
             found += 1
     return names, found
