@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from widegap import MaxMarginClustering
 from widegap.metrics import clustering_accuracy
-from widegap.solvers._condensed_cuts import CLOSE, condensed_cut, rows_needed
+from widegap.solvers._condensed_cuts import PIECE, WIDE, condensed_cut, rows_needed
 from widegap.solvers._merging import tree_of
 from widegap.solvers._small_clusters import TINY
 
@@ -71,7 +71,7 @@ def test_clusters_have_the_rows_that_all_need_where_the_tree_has_such_parts(seed
 
 @given(seed=st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
-def test_close_parts_need_more_rows(seed):
+def test_parts_of_close_rows_need_more_of_them(seed):
     tree, rng, k = random_tree(seed), np.random.default_rng(seed), 3
     groups = np.repeat(np.arange(len(tree.leaf_sizes)), tree.leaf_sizes).astype(np.int32)
     spacing = rng.random(len(groups))
@@ -79,8 +79,8 @@ def test_close_parts_need_more_rows(seed):
     for a, b in tree.merges:
         inside.append(inside[a] | inside[b])
     for needed, leaves in zip(rows_needed(tree, groups, spacing, k)[:-1], inside, strict=False):
-        close = spacing[np.isin(groups, list(leaves))].mean() < spacing.mean()
-        assert needed == pytest.approx((CLOSE if close else TINY) * len(groups) / k)
+        wide = spacing[np.isin(groups, list(leaves))].mean() >= WIDE
+        assert needed == pytest.approx((TINY if wide else PIECE) * len(groups) / k)
 
 
 def documents(copies=30, seed=0):

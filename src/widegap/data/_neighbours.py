@@ -36,7 +36,7 @@ WORKING_MEMORY = 64  # MiB of distances of sparse rows at a time
 BLOCK = 1 << 22  # distances of dense rows at a time, for every thread
 FEW = 3  # mutual neighbours below which the graph does not serve a row
 LINKED = 20  # neighbours with a weight
-TENTH = 10  # neighbour whose distance tells how close rows are
+TENTH = 10  # neighbour by whose distance rows are ranked
 NEGLIGIBLE = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 FIFTH = 5  # of few rows no more than a fifth are neighbours: else all are averaged into one
 
@@ -55,8 +55,11 @@ class NeighbourGraph:
 
     @property
     def spacing(self) -> Floats:
-        """Distance of every row to its tenth neighbour, or to its last."""
-        return self.distances[:, :TENTH][:, -1]
+        """How far every row is from its tenth neighbour (or its last), as a rank from 0 to 1."""
+        distances = self.distances[:, :TENTH][:, -1]
+        ascending = np.sort(distances)
+        ranks = np.searchsorted(ascending, distances, "left") + np.searchsorted(ascending, distances, "right")
+        return ranks / (2 * len(distances))
 
     @cached_property
     def average(self) -> Any:

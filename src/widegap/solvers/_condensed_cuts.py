@@ -13,10 +13,11 @@ smaller side has as many rows as it *needs*:
 until there are k clusters; what is below stays together. A tree that has fewer than k - 1 such merges is walked again
 with half of what was needed, and so on. Where nothing is needed the cut is that of the tree.
 
-How many rows a part needs depends on how close they are. Take the distance of every row to its tenth neighbour; a part
-is *close* where the mean of these is below that of all rows. A close part is likely a piece of something larger: pages
-from one template, reports in one wording. It needs ``CLOSE`` n / k rows. A rare class has fewer rows than others, and
-these are no closer than others. Such a part needs ``TINY`` n / k rows.
+How many rows a part needs depends on their *spacing*: the rank, from 0 to 1, of the distance of a row to its tenth
+neighbour. A rare class has few rows where others have many, so these are farther from their neighbours than most are.
+A part of mean spacing ``WIDE`` or more needs ``TINY`` n / k rows. In others rows are as close as elsewhere, or closer,
+so they are likely a piece of something larger: pages from one template, reports in one wording. They need ``PIECE``
+n / k rows.
 """
 
 import numpy as np
@@ -27,7 +28,8 @@ from widegap.solvers._merging import MergeTree
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._small_clusters import TINY
 
-CLOSE = 0.2
+WIDE = 0.75
+PIECE = 0.2
 
 
 def condensed_cut(tree: MergeTree, k: int, needed: FloatArray) -> LabelArray:
@@ -46,13 +48,13 @@ def condensed_cut(tree: MergeTree, k: int, needed: FloatArray) -> LabelArray:
 def rows_needed(tree: MergeTree, groups: LabelArray, spacing: FloatArray, k: int) -> FloatArray:
     """How many rows every group of the tree needs to be one of k clusters.
 
-    ``groups`` has the first group of every row, and ``spacing`` its distance to a neighbour.
+    ``groups`` has the first group of every row, ``spacing`` that of every row.
     """
     sums = [*np.bincount(groups, spacing, len(tree.leaf_sizes))]
     for a, b in tree.merges:
         sums.append(sums[a] + sums[b])
-    close = np.array(sums) / np.concatenate([tree.leaf_sizes, tree.sizes]) < spacing.mean()
-    shares: npt.NDArray[np.float64] = np.where(close, CLOSE, TINY)
+    means = np.array(sums) / np.concatenate([tree.leaf_sizes, tree.sizes])
+    shares: npt.NDArray[np.float64] = np.where(means >= WIDE, TINY, PIECE)
     return shares * len(groups) / k
 
 
