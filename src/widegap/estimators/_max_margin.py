@@ -67,7 +67,9 @@ class MaxMarginClustering(ForestClusterer):
     search : {"agree", "merge", "moves"}, default="agree"
         "agree" takes clusters of any shape and size, "moves" prefers round ones of similar size. "merge" is a single
         tree of merges by margin: faster than "agree", and cuts at different numbers are nested. Starting labels
-        (``init``) imply "moves".
+        (``init``) imply "moves". Of sparse rows that ``standardize="auto"`` brings to length one, "agree" takes a small
+        part for a cluster only if its rows are farther from their neighbours than most are, as those of a rare subject
+        are; near-duplicates of a document stay with others.
 
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.

@@ -64,7 +64,7 @@ class Member:
         return f"{self.rule}, {len(self.tree.leaf_sizes)} groups, {self.steps} steps"
 
     def labels(self, k: int, spacing: FloatArray | None = None) -> LabelArray:
-        """Clusters of all rows where k are left; with the spacing of rows, small parts of close ones are not among them."""
+        """Clusters of all rows where k are left; small parts of close rows are none if the spacing of rows is given."""
         k = min(k, len(self.tree.leaf_sizes))
         if spacing is None:
             return self.tree.cut(k)[self.groups]
