@@ -28,7 +28,7 @@ from widegap.solvers._merging import MergeTree
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._small_clusters import TINY
 
-WIDE = 0.6
+WIDE = 0.75
 PIECE = 0.2
 
 
