@@ -38,6 +38,7 @@ LANES = 64  # into which values are dealt out to bound the smallest, at least
 HALVINGS = 8  # of what lies between the lanes: a tighter bound would not save what it costs
 FEW = 3  # mutual neighbours below which the graph does not serve a row
 LINKED = 20  # neighbours with a weight
+TENTH = 10  # neighbour by whose distance rows are ranked
 NEGLIGIBLE = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 FIFTH = 5  # of few rows no more than a fifth are neighbours: else all are averaged into one
 
@@ -53,6 +54,14 @@ class NeighbourGraph:
     def reached(self) -> float:
         """Share of rows with at least ``FEW`` mutual neighbours."""
         return float((np.diff(self.average.indptr) > FEW).mean())  # a row is one of its own entries
+
+    @property
+    def spacing(self) -> Floats:
+        """How far every row is from its tenth neighbour (or its last), as a rank from 0 to 1."""
+        distances = self.distances[:, :TENTH][:, -1]
+        ascending = np.sort(distances)
+        ranks = np.searchsorted(ascending, distances, "left") + np.searchsorted(ascending, distances, "right")
+        return ranks / (2 * len(distances))
 
     @cached_property
     def average(self) -> Any:

@@ -218,14 +218,15 @@ class ForestClusterer(ForestCuts):
         members: list[Any] = []
         first = space.features[:, : self.kernel_map_.leading(LEADING).projection.shape[1]]
         features = lambda: more_features() if members else first  # noqa: E731
+        spacing = graph.spacing if self._by_angle(space.rows) and self.search == "agree" else None
         for member in grow(features, graph, k, rng, plan_for(len(space.chosen)), self._smoothings):
             if not members or member.groups is not members[-1].groups:
                 sums = space.whitened_sums(member.groups, len(member.tree.leaf_sizes))
             members.append(member)
-            objective = member.explained(sums, k)
+            objective = member.explained(sums, k, spacing)
             if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.search == "merge":
                 break
-        return Forest(members, graph)
+        return Forest(members, graph, spacing)
 
     def _warn_of_chance(self, separation: FloatArray, doubt: str) -> None:
         k = self.n_clusters_
@@ -256,8 +257,12 @@ class ForestClusterer(ForestCuts):
             n_components=rank,
             rng=rng,
             weights=column_weights(sample, self.standardize),
-            unit_rows=self.standardize == "auto" and not self._by_moves and storage(sample) == "sparse",
+            unit_rows=self._by_angle(sample),
         )
+
+    def _by_angle(self, rows: Any) -> bool:
+        """Whether rows are brought to length one, as documents are compared."""
+        return self.standardize == "auto" and not self._by_moves and storage(rows) == "sparse"
 
     def _auto_rank(self, n: int) -> int:
         """How many landmarks n searched rows get."""

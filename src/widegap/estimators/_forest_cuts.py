@@ -38,7 +38,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
         "n_clusters_scores_": list[ClusterNumberScore],
         "reject_below_": float,
     }
-    _kept = frozenset({"_forest", "_space", "_extension", "_heard", "_given", "_aside", "_open_cut"})
+    _kept = frozenset({"_forest", "_space", "_extension", "_heard", "_given", "_aside", "_open_cut", "_voters"})
     _not_stored = ProbabilityMixin._not_stored | _kept
 
     C: float
@@ -51,6 +51,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
     _given: Given
     _heard: Heard
     _aside: FloatArray  # features of searched rows that were set aside
+    _voters: list[LabelArray]  # clusters of the searched rows by the members of the last cut
     _open_cut: OpenCut | None = None  # the last one, for corrections
     outliers: float | str
 
@@ -163,6 +164,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
         """Cut the forest at k clusters, store what follows, and return the labels of the searched rows."""
         found = self._cut(k)
         self.n_clusters_, self.tree_, self.agreement_, self.starved_ = k, found.tree, found.agreement, False
+        self._voters = found.members
         self.classes_ = self._heard.classes_of(k)
         sizes = np.bincount(found.labels, minlength=k)
         self.objective_ = explained(self._space.whitened_sums(found.labels, k), sizes) if k > 1 else 0.0
@@ -214,7 +216,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
         scores, outside = (
             (rows - mean) @ self.coef_.T + self._mean_scores for rows in (self._space.features, self._aside)
         )
-        members = [member.labels(k) for member in self._forest.members] if hasattr(self, "_forest") else [labels]
+        members = self._voters if hasattr(self, "_forest") else [labels]
         self.temperature_ = fit_temperature(scores, member_votes(members, labels, k))
         self.reject_below_ = split_point(scores.max(axis=1), outside.max(axis=1))
 

@@ -27,7 +27,6 @@ class OpenCut:
     """A cut of a forest that knew nothing, ready to hear what is known as often as the user likes."""
 
     found: Cut
-    members: list[LabelArray]
     spread: Spread
     listener: Listener
 
@@ -35,24 +34,25 @@ class OpenCut:
     def of(cls, forest: Forest, space: SearchSpace, k: int) -> "OpenCut":
         """What is known spreads over the groups of all members, and over their clusters at k and at 2k."""
         found, finer = forest.cut(k), min(2 * k, forest.most_clusters)
-        members = [member.labels(k) for member in forest.members]
-        sets = [(labels, 1) for labels in (*members, *(member.labels(finer) for member in forest.members))]
+        sets = [(labels, 1) for labels in (*found.members, *forest.cuts(finer))]
         groups = [member.groups for member in forest.members]
         times = Counter(map(id, groups))
         sets += [(labels, times.pop(id(labels))) for labels in groups if id(labels) in times]
         spread = Spread.of(forest.graph.weights, sets)
         views = views_of(space, forest.graph)
-        return cls(found, members, spread, Listener.of(spread, found.labels, k, views))
+        return cls(found, spread, Listener.of(spread, found.labels, k, views))
 
     def hear(self, units: Units) -> Cut:
         """The cut with clusters that keep what is known of units, and follow from it."""
         labels, _ = self.listener.hear(units)
-        agreement = row_agreement(np.column_stack(self.members), labels, self.listener.k)
+        agreement = row_agreement(np.column_stack(self.found.members), labels, self.listener.k)
         return replace(self.found, labels=labels, agreement=agreement)
 
     def belief(self, units: Units | None, labels: LabelArray) -> FloatArray:
         """What speaks for each cluster, (n, k): votes of the members for ``labels`` as long as nothing is known."""
-        return member_votes(self.members, labels, self.listener.k) if units is None else self.listener.hear(units)[1]
+        return (
+            member_votes(self.found.members, labels, self.listener.k) if units is None else self.listener.hear(units)[1]
+        )
 
 
 def views_of(space: SearchSpace, graph: NeighbourGraph) -> Views:

@@ -11,7 +11,8 @@ groups; three rules each make 24 members. Fewer rows have 12, from two sets of l
 cost as much as the merging itself, from one in which groups are formed twice (``PLANS``). A member is left out where it
 has a tiny cluster that is not isolated: a few rows in the midst of others are an accident of the merging, a
 few rows apart from all others are not. What the members agree on is looked at once more where a cluster is small
-(``solvers/_small_clusters.py``).
+(``solvers/_small_clusters.py``). Of documents, where near-duplicates stand apart in every tree, small parts of close
+rows are no clusters of a member (``solvers/_condensed_cuts.py``).
 
 Members are rough on purpose: leading features only, and one run of k-means on few axes from seeds drawn in haste. Each
 is as good as a careful one to within the noise, at less than half of the time, and twice as many agree better.
@@ -29,6 +30,7 @@ from widegap.data._principal import PrincipalMap
 from widegap.estimators._search_space import POINT
 from widegap.solvers._agreement import Agreement, agree, row_agreement
 from widegap.solvers._claims import claims
+from widegap.solvers._condensed_cuts import condensed_cut, rows_needed
 from widegap.solvers._kmeans import kmeans
 from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, Rule, merge_all
 from widegap.solvers._result import FloatArray, LabelArray
@@ -63,26 +65,30 @@ class Member:
         """What tells it from other members, for the record."""
         return f"{self.rule}, {len(self.tree.leaf_sizes)} groups, {self.steps} steps"
 
-    def labels(self, k: int) -> LabelArray:
-        """Clusters of all rows where k are left."""
-        return self._cut(k)[self.groups]
+    def labels(self, k: int, spacing: FloatArray | None = None) -> LabelArray:
+        """Clusters of all rows where k are left; small parts of close rows are none if the spacing of rows is given."""
+        return self._cut(k, spacing)[self.groups]
 
-    def _cut(self, k: int) -> LabelArray:
-        return self.tree.cut(min(k, len(self.tree.leaf_sizes)))
-
-    def explained(self, sums: FloatArray, k: int) -> float:
-        """R2 where k clusters are left, by the sums of the groups."""
-        cut = self._cut(k)
+    def explained(self, sums: FloatArray, k: int, spacing: FloatArray | None) -> float:
+        """R2 of these clusters, by the sums of the groups."""
+        cut = self._cut(k, spacing)
         return explained(cluster_sums(sums, cut, k), np.bincount(cut, self.tree.leaf_sizes, k))
+
+    def _cut(self, k: int, spacing: FloatArray | None) -> LabelArray:
+        k = min(k, len(self.tree.leaf_sizes))
+        if spacing is None:
+            return self.tree.cut(k)
+        return condensed_cut(self.tree, k, rows_needed(self.tree, self.groups, spacing, k))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Clusters of all rows, what they were cut from, and how much the members agree on each row."""
+    """Clusters of all rows, what they were cut from, how much the members agree on each row, and their clusters."""
 
     labels: LabelArray
     source: Agreement
     agreement: FloatArray
+    members: list[LabelArray]
 
     @property
     def tree(self) -> MergeTree:
@@ -92,10 +98,11 @@ class Cut:
 
 @dataclass(frozen=True)
 class Forest:
-    """The members, and the neighbour graph by which their cuts are judged."""
+    """The members, the graph by which their cuts are judged, and the spacing of the rows where cuts depend on it."""
 
     members: list[Member]
     graph: NeighbourGraph
+    spacing: FloatArray | None = None
 
     @property
     def most_clusters(self) -> int:
@@ -106,11 +113,16 @@ class Forest:
         """The trees of the members that merge by a rule."""
         return [member.tree for member in self.members if member.rule == rule]
 
+    def cuts(self, k: int) -> list[LabelArray]:
+        """Clusters of all rows by every member."""
+        return [member.labels(k, self.spacing) for member in self.members]
+
     def cut(self, k: int) -> Cut:
         """What the members agree on at k clusters; of a single member its own cut."""
         if len(self.members) == 1:
             (member,) = self.members
-            return Cut(member.labels(k), Agreement(member.tree, member.groups), np.ones(len(member.groups)))
+            labels = member.labels(k)
+            return Cut(labels, Agreement(member.tree, member.groups), np.ones(len(labels)), [labels])
         found = self._agreed(k)
         if 1 < k < self.most_clusters and may_give_way(np.bincount(found.labels, minlength=k)):
             return self._without_small_cluster(found, k) or found
@@ -118,15 +130,15 @@ class Forest:
 
     def _agreed(self, k: int) -> Cut:
         """What the members agree on at k clusters, those left out that are not sound."""
-        cuts = [member.labels(k) for member in self.members]
+        cuts = self.cuts(k)
         members = np.column_stack([labels for labels in cuts if self._is_sound(labels, k)] or cuts)
         found = agree(members)
         labels = found.cut(k)
-        return Cut(labels, found, row_agreement(members, labels, k))
+        return Cut(labels, found, row_agreement(members, labels, k), cuts)
 
     def share_sound(self, k: int) -> float:
         """Share of the members whose cut at k clusters counts."""
-        return float(np.mean([self._is_sound(member.labels(k), k) for member in self.members]))
+        return float(np.mean([self._is_sound(labels, k) for labels in self.cuts(k)]))
 
     def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
         """Another cut at k, where a small cluster gives way to a clear border between large ones.
@@ -140,7 +152,7 @@ class Forest:
         if pair is None:
             return None
         source = Agreement(fine.tree.joined_first(k + 1, *pair), fine.source.item_of_row)
-        return Cut(source.cut(k), source, fine.agreement)
+        return Cut(source.cut(k), source, fine.agreement, found.members)
 
     def _is_sound(self, labels: LabelArray, k: int) -> bool:
         """Whether every tiny cluster is isolated."""
