@@ -295,4 +295,5 @@ def test_models_of_documents_are_refused(refine):
     pd.DataFrame({"text": texts}).to_csv(refine.folder / "texts.csv", index=False)
     model = str(refine.folder / "0.widegap")
     assert main(["documents", str(refine.folder / "texts.csv"), "-k", "2", "--model", model, "-q"]) == 0
-    assert "is a model of documents" in refine.refusal("--rename", "1=a")
+    said = refine.refusal("--rename", "1=a")
+    assert "is a model of documents" in said and "--known" in said

@@ -1,5 +1,7 @@
 """Which rows are asked about: clusters without a name first, then each row for what its answer adds to those before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,23 @@ def test_a_cluster_gets_its_name_where_it_is_least_certain():
 def test_known_rows_are_never_asked():
     settled = list(range(29))
     assert [question.row for question in choose_questions(5, doubts([0.5] * 6, settled=settled))] == [29]
+
+
+def test_a_hub_is_asked_about_only_where_nobody_else_tells_as_much():
+    given = doubts([0.3, 0.9, 0.1, 0.5, 0.8, 0.2])
+    crowded = np.ones(30)
+    crowded[5:10] = 60.0  # all rows of the most doubtful block
+    (first,) = choose_questions(1, replace(given, centrality=crowded))
+    assert BLOCKS[first.row] == 4
+    crowded[6:10] = 1.0
+    (first,) = choose_questions(1, replace(given, centrality=crowded))
+    assert BLOCKS[first.row] == 1 and first.row != 5
+
+
+def test_a_small_cluster_is_not_named_for_its_own_sake():
+    given = doubts([0.3, 0.9, 0.1, 0.5, 0.8, 0.0], named=(True, False))
+    labels = np.zeros(30, np.int32)
+    labels[26:] = 1
+    assert replace(given, labels=labels).unnamed == []  # 4 rows; the mean is 15
+    labels[25] = 1
+    assert replace(given, labels=labels).unnamed == [1]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from widegap.problems._constraints import read_constraints
+from widegap.solvers._known_classes import LEAST, KnownClasses
 from widegap.solvers._spreading import SPREAD, Listener, _divided, _seeds, _to_shares
 
 GROUPS = np.repeat([0, 1, 2], 6)
@@ -84,12 +85,20 @@ def test_rows_that_must_be_apart_are():
     assert labels[0] != labels[1]
 
 
+class Sure(KnownClasses):
+    """Stands in for what rows are taught: they repeat what was likely."""
+
+    def taught(self, shares):
+        return np.log(np.maximum(self.likely, LEAST))
+
+
 class Classifier:
-    """Stands in for views of the rows: sure that all rows are of the last label that is known."""
+    """Stands in for views of the rows: rather sure that all rows are of the last label that is known."""
 
     def classes(self, known):
-        names = np.unique(known[known >= 0])
-        return names, np.tile(np.eye(len(names))[-1], (len(known), 1))
+        rows, names = np.flatnonzero(known >= 0), np.unique(known[known >= 0])
+        likely = np.tile(0.1 + 0.8 * np.eye(len(names))[-1], (len(known), 1))
+        return Sure(names, likely, [], rows, np.searchsorted(names, known[rows]))
 
 
 def test_a_classifier_decides_among_known_labels_alone():
@@ -103,11 +112,13 @@ def test_a_classifier_decides_among_known_labels_alone():
     np.testing.assert_array_equal(labels, GROUPS)  # one label a class says little
 
 
-def test_the_more_labels_the_more_a_classifier_has_to_say():
-    shares, likely = np.array([[0.5, 0.2, 0.3]]), np.array([[0.0, 1.0]])
-    few, many = (_divided(shares, np.array([0, 1]), likely, each) for each in (SPREAD / 9, SPREAD * 9))
-    np.testing.assert_allclose(few, [[0.45, 0.25, 0.3]])
-    np.testing.assert_allclose(many, [[0.05, 0.65, 0.3]])
+@pytest.mark.parametrize("each", [1, 90])
+def test_the_more_labels_the_more_a_classifier_has_to_say(each):
+    shares, q, r = np.array([[0.5, 0.2, 0.3]]), np.array([0.1, 0.9]), each / (each + SPREAD)
+    told = Sure(np.array([0, 1]), q[None], [], np.arange(2 * each), np.arange(2 * each) % 2)
+    p = (1 - r) * shares[0, :2] + r * 0.7 * q
+    expected = p * q**r
+    np.testing.assert_allclose(_divided(shares, told)[0], [*(0.7 * expected / expected.sum()), 0.3])
 
 
 def test_seeds_have_columns_of_sum_one():

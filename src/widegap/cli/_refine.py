@@ -8,12 +8,12 @@ import typer
 from widegap.cli import _options as options
 from widegap.cli._cluster import Targets, summarize_job, write_job
 from widegap.cli._errors import CommandError, guarded
-from widegap.cli._predict import ModelFile, load_model
+from widegap.cli._predict import load_model
 
 
 @guarded
 def refine(
-    model: ModelFile,
+    model: Annotated[Path, typer.Argument(help="Model file, from 'cluster --model'.")],
     data: Annotated[Path, typer.Argument(help="The rows that the model was fitted to.")],
     new_model: Annotated[Path, typer.Option("--model", help="File for the corrected model.")],
     merge: Annotated[
@@ -73,9 +73,15 @@ def _open(model: Path, data: Path, dialect: Any) -> Any:
     from widegap.table._reading import read_table
 
     estimator, extra = load_model(model)
-    if hasattr(estimator, "topic_names_") or "large" in extra:
+    if hasattr(estimator, "topic_names_"):
         raise CommandError(
-            f"{model} is a model of documents, or of a file too large for memory; only tables are refined."
+            f"{model} is a model of documents, and only tables are refined; say what you know to 'widegap documents' "
+            "instead, with --known, --must-link, --cannot-link or --names."
+        )
+    if "large" in extra:
+        raise CommandError(
+            f"{model} is a model of a file too large for memory, which cannot be refined; refine a model of some of "
+            "its rows, and predict the others."
         )
     encoder, estimator = model_parts(estimator)
     if "known" not in signature(estimator.fit).parameters:

@@ -62,10 +62,10 @@ def views_of(space: SearchSpace, graph: NeighbourGraph) -> Views:
     them they count averaged over neighbours, as the members of a search see them.
     """
     P = space.leading(LEADING)
-    halfway = P / np.maximum(np.square(P).sum(axis=0), np.finfo(P.dtype).tiny) ** 0.25
-    near = np.hstack([_unit(F) for F in (halfway, *(graph.smooth(P, steps) for steps in SMOOTHINGS))])
+    plain = _unit(P / np.maximum(np.square(P).sum(axis=0), np.finfo(P.dtype).tiny) ** 0.25)
+    near = np.hstack([plain, *(_unit(graph.smooth(P, steps)) for steps in SMOOTHINGS)])
     wide = leading_directions(space.rows, DIRECTIONS) if space.rows.shape[1] > space.features.shape[1] else None
-    return Views(near / np.sqrt(np.float32(1 + len(SMOOTHINGS))), None if wide is None else _unit(wide))
+    return Views(plain, near / np.sqrt(np.float32(1 + len(SMOOTHINGS))), None if wide is None else _unit(wide))
 
 
 def _unit(F: FloatArray) -> FloatArray:

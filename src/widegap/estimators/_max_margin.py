@@ -222,11 +222,11 @@ class MaxMarginClustering(ForestClusterer):
 
     Known labels and links spread over the neighbours of rows and over the groups of all members, after a search that
     did not see them; the clusters that it found count for more than one label of a class, and for less than two. Known
-    labels also teach a classifier, which is believed as far as it tells known labels that it has not seen, and decides
-    the more, the more labels a class has. So ``refit`` with more labels takes a fraction of a fit, and ``questions``
-    tells whose labels would help most. ``sample_weight`` makes copies of the searched rows: whole weights are met
-    exactly if there is room, others in proportion, rows of weight 0 are left out and get their cluster by ``predict``'s
-    rule.
+    labels also teach a classifier, which is believed as far as it tells known labels that it has not seen, and rows
+    that are then sure of their cluster teach another; both decide the more, the more labels a class has. So ``refit``
+    with more labels takes a fraction of a fit, and ``questions`` tells whose labels would help most. ``sample_weight``
+    makes copies of the searched rows: whole weights are met exactly if there is room, others in proportion, rows of
+    weight 0 are left out and get their cluster by ``predict``'s rule.
 
     Memory: of the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
     4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel

@@ -2,15 +2,19 @@
 
 Rows are chosen one after the other, each for what its answer adds to the answers before:
 
-    gain(i)      sum_j worth(j) max(0, reach(i, j) - covered(j)),   covered(j) = max of reach(a, j) over asked rows a
+    gain(i)      trust(i) sum_j worth(j) max(0, reach(i, j) - covered(j)),
+    covered(j)   max of reach(a, j) over asked rows a
     worth(j)     SURE + doubt(j), 0 where the label is known
     doubt(j)     1 - (what speaks for its first cluster - for its second), from 0 to 1
     reach(i, j)  how much of a label of row i comes to row j (``data/_spread.py``)
+    trust(i)     min(1, HUB / h_i), h_i how often row i is a neighbour of others, against the mean
 
 Doubt alone would ask along one border again and again, and about rows that nothing depends on; reach alone would ask
-about what is clear. The first questions give names, one to each cluster without a label: of its rows the one that gains
-most, which is a typical row of the part of the cluster that is least certain. Candidates are one row of every group
-that the search formed, the one with the most doubt in reach, and a typical row of every cluster without a name.
+about what is clear. A *hub* is a neighbour of rows of all kinds, as short documents are, so that its label reaches many
+and says little about them. The first questions give names, one to each cluster without a label that is not small: of
+its rows the one that gains most, which is a typical row of the part of the cluster that is least certain. Candidates
+are one row of every group that the search formed, the one with the most doubt in reach, and a typical row of every
+cluster that is to be named.
 """
 
 from collections.abc import Sequence
@@ -25,6 +29,8 @@ from widegap.exceptions import InvalidDataError
 from widegap.solvers._result import FloatArray, LabelArray
 
 SURE = 0.1  # worth of a row of which there is no doubt
+HUB = 3.0  # times as often a neighbour as rows are in the mean: from here on, a label is trusted less
+SMALL = 0.3  # of the mean size: clusters below it are not named for their own sake
 CANDIDATES = 150  # rows that are compared with each other, at least
 MOST_ASKED = 300  # answers whose reach is followed; of more, some stand for all
 
@@ -100,9 +106,17 @@ class Doubts:
         return np.where(self.settled, 0.0, SURE + self.doubt)
 
     @cached_property
+    def trust(self) -> FloatArray:
+        """How far the label of every row speaks for the rows that it reaches."""
+        hubs = self.centrality / np.maximum(self.centrality.mean(), np.finfo(np.float64).tiny)
+        return np.minimum(1, HUB / np.maximum(hubs, 1))
+
+    @cached_property
     def unnamed(self) -> list[int]:
-        """Clusters without a name whose typical row is not known."""
-        return [p for p, row in enumerate(self.typical) if row >= 0 and not (self.named[p] or self.settled[row])]
+        """Clusters without a name, not small, whose typical row is not known."""
+        large = np.bincount(self.labels, minlength=len(self.typical)) >= SMALL * len(self.labels) / len(self.typical)
+        open_ = [row >= 0 and not self.settled[row] for row in self.typical]
+        return [p for p in range(len(large)) if large[p] and open_[p] and not self.named[p]]
 
     @cached_property
     def typical(self) -> list[int]:
@@ -112,7 +126,7 @@ class Doubts:
 
     def candidates(self, most: int) -> list[int]:
         """A row of every group, those of the groups worth most first, without known ones; and of unnamed clusters."""
-        in_reach = self.spread.near(self.worth) * ~self.settled
+        in_reach = self.spread.near(self.worth) * self.trust * ~self.settled
         worth: dict[int, float] = {}
         for groups in self.groupings:
             sums = np.bincount(groups, self.worth)
@@ -162,6 +176,7 @@ class Coverage:
         if clusters is not None:
             among = [place for place in among if self.doubts.labels[self.rows[place]] in clusters]
         gains = np.maximum(self.reach[among] - self.covered, 0) @ self.doubts.worth
+        gains *= self.doubts.trust[self.rows[among]]
         best = among[int(np.argmax(gains))]
         self.left.remove(best)
         self.covered = np.maximum(self.covered, self.reach[best])

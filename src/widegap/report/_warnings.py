@@ -65,6 +65,7 @@ def _about_clusters(summary: dict[str, Any]) -> list[str]:
         )
     n = summary["unassigned"]
     if n:
-        why = "nothing in them could be compared" if unit == "document" else "they were set aside"
-        found.append(f"{counted(n, unit)} {'belongs' if n == 1 else 'belong'} to no cluster ({why}).")
+        verb, they, were, them = ("belongs", "it", "was", "it") if n == 1 else ("belong", "they", "were", "them")
+        why = f"nothing in {them} could be compared" if unit == "document" else f"{they} {were} set aside"
+        found.append(f"{counted(n, unit)} {verb} to no cluster ({why}).")
     return found

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from widegap.solvers._result import FloatArray
+from widegap.solvers._taught import surest
 
 ROUNDS = 5  # of self-training
 TURNS = 5  # in which known rows are left out of it
@@ -66,13 +67,8 @@ def self_training(Z: FloatArray, rows: Any, classes: Any, ridge: float) -> Told:
 def _self_trained(Z: FloatArray, rows: Any, classes: Any, ridge: float) -> FloatArray:
     scores = _with_constant(Z, rows, classes, ridge)
     for share in np.arange(1, ROUNDS + 1) / ROUNDS:
-        found = scores.argmax(axis=1)
-        found[rows] = classes
-        two = np.partition(scores, -2, axis=1)[:, -2:]
-        lead = two[:, 1] - two[:, 0]
-        lead[rows] = np.inf
-        taken = np.argsort(-lead, kind="stable")[: max(len(rows), int(share * len(Z)))]
-        scores = _with_constant(Z, taken, found[taken], ridge)
+        taken, found = surest(scores, rows, classes, max(len(rows), int(share * len(Z))))
+        scores = _with_constant(Z, taken, found, ridge)
     return scores
 
 

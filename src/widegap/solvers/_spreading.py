@@ -7,12 +7,14 @@ have the sum 1, one for each cluster.
 The clusters that were found without labels are evidence as well: they are matched one to one to the labels by what
 these have spread to them, and of w labels of a class count for ``TRUST / (TRUST + w^2)``: a label that others confirm
 is worth more than one alone. So a single wrong or odd row does not outweigh a cluster, several do; clusters that match
-no label are those that are yet to be named. Columns are brought to the same sum.
+no label are those that are yet to be named. Columns are brought to the same sum; as long as no class has two labels, to
+sums by the sizes of the clusters, in so far as these are trusted: labels that are few must not even out their sizes.
 
 The more is known, the better a classifier that looks at the known rows alone (``_known_classes.py``). With w labels a
-class in the mean it decides by ``w / (w + SPREAD)`` how a row's share of the labels that are known is divided among
-them; the rest is as it was spread. What clusters yet to be named have is left to them. A row's largest value is its
-cluster.
+class in the mean it decides by ``r = w / (w + SPREAD)`` how a row's share of the labels that are known is divided among
+them; the rest is as it was spread. What clusters yet to be named have is left to them. These shares teach a second
+classifier (``_taught.py``), whose own shares q have a say by the same r: a row's share p of a known label becomes
+proportional to ``p q^r``. A row's largest value is its cluster.
 
 Rows that must be together share the sum of their log values. Rows that are linked, but have no label, get theirs from
 the label step, pass it on as if it were known, and are labelled again.
@@ -24,14 +26,15 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
 
 from widegap.solvers._constrained_labels import LabelRule
-from widegap.solvers._known_classes import Views
+from widegap.solvers._known_classes import LEAST, KnownClasses, Views
 from widegap.solvers._result import FloatArray, LabelArray
 
 TRUST = 2.0  # what a cluster found without labels counts for, against the squared number of labels
+UNEVEN = 0.5  # power of the sizes of clusters found without labels, as far as these are trusted
 SPREAD = 10.0  # labels a class, from which on a classifier decides more than what has spread
-LEAST = 1e-12  # of a value that is taken the logarithm of
 
 
 @dataclass(frozen=True)
@@ -63,14 +66,17 @@ class Listener:
         rule = LabelRule(units.of_row, units.sizes, units.anchors, units.apart, *free)
         linked = units.constrained & (known < 0)
         heard = self.spread(_seeds(known, k))
-        trusted = self.trusted[:, np.argsort(self._names(heard, known))]
+        order = np.argsort(self._names(heard, known))
+        trusted, sizes = self.trusted[:, order], np.maximum(np.bincount(self.found, minlength=k), 1)[order]
         classes = None if self.views is None else self.views.classes(known)
         seen = known
         for last in (False, True) if linked.any() else (True,):
             squares = np.square(np.bincount(seen[seen >= 0], minlength=k), dtype=np.float64)
-            shares = _to_shares((squares * heard + TRUST * trusted) / (squares + TRUST))
+            trust = TRUST / (squares + TRUST)
+            sums = (sizes / sizes.mean()) ** (UNEVEN * trust) if classes is None else 1.0
+            shares = _to_shares((1 - trust) * heard + trust * trusted, sums)
             if classes is not None:
-                shares = _divided(shares, *classes, labels_each=(known >= 0).sum() / len(classes[0]))
+                shares = _divided(shares, classes)
             labels = rule.label(-np.log(np.maximum(shares, LEAST))).labels
             if not last:
                 seen = np.where(linked, labels, known)
@@ -98,16 +104,20 @@ def _seeds(labels: Any, k: int) -> FloatArray:
     return Y / np.maximum(Y.sum(axis=0), 1)
 
 
-def _divided(shares: FloatArray, names: Any, likely: FloatArray, labels_each: float) -> FloatArray:
-    """Shares in which those of the known labels are divided anew, by as much as a classifier has to say."""
-    part = labels_each / (labels_each + SPREAD)
+def _divided(shares: FloatArray, classes: KnownClasses) -> FloatArray:
+    """Shares in which those of the known labels are divided anew, by as much as classifiers have to say."""
+    part = classes.labels_each / (classes.labels_each + SPREAD)
+    told = shares[:, classes.names]
+    totals = told.sum(axis=1, keepdims=True)
+    told = (1 - part) * told + part * totals * classes.likely
     divided = shares.copy()
-    divided[:, names] = (1 - part) * shares[:, names] + part * shares[:, names].sum(axis=1, keepdims=True) * likely
+    divided[:, classes.names] = totals * softmax(np.log(np.maximum(told, LEAST)) + part * classes.taught(told), axis=1)
     return divided
 
 
-def _to_shares(F: FloatArray) -> FloatArray:
+def _to_shares(F: FloatArray, sums: FloatArray | float = 1.0) -> FloatArray:
+    """Rows of sum 1, from columns that are brought to these sums."""
     F = F.astype(np.float64)
-    F /= np.maximum(F.sum(axis=0), np.finfo(np.float64).tiny)
+    F *= sums / np.maximum(F.sum(axis=0), np.finfo(np.float64).tiny)
     totals = F.sum(axis=1, keepdims=True)
     return np.where(totals > 0, F / np.where(totals > 0, totals, 1), 1 / F.shape[1])
