@@ -133,7 +133,7 @@ def test_best_of_several_bounds(name):
 
 
 @every_loss
-def test_a_bound_that_costs_nothing_but_rounding_is_not_called_active(name):
+def test_a_bound_that_costs_nothing_is_not_called_active(name):
     for seed in range(20):
         half = 1e5 * np.random.default_rng(seed).uniform(1, 2, 21)
         f = np.concatenate([half, -half, [0.0]])  # mirrored, so the cuts m and 43 - m lose the same
