@@ -275,7 +275,7 @@ def test_convex_optimum_agrees_with_clarabel(request, seed, p):
 def test_master_keeps_one_gram_a_kernel():
     rng = np.random.default_rng(0)
     X, sizes = kernel_blocks(rng, blobs(rng, 30, 3, 3))
-    problem = replace(make_problem(X, 3, 0.05), norm=KernelNorm(sizes))
+    problem = replace(make_problem(X, 3, 0.05), norm=KernelNorm(sizes, 2.0))
     search = make_search(problem, random_labels(rng, 30, 3))
     cuts = search.cuts
     for _ in range(20):  # beyond the first size of the buffers

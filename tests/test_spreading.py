@@ -103,6 +103,17 @@ def test_a_classifier_decides_among_known_labels_alone():
     np.testing.assert_array_equal(labels, GROUPS)  # one label a class says little
 
 
+def test_labels_of_all_classes_count(monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        "widegap.solvers._spreading._divided", lambda shares, *_, labels_each: given.append(labels_each) or shares
+    )
+    column = np.full(18, -1)
+    column[[0, 1, 2, 6]] = 0, 0, 0, 1
+    Listener.of(spread, GROUPS, 3, Classifier()).hear(read_constraints(18, 3, known=column).units)
+    assert given == [2.0]  # four labels of two classes
+
+
 def test_the_more_labels_the_more_a_classifier_has_to_say():
     shares, likely = np.array([[0.5, 0.2, 0.3]]), np.array([[0.0, 1.0]])
     few, many = (_divided(shares, np.array([0, 1]), likely, each) for each in (SPREAD / 9, SPREAD * 9))
