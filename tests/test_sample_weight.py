@@ -210,3 +210,10 @@ def test_zero_weights_with_a_kernel_matrix_are_refused():
 def test_weights_that_are_none_are_refused(weights, match):
     with pytest.raises(InvalidDataError, match=match):
         CPM3C(3).fit(groups_and_weights()[0], sample_weight=weights)
+
+
+def test_a_weight_that_dwarfs_all_others_is_told():
+    X = groups_and_weights()[0]
+    with pytest.warns(UserWarning, match=r"sample_weight\[7\] is 1\.0e\+12, 1\.7e\+10 times all other rows together"):
+        CPM3C(3, random_state=0).fit(X, sample_weight=np.where(np.arange(60) == 7, 1e12, 1.0))
+    CPM3C(3, random_state=0).fit(X, sample_weight=np.where(np.arange(60) == 7, 1e4, 1.0))
