@@ -44,6 +44,8 @@ TESTS = {
     "problems._norms": ["test_kernel_weights"],
 }
 UNSEEN = {
+    "solvers._mmc: (np.full(n, corner), nu, 2 * C * ones), | 2 * C * ones -> 2 * C / ones": "by one, either way",
+    "solvers._kernel_weights: if gap <= least: | gap <= least -> gap < least": "two roundings would have to be equal",
     "solvers._threshold: return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high))) | n - 1 -> n + 1": "a "
     "bound that no number of clusters reaches, and that is gone since",
     "problems._norms: p: float = 2.0 | 2.0 -> 3.0": "a default that only a test used, and that is gone since",

@@ -13,6 +13,7 @@ from widegap.exceptions import SolverError
 from widegap.problems._norms import KernelNorm, Ridge
 from widegap.solvers import _kernel_weights
 from widegap.solvers._cutting_plane import minimize_convex, solve_master
+from widegap.solvers._kernel_dual import KernelDual
 from widegap.solvers._kernel_weights import solve_kernel_master
 from widegap.solvers._qp import solve_qp
 
@@ -223,6 +224,23 @@ def test_a_master_that_is_not_solved_says_so(monkeypatch):
 
 
 # The convex problem -----------------------------------------------------------------------------------------------
+
+
+def test_every_way_to_solve_is_tried(monkeypatch):
+    tried, solve = [], _kernel_weights._interior_point
+    monkeypatch.setattr(_kernel_weights, "ACCEPTED", -1.0)
+    monkeypatch.setattr(_kernel_weights, "_interior_point", lambda *given: tried.append(given[1:]) or solve(*given))
+    with pytest.raises(SolverError):
+        random_master(0).solve()
+    assert tried == [(False, True), (False, False), (True, True), (True, False)]  # lifted, with a corrector
+
+
+@pytest.mark.parametrize("size", [0.01, 100.0])
+def test_weights_have_norm_one_however_short_the_answer(size):
+    grams, one = np.stack([np.eye(2), 2 * np.eye(2)]), np.ones((1, 2))
+    dual = KernelDual(grams, np.ones(2), np.zeros((2, 2)), one, np.ones(1), 0.0, 2.0)
+    _, w, _ = dual.norm_with(np.full(2, size), np.array([3.0, 4.0]))
+    np.testing.assert_allclose(w, [0.6, 0.8])
 
 
 def kernel_blocks(rng, X):

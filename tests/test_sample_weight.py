@@ -204,6 +204,10 @@ def test_zero_weights_with_a_kernel_matrix_are_refused():
         (np.full(60, "a"), r"sample_weight has shape \(60,\) and dtype <U1"),
         (np.arange(60) - 1.0, r"sample_weight\[0\] = -1.0; weights must be finite and not negative"),
         (np.where(np.arange(60) == 3, np.nan, 1), r"sample_weight\[3\] = nan"),
+        (
+            np.where(np.arange(60) == 3, 1e-30, 1),
+            r"sample_weight\[3\] = 1e-30 is below 1e-18 of the largest, .* weight 0",
+        ),
         (np.zeros(60), "sample_weight is zero for every row"),
     ],
 )

@@ -29,6 +29,7 @@ from widegap.problems._constraints import Units, read_constraints
 from widegap.solvers._constrained_labels import LabelRule
 from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
 
+NOTHING = 1e-18  # of the largest weight: no sum would notice it
 LITTLE = 1e-4  # of the largest weight: so little have all others together where one row decides alone
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -279,7 +280,14 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         )
     if not weights.any():
         raise InvalidDataError("sample_weight is zero for every row; at least one row must count.")
-    others = (weights / weights.max()).sum() - 1
+    shares = weights / weights.max()
+    lost = np.flatnonzero((weights > 0) & (shares < NOTHING))
+    if len(lost):
+        raise InvalidDataError(
+            f"sample_weight[{lost[0]}] = {weights[lost[0]]} is below {NOTHING} of the largest, {weights.max():.1e}, and "
+            "would be lost in rounding; give such rows the weight 0."
+        )
+    others = shares.sum() - 1
     if 0 < others < LITTLE:
         warn_caller(
             f"sample_weight[{weights.argmax()}] is {weights.max():.1e}, {1 / others:.1e} times all other rows "
