@@ -284,8 +284,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     lost = np.flatnonzero((weights > 0) & (shares < NOTHING))
     if len(lost):
         raise InvalidDataError(
-            f"sample_weight[{lost[0]}] = {weights[lost[0]]} is below {NOTHING} of the largest, {weights.max():.1e}, and "
-            "would be lost in rounding; give such rows the weight 0."
+            f"sample_weight[{lost[0]}] = {weights[lost[0]]} is below {NOTHING} of the largest, {weights.max():.1e}, "
+            "and would be lost in rounding; give such rows the weight 0."
         )
     others = shares.sum() - 1
     if 0 < others < LITTLE:
