@@ -133,6 +133,16 @@ def test_best_of_several_bounds(name):
 
 
 @every_loss
+def test_a_bound_that_costs_nothing_is_not_called_active(name):
+    for seed in range(20):
+        half = 1e5 * np.random.default_rng(seed).uniform(1, 2, 21)
+        f = np.concatenate([half, -half, [0.0]])  # mirrored, so the cuts m and 43 - m lose the same
+        best = best_split(f, LOSSES[name][0], [(1, 42)]).n_positive
+        for m in (best, 43 - best):
+            assert not best_split(f, LOSSES[name][0], [(m, m)]).bound_active
+
+
+@every_loss
 def test_bounds_that_would_divide_equal_values_are_passed_over(name):
     f = np.array([2.0] * 6 + [0.0, -1.0, -2.0])
     assert best_split(f, LOSSES[name][0], [(3, 3), (6, 6)]).n_positive == 6
@@ -247,6 +257,19 @@ def test_warm_start_changes_the_steps_and_not_the_machine(hinges, flips):
     assert warm.objective == pytest.approx(cold.objective, rel=2e-4)
     if flips <= 2:
         assert warm.n_iter < cold.n_iter + (flips > 0)  # fewer from the same labels, never more from nearly the same
+
+
+def test_a_warm_start_lies_on_the_central_path():
+    rng = np.random.default_rng(0)
+    P, y = rng.normal(size=(40, 3)), np.where(np.arange(40) % 2, 1.0, -1.0)
+    C, hinges = 2.5, classification_hinges(y)
+    warm = WarmStart(solve_svm(P - P.mean(axis=0), hinges, C), 0.1)
+    state = _svm._warm_state(warm, hinges, C)
+    mu = C * _svm.WARM_FACTOR * warm.moved
+    excess = hinges.side * (state.f + state.b - hinges.knot)
+    assert mu > C * _svm.WARM_LEAST
+    np.testing.assert_allclose((C - state.a) * state.xi, mu, rtol=1e-9)
+    np.testing.assert_allclose(state.a * (state.xi - excess), mu, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

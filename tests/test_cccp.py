@@ -344,6 +344,15 @@ def test_the_log_hears_every_record():
     assert (record.passes, record.cuts, record.flips, record.beta) == (7, 2, 3, 0.1)
 
 
+def test_iterations_of_every_start_are_counted_from_zero():
+    recorder = SearchRecorder(lambda: 0)
+    for start in (0, 1):
+        recorder.begin(start)
+        for _ in range(3):
+            assert recorder.add(objective=1.0, gap=0.5, cuts=2, flips=3, beta=0.1) is False
+    assert [(r.start, r.iteration) for r in recorder.records] == [(s, i) for s in (0, 1) for i in range(3)]
+
+
 @dataclass(frozen=True)
 class Toy:
     objective: float

@@ -220,11 +220,27 @@ def test_others_follow_only_if_asked(refine):
         (["--rename", "1"], "--rename '1' must be a cluster and its name"),
         (["--rename", "1=tall"], "another cluster is called 'tall'"),
         (["--set-aside", ","], "--set-aside ',' names no rows"),
+        (["--move", "4:1", "--move", "4:2"], "Row 4 is moved to 1 and moved to 2 by the same command; keep one"),
+        (["--move", "3-5:1", "--set-aside", "4"], "Row 4 is moved to 1 and set aside by the same command; keep one"),
         (["--set-aside", "1-80"], "Cluster 0 would have no rows left"),
     ],
 )
 def test_what_cannot_be_done_is_refused(refine, options, expected):
     assert expected in refine.refusal(*options)
+
+
+def test_a_file_that_moves_nothing_is_refused(refine):
+    (refine.folder / "moves.csv").write_text("A4,1\n")  # one mistyped line passes for names of columns
+    assert "moves no row; each line names one and its new cluster" in refine.refusal(
+        "--move", str(refine.folder / "moves.csv")
+    )
+
+
+def test_weights_that_a_model_asks_for_in_vain(refine):
+    path = refine.folder / "0.widegap"
+    model, extra = persistence.load(path)
+    persistence.save(model, path, extra={**extra, "weight_column": "times"})
+    assert "lacks the column 'times', the weights that the model was fitted with" in refine.refusal("--move", "4:1")
 
 
 def test_a_move_against_a_link_is_refused_with_the_reason(refine):

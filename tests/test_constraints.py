@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def test_nothing_known_is_one_unit_a_row():
         (pd.Series([5, pd.NA, 2, pd.NA], dtype="Int64"), [1, -1, 0, -1], [2, 5]),
         (pd.Series(["b", None, "a", None], dtype="category"), [1, -1, 0, -1], ["a", "b"]),
         ([7, None, "a", None], [0, -1, 1, -1], [7, "a"]),
+        (np.ma.masked_array([9, 5, 2, 9], [True, False, False, True]), [-1, 1, 0, -1], [2, 5]),
         (np.array([True, False, True, False]), [1, 0, 1, 0], [False, True]),
     ],
 )
@@ -91,6 +93,14 @@ def test_no_links(empty):
             {"known": [1, 2, 3, 4, -1, -1]},
             r"known holds 4 labels \(1, 2, 3, 4\), but n_clusters=3; every label needs .*",
         ),
+        ({"known": 5}, "known is of type int; labels are a list or an array: give every row a number or a text"),
+        ({"known": dict.fromkeys(range(6), 1)}, "known is of type dict"),
+        ({"known": sp.csr_array(np.ones((6, 1)))}, "known holds a value that cannot be compared"),
+        (
+            {"known": [{}] * 6},
+            r"known holds a value that cannot be compared \(unhashable type: 'dict'\); give every row",
+        ),
+        ({"must_link": 5}, "must_link is of type int; pass pairs of row numbers, or one group a row with -1 for none"),
         ({"must_link": [[0, 6]]}, r"must_link\[0\] = \[0, 6\], but rows are numbered from 0 to 5; remove the link"),
         ({"cannot_link": [[0, 1], [-1, 2]]}, r"cannot_link\[1\] = \[-1, 2\], but rows are numbered from 0 to 5"),
         ({"must_link": [[0, 1, 2]]}, r"must_link has shape \(1, 3\) and dtype int64; pass pairs .* or one group a row"),

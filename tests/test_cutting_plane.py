@@ -19,11 +19,17 @@ from _problems import (
     row_losses,
 )
 from widegap._planes import Plane
+from widegap.data._centred import CentredRows
+from widegap.data._sources import row_blocks
 from widegap.exceptions import InfeasibleBalanceError
+from widegap.problems._base import Problem
+from widegap.problems._hinge import HingeLoss
 from widegap.solvers import _cuts
 from widegap.solvers._cuts import CutSet, add_all
 from widegap.solvers._cutting_plane import envelope, minimize_convex, solve_master
+from widegap.solvers._label_rules import size_rules
 from widegap.solvers._result import Point, Recorder, SearchRecorder
+from widegap.solvers._transport import assign
 
 SIZES = {2: (30, 3), 3: (40, 4), 5: (50, 5)}
 LOSSES = ["max", "sum"]
@@ -332,3 +338,16 @@ def test_the_recorder_keeps_the_largest_residual():
     for residual in (1e-9, 1e-7, 1e-8):
         recorder.note_residual(residual)
     assert recorder.residual == 1e-7
+
+
+def test_where_a_bound_decides_rows_count_by_their_weights():
+    rng = np.random.default_rng(0)
+    X, weights = blobs(rng, 30, 3, 2), rng.uniform(0.2, 3, 30)
+    target = HingeLoss(CentredRows(row_blocks(X), weights), 2, loss="max")
+    problem = Problem(target, 30, 2, 3, 0.1, size_rules(target.rows.blocks, [15, 15], [30, 30]))
+    W, b = rng.normal(size=(2, 3)), np.array([3.0, 0.0])
+    step = problem.relabel(W, b, None)
+    costs = target.label_costs(W, b)
+    assert step.bound_active
+    np.testing.assert_array_equal(step.labels, assign(costs * weights[:, None], [15, 15]).labels)
+    assert (step.labels != assign(costs, [15, 15]).labels).any()

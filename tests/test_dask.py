@@ -116,6 +116,32 @@ def test_several_kernels(client, form):
     assert_array_equal(found.predict(FORMS[form](X)).compute(), found.labels_.compute())
 
 
+def test_several_kernels_send_samples_and_sums_whatever_the_number_of_rows(client, monkeypatch):
+    largest = []
+    for n in (8000, 32_000):
+        X = held(rows(n), n // 8)
+        with monkeypatch.context() as patch:
+            sent, received = spy_on(patch)
+            kernels().fit(X)
+        largest.append((max(sent), max(received)))
+    assert_allclose(largest[1], largest[0], rtol=0.05)  # the largest answer is the features of a sample
+
+
+def test_several_kernels_and_a_worker_that_is_lost(client):
+    X, killed = rows(), []
+    expected = kernels().fit(X).labels_
+
+    def kill(record):
+        if not killed and record.passes > 2:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    found = kernels().set_params(callback=kill).fit(held(X, 1500))
+    assert killed
+    assert (found.labels_.compute() != expected).mean() < 0.002
+    client.wait_for_workers(2)
+
+
 def test_several_kernels_on_chunks_without_a_cluster(monkeypatch):
     forget_client(monkeypatch)
     X = rows()

@@ -13,6 +13,7 @@ from widegap.exceptions import SolverError
 from widegap.problems._norms import KernelNorm, Ridge
 from widegap.solvers import _kernel_weights
 from widegap.solvers._cutting_plane import minimize_convex, solve_master
+from widegap.solvers._kernel_dual import KernelDual
 from widegap.solvers._kernel_weights import solve_kernel_master
 from widegap.solvers._qp import solve_qp
 
@@ -225,6 +226,23 @@ def test_a_master_that_is_not_solved_says_so(monkeypatch):
 # The convex problem -----------------------------------------------------------------------------------------------
 
 
+def test_every_way_to_solve_is_tried(monkeypatch):
+    tried, solve = [], _kernel_weights._interior_point
+    monkeypatch.setattr(_kernel_weights, "ACCEPTED", -1.0)
+    monkeypatch.setattr(_kernel_weights, "_interior_point", lambda *given: tried.append(given[1:]) or solve(*given))
+    with pytest.raises(SolverError):
+        random_master(0).solve()
+    assert tried == [(False, True), (False, False), (True, True), (True, False)]  # lifted, with a corrector
+
+
+@pytest.mark.parametrize("size", [0.01, 100.0])
+def test_weights_have_norm_one_however_short_the_answer(size):
+    grams, one = np.stack([np.eye(2), 2 * np.eye(2)]), np.ones((1, 2))
+    dual = KernelDual(grams, np.ones(2), np.zeros((2, 2)), one, np.ones(1), 0.0, 2.0)
+    _, w, _ = dual.norm_with(np.full(2, size), np.array([3.0, 4.0]))
+    np.testing.assert_allclose(w, [0.6, 0.8])
+
+
 def kernel_blocks(rng, X):
     """Rows with the columns of X and squares of them as two further kernels, in units of their own."""
     parts = [X, np.square(X - X.mean(axis=0)), rng.normal(size=(len(X), 2))]
@@ -275,7 +293,7 @@ def test_convex_optimum_agrees_with_clarabel(request, seed, p):
 def test_master_keeps_one_gram_a_kernel():
     rng = np.random.default_rng(0)
     X, sizes = kernel_blocks(rng, blobs(rng, 30, 3, 3))
-    problem = replace(make_problem(X, 3, 0.05), norm=KernelNorm(sizes))
+    problem = replace(make_problem(X, 3, 0.05), norm=KernelNorm(sizes, 2.0))
     search = make_search(problem, random_labels(rng, 30, 3))
     cuts = search.cuts
     for _ in range(20):  # beyond the first size of the buffers

@@ -69,6 +69,17 @@ def test_seeds_are_drawn_by_their_squared_distance_also_the_last_row():
         assert 20 in _kmeans._seeds(X, rng.random((2, 3)))
 
 
+def test_the_first_seed_is_drawn_among_all_rows():
+    X = np.arange(10.0)[:, None]
+    assert [_kmeans._seeds(X, np.array([[chance, 0.5]]))[0] for chance in (0.0, 0.35, 1.0)] == [0, 3, 9]
+
+
+def test_distances_are_squared_and_of_differences():
+    found = np.empty(3)
+    _kmeans._distances(np.array([[5.0, 1.0], [5.0, 3.0], [8.0, 5.0]]), 0, found)
+    np.testing.assert_array_equal(found, [0.0, 4.0, 25.0])
+
+
 def test_a_row_between_two_means_goes_to_the_first():
     centres, labels, empty = np.array([[0.0], [10.0]]), np.array([-1], np.int32), (np.zeros((2, 1)), np.zeros(2, int))
     _kmeans._assign(np.array([[5.0]]), np.array([[0.0], [50.0]]), np.square(centres).sum(axis=1) / 2, labels, *empty)

@@ -30,6 +30,15 @@ def test_least_sizes(place):
     np.testing.assert_array_equal(labels, assign(costs, [10, 10]).labels)
 
 
+def test_held_rows_elsewhere_count_where_they_are_held():
+    # Eight rows are held in the first cluster, which is dear for them: they make up its least size.
+    rows, costs = rows_at("elsewhere"), costs_of()[:, ::-1]
+    known = np.where(np.arange(N) < 8, 0, -1)
+    units = read_constraints(N, known=known, n_clusters=2).units
+    labels = rows.collect(unit_rules(rows, units, [8, 0], [N, N], rows.cut).label(rows.cut(costs), None).labels)
+    np.testing.assert_array_equal(labels, np.where(np.arange(N) < 8, 0, costs.argmin(axis=1)))
+
+
 def test_largest_sizes_here():
     rows, costs = rows_at("here"), costs_of()
     labels = size_rules(rows, [0, 0], [20, N]).label(rows.cut(costs), None).labels

@@ -49,6 +49,13 @@ def test_self_training_leaves_rows_out_in_turns():
     np.testing.assert_allclose(told.left_out[out], without[rows[out]])
 
 
+def test_self_training_does_not_depend_on_the_origin():
+    classes, Z = two_blobs()
+    near, far = (self_training(Z + shift, np.arange(14), classes[:14], 0.1) for shift in (0.0, 5.0))
+    np.testing.assert_allclose(far.scores, near.scores, atol=1e-8)
+    np.testing.assert_allclose(far.left_out, near.left_out, atol=1e-8)
+
+
 def test_the_only_row_of_a_class_is_never_left_out():
     turns = _left_out._turns(np.array([0, 1, 0, 2, 0, 2]))
     np.testing.assert_array_equal(turns, [0, -1, 1, 0, 2, 1])

@@ -33,6 +33,12 @@ def test_as_cheap_as_the_exact_labels(seed):
     assert rows.folds < 60
 
 
+def test_the_range_is_that_of_all_shards():
+    rows, costs = Shards((40, 2)), np.linspace(-3.0, 5.0, 80).reshape(40, 2)
+    assert _prices._range(rows, rows.cut(costs)) == 8.0
+    assert _prices._range(rows, rows.cut(costs + 7)) == 8.0
+
+
 def test_clusters_that_are_wanted_little_pay_nothing():
     costs = np.random.default_rng(0).normal(size=(60, 3))
     labels, prices, rows = priced(costs, [1, 1, 1])

@@ -204,9 +204,20 @@ def test_zero_weights_with_a_kernel_matrix_are_refused():
         (np.full(60, "a"), r"sample_weight has shape \(60,\) and dtype <U1"),
         (np.arange(60) - 1.0, r"sample_weight\[0\] = -1.0; weights must be finite and not negative"),
         (np.where(np.arange(60) == 3, np.nan, 1), r"sample_weight\[3\] = nan"),
+        (
+            np.where(np.arange(60) == 3, 1e-30, 1),
+            r"sample_weight\[3\] = 1e-30 is below 1e-18 of the largest, .* weight 0",
+        ),
         (np.zeros(60), "sample_weight is zero for every row"),
     ],
 )
 def test_weights_that_are_none_are_refused(weights, match):
     with pytest.raises(InvalidDataError, match=match):
         CPM3C(3).fit(groups_and_weights()[0], sample_weight=weights)
+
+
+def test_a_weight_that_dwarfs_all_others_is_told():
+    X = groups_and_weights()[0]
+    with pytest.warns(UserWarning, match=r"sample_weight\[7\] is 1\.0e\+12, 1\.7e\+10 times all other rows together"):
+        CPM3C(3, random_state=0).fit(X, sample_weight=np.where(np.arange(60) == 7, 1e12, 1.0))
+    CPM3C(3, random_state=0).fit(X, sample_weight=np.where(np.arange(60) == 7, 1e4, 1.0))

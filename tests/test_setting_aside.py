@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from tests.test_say_max_margin import contaminated
-from widegap import CPM3C, M2DCU, MKC, persistence
+from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering, persistence
 from widegap.cli._main import main
 from widegap.data import shards
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -154,6 +154,15 @@ def test_what_cannot_be_is_refused(tmp_path):
         MKC(3, kernels=["precomputed"], outliers=0.1).fit(X @ X.T)
     with pytest.raises(ValueError, match="outliers"):
         CPM3C(3, outliers=1.5).fit(X)
+
+
+@pytest.mark.parametrize("cls", [CPM3C, MKC, MaxMarginClustering])
+def test_a_share_that_leaves_fewer_rows_than_clusters_is_refused(cls):
+    _, X = with_strays()
+    with pytest.raises(
+        InvalidDataError, match=r"outliers=0\.999 leaves \d of 126 rows.*n_clusters is 3; lower outliers"
+    ):
+        cls(3, outliers=0.999, random_state=0).fit(X)
 
 
 def test_rows_of_dask_are_refused():

@@ -35,7 +35,12 @@ def test_an_even_share_can_always_be_met(n_rows, n_clusters):
         (None, 3, r"size_max=3 leaves room for 3 x 3 = 9 rows, but there are 10; raise it or n_clusters"),
         ([5, 0, 0], [4, 9, 9], r"size_min asks for 5 rows in cluster 0 and size_max allows 4; lower the one or raise"),
         ([1, 2], None, r"size_min has 2 entries, but n_clusters=3; pass one number, or one for every cluster"),
-        (-1, None, r"size_min holds -1; give a number of rows as an integer >= 0, or a share .* from 0 to 1"),
+        (
+            -1,
+            None,
+            r"size_min holds -1; give a number of rows as an integer from 0 to 2\^40, or a share .* from 0 to 1",
+        ),
+        (10**30, None, r"size_min holds 10{30}; give a number of rows as an integer from 0 to 2\^40"),
         (None, 1.5, r"size_max holds 1.5; give a number"),
         (None, [True, 5, 5], r"size_max holds True; give a number"),
         (["a", 0, 0], None, r"size_min holds 'a'"),

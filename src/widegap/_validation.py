@@ -168,6 +168,17 @@ def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any
     return checked
 
 
+def check_rows_left(kept: np.ndarray[Any, Any], outliers: Any, n_clusters: Any) -> np.ndarray[Any, Any]:
+    """Which rows take part; refuses ``outliers`` that leave fewer of them than clusters."""
+    left, least = int(kept.sum()), n_clusters if isinstance(n_clusters, Integral) else 1
+    if left < least <= len(kept):
+        raise InvalidDataError(
+            f"outliers={outliers!r} leaves {left} of {len(kept)} rows, but every cluster needs one and n_clusters is "
+            f"{n_clusters}; lower outliers."
+        )
+    return kept
+
+
 def check_cluster_number(n_rows: int, n_clusters: int) -> None:
     """Refuse more clusters than rows."""
     if n_rows < n_clusters:

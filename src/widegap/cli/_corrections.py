@@ -124,6 +124,7 @@ class Corrected:
         self.fixed = Fixed.read(extra, len(self.labels), self.k)
         self.merged = np.arange(self.k)  # where the rows of each cluster are now
         self.sure = self._typical()
+        self._wanted: dict[int, int] = {}  # clusters that this command names for rows
 
     # The corrections
 
@@ -149,6 +150,7 @@ class Corrected:
             label = self._cluster(which, "--move")
             pairs = [(row, label) for row in self._rows(rows, "--move")]
         for row, label in pairs:
+            self._want(row, label)
             self.labels[row] = self.fixed.clusters[row] = label
             self.fixed.aside.discard(row)
         self.fixed.corrections.append(f"moved {counted(len(pairs), 'row')}")
@@ -156,6 +158,8 @@ class Corrected:
     def set_aside(self, text: str) -> None:
         """``4,7-9``; links of these rows go, as they are in no cluster."""
         rows = set(self._rows(text, "--set-aside"))
+        for row in rows:
+            self._want(row, -1)
         self.labels[list(rows)] = -1
         fixed = self.fixed
         fixed.aside |= rows
@@ -163,6 +167,15 @@ class Corrected:
         fixed.must_link = [pair for pair in fixed.must_link if not rows & {*pair}]
         fixed.cannot_link = [pair for pair in fixed.cannot_link if not rows & {*pair}]
         fixed.corrections.append(f"set {counted(len(rows), 'row')} aside")
+
+    def _want(self, row: int, label: int) -> None:
+        """Refuse two places for one row."""
+        first = self._wanted.setdefault(row, label)
+        if first != label:
+            places = ["set aside" if to < 0 else f"moved to {to}" for to in (first, label)]
+            raise CommandError(
+                f"Row {row + 1} is {places[0]} and {places[1]} by the same command; keep one of the two."
+            )
 
     def merge(self, text: str) -> None:
         """``2,5``: the smallest number stays, and the first name."""
@@ -313,4 +326,6 @@ class Corrected:
                 found.append((self.names.find(name), self._cluster(which, "--move")))
             except CommandError as error:
                 raise CommandError(f"--move {path}, line {line}: {error}") from error
+        if not found:
+            raise CommandError(f"--move {path} moves no row; each line names one and its new cluster, as in 3,1.")
         return found

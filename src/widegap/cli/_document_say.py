@@ -42,7 +42,7 @@ class DocumentNames:
             return place
         if self._full(name) in self._left_out:
             raise CommandError(f"{name.strip()!r} is in the universum, too, and gets no topic; leave it out here.")
-        raise CommandError(f"{name.strip()!r} is not {self.rule}.")
+        raise CommandError(f"{name.strip()!r:.80} is not {self.rule}.")
 
     @property
     def rule(self) -> str:

@@ -29,7 +29,7 @@ class RowNames:
         """The place of a row; refuses names that mean none, without saying where they stood."""
         row = self.row(name)
         if row is None:
-            raise CommandError(f"{name.strip()!r} is not {self.rule}.")
+            raise CommandError(f"{name.strip()!r:.80} is not {self.rule}.")
         if row not in self._kept:
             raise CommandError(
                 f"row {name.strip()!r} lacks a value and was left out; fill it in, or leave it out here."

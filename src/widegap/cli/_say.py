@@ -215,6 +215,8 @@ def read_weights(table: Any, rows: Any, column: str) -> Any:
     from widegap.table._frames import as_columns
     from widegap.table._values import MISSING
 
+    if table.columns is None or column not in as_columns(table.columns).names:  # of a model, not of this command
+        raise CommandError(f"{table.name} lacks the column {column!r:.80}, the weights that the model was fitted with.")
     cells = as_columns(table.columns).cells(column, MISSING)
     weights = np.asarray(cells.numbers(None, rows.decimal).values)[rows.kept]
     wrong = np.flatnonzero(~(weights >= 0))

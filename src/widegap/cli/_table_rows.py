@@ -165,7 +165,7 @@ def _check_names(table: Any, choices: Choices) -> None:
     named = {option: getattr(choices, name) for name, option in OPTIONS.items()}
     for name in ("label_column", "known", "weight_column"):
         column = getattr(choices, name)
-        named[f"--{name.replace('_', '-')}"] = (column,) if column else ()
+        named[f"--{name.replace('_', '-')}"] = () if column is None else (column,)
     if table.columns is None:
         used = next((option for option, names in named.items() if names), None)
         if used is not None:

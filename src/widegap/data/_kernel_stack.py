@@ -249,4 +249,5 @@ def _effective_rank(features: Floats) -> float:
     """(trace)^2 over the squared Frobenius norm of the covariance."""
     centred = features - features.mean(axis=0, dtype=np.float64)
     gram = centred.T @ centred
-    return float(np.trace(gram) ** 2 / np.square(gram).sum())
+    square = float(np.square(gram).sum())
+    return float(np.trace(gram) ** 2 / square) if square else 0.0

@@ -133,6 +133,9 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
 
     def _check_stored(self) -> None:
         """Raise an error if what a model file holds, beyond weights, does not fit together."""
+        inside = self.labels_.dtype.kind == "i" and (-1 <= self.labels_) & (self.labels_ < self.n_clusters_)
+        if self.labels_.ndim != 1 or not np.all(inside):
+            raise ValueError(f"labels_ are not numbers of {self.n_clusters_} clusters")
 
     @property
     def _n_score_vectors(self) -> int:

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from widegap._validation import check_cluster_number, check_start_labels, check_threads, one_point_error
+from widegap._validation import (
+    check_cluster_number,
+    check_rows_left,
+    check_start_labels,
+    check_threads,
+    one_point_error,
+)
 from widegap._warnings import warn_caller
 from widegap.data._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.data._kernels import holds_values
@@ -279,7 +285,8 @@ class ForestClusterer(ForestCuts):
         graph = neighbour_graph(space.rows, self.n_neighbors, check_threads(self.n_jobs))
         units = self._heard.units
         held = np.zeros(len(chosen), bool) if units is None else units.constrained[chosen]
-        return typical_rows(graph.nearest, graph.distances, self.outliers, held)
+        kept = typical_rows(graph.nearest, graph.distances, self.outliers, held)
+        return check_rows_left(kept, self.outliers, self.n_clusters)
 
     def _label_all(self, rows: Rows, labels: LabelArray, aside: Any, rng: np.random.Generator) -> State:
         """Labels of all rows: those beyond the sample get theirs by the scores, in one pass, those ``aside`` -1."""

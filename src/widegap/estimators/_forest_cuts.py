@@ -55,6 +55,14 @@ class ForestCuts(ProbabilityMixin, UserSay):
     _open_cut: OpenCut | None = None  # the last one, for corrections
     outliers: float | str
 
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        agreement = getattr(self, "agreement_", np.ones(self.labels_.shape))  # single moves have none
+        if agreement.dtype.kind != "f" or agreement.shape != self.labels_.shape:
+            raise ValueError("agreement_ does not fit labels_")
+        if hasattr(self, "tree_"):
+            self.tree_.check()
+
     @property
     def _by_moves(self) -> bool:
         """Whether the search makes single moves and leaves no forest."""

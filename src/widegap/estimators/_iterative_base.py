@@ -313,6 +313,13 @@ class IterativeClusterer(WeightVectorClusterer):
         """
         return self._map_nodes(X, self._leaf_labels)
 
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        n_made = np.arange(self.n_clusters_ - 1)  # bisection j finds the clusters 0 to j
+        fits = self.bisected_.dtype.kind == "i" and self.bisected_.shape == n_made.shape
+        if not fits or not ((self.bisected_ >= 0) & (self.bisected_ <= n_made)).all():
+            raise ValueError(f"bisected_ does not make {self.n_clusters_} clusters")
+
     def _map_nodes(self, X: Any, function: Callable[[Floats], Any]) -> np.ndarray[Any, Any]:
         """``function`` of the decision values of every row at every bisection, a block of rows at a time."""
         check_is_fitted(self)

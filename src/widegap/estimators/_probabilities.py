@@ -24,6 +24,11 @@ class ProbabilityMixin(WeightVectorClusterer):
 
     temperature_: float
 
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        if not 0 < self.temperature_ < np.inf:
+            raise ValueError(f"temperature_ is {self.temperature_}")
+
     @shared_docs
     def predict_proba(self, X: Any) -> np.ndarray[Any, Any]:
         """Probability of every cluster, for each row.

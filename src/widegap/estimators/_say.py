@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from widegap._validation import Interval, digest_of, take_rows
+from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._collections import is_collection
 from widegap.data._seen_rows import is_views, n_rows
@@ -27,6 +28,9 @@ from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.problems._constraints import Units, read_constraints
 from widegap.solvers._constrained_labels import LabelRule
 from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
+
+NOTHING = 1e-18  # of the largest weight: no sum would notice it
+LITTLE = 1e-4  # of the largest weight: so little have all others together where one row decides alone
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -276,6 +280,20 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         )
     if not weights.any():
         raise InvalidDataError("sample_weight is zero for every row; at least one row must count.")
+    shares = weights / weights.max()
+    lost = np.flatnonzero((weights > 0) & (shares < NOTHING))
+    if len(lost):
+        raise InvalidDataError(
+            f"sample_weight[{lost[0]}] = {weights[lost[0]]} is below {NOTHING} of the largest, {weights.max():.1e}, "
+            "and would be lost in rounding; give such rows the weight 0."
+        )
+    others = shares.sum() - 1
+    if 0 < others < LITTLE:
+        warn_caller(
+            f"sample_weight[{weights.argmax()}] is {weights.max():.1e}, {1 / others:.1e} times all other rows "
+            "together, which hardly count: samples hold that row alone. Check the weights.",
+            UserWarning,
+        )
     return None if (weights == weights[0]).all() else weights
 
 

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._validation import check_rows, check_threads, digest_of
+from widegap._validation import check_rows, check_rows_left, check_threads, digest_of
 from widegap.data._blocks import RowBlocks
 from widegap.data._collections import is_collection
 from widegap.data._neighbours import distance_to_nearest, neighbour_graph
@@ -96,7 +96,7 @@ class SetsAside(WeightVectorClusterer):
         line, near = first_reach_aside(graph.nearest, graph.distances, kept), sample[kept]
         for rows in _in_turn(np.setdiff1d(np.arange(n), chosen)):
             found[rows] |= distance_to_nearest(near, blocks.take(rows), NEAR) < line
-        return found
+        return check_rows_left(found, self.outliers, self.n_clusters)
 
     def _check_stored(self) -> None:
         super()._check_stored()

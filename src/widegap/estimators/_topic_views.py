@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from widegap.data.text._reader import DocumentReader
+from widegap.data.text._vocabulary import is_finite
 from widegap.exceptions import NotSupportedError
 
 NAME_TERMS = 3
@@ -32,18 +33,22 @@ class TopicViews:
         """Refuse topics of a model file that do not fit each other, or their documents."""
         n_topics = len(self.topics_)
         fit_each_other = {
-            "topics_": self.topics_.dtype.kind == "i" and self.topics_.ndim == 1 and n_topics == self.n_clusters_,
-            "coef_": self.coef_.dtype.kind == "f" and self.coef_.ndim == 2 and bool(np.isfinite(self.coef_).all()),
-            "intercept_": self.intercept_.dtype.kind == "f" and self.intercept_.shape == (n_topics,),
+            "topics_": self.topics_.dtype.kind == "i"
+            and self.topics_.ndim == 1
+            and len(np.unique(self.topics_)) == n_topics == self.n_clusters_
+            and bool((self.topics_ >= 0).all()),
+            "intercept_": self.intercept_.shape == (n_topics,) and is_finite(self.intercept_),
             "classes_": len(getattr(self, "classes_", self.topics_)) == n_topics,  # files of 0.1 have none
-            "labels_": self.labels_.dtype.kind == "i" and self.labels_.ndim == 1,
+            "labels_": self.labels_.dtype.kind == "i"
+            and self.labels_.ndim == 1
+            and bool(np.isin(self.labels_, [-1, *self.topics_]).all()),
             "margins_": self.margins_.dtype.kind == "f" and self.margins_.shape == self.labels_.shape,
             "centrality_": self.centrality_.dtype.kind == "f" and self.centrality_.shape == self.labels_.shape,
         }
         n_terms = self._reader.check_terms()
         for name in ("coef_", "term_weights_"):
             weights = getattr(self, name)
-            fit_each_other[name] = fit_each_other.get(name, True) and weights.shape == (n_topics, n_terms)
+            fit_each_other[name] = weights.shape == (n_topics, n_terms) and is_finite(weights)
         wrong = [name for name, fits in fit_each_other.items() if not fits]
         if wrong:
             raise ValueError(f"{wrong[0]} does not fit {n_topics} topics of {n_terms} terms")

@@ -27,6 +27,10 @@ def check_weights(model: Any) -> None:
         )
     elif hasattr(kernel_map, "kernels"):  # several side by side
         require(sum(kernel_map.sizes) == width, f"its kernels have {sum(kernel_map.sizes)} features, coef_ has {width}")
+        for name in ("kernel_weights_", "kernel_margins_"):
+            values = getattr(model, name)
+            fits = _is_vector(values, len(kernel_map.kernels)) and _is_finite(values)
+            require(fits, f"{name} does not fit its {len(kernel_map.kernels)} kernels")
         for kernel in kernel_map.active:
             check_kernel_map(kernel.map, None if kernel.transformer is not None else kernel.n_features)
     else:

@@ -14,7 +14,7 @@ argument       forms
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -139,6 +139,9 @@ def _contract(root: Ints, label_roots: Ints, apart: Ints) -> Units:
 # Reading
 
 
+_COLUMN_RULE = "give every row a number or a text, -1 where there is none."
+
+
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas' own
         return True
@@ -151,8 +154,12 @@ def _read_column(values: Any, n_rows: int, name: str, what: str) -> tuple[Ints, 
     """Numbers of the distinct values in sorted order, -1 for missing ones, and these values."""
     if values is None:
         return np.full(n_rows, -1), []
-    column = values if hasattr(values, "__array__") else np.array([*values], dtype=object)
-    column = np.asarray(column)
+    if isinstance(values, np.ma.MaskedArray):
+        is_masked, values = np.ma.getmaskarray(values), values.data.astype(object)
+        values[is_masked] = None
+    if not hasattr(values, "__array__"):
+        values = _as_objects(values, name, what)
+    column = np.asarray(values)
     if column.shape != (n_rows,):
         raise InvalidDataError(
             f"{name} has shape {column.shape}, X has {n_rows} rows; {what} need one entry a row, -1 where there is "
@@ -162,10 +169,22 @@ def _read_column(values: Any, n_rows: int, name: str, what: str) -> tuple[Ints, 
         values, codes = np.unique(column, return_inverse=True)
         distinct = values.tolist()
     else:
-        distinct, codes = _code(column.tolist())
+        try:
+            distinct, codes = _code(column.tolist())
+        except TypeError as error:
+            raise InvalidDataError(f"{name} holds a value that cannot be compared ({error}); {_COLUMN_RULE}") from error
     missing = np.array([_is_missing(value) for value in distinct], dtype=bool)
     number = np.where(missing, -1, np.cumsum(~missing) - 1)
     return number[codes.ravel()], [value for value, gone in zip(distinct, missing, strict=True) if not gone]
+
+
+def _as_objects(values: Any, name: str, what: str) -> Any:
+    """A list as an array of its entries, whatever they are."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise InvalidDataError(
+            f"{name} is of type {type(values).__name__}; {what} are a list or an array: {_COLUMN_RULE}"
+        )
+    return np.array([*values], dtype=object)
 
 
 def _code(items: list[Any]) -> tuple[list[Any], Ints]:
@@ -190,6 +209,10 @@ def _plain(value: Any) -> Any:
 def _read_links(links: Any, n_rows: int, name: str) -> tuple[Ints, Ints, list[Any]]:
     """Pairs (m, 2), group of every row (-1: none), and names of the groups; one of the two forms is empty."""
     no_pairs = np.empty((0, 2), np.int64)
+    if links is not None and not hasattr(links, "__len__"):
+        raise InvalidDataError(
+            f"{name} is of type {type(links).__name__}; pass pairs of row numbers, or one group a row with -1 for none."
+        )
     if links is None or len(links) == 0:
         return no_pairs, np.full(n_rows, -1), []
     table = np.asarray(links, dtype=None if hasattr(links, "__array__") else object)

@@ -34,7 +34,7 @@ class KernelNorm:
     """The norm of several kernels; ``sizes`` are their numbers of columns, ``p`` > 1 the norm of their weights."""
 
     sizes: tuple[int, ...]
-    p: float = 2.0
+    p: float
 
     def blocks(self, n_features: int) -> tuple[int, ...]:
         return self.sizes

@@ -186,6 +186,17 @@ class MergeTree:
     sizes: npt.NDArray[np.int64]
     leaf_sizes: npt.NDArray[np.int64]
 
+    def check(self) -> None:
+        """Raise ValueError if this is no tree, as a forged model file may have it: compiled loops do not look."""
+        m = len(self.leaf_sizes)
+        shapes = (self.merges.shape, self.margins.shape, self.sizes.shape, self.leaf_sizes.shape)
+        if m < 1 or shapes != ((m - 1, 2), (m - 1,), (m - 1,), (m,)):
+            raise ValueError(f"its tree of {m} groups has parts of the shapes {shapes}")
+        made_before = self.merges < np.arange(m, 2 * m - 1)[:, None]
+        once = len(np.unique(self.merges)) == self.merges.size
+        if not (made_before.all() and once and (self.merges >= 0).all() and np.isfinite(self.margins).all()):
+            raise ValueError("the merges of its tree do not join groups that there are")
+
     def cut(self, k: int) -> LabelArray:
         """Cluster of each first group where k are left; clusters are numbered by size, the largest first."""
         return _largest_first(self.merges, self.leaf_sizes, k)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from widegap.exceptions import InfeasibleBalanceError
 
+MOST_ROWS = 2**40  # so that sums of bounds stay below 2^63
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996
 
 
@@ -114,10 +115,10 @@ def _read_bound(
     for value in each:
         is_share = isinstance(value, Real) and not isinstance(value, Integral)
         is_count = isinstance(value, Integral) and not isinstance(value, bool)
-        if not (is_count and float(value) >= 0 or is_share and 0 <= float(value) <= 1):
+        if not (is_count and 0 <= float(value) <= MOST_ROWS or is_share and 0 <= float(value) <= 1):
             raise InfeasibleBalanceError(
-                f"{name} holds {value!r}; give a number of rows as an integer >= 0, or a share of all rows as a float "
-                "from 0 to 1."
+                f"{name} holds {value!r}; give a number of rows as an integer from 0 to 2^40, or a share of all rows "
+                "as a float from 0 to 1."
             )
     counts = [v if isinstance(v, Integral) else int(rounding(float(v) * n_rows + slack)) for v in each]
     return np.clip(np.array(counts, dtype=np.int64), 0, None)

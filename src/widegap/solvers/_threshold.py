@@ -67,7 +67,7 @@ def _side_bounds(n: int, min_fraction: float, share: float) -> tuple[int, int]:
     even, rounding = share * n, 1e-12 * n  # 0.94 * 100 / 2 is a little below 47
     low = min(np.ceil(min_fraction * even - rounding), np.floor(even))
     high = max(np.floor(n - min_fraction * (n - even) + rounding), np.ceil(even))
-    return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high)))
+    return max(1, int(low)), min(n - 1, int(high))
 
 
 def square_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:

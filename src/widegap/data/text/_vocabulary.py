@@ -22,6 +22,11 @@ from widegap.exceptions import InvalidDataError
 STEMMERS: dict[str | None, Callable[[str], str]] = {None: str, "porter": porter_stem}
 
 
+def is_finite(values: np.ndarray[Any, Any]) -> bool:
+    """Whether an array of a model file holds finite numbers."""
+    return values.dtype.kind == "f" and bool(np.isfinite(values).all())
+
+
 @dataclass(frozen=True)
 class TermChoice:
     """Which terms stay: those in at least ``min_df`` documents and at most the fraction ``max_df`` of them.
@@ -82,7 +87,7 @@ class TermMatrix:
         """Refuse columns of a model file that do not fit each other."""
         columns = self._columns
         whole = columns.dtype.kind == "i" and columns.shape == self._idf.shape == (len(self.terms),)
-        if not whole or self._idf.dtype.kind != "f" or not ((columns >= 0) & (columns < self._n_columns)).all():
+        if not whole or not is_finite(self._idf) or not ((columns >= 0) & (columns < self._n_columns)).all():
             raise ValueError(f"its {len(self.terms)} terms do not fit the columns of a matrix")
 
     def fit_transform(self, X: Any) -> sp.csr_array:
@@ -148,7 +153,7 @@ class DocumentTerms:
     def check(self) -> None:
         """Refuse terms of a model file that do not fit each other."""
         n = len(self.terms)
-        fit = self.stemmer in STEMMERS and self._idf.dtype.kind == "f" and self._idf.shape == (n,)
+        fit = self.stemmer in STEMMERS and is_finite(self._idf) and self._idf.shape == (n,)
         if not fit or sorted(self._column.values()) != list(range(n)):
             raise ValueError(f"its {n} terms have no column each")
 
