@@ -253,6 +253,13 @@ def test_given_groups_with_equal_means_are_no_start():
     assert _bisection_starts.merged_labels(np.repeat([0, 1, 2], 2), P, np.random.default_rng(0)) is None
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_starts_have_two_sides_where_most_rows_are_equal(sign):
+    X = sign * np.repeat([[0.0, 0.0], [1.0, 2.0]], [2, 8], axis=0)
+    labels = IterSVR(2, kernel="linear", min_cluster_fraction=0.1, random_state=0).fit_predict(X)
+    assert len(set(labels[:2])) == len(set(labels[2:])) == 1 and labels[0] != labels[2]
+
+
 def test_bisection_passes_over_clusters_of_equal_rows():
     X = np.vstack([np.zeros((30, 2)), np.random.default_rng(0).normal(size=(28, 2)) * 0.1 + 5])
     model = IterLSSVM(3, kernel="linear", random_state=0).fit(X)

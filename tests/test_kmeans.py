@@ -75,9 +75,8 @@ def test_the_first_seed_is_drawn_among_all_rows():
 
 
 def test_distances_are_squared_and_of_differences():
-    found = np.empty(3)
-    _kmeans._distances(np.array([[5.0, 1.0], [5.0, 3.0], [8.0, 5.0]]), 0, found)
-    np.testing.assert_array_equal(found, [0.0, 4.0, 25.0])
+    X = np.array([[5.0, 1.0], [5.0, 3.0], [8.0, 5.0]])
+    assert [_kmeans._distance(X, i, 0) for i in range(3)] == [0.0, 4.0, 25.0]
 
 
 def test_a_row_between_two_means_goes_to_the_first():

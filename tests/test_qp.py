@@ -295,6 +295,33 @@ def test_error_names_gap_residual_and_size_when_both_engines_fail(monkeypatch):
         solve_qp(*problem)
 
 
+def off_by(share):
+    """An engine whose answer is a little less than the right one."""
+    right = _qp._solve_daqp
+
+    def engine(problem, start):
+        x, bias = right(problem, start)
+        return x * (1 - share), bias
+
+    return engine
+
+
+def test_the_better_of_two_answers_that_nearly_pass_is_taken(monkeypatch):
+    problem = random_problem(7, "plain", 1)
+    right = solve_qp(*problem)
+    worse, better, wrong = off_by(1e-8), off_by(3e-9), off_by(1e-3)
+    monkeypatch.setattr(_qp, "_solve_daqp", worse)
+    monkeypatch.setattr(_qp, "_solve_piqp", better)
+    found = solve_qp(*problem)
+    assert found.solver == "piqp" and found.gap > _qp.TOLERANCE * abs(found.primal)  # it tells that it is not exact
+    assert found.dual == pytest.approx(right.dual, rel=1e-7)
+    monkeypatch.setattr(_qp, "_solve_piqp", wrong)
+    assert solve_qp(*problem).solver == "daqp"
+    monkeypatch.setattr(_qp, "_solve_daqp", wrong)
+    with pytest.raises(SolverError, match="was not solved"):
+        solve_qp(*problem)
+
+
 def test_engines_that_return_nan_are_an_error_not_a_crash(monkeypatch):
     problem = random_problem(7, "plain", 1)
     nan = np.full(problem.linear.size, np.nan)

@@ -122,17 +122,11 @@ def _gaussian(X: Any, marks: _Marks, gamma: float) -> Any:
     if X.dtype == np.float32 and gamma * longest * float(np.finfo(np.float32).eps) > ROUNDED:
         return _gaussian(X.astype(np.float64), marks, gamma)
     K = centred @ columns
-    _scale_distances(K, squares, norms, K.dtype.type(-gamma))
+    K += squares[:, None]
+    K += norms
+    np.maximum(K, 0, out=K)
+    K *= -gamma
     return np.exp(K, out=K)
-
-
-@jit
-def _scale_distances(K, squares, norms, factor):  # type: ignore[no-untyped-def]
-    """Squared distances from the products K, times a factor, in place."""
-    for i in range(K.shape[0]):
-        for j in range(K.shape[1]):
-            distance = K[i, j] + squares[i] + norms[j]
-            K[i, j] = factor * (K.dtype.type(0) if distance <= 0 else distance)  # NaN stays, and is refused later
 
 
 def _columns(X: Any, numbers: Any) -> Any:

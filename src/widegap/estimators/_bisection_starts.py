@@ -64,7 +64,8 @@ def _best_of_candidates(axes: Axes, bounds: Bounds, n_starts: int, rng: np.rando
     P = axes.P
     by_means = [far_kmeans(P, True, rng), *(kmeans_labels(P, 2, rng) for _ in range(max(N_KMEANS, n_starts)))]
     candidates = [_signs(labels) for labels in by_means if labels.any()] + [_halves(f) for f in P.T[:N_AXES]]
-    distinct = {_named_by_first(y).tobytes(): y for y in candidates}
+    two_sided = [y for y in candidates if y.min() < y.max()]  # halves are not where most values are the largest one
+    distinct = {_named_by_first(y).tobytes(): y for y in two_sided or candidates}
     found = [relaxed_search(axes, y, bounds) for y in distinct.values()]
     ends = {_named_by_first(end.step.split.y).tobytes(): end for end in found}
     ranked = sorted(ends.values(), key=lambda end: rounded(end.step.machine.objective))

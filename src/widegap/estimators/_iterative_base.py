@@ -211,9 +211,13 @@ class IterativeClusterer(WeightVectorClusterer):
     def _bisect_largest(
         self, blocks: RowBlocks, Phi: Floats, labels: Any, rng: np.random.Generator, recorder: Recorder[TurnRecord]
     ) -> tuple[int, Any, _Bisection]:
-        """Bisect the largest cluster that has two sides; the error of the largest if none has."""
+        """Bisect the largest cluster that has two sides, and whose bounds do not divide equal rows if there is one.
+
+        The error of the largest if none has two sides.
+        """
         sizes = np.bincount(labels)
         error: Exception | None = None
+        dividing: tuple[int, Any, _Bisection] | None = None
         for cluster in np.argsort(-sizes, kind="stable"):
             rows = np.flatnonzero(labels == cluster)
             if len(rows) < 2:
@@ -222,9 +226,13 @@ class IterativeClusterer(WeightVectorClusterer):
                 inside = Phi if len(sizes) == 1 else Phi[rows]
                 n_leaves = self._leaves(len(rows) / len(Phi), len(sizes))
                 bisection = self._bisect(blocks, inside, rows, n_leaves, rng, _Turns(recorder, len(sizes) - 1))
-                return int(cluster), rows, bisection
+                if not bisection.found.step.split.divided:
+                    return int(cluster), rows, bisection
+                dividing = dividing or (int(cluster), rows, bisection)
             except (InfeasibleBalanceError, InvalidDataError) as caught:
                 error = error or caught
+        if dividing is not None:
+            return dividing
         assert error is not None  # there are more rows than clusters, so some cluster had two
         raise error
 

@@ -196,6 +196,8 @@ class MergeTree:
         once = len(np.unique(self.merges)) == self.merges.size
         if not (made_before.all() and once and (self.merges >= 0).all() and np.isfinite(self.margins).all()):
             raise ValueError("the merges of its tree do not join groups that there are")
+        if not (self.leaf_sizes > 0).all():
+            raise ValueError("groups of its tree have no rows")
 
     def cut(self, k: int) -> LabelArray:
         """Cluster of each first group where k are left; clusters are numbered by size, the largest first."""

@@ -28,7 +28,7 @@ b        bias         (e,) free primal variables
 here from (x, b) alone, or else raises `SolverError`::
 
     residual <= 1e-9
-    |gap|    <= 1e-9 (u lam + |primal|) + 4 eps sum(caps) max_c (|G| x)_c
+    |gap|    <= 1e-9 (u lam + |primal|) + 4 eps sum(caps) max_c (|G| x)_c, if an engine gets there
 
 Units: lam = max |l| and u = min(max caps, lam / max_c G_cc). The engines see x / u, l / lam, G u / lam, caps / u, so
 that no entry of G and l exceeds 1 and the optimal value is about u lam, whatever the units of the data; b and xi come
@@ -40,7 +40,9 @@ Engines: DAQP (dual active set) wants a positive definite matrix. It gets G plus
 multipliers are free and which caps are tight; a least-squares step on the KKT system of the *unridged* G then removes
 the ridge's error. Measured on 2500 random problems (singular, duplicated, nearly duplicated, zero cuts; with and
 without E, also redundant) the worst relative gap was 3e-12, where DAQP's own proximal iterations left up to 6e-6.
-PIQP (interior point) is the fallback: worst gap 2e-10 on 900 problems of these kinds. Hence the tolerance 1e-9.
+PIQP (interior point) is the fallback: worst gap 2e-10 on 900 problems of these kinds. Hence the tolerance 1e-9. With
+planes of one search that hardly differ, and E, both were seen to leave up to 2.3e-9. So where neither engine passes the
+check, the better of the answers that miss it by a factor of ``LEEWAY`` at most is returned; its gap tells.
 """
 
 from __future__ import annotations
@@ -56,6 +58,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
 TOLERANCE = 1e-9
+LEEWAY = 100.0
 _RANK_TOLERANCE = 1e-10
 _UNBOUNDED = 1e30  # DAQP's infinity
 _EQUALITY = 5  # DAQP's code for a row that holds with equality
@@ -150,12 +153,12 @@ def solve_qp(
     Returns
     -------
     QPSolution
-        That has passed the check stated at the top of this module.
+        That has passed the check stated at the top of this module, or all but passed it.
 
     Raises
     ------
     SolverError
-        If neither engine's answer passes that check, for instance because the hard cuts contradict each other.
+        If no engine's answer comes near it, for instance because the hard cuts contradict each other.
     """
     if start is not None and start.shape != linear.shape:
         raise ValueError(
@@ -166,7 +169,7 @@ def solve_qp(
         equality = np.zeros((0, linear.size))
     problem = _Problem(gram, linear, groups, caps, equality, *_units(gram, linear, caps))
     scaled, restore = _scale(problem)
-    failures = []
+    failures, near = [], []
     for name, engine in (("daqp", _solve_daqp), ("piqp", _solve_piqp)):
         try:
             with np.errstate(all="ignore"):  # numbers that are none fail the check
@@ -176,11 +179,15 @@ def solve_qp(
         except Exception as error:  # engines raise what they like
             failures.append(f"{name}: {type(error).__name__}: {error!s:.100}")
             continue
-        if abs(solution.gap) <= allowed and solution.residual <= TOLERANCE:
-            return solution
+        if solution.residual <= TOLERANCE and abs(solution.gap) <= LEEWAY * allowed:
+            if abs(solution.gap) <= allowed:
+                return solution
+            near.append(solution)
         failures.append(
             f"{name}: gap {solution.gap:.1e}, which must be <= {allowed:.1e}, residual {solution.residual:.1e}"
         )
+    if near:
+        return min(near, key=lambda solution: abs(solution.gap))
     raise _not_solved(problem, phase, failures)
 
 
