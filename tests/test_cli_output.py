@@ -20,7 +20,7 @@ from widegap.cli._output import screen
 from widegap.exceptions import InvalidDataError
 from widegap.selection import ClusterNumberRecord
 from widegap.table._stored import from_json, to_json
-from widegap.table._writing import delimited, json_lines, neutral, with_numbers
+from widegap.table._writing import delimited, json_lines, neutral, with_numbers, with_results
 
 
 @pytest.fixture
@@ -324,6 +324,13 @@ def test_results_of_an_earlier_run_are_left_out(table, tmp_path, capsys):
     assert [row["widegap_margin"] for row in rows_of(second)] == [row["margin"] for row in rows_of(first)]
     assert "widegap_margin result, not used" in said_by(capsys, "cluster", second, "-k", "2")
     assert "result, not used" not in said_by(capsys, "cluster", first, "-k", "2", "--columns", "a,margin")
+
+
+def test_results_share_their_names_beside_columns_of_the_user():
+    frame = with_results(pd.DataFrame({"cluster": [5, 6]}), {"cluster": [0, 1], "margin": [0.1, 0.2]})
+    assert list(frame) == ["cluster", "widegap_cluster", "widegap_margin"]
+    again = with_results(frame, {"cluster": [0, 1], "cluster_name": ["a", ""], "margin": [0.1, 0.2]})
+    assert list(again)[3:] == [f"widegap_widegap_{name}" for name in ("cluster", "cluster_name", "margin")]
 
 
 def test_names_that_an_earlier_run_wrote_are_left_out_too(table, tmp_path, capsys):

@@ -107,3 +107,14 @@ def test_a_rare_subject_is_found():
     rows = np.r_[0:300, 300:330]
     model = MaxMarginClustering(2, random_state=0).fit(X[rows])
     assert clustering_accuracy(y[rows], model.labels_) > 0.9
+
+
+def test_a_search_that_was_stopped_after_one_member_is_cut_in_the_same_way():
+    rng = np.random.default_rng(0)
+    topics = [(rng.random((120, 60)) < np.where(np.arange(60) // 15 == topic, 0.3, 0.02)) for topic in range(4)]
+    copies = [np.tile(rng.random(60) < 0.2, (6, 1)) for _ in range(6)]
+    X = sp.csr_array(np.vstack([*topics, *copies]).astype(np.float64))
+    model = MaxMarginClustering(4, random_state=0, callback=lambda record: True).fit(X)
+    assert len(model.history_) == 1
+    assert np.bincount(model.labels_).min() > 100
+    assert model.objective_ == pytest.approx(model.history_[0].objective)

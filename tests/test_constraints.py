@@ -95,6 +95,8 @@ def test_no_links(empty):
         ),
         ({"known": 5}, "known is of type int; labels are a list or an array: give every row a number or a text"),
         ({"known": dict.fromkeys(range(6), 1)}, "known is of type dict"),
+        ({"known": {1, 2, 3, 4, 5, 6}}, "known is of type set"),
+        ({"must_link": np.array(5)}, "must_link is of type ndarray; pass pairs of row numbers"),
         ({"known": sp.csr_array(np.ones((6, 1)))}, "known holds a value that cannot be compared"),
         (
             {"known": [{}] * 6},

@@ -17,6 +17,7 @@ from widegap.data import shards
 from widegap.data._kernel_maps import KernelMap
 from widegap.data._kernels import far_pair
 from widegap.estimators import _bisection_starts, _iterative, _iterative_base
+from widegap.estimators._bisection import divides_equal_rows
 from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.metrics import clustering_accuracy
@@ -251,6 +252,27 @@ def test_a_cluster_within_one_given_label_starts_with_k_means():
 def test_given_groups_with_equal_means_are_no_start():
     P = np.array([[1.0], [-1.0]] * 3)
     assert _bisection_starts.merged_labels(np.repeat([0, 1, 2], 2), P, np.random.default_rng(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("equal", "bounds", "expected"),
+    [
+        (8, [(3, 7)], True),
+        (8, [(2, 7)], False),
+        (8, [(3, 8)], False),
+        (8, [(4, 5), (2, 2)], False),
+        (10, [(1, 9)], True),
+    ],
+)
+def test_bounds_that_divide_equal_rows(equal, bounds, expected):
+    others = np.random.default_rng(0).normal(size=(10 - equal, 3))
+    assert divides_equal_rows(np.vstack([np.ones((equal, 3)), others]), bounds) is expected
+
+
+def test_only_the_bisections_of_the_result_are_recorded():
+    X = np.vstack([np.zeros((60, 2)), np.random.default_rng(0).normal(size=(40, 2))])
+    model = IterLSSVM(6, kernel="linear", random_state=0).fit(X)
+    assert len(model.history_) == model.n_iter_
 
 
 @pytest.mark.parametrize("sign", [1, -1])

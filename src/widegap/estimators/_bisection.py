@@ -6,6 +6,7 @@ import numpy as np
 
 from widegap.data._principal import PrincipalMap
 from widegap.solvers._alternation import TAIL_TOL, Axes, needed_axes
+from widegap.solvers._threshold import TIE_TOL, Bounds
 
 Floats = np.ndarray[Any, Any]
 
@@ -17,6 +18,15 @@ def principal_axes(Phi: Floats, C: float = 1.0, tail_tol: float = TAIL_TOL) -> A
     keep = needed_axes(found.lam, len(Phi), C, tail_tol) & (found.lam > rounding)
     rotation = np.ascontiguousarray(found.rotation[:, keep])
     return Axes((Phi - found.mean) @ rotation, found.lam[keep], rotation, found.mean)
+
+
+def divides_equal_rows(Phi: Floats, bounds: Bounds) -> bool:
+    """Whether every cut within the bounds divides rows that are equal: neither side has room for all of them."""
+    mixed = np.sqrt(np.arange(1.0, Phi.shape[1] + 1))  # a direction in which only equal rows are likely to be equal
+    values = np.sort(Phi @ mixed)
+    ends = np.flatnonzero(np.diff(values) > TIE_TOL * (values[-1] - values[0])) + 1
+    most = int(np.diff(ends, prepend=0, append=len(values)).max())
+    return all(low > len(values) - most and high < most for low, high in bounds)
 
 
 class Tree:

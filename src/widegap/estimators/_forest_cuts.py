@@ -309,9 +309,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
         -------
         list of Question
             Each has ``row``, ``candidates`` (clusters), ``examples`` (a typical row of each candidate) and ``doubt``.
-            First comes a row of each cluster without a known label, tiny ones aside, then rows between two clusters;
-            each is the one
-            whose answer would reach the most rows in doubt that those asked before do not reach.
+            First comes a row of each cluster without a known label, small ones aside, then rows between two clusters;
+            each is the one whose answer would reach the most rows in doubt that those asked before do not reach.
             ``refit(known=answered(questions, answers))`` takes the answers in.
         """
         forest, chosen, units = self._kept_forest(), self._space.chosen, self._searched_units()

@@ -27,7 +27,7 @@ from widegap.data._kernels import check_kernel_params
 from widegap.data._tables import check_finite
 from widegap.data._threads import one_blas_thread
 from widegap.estimators._base import COMMON_CONSTRAINTS, Objective, WeightVectorClusterer
-from widegap.estimators._bisection import Tree, principal_axes
+from widegap.estimators._bisection import Tree, divides_equal_rows, principal_axes
 from widegap.estimators._bisection_starts import bisection_starts, merged_labels
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._progress import logger
@@ -211,30 +211,36 @@ class IterativeClusterer(WeightVectorClusterer):
     def _bisect_largest(
         self, blocks: RowBlocks, Phi: Floats, labels: Any, rng: np.random.Generator, recorder: Recorder[TurnRecord]
     ) -> tuple[int, Any, _Bisection]:
-        """Bisect the largest cluster that has two sides, and whose bounds do not divide equal rows if there is one.
+        """Bisect the largest cluster that has two sides, those last whose bounds would divide equal rows.
 
-        The error of the largest if none has two sides.
+        The error of the first if none has two sides.
         """
         sizes = np.bincount(labels)
         error: Exception | None = None
-        dividing: tuple[int, Any, _Bisection] | None = None
-        for cluster in np.argsort(-sizes, kind="stable"):
+        for cluster in self._by_preference(Phi, labels, sizes):
             rows = np.flatnonzero(labels == cluster)
-            if len(rows) < 2:
-                continue
             try:
                 inside = Phi if len(sizes) == 1 else Phi[rows]
                 n_leaves = self._leaves(len(rows) / len(Phi), len(sizes))
                 bisection = self._bisect(blocks, inside, rows, n_leaves, rng, _Turns(recorder, len(sizes) - 1))
-                if not bisection.found.step.split.divided:
-                    return int(cluster), rows, bisection
-                dividing = dividing or (int(cluster), rows, bisection)
+                return cluster, rows, bisection
             except (InfeasibleBalanceError, InvalidDataError) as caught:
                 error = error or caught
-        if dividing is not None:
-            return dividing
         assert error is not None  # there are more rows than clusters, so some cluster had two
         raise error
+
+    def _by_preference(self, Phi: Floats, labels: Any, sizes: Any) -> list[int]:
+        """Clusters of two rows or more, by size; those of which equal rows would have to be divided come last."""
+        clusters = [int(cluster) for cluster in np.argsort(-sizes, kind="stable") if sizes[cluster] > 1]
+        if len(clusters) < 2:
+            return clusters
+
+        def divides(cluster: int) -> bool:
+            n_leaves = self._leaves(sizes[cluster] / len(Phi), len(sizes))
+            bounds = size_bounds(int(sizes[cluster]), self.min_cluster_fraction, n_leaves)
+            return divides_equal_rows(Phi[labels == cluster], bounds)
+
+        return sorted(clusters, key=divides)
 
     def _leaves(self, share: float, n_clusters: int) -> int:
         """Clusters that a share of the rows will make in the end, when there are ``n_clusters`` so far."""

@@ -69,7 +69,7 @@ class MaxMarginClustering(ForestClusterer):
         tree of merges by margin: faster than "agree", and cuts at different numbers are nested. Starting labels
         (``init``) imply "moves". Of sparse rows that ``standardize="auto"`` brings to length one, "agree" takes a small
         part for a cluster only if its rows are farther from their neighbours than most are, as those of a rare subject
-        are; near-duplicates of a document stay with others.
+        are; near-duplicates of a document stay with others. "auto" still counts them.
 
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.

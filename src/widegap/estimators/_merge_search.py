@@ -121,7 +121,7 @@ class Forest:
         """What the members agree on at k clusters; of a single member its own cut."""
         if len(self.members) == 1:
             (member,) = self.members
-            labels = member.labels(k)
+            labels = member.labels(k, self.spacing)
             return Cut(labels, Agreement(member.tree, member.groups), np.ones(len(labels)), [labels])
         found = self._agreed(k)
         if 1 < k < self.most_clusters and may_give_way(np.bincount(found.labels, minlength=k)):

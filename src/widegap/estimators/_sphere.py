@@ -24,7 +24,10 @@ Labels = np.ndarray[Any, np.dtype[np.int32]]
 
 
 def spherical_runs(X: Any, k: int, n_runs: int, rng: np.random.Generator) -> Iterator[tuple[float, Labels]]:
-    """Summed cosine and labels of every run; rows, dense or CSR, have length one."""
+    """Summed cosine and labels of every run; rows, dense or CSR, have length one.
+
+    Runs end some at a time, so who stops early saves those that were not begun.
+    """
     most = max(1, TOGETHER // k)
     for first in range(0, n_runs, most):
         yield from _runs(X, k, min(most, n_runs - first), rng)

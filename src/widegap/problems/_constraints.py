@@ -14,7 +14,7 @@ argument       forms
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -180,7 +180,7 @@ def _read_column(values: Any, n_rows: int, name: str, what: str) -> tuple[Ints, 
 
 def _as_objects(values: Any, name: str, what: str) -> Any:
     """A list as an array of its entries, whatever they are."""
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
         raise InvalidDataError(
             f"{name} is of type {type(values).__name__}; {what} are a list or an array: {_COLUMN_RULE}"
         )
@@ -209,7 +209,7 @@ def _plain(value: Any) -> Any:
 def _read_links(links: Any, n_rows: int, name: str) -> tuple[Ints, Ints, list[Any]]:
     """Pairs (m, 2), group of every row (-1: none), and names of the groups; one of the two forms is empty."""
     no_pairs = np.empty((0, 2), np.int64)
-    if links is not None and not hasattr(links, "__len__"):
+    if links is not None and (not hasattr(links, "__len__") or getattr(links, "ndim", 1) == 0):
         raise InvalidDataError(
             f"{name} is of type {type(links).__name__}; pass pairs of row numbers, or one group a row with -1 for none."
         )

@@ -48,7 +48,7 @@ class KnownClasses:
         return len(self.rows) / len(self.names)
 
     def taught(self, shares: FloatArray) -> FloatArray:
-        """Logarithms of what rows say who were taught by ``shares`` of the classes, (n, c), a mean over the views."""
+        """Logarithms of what rows say who were taught by ``shares`` of the classes, (n, c), summed over the views."""
         said = np.log(np.maximum(shares, LEAST))
         return np.asarray(sum(a * taught(Z, said, self.rows, self.classes) for a, Z in self.views))
 

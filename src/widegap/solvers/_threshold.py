@@ -45,8 +45,6 @@ class Split:
         Number of labels +1.
     bound_active : bool
         Whether a cut outside the bounds would have had a smaller loss, or equal values were divided.
-    divided : bool
-        Whether equal values were divided.
     """
 
     y: FloatArray
@@ -54,7 +52,6 @@ class Split:
     loss: float
     n_positive: int
     bound_active: bool
-    divided: bool
 
 
 def size_bounds(n: int, min_fraction: float, n_leaves: int = 2) -> Bounds:
@@ -176,4 +173,4 @@ def best_split(f: FloatArray, losses: CutLosses, bounds: Bounds, tie_tol: float 
     if not values[best + 1] < -b < values[best]:
         b = -float(values[best] + values[best + 1]) / 2
     active = loss[best] > overall + 1e-12 * max(1.0, abs(overall)) or not distinct[best]
-    return Split(y, b, float(loss[best]), best + 1, bool(active), not distinct[best])
+    return Split(y, b, float(loss[best]), best + 1, bool(active))

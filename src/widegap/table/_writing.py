@@ -34,11 +34,12 @@ def _is_number(cell: str) -> bool:
 
 
 def with_results(frame: Any, results: Mapping[str, Any]) -> Any:
-    """The table with more columns at its end, under other names if these are taken."""
+    """The table with more columns at its end, all under other names if one of these is taken."""
+    prefix = ""
+    while any(f"{prefix}{name}" in frame.columns for name in results):
+        prefix += "widegap_"
     for name, values in results.items():
-        while name in frame.columns:
-            name = f"widegap_{name}"
-        frame[name] = values
+        frame[f"{prefix}{name}"] = values
     return frame
 
 
