@@ -312,7 +312,7 @@ def test_an_existing_cluster_column_is_not_overwritten(tmp_path):
     path, out = tmp_path / "c.csv", tmp_path / "out.csv"
     path.write_text("x,cluster\n" + "".join(f"{i % 2 * 9},old\n" for i in range(10)), encoding="utf-8")
     assert main(["cluster", str(path), "-k", "2", "-q", "-o", str(out)]) == 0
-    assert rows_of(out)[0].keys() == {"x", "cluster", "widegap_cluster", "margin"}
+    assert rows_of(out)[0].keys() == {"x", "cluster", "widegap_cluster", "widegap_margin"}
     assert rows_of(out)[0]["cluster"] == "old"
 
 
