@@ -33,6 +33,15 @@ def two_processes():
                 yield client
 
 
+def await_two_workers(client):
+    """Wait until a lost worker is replaced, and ask for another one where that has failed: it may, on a busy machine."""
+    try:
+        client.wait_for_workers(2, timeout=30)
+    except TimeoutError:
+        client.cluster.scale(3)
+        client.wait_for_workers(2, timeout=60)
+
+
 def forget_client(monkeypatch):
     """As if there were no cluster; dask and distributed ask in two ways."""
 

@@ -12,7 +12,19 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster, wait
 from numpy.testing import assert_allclose, assert_array_equal
 
-from _clusters import FORMS, D, N, as_frame, bytes_between_workers, forget_client, held, rows, spy_on, two_processes
+from _clusters import (
+    FORMS,
+    D,
+    N,
+    as_frame,
+    await_two_workers,
+    bytes_between_workers,
+    forget_client,
+    held,
+    rows,
+    spy_on,
+    two_processes,
+)
 from widegap import CPM3C, M2DCU, MKC, IterSVR, MaxMarginClustering
 from widegap.data._centred import CentredRows
 from widegap.data._collections import collection_rows
@@ -139,7 +151,7 @@ def test_several_kernels_and_a_worker_that_is_lost(client):
     found = kernels().set_params(callback=kill).fit(held(X, 1500))
     assert killed
     assert (found.labels_.compute() != expected).mean() < 0.002
-    client.wait_for_workers(2)
+    await_two_workers(client)
 
 
 def test_several_kernels_on_chunks_without_a_cluster(monkeypatch):
@@ -247,7 +259,7 @@ def test_a_worker_that_is_lost_changes_nothing(client):
     assert killed
     assert_array_equal(found.labels_.compute(), expected)
     assert_array_equal(on_cluster.collect(placed), given)
-    client.wait_for_workers(2)
+    await_two_workers(client)
 
 
 def test_a_client_that_closes_is_said_in_words():

@@ -9,7 +9,18 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from _clusters import FORMS, D, N, bytes_between_workers, forget_client, held, rows, spy_on, two_processes
+from _clusters import (
+    FORMS,
+    D,
+    N,
+    await_two_workers,
+    bytes_between_workers,
+    forget_client,
+    held,
+    rows,
+    spy_on,
+    two_processes,
+)
 from widegap import MaxMarginClustering
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.solvers._prices import SHORT
@@ -153,7 +164,7 @@ def test_a_worker_that_is_lost_changes_nothing(client, monkeypatch):
     agree_but_for_ties(found.labels_, expected.labels_)
     agree_but_for_ties(found.cut(3), expected.cut(3))
     agree_but_for_ties(found.agreement_, expected.agreement_)
-    client.wait_for_workers(2)
+    await_two_workers(client)
 
 
 def test_refusals(client):
