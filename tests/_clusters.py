@@ -34,7 +34,7 @@ def two_processes():
 
 
 def await_two_workers(client):
-    """Wait until a lost worker is replaced, and ask for another one where that has failed: it may, on a busy machine."""
+    """Wait until a lost worker is replaced; ask for another one where that fails, as it may on a busy machine."""
     try:
         client.wait_for_workers(2, timeout=30)
     except TimeoutError:
