@@ -156,16 +156,16 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given, further: str = "") -> Prepared:
         """The rows after the kernel's map if there is one."""
-        heard = self._hear_all(given, blocks)
+        heard = self._hear_all(given, blocks.shape[0], blocks.in_process)
         self.kernel_map_ = self._fit_kernel_map(blocks, heard.weights, rng)
         return Prepared(CentredRows(self._journaled(self._features(blocks), heard, further), heard.weights), heard)
 
-    def _hear_all(self, given: Given, rows: Rows) -> Heard:
-        """What was said of the rows, if it can be kept where they are; refuses sizes that cannot."""
-        heard = self._hear(given, rows.shape[0])
-        if not rows.in_process:
+    def _hear_all(self, given: Given, n_rows: int, in_process: bool) -> Heard:
+        """What was said of so many rows, if it can be kept where they are; refuses sizes that cannot."""
+        heard = self._hear(given, n_rows)
+        if not in_process:
             refuse_elsewhere(heard, self.size_max)
-        self._size_bounds(heard, rows.shape[0], self.n_clusters)
+        self._size_bounds(heard, n_rows, self.n_clusters)
         self.classes_ = heard.classes_of(self.n_clusters)
         return heard
 
