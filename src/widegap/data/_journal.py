@@ -90,6 +90,9 @@ class JournaledRows:
     def mark(self, rows: np.ndarray[Any, Any]) -> State:
         return self._rows.mark(rows)
 
+    def numbers(self) -> State:
+        return self._rows.numbers()
+
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return self._rows.collect(*self._made((state,)))
 
