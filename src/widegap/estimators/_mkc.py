@@ -334,7 +334,7 @@ class MKC(CuttingPlaneClusterer):
         )
         findings.check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
         with one_blas_thread():  # where features are made anew in every pass
-            return Prepared(CentredRows(self._journaled(features, heard, further=""), heard.weights), heard)
+            return Prepared(CentredRows(self._checkpointed(features, heard, further=""), heard.weights), heard)
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
