@@ -228,8 +228,8 @@ def _settled(
         divisors.append(np.full(kernel.width, scale))
     if len(kept) < len(stack.active) or normalize:
         empty = np.zeros(0)
-        columns = np.concatenate([*kept, empty.astype(np.intp)])
-        features = divided_columns(features, columns, np.concatenate([*divisors, empty]))
+        chosen = np.concatenate([*kept, empty.astype(np.intp)])
+        features = divided_columns(features, chosen, np.concatenate([*divisors, empty]))
     return KernelStack(settled), features
 
 
