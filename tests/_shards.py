@@ -14,6 +14,9 @@ class Shards:
     def cut(self, array):
         return np.array_split(array, self.n_pieces)
 
+    def numbers(self):
+        return self.cut(np.arange(self.shape[0]))
+
     def collect(self, state):
         return np.concatenate(state)
 

@@ -242,6 +242,14 @@ def test_unsolved_machine_says_so():
         solve_svm(principal_axes(Phi, 1.0).P, classification_hinges(y), 1.0, tol=1e-8, max_iter=2)
 
 
+def test_a_machine_that_all_but_converged_says_so_too():
+    Phi, y, _ = problem()
+    P, hinges = principal_axes(Phi, 1.0).P, classification_hinges(y)
+    n_iter = solve_svm(P, hinges, 1.0).n_iter
+    with pytest.raises(SolverError, match="relative duality gap of [0-9.]+e-0[234] after .* steps, more than 1e-04"):
+        solve_svm(P, hinges, 1.0, max_iter=n_iter)  # the first round judges the start
+
+
 @pytest.mark.parametrize(
     "hinges", [lambda y: regression_hinges(y, 0.05), classification_hinges], ids=["regression", "classification"]
 )

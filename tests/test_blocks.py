@@ -11,10 +11,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 from _representations import REPRESENTATIONS, SPARSE, every_representation, rounding, table
 from widegap.data import RowBlocks, shards
 from widegap.data._centred import CentredRows
+from widegap.data._rows import add_up
 from widegap.data._sources import ArraySource, row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.exceptions import InvalidDataError
 from widegap.problems._hinge import HingeLoss, hinge_pass
+
+
+def test_parts_are_added_from_the_first_to_the_last():
+    assert add_up(iter([[1], [2], [3]])) == [1, 2, 3]
+    assert add_up(iter([1, 2, 4])) == 7
+    assert add_up(iter([])) is None
+
+
+def test_rows_are_numbered(monkeypatch):
+    monkeypatch.setattr("widegap.data._blocks.CHUNK_ROWS", 4)
+    X = table(11, 2)
+    assert_array_equal(RowBlocks([ArraySource(X[:3]), ArraySource(X[3:])]).numbers(), np.arange(11))
 
 
 class CountingSource:

@@ -28,6 +28,8 @@ from _clusters import (
 from widegap import CPM3C, M2DCU, MKC, IterSVR, MaxMarginClustering
 from widegap.data._centred import CentredRows
 from widegap.data._collections import collection_rows
+from widegap.data._fingerprints import digest_of_rows
+from widegap.data._sources import row_blocks
 from widegap.exceptions import ClusterLostError, InvalidDataError, NotSupportedError
 from widegap.problems._hinge import HingeLoss
 from widegap.solvers._prices import SHORT, assign_by_prices
@@ -238,6 +240,18 @@ def test_graphs_do_not_grow_with_the_number_of_passes(client):
     model(n_init=2, callback=lambda record: sizes.append(client.run_on_scheduler(tasks)) and False).fit(X)
     assert len(sizes) > 20
     assert max(sizes) < 400  # 24 cuts and a few states of 4 shards, each with the task that hands on its sum
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_have_the_digest_of_the_same_rows_in_memory(client, form):
+    X = rows()
+    if form == "float32":
+        X = X.astype(np.float32)
+    on_cluster, _, _ = collection_rows(FORMS[form](X), 1)
+    assert_array_equal(on_cluster.collect(on_cluster.numbers()), np.arange(N))
+    assert digest_of_rows(on_cluster) == digest_of_rows(row_blocks(X))
+    X[N - 2, 0] += 1
+    assert digest_of_rows(on_cluster) != digest_of_rows(row_blocks(X))
 
 
 def test_a_worker_that_is_lost_changes_nothing(client):

@@ -1,5 +1,7 @@
 """Engines that raise, answer nonsense or answer nothing: the next one is asked, and then one error tells of all."""
 
+import sys
+
 import daqp
 import numpy as np
 import piqp
@@ -58,6 +60,15 @@ def test_one_error_tells_of_all_engines(monkeypatch):
         r"The test with m = 2 multipliers was not solved \(daqp: RuntimeError: daqp: out of luck; piqp: RuntimeError"
     )
     with pytest.raises(SolverError, match=message):
+        solve_qp(*PROBLEM, phase="test")
+
+
+@pytest.mark.parametrize("engine", ["daqp", "piqp"])
+def test_an_engine_that_cannot_be_imported_is_an_error(engine, monkeypatch):
+    if engine == "piqp":
+        monkeypatch.setattr(daqp, "solve", FAULTS["raises RuntimeError"])
+    monkeypatch.setitem(sys.modules, engine, None)
+    with pytest.raises(ImportError, match=rf"{engine}, which solves the test, cannot be imported .*reinstall {engine}"):
         solve_qp(*PROBLEM, phase="test")
 
 

@@ -128,6 +128,17 @@ def test_parameters_in_single_precision_are_numbers(cls, settings):
     assert found.get_params()["C"] is single.get("C", expected.C)  # as the user gave it
 
 
+def test_parameters_stay_as_they_are_given_while_a_fit_runs():
+    C, seen = np.float32(0.1), []
+    model = CPM3C(2, C=C, random_state=0)
+    model.set_params(callback=lambda record: seen.append(model.C)).fit(X)
+    assert len(seen) == len(model.history_) and all(value is C for value in seen)
+    model.set_params(callback=None, outliers=0.1).fit(X)
+    assert hasattr(model, "reject_beyond_")
+    model.set_params(outliers=0).fit(X)
+    assert not hasattr(model, "reject_beyond_")  # nothing is left of the fit before
+
+
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_one_number_that_dwarfs_the_others_is_told(form):
     X = 1.0 + np.random.default_rng(0).random((60, 3))

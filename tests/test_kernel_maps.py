@@ -50,6 +50,20 @@ KERNELS = {
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: getattr(k, "__name__", k))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "n_components", "exact"),
+    [("linear", 6, True), ("linear", 5, False), ("rbf", 6, False), ("rbf", 39, False), ("rbf", 40, True)],
+)
+def test_a_map_is_exact_by_all_directions_or_all_rows(kernel, n_components, exact):
+    X = table(40, 6)
+    found = fit(X, kernel, n_components)
+    assert found.landmarks.shape == (n_components, 6)
+    assert found.is_exact(len(X)) is exact
+    Phi = found.transform(X)
+    values = KERNELS[kernel](X, X, found.params.get("gamma"))
+    assert np.allclose(Phi @ Phi.T, values, atol=1e-6 * np.abs(values).max()) is exact
+
+
 @every_kernel
 @every_representation
 def test_all_rows_as_landmarks_give_the_kernel(make_blocks, kernel, tmp_path):

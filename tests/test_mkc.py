@@ -374,6 +374,17 @@ def test_a_kernel_of_one_direction_is_pointed_out(pair):
     fit(views["coin"] + rng.normal(size=(len(X), 1)), kernels=["linear"])
 
 
+def test_kernels_in_their_own_units_are_ranked_and_pointed_out_too(pair):
+    X, _ = pair
+    model = fit(X, normalize=None)
+    assert (model.kernel_ranks_ >= 1).all()
+    coin = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(X), 1))
+    views, kernels = {"x": X / 100, "coin": coin}, [("x", "linear", "x"), ("coin", "linear", "coin")]
+    with pytest.warns(KernelWarning, match="'coin' has the largest weight, .* nearly all its variance is in one"):
+        model = fit(views, kernels=kernels, C=1.0, normalize=None)
+    assert model.kernel_ranks_[1] == pytest.approx(1)
+
+
 def test_a_collapse_is_pointed_out(pair):
     X, _ = pair
     with pytest.warns(KernelWarning, match=r"no better, within tol=0.003, than where nothing is separated"):

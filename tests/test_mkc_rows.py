@@ -11,8 +11,10 @@ from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import rbf_kernel
 
 from widegap import MKC
-from widegap.data import RowBlocks, shards
-from widegap.data._sources import ArraySource
+from widegap.data import RowBlocks, _kernel_stack, shards
+from widegap.data._kernel_specs import TableColumns, read_specs
+from widegap.data._sources import ArraySource, row_blocks
+from widegap.estimators import _say
 from widegap.exceptions import InvalidDataError, KernelWarning
 
 N, D = 6000, 8
@@ -137,6 +139,32 @@ def test_what_is_held_grows_by_labels_and_codes_alone(monkeypatch):
     assert sum(found.kernel_map_.sizes) * 4 > 180
     # Three labelings of 4 bytes and the codes of up to 24 cuts, one of them being made; features take 190 bytes.
     assert a_row < 3 * 4 + 26
+
+
+@pytest.mark.parametrize("views", [False, True], ids=["table", "views"])
+def test_features_of_rows_in_memory_are_formed_once(views, monkeypatch):
+    formed, original = [], _kernel_stack._settled
+    monkeypatch.setattr(_kernel_stack, "_settled", lambda *args: formed.append(args[1]) or original(*args))
+    X = rows(200)
+    stack, features = _kernel_stack.fit_kernel_stack(
+        {"x": X} if views else row_blocks(X),
+        read_specs(["linear", "rbf"], ["x"] if views else TableColumns(D, None)),
+        n_components=30,
+        normalize=True,
+        n_threads=1,
+        rng=np.random.default_rng(0),
+    )
+    assert np.shares_memory(formed[0].sources[0].X, features.sources[0].X)
+    expected = stack.transform({"x": X} if views else X)
+    assert_allclose(features.take(np.arange(200)), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_side_information_is_read_once(monkeypatch):
+    calls = []
+    original = _say.read_constraints
+    monkeypatch.setattr(_say, "read_constraints", lambda *a, **k: calls.append(a) or original(*a, **k))
+    model().fit(rows(300), must_link=[(0, 1)])
+    assert len(calls) == 1
 
 
 def test_a_precomputed_kernel_in_a_file(tmp_path, monkeypatch):

@@ -221,6 +221,21 @@ def test_weights_that_are_no_numbers_are_the_models_fault(attribute, wine, tmp_p
         persistence.load(tmp_path / "m")
 
 
+def test_a_new_file_has_the_mode_of_any_new_file(wine, tmp_path, monkeypatch):
+    def refuse(mask):
+        raise AssertionError("the umask is one for all threads")
+
+    former = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "umask", refuse)
+            persistence.save(CPM3C(2, random_state=0).fit(wine), tmp_path / "m.widegap")
+    finally:
+        os.umask(former)
+    assert oct((tmp_path / "m.widegap").stat().st_mode & 0o777) == "0o640"
+    assert os.listdir(tmp_path) == ["m.widegap"]
+
+
 def test_links_are_followed_and_modes_kept(wine, tmp_path):
     model = CPM3C(2, random_state=0).fit(wine)
     there, link = tmp_path / "there", tmp_path / "link"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from _shards import Shards
+from widegap.exceptions import SolverError
 from widegap.solvers import _prices
 from widegap.solvers._prices import assign_by_prices, label_step
 from widegap.solvers._transport import assign
@@ -63,6 +64,32 @@ def test_prices_of_a_sample_are_mended_on_all_rows(monkeypatch):
     assert (np.bincount(labels) >= wanted).all()
     exact, each = assign(costs, np.bincount(labels)), np.arange(120)  # the cheapest for the sizes they have
     assert costs[each, labels].sum() == pytest.approx(costs[each, exact.labels].sum(), abs=1e-6)
+
+
+def test_equal_rows_of_several_shards_are_divided_too():
+    labels, _, _ = priced(np.zeros((40, 2)) + [0.0, 1.0], [19, 21], n_pieces=4)
+    np.testing.assert_array_equal(np.bincount(labels), [19, 21])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clusters_that_outbid_each_other_get_their_rows(seed, monkeypatch):
+    monkeypatch.setattr(_prices, "SAMPLE", 60)
+    monkeypatch.setattr(_prices, "MAX_ROUNDS", 8)
+    scores = np.random.default_rng(seed).normal(size=(600, 5)) + 0.5 * np.arange(5)
+    costs = np.maximum(0, 1 + scores.max(axis=1, keepdims=True) - scores)
+    labels, _, _ = priced(costs, [120] * 5)
+    np.testing.assert_array_equal(np.bincount(labels), [120] * 5)
+    each, exact = np.arange(600), assign(costs, [120] * 5)
+    assert costs[each, labels].sum() == pytest.approx(costs[each, exact.labels].sum(), rel=0.01)
+
+
+def test_sizes_that_are_not_met_are_an_error(monkeypatch):
+    monkeypatch.setattr(_prices, "SAMPLE", 12)
+    monkeypatch.setattr(_prices, "MAX_ROUNDS", 0)
+    costs = np.random.default_rng(1).normal(size=(120, 3))
+    costs[::10, 0] -= 50  # the sample has enough rows of cluster 0, all rows have not
+    with pytest.raises(SolverError, match=r"Cluster 0 got \d+ rows in 0 rounds of prices, but must have 90, which"):
+        priced(costs, [90, 10, 10], n_pieces=1)
 
 
 def test_large_clusters_may_lack_one_in_a_thousand_but_none_is_empty():

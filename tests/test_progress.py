@@ -5,8 +5,22 @@ from contextlib import contextmanager
 from threading import Barrier, Thread
 
 import pytest
+from sklearn.datasets import make_blobs
 
+from widegap import CPM3C, MKC, DocumentClustering, IterSVR, MaxMarginClustering
 from widegap.estimators._progress import logger, progress_logging
+
+ROWS = make_blobs(60, centers=2, random_state=0)[0]
+NOTES = ["the cat and the dog sleep", "a dog chases a cat", "stocks and bonds fell", "bonds rose while stocks fell"] * 4
+FITS = {
+    "CPM3C": (CPM3C, {}, ROWS),
+    "MKC": (MKC, {"kernels": ["linear", "rbf"]}, ROWS),
+    "IterSVR": (IterSVR, {}, ROWS),
+    "MaxMarginClustering": (MaxMarginClustering, {}, ROWS),
+    "by moves": (MaxMarginClustering, {"search": "moves"}, ROWS),
+    "DocumentClustering": (DocumentClustering, {}, NOTES),
+}
+every_fit = pytest.mark.parametrize(("cls", "settings", "X"), FITS.values(), ids=FITS)
 
 
 @contextmanager
@@ -75,3 +89,21 @@ def test_an_error_in_the_fit_closes_it():
         with pytest.raises(KeyError), progress_logging(1):
             raise KeyError
         assert not logger.handlers
+
+
+@every_fit
+def test_a_fit_logs_every_record_if_asked_to(cls, settings, X, caplog):
+    found = cls(2, random_state=0, verbose=1, **settings).fit(X)  # the level of the logger is raised by the fit itself
+    assert found.history_
+    assert set(record.line() for record in found.history_) <= set(caplog.messages)
+    if cls is DocumentClustering:
+        caplog.clear()
+        found.refit(universum_documents=["nothing of the kind"])
+        assert set(record.line() for record in found.history_) <= set(caplog.messages) != set()
+
+
+@every_fit
+def test_a_fit_logs_nothing_unless_asked_to(cls, settings, X, caplog):
+    with caplog.at_level(logging.INFO, logger="widegap"):  # as an application may have set it
+        cls(2, random_state=0, **settings).fit(X)
+    assert not caplog.messages

@@ -3,6 +3,7 @@
 import ast
 import runpy
 import tracemalloc
+from copy import copy, deepcopy
 from functools import partial
 from pathlib import Path
 
@@ -50,6 +51,21 @@ class PlainHinge(ScoreLoss):
         own = np.eye(self.n_clusters)[labels]
         offsets = (codes & (own == 0)).sum(axis=1)
         return self.weight * offsets, self.weight * (codes.sum(axis=1)[:, None] * own - codes)
+
+
+def test_a_copy_has_the_rows_and_what_travels_has_not():
+    rows = CentredRows(row_blocks(table(40, 3)))
+    loss = PlainHinge(rows, 3, "max")
+    W, b = np.random.default_rng(0).normal(size=(3, 3)), np.zeros(3)
+    labels = loss.best_labels(W, b)[0]
+    assert copy(loss).plane(W, b, labels).loss == loss.plane(W, b, labels).loss
+    assert deepcopy(loss).plane(W, b, labels).loss == loss.plane(W, b, labels).loss
+    travelling = []
+    loss.rows.judge = lambda W, b, function, *state: (
+        travelling.append(function) or CentredRows.judge(rows, W, b, function, *state)
+    )
+    loss.plane(W, b, labels)
+    assert not any(hasattr(cell.cell_contents, "rows") for cell in travelling[0].__closure__)
 
 
 @every_representation

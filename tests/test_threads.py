@@ -69,6 +69,24 @@ def test_pools_are_kept(pools):
     assert pools == {2: first}
 
 
+def test_threads_that_ask_at_once_share_one_pool(pools, monkeypatch):
+    meeting = threading.Barrier(4, timeout=10)
+    original = _threads.ThreadPoolExecutor
+
+    def slow(*args, **options):
+        meeting.wait()  # all of them have found no pool
+        return original(*args, **options)
+
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", slow)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(_threads._pool(2))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [pools[2]] * 4
+
+
 def test_few_answers_are_in_flight(pools):
     started = []
     answers = ordered_map(lambda i: started.append(i) or i, range(100), 2)

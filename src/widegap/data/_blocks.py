@@ -380,6 +380,12 @@ class RowBlocks:
     def mark(self, rows: np.ndarray[Any, Any]) -> State:
         return marked(self.shape[0], rows, np.arange(len(rows)), self.new_array)
 
+    def numbers(self) -> State:
+        found = self.new_array((self.shape[0],), np.dtype(np.int64))
+        for start in range(0, len(found), CHUNK_ROWS):
+            found[start : start + CHUNK_ROWS] = np.arange(start, min(start + CHUNK_ROWS, len(found)))
+        return found
+
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return state
 

@@ -100,10 +100,14 @@ class DaskRows:
         for shard in self._shards:
             numbers, places = self._find(shard, rows)
             given = int(self._lengths[shard.numbers].sum()), places, numbers
-            # Beside the shard, which is not looked at; a graph would be computed.
-            near = [] if dask.is_dask_collection(shard.blocks) else [shard]
-            results.append(self._submit(_mark, given, *near))
+            results.append(self._submit_beside(shard, _mark, given))
         return DaskState(results, 0, np.dtype(np.int32))
+
+    def numbers(self) -> State:
+        ends = np.cumsum(self._lengths)
+        spans = np.stack([ends - self._lengths, ends], axis=1)
+        results = [self._submit_beside(shard, _numbers, spans[shard.numbers]) for shard in self._shards]
+        return DaskState(results, 0, np.dtype(np.int64))
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         whole = self._wait([self._client.submit(_piece, result, state.index, pure=False) for result in state.results])
@@ -147,6 +151,10 @@ class DaskRows:
         dtypes = [np.result_type(*kinds) for kinds in zip(*(kinds for _, kinds in sums), strict=True)]
         new = tuple(DaskState(results, index, dtype) for index, dtype in enumerate(dtypes))
         return new, add_up(part for part, _ in sums if part is not None)
+
+    def _submit_beside(self, shard: Shard, task: Callable[..., Result], given: Any) -> Future:
+        """A task where a shard is, which it does not look at; a graph would be computed."""
+        return self._submit(task, given, *([] if dask.is_dask_collection(shard.blocks) else [shard]))
 
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Future:
         plain = [argument.blocks if isinstance(argument, Shard) else argument for argument in arguments]
@@ -199,6 +207,10 @@ def _take(places: tuple[Any], blocks: RowBlocks) -> Any:
 
 def _mark(given: tuple[Any, ...], *_near: RowBlocks) -> Result:
     return (marked(*given),), None
+
+
+def _numbers(spans: Any, *_near: RowBlocks) -> Result:
+    return (np.concatenate([np.arange(start, stop) for start, stop in spans]),), None
 
 
 def _narrow(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -15,7 +15,6 @@ read of the rows, and the features are a table or made anew in every pass, as ``
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from widegap.data._kernels import holds_values, needs_width
 from widegap.data._rows import Rows
 from widegap.data._sampling import drawn, drawn_as_repeated
 from widegap.data._seen_rows import SeenRows, TableRows, ViewRows, apply, n_columns, n_rows, select
-from widegap.data._sources import feature_rows, row_blocks
+from widegap.data._sources import divided_columns, row_blocks
 from widegap.exceptions import InvalidDataError
 
 
@@ -227,22 +226,17 @@ def _settled(
         settled.append(_of_unit(kernel, scale, _effective_rank(some[:, columns])))
         kept.append(np.arange(columns.start, columns.stop))
         divisors.append(np.full(kernel.width, scale))
-    if len(kept) == len(stack.active) and not normalize:
-        return stack, features
-    chosen = np.concatenate([*kept, np.zeros(0, np.intp)])
-    scaled = partial(_divided, columns=chosen, divisors=np.concatenate([*divisors, np.zeros(0)]))
-    return KernelStack(settled), feature_rows(features, scaled, len(chosen))
+    if len(kept) < len(stack.active) or normalize:
+        empty = np.zeros(0)
+        chosen = np.concatenate([*kept, empty.astype(np.intp)])
+        features = divided_columns(features, chosen, np.concatenate([*divisors, empty]))
+    return KernelStack(settled), features
 
 
 def _of_unit(kernel: FittedKernel, scale: float, rank: float) -> FittedKernel:
     """The kernel with its features divided by ``scale``."""
     assert kernel.map is not None
     return replace(kernel, map=replace(kernel.map, projection=kernel.map.projection / scale), effective_rank=rank)
-
-
-def _divided(X: Floats, *, columns: Any, divisors: Floats) -> Floats:
-    """Some columns, each divided by its own number."""
-    return (X if len(columns) == X.shape[1] else X[:, columns]) / divisors.astype(X.dtype)
 
 
 def _effective_rank(features: Floats) -> float:

@@ -70,6 +70,9 @@ class Rows(Protocol):
     def mark(self, rows: np.ndarray[Any, Any]) -> State:
         """For every row its number among the given ones (ascending), and -1 for the others."""
 
+    def numbers(self) -> State:
+        """For every row its number among all rows."""
+
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         """A state as an array of this process."""
 

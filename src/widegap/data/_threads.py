@@ -31,9 +31,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    if n_threads not in _pools:
-        _pools[n_threads] = ThreadPoolExecutor(n_threads, thread_name_prefix="widegap")
-    return _pools[n_threads]
+    """The one pool of so many threads."""
+    found = _pools.get(n_threads)
+    if found is None:
+        # Atomic, so that all threads get the same pool; one that is made in vain has not started a thread.
+        found = _pools.setdefault(n_threads, ThreadPoolExecutor(n_threads, thread_name_prefix="widegap"))
+    return found
 
 
 def ordered_map(function: Callable[[Item], Answer], items: Sequence[Item], n_threads: int) -> Iterator[Answer]:

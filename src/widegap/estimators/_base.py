@@ -12,8 +12,7 @@ which says where a public name lives.
 """
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from importlib import import_module
@@ -162,7 +161,12 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         self._validate_params()
         if hasattr(self, "kernel_params"):
             check_kernel_params(self.kernel, self.kernel_params)
-        with _python_numbers(self), progress_logging(self.verbose):
+        own = self.get_params(deep=False)
+        single = {name: value.item() for name, value in own.items() if isinstance(value, np.floating)}
+        if single:  # a float32 would round all that it meets, and parameters stay as they were given
+            _take_over(self, Clusterer._fit(copy.copy(self).set_params(**single), X, **given))
+            return self
+        with progress_logging(self.verbose):
             rng = check_generator(self.random_state)
             rows = self._prepare(self._read(X), rng, **given)
             if self.n_clusters == 1:
@@ -210,16 +214,12 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         return self.fit(X, y).labels_
 
 
-@contextmanager
-def _python_numbers(estimator: Clusterer) -> Iterator[None]:
-    """Parameters that are NumPy's numbers as Python's for a while: a float32 would round all that it meets."""
-    given = {name: value for name, value in vars(estimator).items() if isinstance(value, np.floating)}
-    given = {name: value for name, value in given.items() if name in estimator.get_params(deep=False)}
-    vars(estimator).update({name: value.item() for name, value in given.items()})
-    try:
-        yield
-    finally:
-        vars(estimator).update(given)
+def _take_over(estimator: Clusterer, other: Clusterer) -> None:
+    """Give an estimator what another one holds beyond its parameters, and nothing else."""
+    own = estimator.get_params(deep=False)
+    for name in vars(estimator).keys() - vars(other).keys():
+        delattr(estimator, name)  # of an earlier fit
+    vars(estimator).update({name: value for name, value in vars(other).items() if name not in own})
 
 
 def stored_attributes(cls: type) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from widegap._validation import (
 from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
-from widegap.data._fingerprints import ROWS, fingerprint
-from widegap.data._journal import Journal, JournaledRows
+from widegap.data._checkpoint import Checkpoint, CheckpointedRows
+from widegap.data._fingerprints import digest_of_rows
 from widegap.data._kernel_maps import fit_kernel_map
 from widegap.data._rows import Rows
 from widegap.data._sources import feature_rows
@@ -156,20 +156,20 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given, further: str = "") -> Prepared:
         """The rows after the kernel's map if there is one."""
-        heard = self._hear_all(given, blocks)
+        heard = self._hear_all(given, blocks.shape[0], blocks.in_process)
         self.kernel_map_ = self._fit_kernel_map(blocks, heard.weights, rng)
-        return Prepared(CentredRows(self._journaled(self._features(blocks), heard, further), heard.weights), heard)
+        return Prepared(CentredRows(self._checkpointed(self._features(blocks), heard, further), heard.weights), heard)
 
-    def _hear_all(self, given: Given, rows: Rows) -> Heard:
-        """What was said of the rows, if it can be kept where they are; refuses sizes that cannot."""
-        heard = self._hear(given, rows.shape[0])
-        if not rows.in_process:
+    def _hear_all(self, given: Given, n_rows: int, in_process: bool) -> Heard:
+        """What was said of so many rows, if it can be kept where they are; refuses sizes that cannot."""
+        heard = self._hear(given, n_rows)
+        if not in_process:
             refuse_elsewhere(heard, self.size_max)
-        self._size_bounds(heard, rows.shape[0], self.n_clusters)
+        self._size_bounds(heard, n_rows, self.n_clusters)
         self.classes_ = heard.classes_of(self.n_clusters)
         return heard
 
-    def _journaled(self, rows: Rows, heard: Heard, further: str) -> Rows:
+    def _checkpointed(self, rows: Rows, heard: Heard, further: str) -> Rows:
         """The rows, whose passes a checkpoint keeps if there is one; ``further`` tells other rows of the fit apart."""
         if self.checkpoint is None:
             return rows
@@ -178,7 +178,9 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
                 f"A checkpoint needs a fit that can be repeated, but random_state={self.random_state!r}; give it a "
                 "number."
             )
-        return JournaledRows(rows, Journal(Path(self.checkpoint), identity_of(self, rows, heard.digest(), further)))
+        with one_blas_thread():  # else features that are made anew depend, in the last digit, on the machine
+            identity = identity_of(self, rows, heard.digest(), further)
+        return CheckpointedRows(rows, Checkpoint(Path(self.checkpoint), identity))
 
     def _fit_kernel_map(self, blocks: RowBlocks, weights: Any, rng: np.random.Generator):
         if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
@@ -342,15 +344,14 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
 
 
 def identity_of(estimator: BaseEstimator, rows: Rows, said: str, further: str) -> dict[str, str]:
-    """What makes a fit the same as another: the method, its settings and the rows, by a digest of some of them."""
+    """What makes a fit the same as another: the method, its settings and the rows, by a digest of all of them."""
     settings = {
         name: _described(value)
         for name, value in estimator.get_params().items()
         if name not in ("callback", "checkpoint", "labels_out", "n_jobs", "verbose")
     }
-    some = rows.take(np.unique(np.linspace(0, rows.shape[0] - 1, ROWS).astype(np.intp)))
     found = {"version": version("widegap"), "method": type(estimator).__name__, **settings}
-    digests = {"the digest of the rows": fingerprint(some), "the digest of further rows": further}
+    digests = {"the digest of the rows": digest_of_rows(rows), "the digest of further rows": further}
     digests |= {"the digest of labels, links and weights": said} if said else {}
     return {**found, "the number of rows": str(rows.shape[0]), **digests}
 

@@ -10,6 +10,7 @@ from widegap._validation import COST, Interval, StrOptions, check_threads
 from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows
+from widegap.data._fingerprints import digest_of_rows
 from widegap.estimators._base import Objective
 from widegap.estimators._cutting_plane_base import CuttingPlaneClusterer, Fit, Prepared
 from widegap.estimators._docs import shared_docs
@@ -21,7 +22,6 @@ from widegap.estimators._universum_rows import (
     check_nearness,
     check_universum,
     report_on,
-    rows_digest,
 )
 from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 
@@ -322,16 +322,16 @@ class M2DCU(CuttingPlaneClusterer):
                 "belong to no cluster (widegap.universum makes some), or set C_universum=0 to cluster without. In a "
                 "pipeline, enable metadata routing and call set_fit_request(universum=True)."
             )
-        digest = rows_digest(universum) if self.checkpoint is not None and universum is not None else ""
-        prepared = super()._prepare(blocks, rng, given, digest)
         if universum is None:
-            return prepared
+            return super()._prepare(blocks, rng, given)
+        names = getattr(self, "feature_names_in_", None)
+        universum = check_universum(universum, self.n_features_in_, names, check_threads(self.n_jobs))
+        digest = "" if self.checkpoint is None else digest_of_rows(universum)
+        prepared = super()._prepare(blocks, rng, given, digest)
         return replace(prepared, others=self._universum_rows(universum, prepared.rows, rng))
 
-    def _universum_rows(self, universum: Any, rows: CentredRows, rng: np.random.Generator) -> UniversumRows:
-        names = getattr(self, "feature_names_in_", None)
-        blocks = check_universum(universum, self.n_features_in_, names, check_threads(self.n_jobs))
-        blocks = self._features(blocks)
+    def _universum_rows(self, universum: RowBlocks, rows: CentredRows, rng: np.random.Generator) -> UniversumRows:
+        blocks = self._features(universum)
         check_nearness(blocks, rows)
         return UniversumRows(blocks, self.C_universum, self.margin_tolerance, rng)
 

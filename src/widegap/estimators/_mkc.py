@@ -326,16 +326,15 @@ class MKC(CuttingPlaneClusterer):
     def _prepare(self, read: Any, rng: np.random.Generator, given: Given) -> Prepared:
         """The features of all kernels."""
         X, specs = read
-        weights = self._hear(given, n_rows(X)).weights
+        heard = self._hear_all(given, n_rows(X), self._has_views or X.in_process)
         rank = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
         threads, normalize = check_threads(self.n_jobs), self.normalize is not None
         self.kernel_map_, features = fit_kernel_stack(
-            X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=weights
+            X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=heard.weights
         )
         findings.check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
         with one_blas_thread():  # where features are made anew in every pass
-            heard = self._hear_all(given, features)
-            return Prepared(CentredRows(self._journaled(features, heard, further=""), weights), heard)
+            return Prepared(CentredRows(self._checkpointed(features, heard, further=""), heard.weights), heard)
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.

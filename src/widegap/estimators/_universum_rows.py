@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._validation import check_numbers, digest_of
+from widegap._validation import check_numbers
 from widegap.data._blocks import RowBlocks
 from widegap.data._centred import CentredRows, finite_moments
 from widegap.data._sampling import drawn
@@ -44,11 +44,6 @@ def check_universum(universum: Any, n_features: int, names: Any, n_threads: int)
     if not n_rows:
         raise InvalidDataError("universum has 0 rows; at least one is needed: set C_universum=0 to go without.")
     return row_blocks(universum, n_threads=n_threads)
-
-
-def rows_digest(universum: Any) -> str:
-    """What tells universum rows apart; of rows in files or on a cluster it is their number."""
-    return digest_of(universum) if hasattr(universum, "__array__") else f"{universum.shape[0]} rows"
 
 
 def check_nearness(blocks: RowBlocks, frame: CentredRows) -> None:

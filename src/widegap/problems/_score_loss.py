@@ -14,7 +14,8 @@ the same work in compiled loops of its own, and ``tests/test_score_loss.py`` com
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,9 +35,11 @@ class ScoreLoss(ABC):
         self.n_clusters = n_clusters
         self.cap = cap
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Where rows are elsewhere the functions below travel to them; the rows must not travel along."""
-        return {**vars(self), "rows": None}
+    def _alone(self) -> Self:
+        """A copy without rows, whose functions travel to rows that are elsewhere; rows must not travel along."""
+        alone = copy(self)
+        del alone.rows
+        return alone
 
     @abstractmethod
     def costs(self, scores: Floats) -> Floats:
@@ -57,34 +60,34 @@ class ScoreLoss(ABC):
         return self._pass(W, b, held)
 
     def label_costs(self, W: Floats, b: Floats) -> State:
-        return self.rows.map_scores(W, b, self.costs)
+        return self.rows.map_scores(W, b, self._alone().costs)
 
     def _pass(self, W: Floats, b: Floats, labels: State | None) -> tuple[State, Plane]:
         """The plane at (W, b) for given labels, or, where there are none or -1, for those of least loss."""
-        n, is_labelled = self.rows.total, labels is not None
+        n, is_labelled, loss = self.rows.total, labels is not None, self._alone()
 
         def judge(scores: Floats, *parts: Any) -> tuple[tuple[float, ...], Floats, Parts]:
             row_weights = parts[is_labelled:]
-            costs = self.costs(scores)
+            costs = loss.costs(scores)
             chosen = costs.argmin(axis=1).astype(np.int32)
             chosen = np.where(parts[0] < 0, chosen, parts[0]) if is_labelled else chosen
-            codes = self.codes(scores, chosen)
-            offsets, weights = self.planes(codes, chosen)
+            codes = loss.codes(scores, chosen)
+            offsets, weights = loss.planes(codes, chosen)
             losses = costs[np.arange(len(costs)), chosen]
             values = times_weights(losses, *row_weights).sum(), times_weights(offsets, *row_weights).sum()
             return values, times_weights(weights.T, *row_weights).T, (chosen, codes)
 
         (labels, codes), sums = self.rows.judge(W, b, judge, *given(labels), *given(self.rows.weights))
-        loss, offset = sums.values / n
-        return labels, Plane(float(loss), float(offset), sums.normal / n, sums.bias / n, codes)
+        value, offset = sums.values / n
+        return labels, Plane(float(value), float(offset), sums.normal / n, sums.bias / n, codes)
 
     def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
-        n, m = self.rows.total, len(codes)
+        n, m, loss = self.rows.total, len(codes), self._alone()
 
         def part(rows: Part, old: Labels, new: Labels, *parts: Any) -> PlaneShift:
             offset, normal, bias = [], [], []
             for moved in parts[:m]:
-                before, after = self.planes(moved, old), self.planes(moved, new)
+                before, after = loss.planes(moved, old), loss.planes(moved, new)
                 weights = times_weights((after[1] - before[1]).T, *parts[m:]) / n
                 offset.append(times_weights(after[0] - before[0], *parts[m:]).sum() / n)
                 normal.append(rows.weighted(weights))

@@ -17,6 +17,9 @@ How exact: costs get an addition of up to ``NOISE`` of their range, drawn for ev
 price can split them; prices are found to a tenth of that. So the labels are the cheapest for the sizes they have, up to
 ``NOISE`` of the range of the costs a row. A cluster may lack ``SHORT`` of its least number of rows, or, with a price,
 have so many too many; it never lacks all.
+
+Where clusters outbid each other for the same rows by ever so little, or rows are equal, prices take too many rounds.
+Then the ``SAMPLE`` rows that change their cluster most easily are labelled exactly, the others staying where they are.
 """
 
 from collections.abc import Callable
@@ -25,6 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from widegap.exceptions import SolverError
 from widegap.solvers._result import FloatArray
 from widegap.solvers._transport import assign
 
@@ -44,6 +48,8 @@ class Costs(Protocol):
     def fold(self, function: Callable[..., Any], *state: Any) -> tuple[tuple[Any, ...], Any]: ...
 
     def collect(self, state: Any) -> Any: ...
+
+    def numbers(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -69,16 +75,46 @@ def assign_by_prices(rows: Costs, costs: Any, min_counts: Any) -> PricedLabels:
     span = _range(rows, costs)
     (costs,), _ = rows.fold(lambda costs: ((_split(costs, NOISE * span),), 0), costs)
     prices = _sample_prices(rows, costs, wanted)
-    for i in range(2 * MAX_ROUNDS):
-        counts = rows.fold(lambda costs, prices=prices: ((), _counts(costs, prices)), costs)[1]
-        short = counts < least
-        # Where lowering goes on for too long, prices only rise from here on, which ends.
-        off = short | ((prices > 0) & (counts > enough)) if i < MAX_ROUNDS else short
+    for _ in range(MAX_ROUNDS):
+        counts = _sizes(rows, costs, prices)
+        off = (counts < least) | ((prices > 0) & (counts > enough))
         if not off.any():
             break
         prices = _renewed(rows, costs, prices, np.flatnonzero(off), wanted[off], span)
+    else:
+        counts = _sizes(rows, costs, prices)
+        if (counts < least).any():
+            return PricedLabels(_mended(rows, costs, prices, wanted, counts), prices)
     (labels,), _ = rows.fold(lambda costs: ((_labels(costs, prices),), 0), costs)
     return PricedLabels(labels, prices)
+
+
+def _sizes(rows: Costs, costs: Any, prices: FloatArray) -> Any:
+    """Numbers of rows of the clusters at given prices."""
+    return rows.fold(lambda costs: ((), _counts(costs, prices)), costs)[1]
+
+
+def _mended(rows: Costs, costs: Any, prices: FloatArray, wanted: Any, counts: Any) -> Any:
+    """Labels at given prices, but for the rows nearest to another cluster, which are labelled so that sizes hold."""
+    numbers = rows.numbers()
+    near = rows.fold(lambda costs, numbers: ((), _nearest(costs, numbers, prices)), costs, numbers)[1]
+    others = counts - _counts(near.costs, prices)
+    needed = np.maximum(wanted - others, 0)
+    if needed.sum() > len(near.numbers):
+        p = int((wanted - counts).argmax())
+        raise SolverError(
+            f"Cluster {p} got {counts[p]} rows in {MAX_ROUNDS} rounds of prices, but must have {wanted[p]}, which "
+            f"moving {len(near.numbers)} rows does not mend; lower size_min or min_cluster_fraction, or fit a sample "
+            "in memory and predict the rest."
+        )
+    order = np.argsort(near.numbers)
+    chosen, labels = near.numbers[order], assign(near.costs[order], needed).labels
+
+    def label(costs: FloatArray, numbers: Any) -> Any:
+        places = np.minimum(np.searchsorted(chosen, numbers), len(chosen) - 1)
+        return ((np.where(chosen[places] == numbers, labels[places], _labels(costs, prices)),), 0)
+
+    return rows.fold(label, costs, numbers)[0][0]
 
 
 def _renewed(rows: Costs, costs: Any, prices: FloatArray, some: Any, wanted: Any, span: float) -> FloatArray:
@@ -128,6 +164,29 @@ class _Gathered:
 
     def __add__(self, other: "_Gathered") -> "_Gathered":
         return _Gathered(self.parts + other.parts)
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """The rows that lose least by another cluster: what they lose, their numbers and costs."""
+
+    losses: FloatArray
+    numbers: Any
+    costs: FloatArray
+
+    def __add__(self, other: "_Nearest") -> "_Nearest":
+        losses = np.concatenate([self.losses, other.losses])
+        first = np.argsort(losses, kind="stable")[:SAMPLE]
+        numbers, costs = np.concatenate([self.numbers, other.numbers]), np.concatenate([self.costs, other.costs])
+        return _Nearest(losses[first], numbers[first], costs[first])
+
+
+def _nearest(costs: FloatArray, numbers: Any, prices: FloatArray) -> _Nearest:
+    """Up to ``SAMPLE`` rows that lose least by another cluster than that of least cost minus price."""
+    two = np.partition(costs - prices, 1, axis=1)
+    losses = two[:, 1] - two[:, 0]
+    first = np.argsort(losses, kind="stable")[:SAMPLE]
+    return _Nearest(losses[first], numbers[first], costs[first])
 
 
 def _split(costs: FloatArray, size: float) -> FloatArray:

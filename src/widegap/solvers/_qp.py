@@ -159,6 +159,8 @@ def solve_qp(
     ------
     SolverError
         If no engine's answer comes near it, for instance because the hard cuts contradict each other.
+    ImportError
+        If an engine that is asked cannot be imported.
     """
     if start is not None and start.shape != linear.shape:
         raise ValueError(
@@ -176,6 +178,11 @@ def solve_qp(
                 z, bias = _checked(scaled, *engine(scaled, None if start is None else start / problem.x_unit))
                 solution = _prove(problem, z * problem.x_unit, restore @ bias * problem.linear_unit, name)
                 allowed = _allowed_gap(problem, solution)
+        except ImportError as error:  # else the other engine would answer for good, and nobody would know
+            raise ImportError(
+                f"{name}, which solves the {phase}, cannot be imported ({error}); install it again: pip install "
+                f"--force-reinstall {name}."
+            ) from error
         except Exception as error:  # engines raise what they like
             failures.append(f"{name}: {type(error).__name__}: {error!s:.100}")
             continue

@@ -91,15 +91,14 @@ def solve_svm(
     state = _cold_state(P, hinges, C) if warm is None else _warm_state(warm, hinges, C)
     rows = P.astype(np.float32) if np.abs(P).max(initial=0.0) <= SINGLE_LARGEST else P
     machine = _iterate(P, rows, state, hinges, C, tol, max_iter)
-    if machine.gap <= tol:
-        return machine
-    machine = _iterate(P, P, _cold_state(P, hinges, C), hinges, C, tol, max_iter)
-    if machine.gap <= 1e3 * tol:  # rounding stopped it near the solution
-        return machine
-    raise SolverError(
-        f"The machine for C={C:g} has a relative duality gap of {machine.gap:.1e} after {machine.n_iter} steps, more "
-        f"than {tol:.0e}; lower C or rescale the data."
-    )
+    if not machine.gap <= tol:  # or it is NaN
+        machine = _iterate(P, P, _cold_state(P, hinges, C), hinges, C, tol, max_iter)
+    if not machine.gap <= tol:
+        raise SolverError(
+            f"The machine for C={C:g} has a relative duality gap of {machine.gap:.1e} after {machine.n_iter} steps, "
+            f"more than {tol:.0e}; lower C or rescale the data."
+        )
+    return machine
 
 
 def _cold_state(P: FloatArray, hinges: Hinges, C: float) -> _State:

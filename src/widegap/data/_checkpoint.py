@@ -1,4 +1,4 @@
-"""Fits that survive their process: a journal of passes.
+"""Checkpoints: fits that survive their process.
 
 A fit is a deterministic function of its settings and of the sums that its passes give, so these sums, (k, d) numbers
 each, are all that has to be kept. Every one is appended to a file as soon as it is known. A fit that finds the file
@@ -18,20 +18,20 @@ from hashlib import blake2b
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from widegap.data._rows import Parts, Rows, State, Total
 from widegap.exceptions import InvalidDataError
 
-_DIGEST = 16
-_FORMAT = 1
+_DIGEST = 16  # bytes of the digest of a record: an unfinished one is not taken for a whole one by chance
+_FORMAT = 2  # 1 told rows by a thousand of them
 
 
 @dataclass(eq=False)
 class _Replayed:
-    """A pass that the journal answered; its states are made on demand."""
+    """A pass that the checkpoint answered; its states are made on demand."""
 
     function: Callable[..., Any]
     inputs: tuple[State, ...]
@@ -48,11 +48,11 @@ class _Pending:
     index: int
 
 
-class JournaledRows:
-    """Rows whose passes are noted in a journal, and answered by it as far as it goes."""
+class CheckpointedRows:
+    """Rows whose passes are noted in a checkpoint, and answered by it as far as it goes."""
 
-    def __init__(self, rows: Rows, journal: "Journal"):
-        self._rows, self._journal = rows, journal
+    def __init__(self, rows: Rows, checkpoint: "Checkpoint"):
+        self._rows, self._checkpoint = rows, checkpoint
         self.shape, self.dtype = rows.shape, rows.dtype
         self.n_threads, self.in_process = rows.n_threads, rows.in_process
 
@@ -65,20 +65,20 @@ class JournaledRows:
     def reduce(
         self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
     ) -> Total | None:
-        if self._journal.replays:
-            return self._journal.next()[1]
+        if self._checkpoint.replays:
+            return self._checkpoint.next()[1]
         found = self._rows.reduce(function, *self._made(state), where=where)
-        self._journal.add((0, found))
+        self._checkpoint.add((0, found))
         return found
 
     def _pass(self, function: Any, state: tuple[State, ...], *, reads: bool) -> Any:
-        if self._journal.replays:
-            n_states, total = self._journal.next()
+        if self._checkpoint.replays:
+            n_states, total = self._checkpoint.next()
             known = _Replayed(function, state, reads, n_states)
             return tuple(_Pending(known, index) for index in range(n_states)), total
         verb = self._rows.sweep if reads else self._rows.fold
         new, total = verb(function, *self._made(state))
-        self._journal.add((len(new), total))
+        self._checkpoint.add((len(new), total))
         return new, total
 
     def take(self, rows: np.ndarray[Any, Any]) -> Any:
@@ -89,6 +89,9 @@ class JournaledRows:
 
     def mark(self, rows: np.ndarray[Any, Any]) -> State:
         return self._rows.mark(rows)
+
+    def numbers(self) -> State:
+        return self._rows.numbers()
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return self._rows.collect(*self._made((state,)))
@@ -159,7 +162,7 @@ def _in_order(state: tuple[State, ...]) -> list[_Replayed]:
     return found
 
 
-class Journal:
+class Checkpoint:
     """The file. ``replays`` as long as it holds the answer to the next pass.
 
     ``identity`` is what the fit is, names and values; a file of another fit is refused, with what differs.
@@ -168,16 +171,15 @@ class Journal:
     def __init__(self, path: Path, identity: Mapping[str, str]):
         self._path = path
         head = json.dumps({"format": _FORMAT, **identity}).encode() + b"\n"
-        if path.exists() and path.stat().st_size:
-            content = path.read_bytes()
-            self._check(content.partition(b"\n")[0], head)
-            self._known, whole = _records(content, len(head))
-            with open(path, "r+b") as file:
-                file.truncate(whole)
-        else:
-            path.write_bytes(head)
-            self._known = []
+        self._known: list[bytes] = []
         self._next = 0
+        if not (path.exists() and path.stat().st_size):
+            path.write_bytes(head)
+            return
+        with open(path, "r+b") as file:
+            self._check(file.readline(), head)
+            self._known = _records(file, path.stat().st_size)
+            file.truncate()
 
     def _check(self, found: bytes, head: bytes) -> None:
         try:
@@ -209,16 +211,17 @@ class Journal:
             file.write(len(content).to_bytes(8, "little") + _digest(content) + content)
 
 
-def _records(content: bytes, start: int) -> tuple[list[bytes], int]:
-    """The whole records of a file, and where they end."""
+def _records(file: BinaryIO, n_bytes: int) -> list[bytes]:
+    """The whole records from here on in a file of so many bytes, each read once; the file is left where they end."""
     found: list[bytes] = []
     while True:
-        size = int.from_bytes(content[start : start + 8], "little")
-        digest, record = content[start + 8 : start + 8 + _DIGEST], content[start + 8 + _DIGEST :][:size]
-        if not size or len(record) < size or _digest(record) != digest:
-            return found, start
+        start = file.tell()
+        size, digest = int.from_bytes(file.read(8), "little"), file.read(_DIGEST)
+        record = file.read(size) if size <= n_bytes - file.tell() else b""  # a torn number may be any
+        if not record or _digest(record) != digest:
+            file.seek(start)
+            return found
         found.append(record)
-        start += 8 + _DIGEST + size
 
 
 def _digest(content: bytes) -> bytes:

@@ -3,15 +3,20 @@
 import os
 import signal
 import time
+from io import BytesIO
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
 from widegap import CPM3C, M2DCU, MKC
-from widegap.data import RowBlocks
-from widegap.data._sources import ArraySource
+from widegap.data import RowBlocks, _checkpoint
+from widegap.data._checkpoint import Checkpoint
+from widegap.data._fingerprints import digest_of_rows
+from widegap.data._sources import ArraySource, row_blocks
 from widegap.exceptions import InvalidDataError
 
 N = 800
@@ -66,7 +71,7 @@ def test_a_fit_goes_on_with_the_same_bits(case, tmp_path):
     expected = model(**settings).fit(X)
     n_records = len(expected.history_)
     for i, share in enumerate((0.3, 0.9)):
-        path = tmp_path / f"{i}.journal"
+        path = tmp_path / f"{i}.checkpoint"
         with pytest.raises(KilledError):
             model(checkpoint=path, callback=killer(int(share * n_records)), **settings).fit(X)
         found = model(checkpoint=path, **settings).fit(X)
@@ -78,7 +83,7 @@ def test_a_fit_goes_on_with_the_same_bits(case, tmp_path):
 
 
 def test_what_is_done_is_not_read_again(tmp_path):
-    X, path = rows(), tmp_path / "journal"
+    X, path = rows(), tmp_path / "checkpoint"
     source = CountedSource(X)
     expected = model(min_cluster_fraction=0).fit(RowBlocks([source]))
     passes = source.reads / N
@@ -94,7 +99,7 @@ def test_what_is_done_is_not_read_again(tmp_path):
 
 
 def test_the_search_on_all_rows_after_one_on_a_sample(tmp_path):
-    X, path = rows(5200), tmp_path / "journal"
+    X, path = rows(5200), tmp_path / "checkpoint"
     expected = model().fit(X)
     with pytest.raises(KilledError):
         model(checkpoint=path, callback=killer(len(expected.history_) - 2)).fit(X)
@@ -102,7 +107,7 @@ def test_the_search_on_all_rows_after_one_on_a_sample(tmp_path):
 
 
 def test_a_universum(tmp_path):
-    X, U, path = rows(), rows(100) * 0.2, tmp_path / "journal"
+    X, U, path = rows(), rows(100) * 0.2, tmp_path / "checkpoint"
     expected = M2DCU(2, random_state=0, n_init=1).fit(X, universum=U)
     with pytest.raises(KilledError):
         M2DCU(2, random_state=0, n_init=1, checkpoint=path, callback=killer(len(expected.history_) - 2)).fit(
@@ -112,7 +117,7 @@ def test_a_universum(tmp_path):
     assert_array_equal(found.coef_, expected.coef_)
     assert found.universum_report_ == expected.universum_report_
     with pytest.raises(InvalidDataError, match="the digest of further rows was"):
-        M2DCU(2, random_state=0, n_init=1, checkpoint=path).fit(X, universum=U + 1)
+        M2DCU(2, random_state=0, n_init=1, checkpoint=path).fit(X, universum=RowBlocks([ArraySource(U + 1)]))
 
 
 @pytest.mark.filterwarnings("ignore:The objective of")  # no bias beyond 1 costs anything; it takes a pass more
@@ -120,7 +125,7 @@ def test_a_universum(tmp_path):
 def test_several_kernels(table_bytes, tmp_path, monkeypatch):
     monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", table_bytes)
     np.save(tmp_path / "X.npy", rows(5200))
-    X, path = np.load(tmp_path / "X.npy", mmap_mode="r"), tmp_path / "journal"
+    X, path = np.load(tmp_path / "X.npy", mmap_mode="r"), tmp_path / "checkpoint"
 
     def fit(columns=(0, 3), **settings):
         # Functions are new objects in every process, as here.
@@ -139,7 +144,7 @@ def test_several_kernels(table_bytes, tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
 def test_killed_ten_times_at_random_moments(tmp_path):
-    X, path = rows(), tmp_path / "journal"
+    X, path = rows(), tmp_path / "checkpoint"
     expected = model(n_jobs=1).fit(X)
     model(n_jobs=1, checkpoint=tmp_path / "whole").fit(X)
     whole = (tmp_path / "whole").stat().st_size
@@ -165,7 +170,7 @@ def test_killed_ten_times_at_random_moments(tmp_path):
 
 @pytest.mark.parametrize("damage", [lambda c: c[:-7], lambda c: c[:-20] + bytes(20), lambda c: c + b"\x05"])
 def test_an_unfinished_record_is_cut_off(damage, tmp_path):
-    X, path = rows(), tmp_path / "journal"
+    X, path = rows(), tmp_path / "checkpoint"
     expected = model(checkpoint=path).fit(X)
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
@@ -173,8 +178,59 @@ def test_an_unfinished_record_is_cut_off(damage, tmp_path):
     assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_a_single_row_that_was_corrected_is_noticed(form, tmp_path):
+    X, path = rows(5200), tmp_path / "checkpoint"
+    settings = {"init": np.arange(len(X)) % 4, "max_iter": 3, "checkpoint": path}
+    with pytest.warns(ConvergenceWarning):
+        expected = model(**settings).fit(form(X))
+    corrected, swapped = X.copy(), X.copy()
+    corrected[1, 4] = np.nextafter(X[1, 4], 9)
+    swapped[[1, 2]] = X[[2, 1]]
+    for other in (corrected, swapped):
+        with pytest.raises(InvalidDataError, match="the digest of the rows was"):
+            model(**settings).fit(form(other))
+    with pytest.warns(ConvergenceWarning):
+        found = model(**settings).fit(form(X))
+    assert_array_equal(found.labels_, expected.labels_)
+
+
+def test_the_digest_of_all_rows_is_that_of_their_values():
+    X = rows(300)
+    X[np.abs(X) < 1] = 0
+    minus = np.where(X == 0, -0.0, X)
+    expected = digest_of_rows(row_blocks(X))
+    for same in (minus, np.asfortranarray(X), sp.csr_array(X)):
+        assert digest_of_rows(row_blocks(same)) == expected
+    in_two = RowBlocks([ArraySource(X[:7]), ArraySource(X[7:])], n_threads=2)
+    assert digest_of_rows(in_two) == expected
+    assert digest_of_rows(row_blocks(X.astype(np.float32).astype(np.float64))) != expected
+    others = [X[::-1], X[:-1], X[:, ::-1], X[:, :-1], np.hstack([X, np.zeros((300, 1))]), -X, X * 2]
+    assert len({expected, *(digest_of_rows(row_blocks(other)) for other in others)}) == 8
+
+
+def test_every_byte_of_a_file_is_read_once(tmp_path):
+    class Counted(BytesIO):
+        n_bytes = 0
+
+        def read(self, size=-1):
+            content = super().read(size)
+            self.n_bytes += len(content)
+            return content
+
+    path = tmp_path / "checkpoint"
+    written = Checkpoint(path, {"method": "none"})
+    for number in range(50):
+        written.add((0, np.full(10, float(number))))
+    content = path.read_bytes().partition(b"\n")[2]
+    file = Counted(content + (2**60).to_bytes(8, "little") + b"torn")
+    assert len(_checkpoint._records(file, len(content) + 12)) == 50
+    assert file.tell() == len(content)
+    assert file.n_bytes == len(content) + 12
+
+
 def test_another_fit_is_refused_with_the_reason(tmp_path):
-    X, path = rows(), tmp_path / "journal"
+    X, path = rows(), tmp_path / "checkpoint"
     model(checkpoint=path).fit(X)
     for other, reason in (
         (lambda: model(checkpoint=path, tol=0.02).fit(X), "tol was 0.01, and is 0.02"),
