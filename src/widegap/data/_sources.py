@@ -124,13 +124,14 @@ def _float_dtype(X: Any, path: Path) -> np.dtype[Any]:
 def _shard(path: str | os.PathLike[str]) -> Source:
     """Open one file as a source."""
     path = Path(path)
+    ending = path.suffix.lower()
     try:
-        if path.suffix == ".npy":
+        if ending == ".npy":
             X = np.lib.format.open_memmap(path, mode="r")
             return ArraySource(X, _float_dtype(X, path))
-        if path.suffix == ".npz":
+        if ending == ".npz":
             return NpzSource(path)
-        if path.suffix in FORMATS:
+        if ending in FORMATS:
             return ColumnarSource(path)
     except (InvalidDataError, NotSupportedError, MemoryError, FileNotFoundError, PermissionError):
         raise
