@@ -1,8 +1,8 @@
 """Files that appear whole or not at all."""
 
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,20 +29,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Links are followed, and a file that is replaced keeps its mode.
     """
     target, mode = destination(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_urlsafe(6)}.tmp{target.suffix}")
+    # A new file gets its mode here, from the system: to read the umask is to set it, for all threads.
+    begun = 0o666 if mode is None else 0o600
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=f".tmp{target.suffix}", dir=target.parent)
-        os.close(handle)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, begun))
     except OSError as error:
         error.filename = str(path)
         raise
-    temporary = Path(name)
     try:
         yield temporary
-        if mode is None:
-            mask = os.umask(0)
-            os.umask(mask)
-            mode = 0o666 & ~mask  # as an ordinary new file; mkstemp lets the owner in only
-        temporary.chmod(mode)
+        if mode is not None:
+            temporary.chmod(mode)
         os.replace(temporary, target)
     except OSError as error:
         error.filename = str(path)
