@@ -101,6 +101,8 @@ class SetsAside(WeightVectorClusterer):
         super()._check_stored()
         if not hasattr(self, "reject_beyond_"):
             return
+        if np.isnan(self.reject_beyond_):
+            raise ValueError("reject_beyond_ is no number")
         shapes = {"_centres": (self.n_clusters_, self.n_features_in_), "_radii": (self.n_clusters_,)}
         for name, shape in shapes.items():
             values = getattr(self, name, None)
