@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, make_blobs
 
+from widegap import MaxMarginClustering
 from widegap.cli._main import main
 from widegap.solvers._cluster_number import CLEAR
 from widegap.table._writing import neutral
@@ -186,6 +187,16 @@ def test_the_number_of_clusters_is_found(table, tmp_path, capsys):
     number = json.loads(capsys.readouterr().out)["number"]
     assert (number["chosen"], number["sure"], number["needed"]) == (3, "clear", 3.5)
     assert [score["n_clusters"] for score in number["scores"]][:3] == [2, 3, 4]
+
+
+def test_a_number_that_is_found_takes_one_fit(table, capsys, monkeypatch):
+    fits, fit = [], MaxMarginClustering.fit
+    monkeypatch.setattr(MaxMarginClustering, "fit", lambda *args, **said: fits.append(1) or fit(*args, **said))
+    assert main(["cluster", str(table), "-k", "auto", "--columns", "width,height,depth"]) == 0
+    shown = capsys.readouterr().out
+    assert "stands out" in shown and "agreement" in shown
+    assert "stability" not in shown
+    assert len(fits) == 1
 
 
 def test_one_cluster_is_an_answer(tmp_path, capsys):

@@ -397,6 +397,14 @@ def test_scales_that_are_no_numbers_are_the_models_fault(weights):
         from_json({**state, "factors": weights})
 
 
+def test_a_table_is_written_without_a_report(table, model, tmp_path, monkeypatch):
+    expected, found = tmp_path / "expected.csv", tmp_path / "found.csv"
+    assert main(["predict", str(model), str(table), "-o", str(expected)]) == 0
+    monkeypatch.setattr("widegap.report.summarize", lambda *args, **options: pytest.fail("a report was made"))
+    assert main(["predict", str(model), str(table), "-o", str(found), "-q"]) == 0
+    assert found.read_bytes() == expected.read_bytes()
+
+
 def test_json_is_printed_even_if_quiet(table, model, capsys):
     assert json.loads(said_by(capsys, "cluster", table, "-k", "2", "--json", "--quiet"))["n_rows"] == 30
     assert json.loads(said_by(capsys, "predict", model, table, "--json", "-q"))["n_rows"] == 30

@@ -1,6 +1,8 @@
 """How the command line reads tables: decimal signs, categories alike in all files, scales decided once."""
 
 import csv
+import gzip
+import io
 import json
 
 import numpy as np
@@ -11,7 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from widegap import CPM3C, MaxMarginClustering
 from widegap.cli._main import main
+from widegap.data import shards
 from widegap.table._numbers import read_numbers
+from widegap.table._reading import read_table
 from widegap.table._values import Cells
 from widegap.table._writing import with_numbers
 
@@ -249,3 +253,34 @@ def test_a_number_that_fails_does_not_cost_the_others(twelve, capsys, monkeypatc
     monkeypatch.setattr(CPM3C, "fit", lambda *_: (_ for _ in ()).throw(ValueError("no fit; stop.")))
     assert main(["cluster", str(twelve), "-k", "2..4", "--method", "cpm3c"]) == 2
     assert "error: None of the numbers could be compared. no fit; stop." in capsys.readouterr().err
+
+
+# Endings ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("DATA.PARQUET", pd.DataFrame.to_parquet),
+        ("data.PQ", pd.DataFrame.to_parquet),
+        ("my.parquet.feather", pd.DataFrame.to_feather),
+        ("from.parquet.d/DATA.Feather", pd.DataFrame.to_feather),
+    ],
+)
+def test_columnar_files_are_read_by_their_last_ending(name, write, tmp_path):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]})
+    write(frame, path)
+    pd.testing.assert_frame_equal(read_table(path).frame, frame)
+    blocks = shards([path])
+    np.testing.assert_array_equal(blocks.take(np.arange(3)), frame.to_numpy())
+
+
+def test_endings_of_packed_files_may_be_in_capitals(tmp_path):
+    path = tmp_path / "DATA.PARQUET.GZ"
+    plain = io.BytesIO()
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
+    frame.to_parquet(plain)
+    path.write_bytes(gzip.compress(plain.getvalue()))
+    pd.testing.assert_frame_equal(read_table(path).frame, frame)

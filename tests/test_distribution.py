@@ -81,6 +81,31 @@ def test_commands_name_the_extra_that_is_missing(missing, arguments, extra, tmp_
     assert any(f"pip install '{name}'" in done.stderr for name in extra.split("|")), done.stderr
 
 
+STAR = """
+import sys
+import numpy as np
+for name in sys.argv[1].split(","):
+    sys.modules[name] = None  # as if it were not installed
+from widegap import *
+import widegap
+assert set(widegap.__all__) <= set(globals())
+for name in (TableEncoder, explore):
+    try:
+        name()
+    except NotImplementedError as error:
+        print(error)
+    except TypeError:  # explore needs a model
+        pass
+"""
+EXTRAS = ["pyarrow", "pandas", "jinja2", "starlette,uvicorn", "typer,rich", "dask,distributed", "PIL", "scs"]
+
+
+@pytest.mark.parametrize("missing", EXTRAS)
+def test_all_names_can_be_imported_where_an_extra_is_missing(missing, tmp_path):
+    said = checked([sys.executable, "-W", "ignore", "-c", STAR, missing], tmp_path)
+    assert [line.split("'")[1] for line in said.splitlines()] == ["widegap[table]"] * 2 * (missing == "pyarrow")
+
+
 def run(command, folder, **environment):
     return subprocess.run(
         [str(part) for part in command], cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}

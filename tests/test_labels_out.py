@@ -1,6 +1,7 @@
 """Labels written to a file: the same as in memory, nothing of length n in memory meanwhile, and no harm to copies."""
 
 import pickle
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering, persistence
-from widegap.data import shards
+from widegap._atomic import replacing
+from widegap.data import _state_files, shards
 from widegap.data._state_files import StateFolder
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
@@ -55,6 +57,39 @@ def test_states_lie_in_files(tmp_path, monkeypatch):
         made.clear()
         clone(model).set_params(labels_out=tmp_path / "labels.npy").fit(rows)
         assert made and {shape[0] for shape in made} == {len(X)}
+
+
+@pytest.mark.parametrize("cls", [CPM3C, MaxMarginClustering])
+def test_the_file_is_written_once_with_a_label_for_every_row(cls, tmp_path, monkeypatch):
+    path, written = tmp_path / "labels.npy", []
+
+    @contextmanager
+    def counted(target):
+        with replacing(target) as temporary:
+            yield temporary
+            written.append(np.load(temporary).shape)
+
+    monkeypatch.setattr(_state_files, "replacing", counted)
+    rows, weights = X[:400], np.ones(400)
+    weights[[0, 7, 9]] = 0
+    model = cls(4, random_state=0, outliers=0.05, labels_out=path).fit(rows, sample_weight=weights)
+    assert written == [(400,)]
+    expected = cls(4, random_state=0, outliers=0.05).fit(rows, sample_weight=weights).labels_
+    assert_array_equal(model.labels_, expected)
+    assert_array_equal(np.load(path), expected)
+
+
+def test_a_fit_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "labels.npy"
+    np.save(path, np.arange(3))
+
+    def fail(self, X, labels):
+        raise RuntimeError("no rejection")
+
+    monkeypatch.setattr(CPM3C, "_store_rejection", fail)
+    with pytest.raises(RuntimeError, match="no rejection"):
+        CPM3C(4, random_state=0, outliers=0.05, labels_out=path).fit(X[:400])
+    assert_array_equal(np.load(path), np.arange(3))
 
 
 def test_another_fit_leaves_the_labels_of_the_first(tmp_path):

@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import stat
 import sys
 import tracemalloc
 import zipfile
@@ -15,6 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 import widegap
 from tests._model_files import array_bytes, edited, forge, part_of, saved_parts, state_of
@@ -51,6 +53,22 @@ def test_a_model_comes_back_as_it_was(estimator, wine, tmp_path):
     np.testing.assert_array_equal(found.labels_, estimator.labels_)
     untimed = [replace(record, seconds=0.0) for record in estimator.history_]  # the same run gives the same file
     assert found.history_ == untimed
+
+
+def test_further_values_may_have_any_name(wine, tmp_path):
+    extra = {"table": {"rows": 178}, "model": 1}
+    persistence.save(CPM3C(2, n_init=1, random_state=0).fit(wine), tmp_path / "m", extra=extra)
+    found, returned = persistence.load(tmp_path / "m")
+    assert isinstance(found, CPM3C)
+    assert returned == extra
+
+
+def test_further_values_beside_an_encoder_may_have_any_name(wine, tmp_path):
+    pipeline = make_pipeline(widegap.TableEncoder(), CPM3C(2, n_init=1, random_state=0)).fit(wine)
+    persistence.save(pipeline, tmp_path / "m", extra={"table": "wine"})
+    found, returned = persistence.load(tmp_path / "m")
+    assert returned == {"table": "wine"}
+    np.testing.assert_array_equal(found.predict(wine), pipeline.predict(wine))
 
 
 def words(n):
@@ -318,6 +336,18 @@ def test_what_could_not_be_read_again_is_not_written(wine, tmp_path, monkeypatch
     with pytest.raises(NotSupportedError, match="bytes of JSON, more than the 100 that a model file may have"):
         persistence.save(model, tmp_path / "m")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])
+def test_new_files_have_the_mode_of_the_umask_which_is_never_set(mask, wine, tmp_path, monkeypatch):
+    before = os.umask(mask)
+    try:
+        with monkeypatch.context() as patch:  # other threads make files meanwhile
+            patch.setattr(os, "umask", lambda mask: pytest.fail("the umask was set"))
+            persistence.save(CPM3C(1).fit(wine), tmp_path / "m")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o666 & ~mask
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from widegap._catalogue import ESTIMATORS, public_class
+from widegap.exceptions import NotSupportedError
 
 if TYPE_CHECKING:
     from widegap import (
@@ -66,13 +67,25 @@ if not TYPE_CHECKING:  # a type checker sees the imports above, and no names bes
         if name in ESTIMATORS:
             found = public_class(name)
         elif name in _ELSEWHERE:
-            found = getattr(import_module(f"widegap.{_ELSEWHERE[name]}"), name)
+            try:
+                found = getattr(import_module(f"widegap.{_ELSEWHERE[name]}"), name)
+            except NotSupportedError as error:
+                return _without_extra(name, error)  # not kept: the extra may be installed while this program runs
         elif name in _MODULES:
             found = import_module(f"widegap.{name}")
         else:
             raise AttributeError(f"module 'widegap' has no attribute {name!r}")
         globals()[name] = found
         return found
+
+
+def _without_extra(name: str, error: NotSupportedError) -> type:
+    """What stands for a name whose extra is missing, so that ``import *`` works: to call it raises the error."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise NotSupportedError(str(error)) from error
+
+    return type(name, (), {"__new__": refuse, "__doc__": str(error)})
 
 
 def __dir__() -> list[str]:

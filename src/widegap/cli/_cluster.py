@@ -215,7 +215,7 @@ def _run(job: Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool)
     if watch.interrupted:
         targets = targets.partial()
     elif estimator.n_clusters == "auto":
-        job.recommendation = explain_auto(estimator, job.comparison(1), quiet=quiet)
+        job.recommendation = explain_auto(estimator)
     summary, margins = summarize_job(job, estimator)
     written = write_job(job, estimator, summary, margins, targets)
     if json:
@@ -288,7 +288,8 @@ def write_job(job: Job, estimator: Any, summary: dict[str, Any], margins: Any, t
 
     written = []
     if targets.output is not None:
-        frame = clustered_frame(job.table, job.rows, estimator.labels_, margins, summary)
+        names = {cluster["label"]: cluster["name"] for cluster in summary["clusters"] if cluster["named"]}
+        frame = clustered_frame(job.table, job.rows, estimator.labels_, margins, names)
         write_frame(targets.output, frame, with_dialect(job.table, job.rows))
         written.append(f"rows: {targets.output}")
     if targets.model is not None:

@@ -15,7 +15,7 @@ from widegap.cli import _fitting as fitting
 from widegap.cli._errors import INTERRUPTED, CommandError, tell
 
 SUBSAMPLES = 5
-FEW_SUBSAMPLES = 3  # beside -k auto, whose number does not depend on them
+FEW_SUBSAMPLES = 3  # of documents for -k auto, and of words in any order, where a rough answer will do
 FRACTION = 0.8  # of the rows in a subsample
 MOST_NUMBERS = 100  # to compare at once: nobody reads a longer table
 LEAST_SHOWN = 8  # numbers of clusters beside the one that -k auto finds
@@ -118,29 +118,16 @@ def add_recommendation(summary: dict[str, Any], recommendation: Recommendation) 
     summary["number"] = summary["number"] or recommendation.for_report()
 
 
-def explain_auto(estimator: Any, found: Comparison, *, quiet: bool) -> Recommendation | None:
-    """The number that ``n_clusters="auto"`` found, with its own reasons and the stability of each number."""
+def explain_auto(estimator: Any) -> Recommendation | None:
+    """The number that ``n_clusters="auto"`` found, and its own reasons: nothing further is fitted."""
     from widegap.report._numbers import number_found
 
-    own = {score.n_clusters: score for score in getattr(estimator, "n_clusters_scores_", ())}
-    numbers = [k for k in own if k <= max(LEAST_SHOWN, int(estimator.n_clusters_) + 2)]
-    numbers = [k for k in numbers if k <= _most(found.n_rows)]
-    if not numbers:
+    chosen = int(estimator.n_clusters_)
+    most = max(LEAST_SHOWN, chosen + 2)
+    scores = [score for score in getattr(estimator, "n_clusters_scores_", ()) if score.n_clusters <= most]
+    if not scores:
         return None
-    total = _fits(FEW_SUBSAMPLES, found.X)
-    with (
-        fitting.watching("Checking stability", total, quiet, at_once=True) as watch,
-        fitting.gathering_warnings([]),
-    ):
-        records = found.records(numbers, watch, FEW_SUBSAMPLES)
-    if watch.interrupted:
-        return None
-    records = [
-        replace(record, excess=own[record.n_clusters].excess, agreement=own[record.n_clusters].agreement)
-        for record in records
-    ]
-    words = number_found(estimator)["words"]
-    return Recommendation(int(estimator.n_clusters_), records, words, estimator.n_clusters_ == 1, [])
+    return Recommendation(chosen, scores, number_found(estimator)["words"], chosen == 1, [])
 
 
 def _end_interrupted(records: list[Any], possible: list[int], n_failed: int, json: bool) -> None:
@@ -261,24 +248,23 @@ def print_chart(console: Any, recommendation: dict[str, Any]) -> None:
     from rich.text import Text
 
     records = recommendation["numbers"]
-    shown = {key for key in ("excess", "agreement", "gain") if any(record[key] is not None for record in records)}
-    decides = "excess" if "excess" in shown else "stability"
-    others = [key for key in ("stability", "agreement", "gain") if key != decides and key in {"stability", *shown}]
+    shown = [key for key in HEADINGS if any(record.get(key) is not None for record in records)]
+    decides, *others = shown
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     grid.add_column("k", justify="right")
     grid.add_column(HEADINGS[decides])
-    for key in (*others, "smallest"):
+    for key in others:
         grid.add_column(HEADINGS[key], justify="right")
     most = max([1.0, *(record[decides] or 0.0 for record in records)])
     for record in records:
         style = "bold" if record["n_clusters"] == recommendation["recommended"] else ""
-        cells = (_cell(key, record) for key in (*others, "smallest"))
+        cells = (_cell(key, record) for key in others)
         grid.add_row(str(record["n_clusters"]), _bar(decides, record[decides], most), *cells, style=style)
     console.print(grid)
-    console.print(Text("; ".join(LEGEND[key] for key in (decides, *others)) + ".", style="dim"))
+    console.print(Text("; ".join(LEGEND[key] for key in shown if key in LEGEND) + ".", style="dim"))
 
 
-HEADINGS = {
+HEADINGS = {  # the first that is known decides
     "excess": "stands out",
     "stability": "stability",
     "agreement": "agreement",

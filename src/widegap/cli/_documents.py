@@ -106,7 +106,8 @@ def documents(
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
     by_hand = said.told(estimator.labels_)
     found.notes[:0] = [by_hand["words"]] if by_hand else []
-    summary, write_rows, assign = summarize_documents(estimator, found, None, name, given)
+    summarize, write_rows, assign = describe_topics(estimator, found, None, name, given)
+    summary = summarize()
     summary["by_hand"] = by_hand
     if recommendation is not None:
         add_recommendation(summary, recommendation)
@@ -187,28 +188,30 @@ def _check_variety(k: int, found: Any) -> None:
 def describe_documents(
     estimator: Any, path: Path, text_column: str | None, encoding: str, title: str, names: Any = None
 ) -> Any:
-    """Summary of documents, and a function that writes their table, that a saved model is applied to."""
+    """What can be told of documents that a saved model is applied to, as ``describe_topics`` has it."""
     from widegap.cli._texts import read_documents
 
     found = read_documents(path, text_column, encoding)
-    return summarize_documents(estimator, found, estimator.predict(found.texts), title, names)
+    return describe_topics(estimator, found, estimator.predict(found.texts), title, names)
 
 
-def summarize_documents(estimator: Any, found: Any, labels: Any, title: str, names: Any = None) -> Any:
-    """Summary of documents, a function that writes their table to a path, and one that gives their topics."""
+def describe_topics(estimator: Any, found: Any, labels: Any, title: str, names: Any = None) -> Any:
+    """Functions that summarize documents, write their table to a path, and give their topics."""
     from widegap.cli._output import assignments, write_frame
-    from widegap.report import summarize
 
-    summary = summarize(
-        estimator,
-        found.texts,
-        labels=labels,
-        items=found.items(),
-        ids=found.names,
-        title=title,
-        names=names,
-        notes=found.notes,
-    )
+    def summary() -> Any:
+        from widegap.report import summarize
+
+        return summarize(
+            estimator,
+            found.texts,
+            labels=labels,
+            items=found.items(),
+            ids=found.names,
+            title=title,
+            names=names,
+            notes=found.notes,
+        )
 
     def write(output: Path) -> None:
         write_frame(output, _frame(estimator, found, labels), found.dialect)

@@ -67,9 +67,16 @@ def cluster_large(file: LargeFile, estimator: Any, targets: Any, title: str, *, 
         end_interrupted(written)
 
 
-def describe_large(estimator: Any, extra: Any, data: Path, title: str) -> tuple[dict[str, Any], Any]:
-    """Summary of other rows by a model that was fitted on a large file, and how to write them."""
+def describe_large(estimator: Any, extra: Any, data: Path, title: str) -> tuple[Any, Any]:
+    """Functions that summarize other rows by a model that was fitted on a large file, and that write them."""
     file = stored_file(data, extra["large"])
-    sizes = count_rows(file, estimator)
-    summary = summarize_file(file, estimator, sizes, None, title, [])
-    return summary, lambda path: write_rows(path, file, estimator)
+    sizes: list[Any] = []  # known where the rows were written
+
+    def write(path: Path) -> None:
+        sizes.append(write_rows(path, file, estimator))
+
+    def summary() -> dict[str, Any]:
+        counts = sizes[-1] if sizes else count_rows(file, estimator)
+        return summarize_file(file, estimator, counts, None, title, [])
+
+    return summary, write

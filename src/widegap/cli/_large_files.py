@@ -66,16 +66,17 @@ class LargeFile:
 
 def large_file(path: Path, columns: Sequence[str] = ()) -> LargeFile | None:
     """The file, or some columns of it, if it is too large to be read whole and can be streamed; else None."""
-    if path.suffix not in (".npy", *COLUMNAR) or not path.is_file():
+    ending = path.suffix.lower()
+    if ending not in (".npy", *COLUMNAR) or not path.is_file():
         return None
     from widegap.data import shards
     from widegap.data._columnar import ColumnarSource
     from widegap.exceptions import InvalidDataError, NotSupportedError
 
-    if path.suffix == ".npy" and columns:
+    if ending == ".npy" and columns:
         return None
     try:
-        if path.suffix == ".npy":
+        if ending == ".npy":
             (source,) = shards([path]).sources
             found = LargeFile(path, source, None)
         else:
@@ -203,7 +204,7 @@ def stored_file(path: Path, stored: Any) -> LargeFile:
             raise ValueError("its names are not one a column")
     except (TypeError, KeyError, ValueError) as error:
         raise CommandError(f"The model does not say how its file was read ({error}); fit it again.") from error
-    if path.suffix not in ((".npy",) if names is None else COLUMNAR):
+    if path.suffix.lower() not in ((".npy",) if names is None else COLUMNAR):
         wanted = ".npy" if names is None else ".parquet or .feather"
         raise CommandError(f"The model was fitted on a large file of {wanted}, but {path} is not one; convert it.")
     if not path.exists():

@@ -22,10 +22,10 @@ def check_output(path: Path | None) -> None:
         )
 
 
-def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any, summary: dict[str, Any]) -> Any:
+def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any, names: dict[int, str]) -> Any:
     """The input rows with cluster and margin; of a matrix their numbers too, and if it is wide or sparse only these.
 
-    Clusters that the user has named, or known labels, have their names beside them.
+    ``names`` are those of clusters that the user has named, or known labels; they stand beside the clusters.
     """
     import pandas as pd
 
@@ -38,9 +38,8 @@ def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any, summary: d
     else:
         frame = pd.DataFrame({"row": kept})
         if storage(table.matrix) == "dense" and table.matrix.shape[1] <= WRITTEN_COLUMNS:
-            names = [f"column {j}" for j in range(table.matrix.shape[1])]
-            frame = pd.concat([frame, pd.DataFrame(table.matrix[kept], columns=names)], axis=1)
-    names = {cluster["label"]: cluster["name"] for cluster in summary["clusters"] if cluster["named"]}
+            columns = [f"column {j}" for j in range(table.matrix.shape[1])]
+            frame = pd.concat([frame, pd.DataFrame(table.matrix[kept], columns=columns)], axis=1)
     titles = {"cluster_name": [names.get(int(label), "") for label in labels]} if names else {}
     return with_results(frame, {"cluster": labels, **titles, "margin": margins})
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -41,9 +41,12 @@ def predict(
     if output is not None:
         found.write(output)
         written.append(f"rows: {output}")
+    if quiet and not json:
+        return  # nobody looks at a summary
+    summary = found.summarize()
     if json and found.assign is not None:
-        found.summary["assignments"] = found.assign()
-    show(found.summary, written, quiet=quiet, json=json, to_stderr=str(output) == "-")
+        summary["assignments"] = found.assign()
+    show(summary, written, quiet=quiet, json=json, to_stderr=str(output) == "-")
 
 
 @guarded
@@ -68,7 +71,7 @@ def report(
     if str(output) != "-":
         check_writable(output)
     found = _apply(model, data, text_column, Dialect(encoding, delimiter, header=header), title, read_names(names))
-    write_report(output, found.summary)
+    write_report(output, found.summarize())
     if not quiet and str(output) != "-":
         print(f"report: {output}")
 
@@ -82,11 +85,15 @@ def load_model(model: Path) -> tuple[Any, Any]:
     return persistence.load(model)
 
 
-class _Found:
-    """Clusters of rows: a summary, how to write the table, and the clusters for JSON, unless they are too many."""
+class _Found(NamedTuple):
+    """Clusters of rows: how to summarize them, to write the table, and to list them for JSON unless they are too many.
 
-    def __init__(self, summary: dict[str, Any], write: Callable[[Path], None], assign: Callable[[], Any] | None = None):
-        self.summary, self.write, self.assign = summary, write, assign
+    A table is written without a summary, which takes far longer than the clusters.
+    """
+
+    summarize: Callable[[], dict[str, Any]]
+    write: Callable[[Path], None]
+    assign: Callable[[], Any] | None = None
 
 
 def _apply(
@@ -110,29 +117,35 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
     from widegap import describe
     from widegap.cli._output import assignments, clustered_frame, write_frame
     from widegap.cli._table_rows import apply, model_parts, single_rows, with_dialect
-    from widegap.report import summarize
+    from widegap.report._names import given_names, known_names
     from widegap.table._reading import read_table
 
     encoder, estimator = model_parts(estimator)
     table = read_table(data, dialect, least="at least one row")
     rows = apply(table, encoder, extra.get("missing") == "drop")
     labels = describe.labels(estimator, rows.X)
-    summary = summarize(
-        estimator,
-        rows.X,
-        labels=labels,
-        values=rows.values,
-        feature_names=rows.names,
-        **single_rows(table, encoder, rows.kept),
-        title=title,
-        names=names,
-        notes=rows.notes,
-    )
+    clusters = range(estimator.n_clusters_)
+    own = known_names(estimator, clusters) | given_names(names, clusters)
+
+    def summary() -> Any:
+        from widegap.report import summarize
+
+        return summarize(
+            estimator,
+            rows.X,
+            labels=labels,
+            values=rows.values,
+            feature_names=rows.names,
+            **single_rows(table, encoder, rows.kept),
+            title=title,
+            names=names,
+            notes=rows.notes,
+        )
 
     def margins() -> Any:
         return describe.leads(describe.scores(estimator, rows.X), labels)
 
     def write(path: Path) -> None:
-        write_frame(path, clustered_frame(table, rows, labels, margins(), summary), with_dialect(table, rows))
+        write_frame(path, clustered_frame(table, rows, labels, margins(), own), with_dialect(table, rows))
 
     return summary, write, lambda: assignments(rows.kept, labels, margins())

@@ -81,7 +81,7 @@ def _opened(path: Path) -> _File:
     except ImportError as error:
         raise NotSupportedError(_EXTRA.format(path)) from error
     try:
-        return FORMATS[path.suffix](path)
+        return FORMATS[path.suffix.lower()](path)
     except pa.ArrowException as error:
         raise InvalidDataError(
             f"{path} cannot be read as {path.suffix}: {error}. Write it again with pyarrow."

@@ -7,6 +7,7 @@ every row. A file of a few entries may still name column 2,000,000,000, and a he
 import math
 import os
 import zipfile
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from widegap.exceptions import InvalidDataError
 FREE_COLUMNS = 1 << 20  # of hashed terms
 COLUMNS_AN_ENTRY = 16
 FREE_ROWS = 10_000_000
+INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))  # what scipy's compiled loops are made for
 ROWS_A_BYTE = 1000  # far beyond what runs of equal values were seen to reach
 
 
@@ -28,6 +30,24 @@ def check_width(X: Any, name: Any) -> Any:
             f"entry for every {COLUMNS_AN_ENTRY} of them: number the columns that are used from 0 or 1 on."
         )
     return X
+
+
+def check_compressed(n_entries: int, indices: Any, indptr: Any, shape: Sequence[Any]) -> None:
+    """Raise ValueError if these are not the parts of a compressed sparse matrix: loops over its entries do not look.
+
+    ``shape`` is that of its rows and columns, or of columns and rows if these are what is compressed. Bounds are
+    compared, not subtracted, as differences may wrap around; scipy's own check passes over a matrix that seems empty.
+    """
+    whole = all(type(length) is int and length >= 0 for length in shape) and len(shape) == 2
+    if not whole or {part.ndim for part in (indices, indptr)} != {1} or len(indptr) != shape[0] + 1:
+        raise ValueError(f"the parts of a sparse matrix do not fit its shape {tuple(shape)!r:.60}")
+    if {indices.dtype, indptr.dtype} - set(INDEX_TYPES):
+        raise ValueError(f"a sparse matrix has places of {indices.dtype} and {indptr.dtype}, not of int32 or int64")
+    rising = indptr[0] == 0 and bool((indptr[1:] >= indptr[:-1]).all())
+    if not rising or indptr[-1] != len(indices) or len(indices) != n_entries:
+        raise ValueError("the rows of a sparse matrix do not end where its entries do")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < shape[1]):
+        raise ValueError(f"entries of a sparse matrix lie outside its shape {tuple(shape)}")
 
 
 def check_row_count(n_rows: int, path: str | os.PathLike[str]) -> None:

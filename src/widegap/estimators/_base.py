@@ -154,7 +154,14 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         self
             The fitted estimator.
         """
-        return self._fit(X)
+        return self._complete_fit(X)
+
+    def _complete_fit(self, X: Any, **given: Any) -> Self:
+        """A fit, and then its labels in their file: once, when every row has one."""
+        self._fit(X, **given)
+        if self.labels_out is not None:
+            self.labels_ = write_labels(self.labels_, self.labels_out)
+        return self
 
     def _fit(self, X: Any, **given: Any) -> Self:
         """The steps of every fit; ``given`` is what ``fit`` of a subclass takes besides the rows."""
@@ -173,8 +180,6 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
                 self._store_single_cluster(rows)
             else:
                 self._search(rows, rng)
-        if self.labels_out is not None:
-            self.labels_ = write_labels(self.labels_, self.labels_out)
         return self
 
     def _read(self, X: Any) -> Any:

@@ -60,6 +60,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
         agreement = getattr(self, "agreement_", np.ones(self.labels_.shape))  # single moves have none
         if agreement.dtype.kind != "f" or agreement.shape != self.labels_.shape:
             raise ValueError("agreement_ does not fit labels_")
+        if np.isnan(self.reject_below_):
+            raise ValueError("reject_below_ is no number")
         if hasattr(self, "tree_"):
             self.tree_.check()
 

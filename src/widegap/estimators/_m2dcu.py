@@ -297,7 +297,7 @@ class M2DCU(CuttingPlaneClusterer):
             The fitted estimator.
         """
         given = Given(known, must_link, cannot_link, sample_weight)
-        return self._fit(X, given=given, universum=universum)
+        return self._complete_fit(X, given=given, universum=universum)
 
     def fit_predict(self, X: Any, y: Any = None, universum: Any = None, **said: Any) -> np.ndarray[Any, Any]:
         """Find the clusters of the rows of X and return ``labels_``.

@@ -21,7 +21,6 @@ from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._collections import is_collection
 from widegap.data._seen_rows import is_views, n_rows
-from widegap.data._state_files import write_labels
 from widegap.estimators._base import Clusterer
 from widegap.estimators._docs import shared_docs
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -156,7 +155,7 @@ class UserSay(Clusterer):
         self
             The fitted estimator.
         """
-        return self._fit(X, given=Given(known, must_link, cannot_link, sample_weight))
+        return self._complete_fit(X, given=Given(known, must_link, cannot_link, sample_weight))
 
     def fit_predict(
         self,
@@ -197,7 +196,7 @@ class UserSay(Clusterer):
             scores = np.zeros((len(labels), self.n_clusters_))
             scores[absent] = self._scores(some_rows(X, absent))
             labels = label_absent(heard.units, labels, present, scores)
-        self.labels_ = labels if self.labels_out is None else write_labels(labels, self.labels_out)
+        self.labels_ = labels
         self._complete(labels, present)
         if hasattr(self, "_rows_digest"):
             self._rows_digest = digest_of(X)

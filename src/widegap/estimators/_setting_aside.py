@@ -23,7 +23,6 @@ from widegap.data._collections import is_collection
 from widegap.data._neighbours import distance_to_nearest, neighbour_graph
 from widegap.data._sampling import all_or_drawn
 from widegap.data._seen_rows import is_views, n_rows
-from widegap.data._state_files import write_labels
 from widegap.data._tables import distances_to
 from widegap.estimators._base import WeightVectorClusterer
 from widegap.estimators._docs import shared_docs
@@ -63,7 +62,7 @@ class SetsAside(WeightVectorClusterer):
         labels = np.full(n, -1, np.int32)
         labels[places] = self.labels_
         self._store_rejection(X, labels)
-        self.labels_ = labels if self.labels_out is None else write_labels(labels, self.labels_out)
+        self.labels_ = labels
         self._rows_digest = digest_of(X)
         return self
 
@@ -102,6 +101,8 @@ class SetsAside(WeightVectorClusterer):
         super()._check_stored()
         if not hasattr(self, "reject_beyond_"):
             return
+        if np.isnan(self.reject_beyond_):
+            raise ValueError("reject_beyond_ is no number")
         shapes = {"_centres": (self.n_clusters_, self.n_features_in_), "_radii": (self.n_clusters_,)}
         for name, shape in shapes.items():
             values = getattr(self, name, None)

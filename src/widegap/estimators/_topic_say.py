@@ -65,7 +65,7 @@ class TopicSay(UserSay):
             The fitted estimator.
         """
         given = Given(known, must_link, cannot_link)
-        return self._fit(X, given=given, universum=universum, feature_names=feature_names)
+        return self._complete_fit(X, given=given, universum=universum, feature_names=feature_names)
 
     def fit_predict(  # type: ignore[override]
         self,

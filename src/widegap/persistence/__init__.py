@@ -32,7 +32,7 @@ from widegap.persistence._weights import check_weights, try_out
 __all__ = ["load", "save"]
 
 FORMAT = 2  # 1 had no checksums
-TABLE = "table"  # where the decisions of a TableEncoder lie among the further values
+TABLE = "table"  # beside the model: what a TableEncoder decided, or null; files without this key hold it in "extra"
 
 
 def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
@@ -49,7 +49,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
     extra : mapping, default=None
         Further values for JSON, returned by ``load``.
     """
-    estimator, extra = _without_table(estimator, dict(extra or {}))
+    estimator, table = _without_table(estimator)
     name = type(estimator).__name__
     if not isinstance(estimator, Clusterer):
         raise NotSupportedError(f"{name} has no model file; use an estimator of widegap.")
@@ -60,7 +60,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
     writer = Writer()
     tree = writer.estimator(estimator, name)
     head = {"format": f"widegap.model/{FORMAT}", "version": widegap.__version__}
-    text = json.dumps({**head, "model": tree, "extra": extra})
+    text = json.dumps({**head, "model": tree, TABLE: table, "extra": dict(extra or {})})
     with replacing(path) as temporary:
         write_archive(temporary, text, writer.arrays, name)
 
@@ -100,7 +100,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[A
                 try_out(model)
             extra = document.get("extra")
             extra = extra if isinstance(extra, dict) else {}
-            model = _with_table(model, extra)
+            model = _with_table(model, document[TABLE] if TABLE in document else extra.pop(TABLE, None))
         except TooLargeError as error:
             raise InvalidDataError(f"{path} {error}") from error
         except MemoryError:
@@ -110,25 +110,25 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[A
     return model, extra
 
 
-def _without_table(model: Any, extra: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The clusterer of a pipeline, with what its encoder decided among the further values."""
+def _without_table(model: Any) -> tuple[Any, dict[str, Any] | None]:
+    """The clusterer of a pipeline, and what its encoder decided; None without an encoder."""
     steps = [step for _, step in getattr(model, "steps", ())]
     if len(steps) != 2 or type(steps[0]).__name__ != "TableEncoder":
-        return model, extra
+        return model, None
     from widegap.table._stored import to_json
 
-    return steps[1], {**extra, TABLE: to_json(steps[0])}
+    return steps[1], to_json(steps[0])
 
 
-def _with_table(model: Any, extra: dict[str, Any]) -> Any:
-    """The pipeline again, if the further values hold what an encoder decided."""
-    if TABLE not in extra:
+def _with_table(model: Any, table: Any) -> Any:
+    """The pipeline again, if there is something that an encoder decided."""
+    if table is None:
         return model
     from sklearn.pipeline import Pipeline
 
     from widegap.table._stored import from_json
 
-    encoder = from_json(extra.pop(TABLE))
+    encoder = from_json(table)
     if encoder.n_features_out_ != model.n_features_in_:
         raise DamagedModelError("its table and its model have different numbers of columns")
     return Pipeline([("table", encoder), ("cluster", model)])

@@ -32,7 +32,8 @@ def check_weights(model: Any) -> None:
             fits = _is_vector(values, len(kernel_map.kernels)) and _is_finite(values)
             require(fits, f"{name} does not fit its {len(kernel_map.kernels)} kernels")
         for kernel in kernel_map.active:
-            check_kernel_map(kernel.map, None if kernel.transformer is not None else kernel.n_features)
+            _check_source(kernel, model)
+            check_kernel_map(kernel.map, kernel.n_features)
     else:
         check_kernel_map(kernel_map, model.n_features_in_)
         require(kernel_map.projection.shape[1] == width, f"its kernel has other features than the {width} of coef_")
@@ -49,7 +50,21 @@ def try_out(model: Any) -> None:
         model.predict(row_blocks(np.zeros((1, model.n_features_in_))))
 
 
-def check_kernel_map(kernel_map: Any, n_features: int | None) -> None:
+def _check_source(kernel: Any, model: Any) -> None:
+    """Refuse a kernel that looks at columns that there are not, or would call something."""
+    require(kernel.transformer is None, "a kernel has a transformer, which no model file holds")
+    if getattr(model, "_has_views", False):
+        require(isinstance(kernel.source, str), "a kernel does not name its view")
+        return
+    n, source = model.n_features_in_, kernel.source
+    if source is None:
+        require(kernel.n_features == n, f"a kernel has {kernel.n_features} columns, not {n}")
+        return
+    whole = isinstance(source, np.ndarray) and source.shape == (kernel.n_features,) and source.dtype.kind == "i"
+    require(whole and ((source >= 0) & (source < n)).all(), f"the columns of a kernel are not among the {n}")
+
+
+def check_kernel_map(kernel_map: Any, n_features: int) -> None:
     """Refuse a map whose landmarks, projection and columns do not fit each other."""
     landmarks, projection = kernel_map.landmarks, kernel_map.projection
     require(may_be_stored(kernel_map.kernel, kernel_map.params), f"it asks for the kernel {kernel_map.kernel!r:.40}")
@@ -57,20 +72,17 @@ def check_kernel_map(kernel_map: Any, n_features: int | None) -> None:
     require(projection.ndim == 2 and len(projection) == n_landmarks, "its projection does not fit its landmarks")
     if holds_values(kernel_map.kernel):
         require(landmarks.ndim == 1 and landmarks.dtype.kind == "i", "its landmarks are no numbers of columns")
-        inside = n_features is None or ((landmarks >= 0) & (landmarks < n_features)).all()
+        inside = ((landmarks >= 0) & (landmarks < n_features)).all()
         require(inside, f"its landmarks are not among the {n_features} columns")
-        return
-    require(landmarks.ndim == 2, "its landmarks are no table")
-    require(
-        n_features in (None, landmarks.shape[1]), f"its landmarks have {landmarks.shape[1]} columns, not {n_features}"
-    )
+    else:
+        require(landmarks.ndim == 2, "its landmarks are no table")
+        width = landmarks.shape[1]
+        require(width == n_features, f"its landmarks have {width} columns, not {n_features}")
     for name in ("landmarks", "projection", "weights", "offsets"):
         require(_is_finite(getattr(kernel_map, name)), f"the {name} of its kernel are not all finite numbers")
     for name in ("weights", "offsets"):
         part = getattr(kernel_map, name)
-        require(
-            part is None or _is_vector(part, landmarks.shape[1]), f"the {name} of its kernel do not fit its columns"
-        )
+        require(part is None or _is_vector(part, n_features), f"the {name} of its kernel do not fit its columns")
 
 
 def require(holds: Any, otherwise: str) -> None:

@@ -78,11 +78,25 @@ def column_from(state: Any) -> Column:
     topics = None if state["topics"] is None else Topics(**state["topics"])
     found = Column(**{**state, "topics": topics})
     texts = (found.name, found.read_as, found.why, found.change, found.decimal, found.form, found.origin)
+    if not isinstance(found.levels, list) or not isinstance(found.parts, list) or type(found.used) is not bool:
+        raise TypeError("lists and a truth value are expected in columns")
     if not all(isinstance(text, str) for text in (*texts, *found.levels, *found.parts)):
         raise TypeError("texts are expected in columns")
-    if topics is not None and np.shape(topics.weights) != (len(topics.names), len(topics.terms)):
-        raise ValueError("weights of topics do not fit")
+    if topics is not None:
+        topics.check()
+    if found.used and not _can_be_read(found):
+        raise ValueError(f"column {found.name!r:.40} cannot be read as {found.read_as!r:.40}")
     return found
+
+
+def _can_be_read(column: Column) -> bool:
+    """Whether a column has what its kind needs to become numbers."""
+    if column.topics is not None or column.read_as == "category":
+        return True
+    if column.read_as == "date" and not column.parts:
+        np.datetime64(column.origin, "D")  # raises ValueError if it is no date
+    kinds = {"number": column.decimal in (".", ","), "yes/no": len(column.levels) == 2, "date": True, "time": True}
+    return type(column.fill) in (int, float) and kinds.get(column.read_as, False)
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,8 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         """Refuse what does not fit together, or is no number."""
         n = self.n_features_out_ if self.columns_ is None else sum(len(column.names) for column in self.columns_)
         fills = [column.fill for column in self.columns_ or () if column.fill is not None]
-        sizes = n == self.n_features_out_ and (self.factors_ is None or self.factors_.shape == (n,))
+        widths = self.columns_ is None or len(self.columns_) == self.n_features_in_
+        sizes = widths and n == self.n_features_out_ and (self.factors_ is None or self.factors_.shape == (n,))
         if not sizes or not np.isfinite([*fills, *(() if self.factors_ is None else self.factors_)]).all():
             raise InvalidDataError(
                 "The model scales its columns by values that are not finite, or too few; fit it again."

@@ -12,6 +12,7 @@ from widegap.table._delimited import column_names
 from widegap.table._frames import few
 from widegap.table._unpacking import RATIO, SMALL, decode
 
+PARQUET = (".parquet", ".pq")  # endings; those of Feather are the others that are stored by columns
 MOST_NESTED = 20  # levels of JSON objects that become columns
 
 
@@ -112,15 +113,14 @@ def _flat(entry: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, 
     return found
 
 
-def read_columnar(source: Any, name: str | None = None) -> Any:
-    """Parquet or Feather."""
-    name = name or str(source)
+def read_columnar(source: Any, name: str, ending: str) -> Any:
+    """Parquet or Feather, as the ending of the file's name says."""
     try:
         import pandas as pd
         import pyarrow as pa
     except ImportError as error:
         raise InvalidDataError(f"{name}: Parquet needs pandas and pyarrow: pip install 'widegap[table]'.") from error
-    is_parquet = ".parquet" in name or ".pq" in name
+    is_parquet = ending in PARQUET
     try:
         frame = pd.read_parquet(source) if is_parquet else pd.read_feather(source)
     except (ValueError, OSError, pa.ArrowException) as error:

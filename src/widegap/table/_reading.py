@@ -12,13 +12,13 @@ from typing import Any
 
 from widegap.exceptions import InvalidDataError
 from widegap.table._delimited import Dialect, read_delimited
-from widegap.table._foreign import read_columnar, read_excel, read_json, read_sqlite
+from widegap.table._foreign import PARQUET, read_columnar, read_excel, read_json, read_sqlite
 from widegap.table._unpacking import PACKED, packing, unpack
 
 TEXTS = (".csv", ".tsv", ".txt", ".tab", ".data", "")
 EXCEL = (".xlsx", ".xlsm")
 JSONS = (".json", ".jsonl", ".ndjson")
-COLUMNAR = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
+COLUMNAR = (*PARQUET, ".feather", ".arrow", ".ipc")
 DATABASES = (".db", ".sqlite", ".sqlite3")
 READABLE = ".csv, .tsv, .txt, .xlsx, .json, .jsonl, .parquet, .feather, .db, .npy, .npz, .svm, or one of these with .gz, .zip, .bz2, .xz, .zst"  # fmt: skip  # noqa: E501
 NO_TEXT = f"if it is another kind of file, give it its own ending: {READABLE}"
@@ -69,7 +69,7 @@ def read_table(source: Path | str, dialect: Dialect | None = None, *, least: str
     if ending in EXCEL:
         return _framed(str(source), read_excel(path.read_bytes(), str(path), part), least)
     if ending in COLUMNAR:
-        return _framed(str(path), (read_columnar(path), []), least)
+        return _framed(str(path), (read_columnar(path, str(path), ending), []), least)
     if ending not in (*TEXTS, *JSONS, *PACKED):
         raise InvalidDataError(f"{path}: files ending in {ending} are not read; convert it to one of {READABLE}.")
     return _from_bytes(path.read_bytes(), str(path), ending, dialect, least, part)
@@ -95,11 +95,11 @@ def _from_bytes(content: bytes, name: str, ending: str, dialect: Dialect, least:
     packed = packing(content)
     if packed and (ending in PACKED or not ending):
         content, inner = unpack(content, name, part)
-        ending = Path(inner or name.removesuffix(ending)).suffix.lower()
+        ending = Path(inner or Path(name).stem).suffix.lower()
         if ending in EXCEL:
             return _framed(name, read_excel(content, name, None), least)
         if ending in COLUMNAR:
-            return _framed(name, (read_columnar(io.BytesIO(content), name), []), least)
+            return _framed(name, (read_columnar(io.BytesIO(content), name, ending), []), least)
         if ending not in (*TEXTS, *JSONS):
             raise InvalidDataError(
                 f"{name} holds a file ending in {ending}, which cannot be read while compressed; unpack it first."

@@ -39,6 +39,16 @@ class Topics:
     weights: list[list[float]]
     names: list[str]
 
+    def check(self) -> None:
+        """Raise ValueError if the parts, from a model file, do not fit each other."""
+        n = len(self.terms)
+        words = all(isinstance(word, str) for word in (*self.terms, *self.names)) and len(set(self.terms)) == n
+        idf, weights = np.array(self.idf, np.float64), np.array(self.weights, np.float64)
+        if not words or idf.shape != (n,) or weights.shape != (len(self.names), n):
+            raise ValueError("weights of topics do not fit")
+        if not np.isfinite(idf).all() or not np.isfinite(weights).all():
+            raise ValueError("weights of topics are not finite")
+
 
 def find_topics(texts: list[str]) -> Topics | None:
     """Topics of texts; None if they share no words."""
