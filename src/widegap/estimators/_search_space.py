@@ -1,6 +1,6 @@
 """The rows that a search sees: a sample of the data, as the kernel sees them, with features and principal axes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from widegap.data._kernel_maps import KernelMap
 from widegap.data._principal import PrincipalMap, centred_gram, ridge_whitening
 from widegap.data._rows import Rows, State
 from widegap.data._tables import near_origin
+from widegap.estimators._taking_part import TakingPart
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import cluster_sums
 
@@ -62,6 +63,10 @@ class SearchSpace:
     def is_point(self) -> bool:
         """Whether the features have no scatter but rounding."""
         return bool(np.trace(self.gram) <= POINT * np.square(self.features, dtype=np.float64).sum())
+
+    def within(self, part: TakingPart) -> "SearchSpace":
+        """The same rows, numbered in the table of which these are a part."""
+        return replace(self, chosen=part.present[self.chosen])
 
     def is_all(self, n: int) -> bool:
         """Whether these are all of n rows, each once."""
@@ -117,6 +122,10 @@ class Extension:
             return ((np.where(marks < 0, nearest, n_groups + marks).astype(np.int32),), 0)
 
         return cls(rows.publish(rows.fold(places, nearest, marks)[0][0]), groups)
+
+    def within(self, part: TakingPart, nearest: Any) -> "Extension":
+        """The same for the table of which these rows are a part; the others have these nearest groups."""
+        return replace(self, places=part.with_absent(self.places, nearest))
 
     def to_all_rows(self, labels: LabelArray, k: int) -> Any:
         """Clusters of all rows."""
