@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from widegap import CPM3C, M2DCU, MKC, DocumentClustering, MaxMarginClustering, persistence
+from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering, persistence
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError
 
 REFUSALS = (InvalidDataError, InfeasibleBalanceError, NotSupportedError)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._validation import check_rows, check_threads
-from widegap.data._collections import count_labels, is_collection
+from widegap.data._collections import chunk_states, count_labels, in_chunks_of
 from widegap.data._few_rows import largest
 from widegap.data._kernel_maps import FoldedScores, KernelMap
 from widegap.estimators._docs import shared_docs
@@ -25,6 +25,7 @@ from widegap.estimators._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.problems._constraints import Units, check_cliques
 from widegap.solvers._constrained_labels import LabelRule
+from widegap.solvers._label_rules import size_rules, unit_rules
 from widegap.solvers._merging import MergeTree
 from widegap.solvers._outliers import split_point
 from widegap.solvers._result import FloatArray, LabelArray
@@ -187,18 +188,37 @@ class ForestCuts(ProbabilityMixin, UserSay):
     def _to_all(self, searched: LabelArray, k: int) -> Any:
         """Labels of all rows that keep what is known, from those of the searched ones, without a look at the rows."""
         labels = self._extension.to_all_rows(searched, k)
-        if is_collection(labels):
-            return labels
+        if not self._extension.in_process:
+            return self._ruled_elsewhere(searched, labels, k)
+        return in_chunks_of(self._ruled(searched, np.asarray(labels), k), labels)
+
+    def _ruled(self, searched: LabelArray, labels: LabelArray, k: int) -> LabelArray:
+        """The labels, moved at least cost where sizes, known labels or links demand it."""
         heard, weighted = self._heard, self._heard.weighted
-        inside = (self.labels_ >= 0) | heard.constrained(len(labels))
+        inside = (np.asarray(self.labels_) >= 0) | heard.constrained(len(labels))
         labels = np.where(inside, labels, -1).astype(np.int32)
         part = TakingPart.where(inside if weighted is None else inside & (heard.weights > 0))
         rows, rule = part.present, self._rule_inside(part, k)
         if not rule.admits(labels[rows]):
-            labels[rows] = rule.label(self._costs_of(searched, labels, k)[rows]).labels
+            labels[rows] = rule.label(self._costs_by_place(searched, k)[self._extension.places[rows]]).labels
         if weighted is not None and heard.units is not None:
-            labels = label_absent(heard.units, labels, weighted, self._costs_of(searched, labels, k))
+            costs = self._costs_by_place(searched, k)[self._extension.places]
+            labels = label_absent(heard.units, labels, weighted, costs)
         return labels
+
+    def _ruled_elsewhere(self, searched: LabelArray, labels: Any, k: int) -> Any:
+        """The same where workers hold the labels, which know of least sizes and known labels alone."""
+        heard, rows = self._heard, chunk_states(labels)
+        bounds = self._size_bounds(heard, rows.shape[0], k)
+        if heard.units is None:
+            rules = size_rules(rows, *bounds)
+        else:
+            rules = unit_rules(rows, heard.units, *bounds, rows.place)
+        if rules.allow(count_labels(labels, k)) and rules.keeps(rows.state(labels)):
+            return labels
+        table = self._costs_by_place(searched, k)
+        (costs,), _ = rows.fold(lambda places: ((table[places],), 0), rows.state(self._extension.places))
+        return rows.publish(rules.label(costs, None).labels, labels.dtype)
 
     def _rule_inside(self, part: TakingPart, k: int) -> LabelRule:
         """What labels of the rows that take part must keep."""
@@ -206,15 +226,15 @@ class ForestCuts(ProbabilityMixin, UserSay):
         units = _free_units(n) if heard.units is None else heard.units
         return LabelRule(*vars(units).values(), *self._size_bounds(heard, n, k))
 
-    def _costs_of(self, searched: LabelArray, labels: LabelArray, k: int) -> FloatArray:
-        """What another label costs each row: by the scores if it was searched, and else as much as the dearest."""
+    def _costs_by_place(self, searched: LabelArray, k: int) -> FloatArray:
+        """What labels cost rows: searched ones by their scores; of a group any but its own as much as the dearest."""
         space = self._space
         coef, constants = space.nearest_mean_scores(searched, k)
         scores = (space.features - space.mean) @ coef.T + constants
-        costs = np.full((len(labels), k), float(np.ptp(scores)) + 1)
-        costs[space.chosen] = scores.max(axis=1, keepdims=True) - scores
-        rows = np.flatnonzero(labels >= 0)
-        costs[rows, labels[rows]] = 0
+        own = self._extension.labels_by_place(searched, k)
+        costs = np.full((len(own), k), float(np.ptp(scores)) + 1)
+        costs[len(own) - len(searched) :] = scores.max(axis=1, keepdims=True) - scores
+        costs[np.arange(len(own)), own] = 0
         return costs
 
     def _fix_scores(self, labels: LabelArray) -> None:
