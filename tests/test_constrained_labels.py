@@ -188,3 +188,28 @@ def test_says_where_a_bound_decided():
     assert not rule.label(-costs).bound_active
     alone = make_rule(3, 2, [0, 1], 3, known=["a", "b", "a"])
     assert not alone.label(costs).bound_active and not alone.at_minimum(np.array([0, 1, 0]))
+
+
+def test_a_row_that_known_labels_forbid_every_cluster_is_refused():
+    units = read_constraints(4, None, known=["a", "b", -1, -1], cannot_link=[(0, 2), (1, 2)]).units
+    rule = LabelRule(*vars(units).values(), np.zeros(2, int), np.full(2, 4))
+    with pytest.raises(InfeasibleBalanceError, match="No labeling keeps cannot_link with n_clusters=2"):
+        rule.label(np.zeros((4, 2)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(problems(), st.data())
+def test_rows_that_take_no_part_still_bind_the_others(problem, data):
+    costs, labels, (known, must, cannot, *_) = problem
+    n, k = costs.shape
+    units = read_constraints(n, k, known=known, must_link=must, cannot_link=cannot).units
+    present = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+    sizes = np.bincount(labels[present], minlength=k)  # those of a labeling that keeps everything
+    rule = LabelRule(*vars(units.of_present(present)).values(), sizes, sizes)
+    assert rule.admits(labels[present])
+    found = rule.label(costs[present]).labels
+    np.testing.assert_array_equal(np.bincount(found, minlength=k), sizes)
+    dear = np.full((n, k), 1.0)
+    dear[present, found] = -100.0  # all rows together can keep what was found for some
+    whole = LabelRule(*vars(units).values(), np.zeros(k, int), np.full(k, n))
+    np.testing.assert_array_equal(whole.label(dear).labels[present], found)

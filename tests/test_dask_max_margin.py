@@ -117,6 +117,30 @@ def test_the_bound_on_sizes_is_kept(client):
     assert (found.labels_.compute() != expected.labels_).mean() < 0.01
 
 
+def test_cuts_keep_sizes_and_known_labels(client):
+    X, known = rows(spread=3.0), np.full(N, -1)
+    known[::500] = np.arange(12) % 3
+    found = model(4, size_min=900).fit(held(X, (1, 2999, 0, 3000)), known=known)
+    plain = model(4).fit(X)
+    assert np.bincount(plain.cut(6)).min() < 900  # the bound decides
+    for labels in (found.cut(6), found.with_clusters(3).labels_):
+        assert isinstance(labels, da.Array) and labels.chunks == found.labels_.chunks
+        assert np.bincount(labels).min() >= (1 - SHORT) * 900 - 1
+        assert_array_equal(labels.compute()[::500], known[::500])
+
+
+def test_without_a_cluster_cuts_keep_links_and_sizes(monkeypatch):
+    forget_client(monkeypatch)
+    X = rows(1500)
+    found = model(4, size_min=200, size_max=500).fit(da.from_array(X, chunks=(500, D)), cannot_link=[(0, 1), (2, 3)])
+    for k in (3, 5):
+        labels = found.cut(k)
+        assert isinstance(labels, da.Array) and labels.chunks == found.labels_.chunks
+        labels = labels.compute(scheduler="threads")
+        sizes = np.bincount(labels, minlength=k)
+        assert 200 <= sizes.min() and sizes.max() <= 500 and labels[0] != labels[1] and labels[2] != labels[3]
+
+
 def test_without_a_cluster_chunks_are_read_in_this_process(monkeypatch):
     forget_client(monkeypatch)
     X = rows()

@@ -338,18 +338,6 @@ def test_what_could_not_be_read_again_is_not_written(wine, tmp_path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])
-def test_new_files_have_the_mode_of_the_umask_which_is_never_set(mask, wine, tmp_path, monkeypatch):
-    before = os.umask(mask)
-    try:
-        with monkeypatch.context() as patch:  # other threads make files meanwhile
-            patch.setattr(os, "umask", lambda mask: pytest.fail("the umask was set"))
-            persistence.save(CPM3C(1).fit(wine), tmp_path / "m")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o666 & ~mask
-
-
 @pytest.mark.parametrize(
     "content",
     [

@@ -32,6 +32,7 @@ def doubts(doubt_of_block, settled=(), named=(True, True)):
         centrality=np.ones(30),
         groupings=[np.arange(30) // 2, BLOCKS],
         spread=Blocks(),
+        first_copy=np.arange(30),
     )
 
 
@@ -83,3 +84,8 @@ def test_a_small_cluster_is_not_named_for_its_own_sake():
     assert replace(given, labels=labels).unnamed == []  # 4 rows; the mean is 15
     labels[25] = 1
     assert replace(given, labels=labels).unnamed == [1]
+
+
+def test_copies_of_a_row_are_one_question():
+    several = replace(doubts([0.5] * 6), first_copy=np.arange(30) // 5 * 5)
+    assert sorted(question.row for question in choose_questions(30, several)) == [0, 5, 10, 15, 20, 25]

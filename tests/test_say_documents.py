@@ -277,6 +277,13 @@ def test_refit_without_junk_keeps_what_was_said_of_the_rest():
     assert set(model.labels_[subjects == "sport"]) == {-1}
 
 
+def test_a_refit_refuses_links_that_known_labels_leave_no_topic_for():
+    _, texts = written()
+    model = DocumentClustering(2, random_state=0).fit(texts)
+    with pytest.raises(InvalidDataError, match="The 3 rows 0, 1, 2 are all to be in different clusters by cannot_link"):
+        model.refit(known=["a", "b"] + [None] * (len(texts) - 2), cannot_link=[[0, 2], [1, 2]])
+
+
 def test_a_failed_refit_leaves_the_model_as_it_was():
     subjects, texts = written()
     model = DocumentClustering(3, random_state=0).fit(texts, known=partly(subjects, [0, 1, 2]))

@@ -94,6 +94,53 @@ def test_auto_has_a_cluster_for_every_label():
     assert plain.classes_ == [0, 1, 2]
 
 
+FORBIDDING = {"known": ["a", "b"] + [None] * 28, "cannot_link": [(0, 2), (1, 2)]}
+
+
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.NoStructureWarning")
+def test_links_that_known_labels_leave_no_cluster_for_are_refused():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = MaxMarginClustering(3, random_state=0).fit(X, **FORBIDDING)
+    plain = MaxMarginClustering(3, random_state=0).fit(X).with_clusters(2)
+    for step in (lambda: model.cut(2), lambda: model.with_clusters(2), lambda: plain.refit(**FORBIDDING)):
+        with pytest.raises(InvalidDataError, match="The 3 rows 0, 1, 2 are all to be in different clusters"):
+            step()
+
+
+def test_auto_has_as_many_clusters_as_links_and_sizes_need():
+    X = np.random.default_rng(0).normal(size=(30, 2))  # one cluster, where nothing is known
+    model = MaxMarginClustering("auto", random_state=0)
+    assert model.fit(X, **FORBIDDING).labels_[:3].tolist() == [0, 1, 2]
+    assert len(set(model.fit_predict(X, cannot_link=[(0, 1), (1, 2), (0, 2)])[:3])) == 3
+    ring = [(i, (i + 1) % 5) for i in range(5)]  # no three of its five rows are all apart, yet two clusters do not do
+    assert model.fit(X, cannot_link=ring).n_clusters_ == 3
+    assert all(model.labels_[a] != model.labels_[b] for a, b in ring)
+    assert model.fit(X).n_clusters_ == 1
+    later = model.refit(cannot_link=[(0, 1)])
+    assert later.n_clusters_ == 2 and later.labels_[0] != later.labels_[1]
+    sizes = np.bincount(model.set_params(size_max=10).fit_predict(X))
+    assert sizes.tolist() == [10, 10, 10]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, {"known": ["a", "b"] + [None] * 28}),
+        ({}, {"cannot_link": [(0, 1)]}),
+        ({"size_max": 15}, {}),
+    ],
+)
+def test_auto_refuses_to_separate_equal_rows(settings, said):
+    with pytest.raises(InvalidDataError, match="All 30 rows are equal, .* ask for 2 clusters; leave these out"):
+        MaxMarginClustering("auto", **settings).fit(np.ones((30, 2)), **said)
+
+
+def test_auto_names_the_cluster_of_equal_rows():
+    model = MaxMarginClustering("auto", random_state=0).fit(three_groups(60)[1], known=["a", "b"] + [None] * 58)
+    assert model.fit(np.ones((30, 2))).classes_ == [None]
+    assert model.fit(np.ones((30, 2)), known=["c"] + [None] * 29).classes_ == ["c"]
+
+
 def test_few_labels_make_digits_better(digits, digits_model):
     X, y = digits
     rng = np.random.default_rng(0)

@@ -67,6 +67,22 @@ def look_up(table: np.ndarray[Any, Any], places: Any) -> Any:
     return places.map_blocks(_entries, table=dask.delayed(table), dtype=table.dtype, meta=table[:0])
 
 
+def in_chunks_of(values: np.ndarray[Any, Any], like: Any) -> Any:
+    """Values of this process, lazy in the chunks of ``like`` where that is a collection."""
+    if not is_collection(like):
+        return values
+    import dask.array as da
+
+    return da.from_array(values, chunks=like.chunks)
+
+
+def chunk_states(like: Any) -> Any:
+    """What passes over states need, for the chunks of a collection."""
+    from widegap.data import _dask
+
+    return _dask.ChunkStates(like)
+
+
 def count_labels(labels: Any, k: int) -> np.ndarray[Any, Any]:
     """How often each of k labels occurs, whether they are lazy or not; a few at a time, as counting takes copies."""
     if is_collection(labels):

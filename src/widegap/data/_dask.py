@@ -172,6 +172,51 @@ class DaskRows:
             raise _lost(error, self._client) from error
 
 
+class ChunkStates:
+    """What is held of every row of a collection of known chunks, without the rows: states are lists of delayed chunks.
+
+    Enough of ``Rows`` for the label steps under bounds (``solvers/_label_rules.py``).
+    """
+
+    in_process = False
+
+    def __init__(self, like: Any):
+        self._lengths = like.chunks[0]
+        self._filled = [number for number, length in enumerate(self._lengths) if length]
+        self.shape = (int(sum(self._lengths)), 1)
+
+    def state(self, values: Any) -> State:
+        """A collection with these chunks as a state."""
+        chunks = np.ravel(values.to_delayed())
+        return [chunks[number] for number in self._filled]
+
+    def place(self, values: np.ndarray[Any, Any]) -> State:
+        pieces = np.split(values, np.cumsum(self._lengths)[:-1])
+        return [dask.delayed(pieces[number]) for number in self._filled]
+
+    def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
+        made = dask.delayed(function, pure=False)
+        results = dask.persist(*(made(*parts) for parts in zip(*state, strict=True)))
+        found = dask.compute(*(dask.delayed(_sum_and_dtypes)(result) for result in results))
+        states = tuple([result[0][i] for result in results] for i in range(len(found[0][1])))
+        total: Any = add_up(part for part, _ in found)
+        return states, total
+
+    def collect(self, state: State) -> np.ndarray[Any, Any]:
+        return np.concatenate(dask.compute(*state))
+
+    def publish(self, state: State, dtype: Any) -> Any:
+        """A lazy array with the chunks of the collection."""
+        import dask.array as da
+
+        pieces = {
+            number: da.from_delayed(piece, (self._lengths[number],), dtype)
+            for number, piece in zip(self._filled, state, strict=True)
+        }
+        empty = da.zeros(0, dtype=dtype)
+        return da.concatenate([pieces.get(number, empty) for number in range(len(self._lengths))])
+
+
 def _lost(error: Exception, client: Client) -> Exception:
     """What to tell of a pass that failed: errors of the rows as they are, of the cluster in words of our own."""
     if client.status != "running" or isinstance(error, CancelledError):

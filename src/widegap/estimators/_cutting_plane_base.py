@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from widegap._validation import (
     Interval,
     StrOptions,
-    check_start_labels,
     kernel_constraints,
     one_point_error,
 )
@@ -217,7 +216,7 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
             best, done = self._best_on_sample(sample, seen, others, beta, rng, recorder)
         problem = self._problem(rows, heard, beta, others.on_all(rows, beta))
         if not isinstance(self.init, str):
-            labels = check_start_labels(self.init, rows.shape[0], self.n_clusters)
+            labels = self._start_labels(heard, rows.shape[0], self.n_clusters)
             labels = matched_to_anchors(labels, heard.units, heard.weights, self.n_clusters)
             best = self._search_from_labels(problem, labels, recorder, self.tol, self.max_iter)
         elif not done:

@@ -9,7 +9,6 @@ import numpy as np
 from widegap._validation import (
     check_cluster_number,
     check_rows_left,
-    check_start_labels,
     check_threads,
     one_point_error,
 )
@@ -36,6 +35,7 @@ from widegap.estimators._progress import logger
 from widegap.estimators._say import Given, Heard, refuse_elsewhere
 from widegap.estimators._search_space import Extension, SearchSpace, nearest_mean_scores
 from widegap.estimators._starts import sample_size
+from widegap.estimators._taking_part import TakingPart
 from widegap.exceptions import NoStructureWarning, NotSupportedError, StarvedClusterWarning
 from widegap.solvers._label_rules import size_rules, unit_rules
 from widegap.solvers._outliers import typical_rows
@@ -133,7 +133,7 @@ class ForestClusterer(ForestCuts):
         chosen, sample = numbers[copies], blocks.take(numbers)
         if len(copies) > len(numbers):
             sample = sample[copies]
-        kept = self._typical(sample, chosen, rng)
+        kept = self._typical(sample, chosen, n, rng)
         aside, others = chosen[~kept], sample[~kept]
         chosen, sample = (chosen, sample) if kept.all() else (chosen[kept], sample[kept])
         check_cluster_number(len(np.unique(chosen)), 1 if self.n_clusters == "auto" else self.n_clusters)
@@ -146,7 +146,8 @@ class ForestClusterer(ForestCuts):
         if self._by_moves:
             labels = self._search_by_moves(self.n_clusters, n, recorder, rng)
         else:
-            labels = self._search_by_merging(lambda: self._more_features(sample, rng), recorder, rng)
+            fewest = 1 if self.n_clusters != "auto" else self._fewest_clusters(n - len(np.unique(aside)))
+            labels = self._search_by_merging(fewest, lambda: self._more_features(sample, rng), recorder, rng)
         self.history_ = recorder.records
         self.n_iter_, self.converged_ = len(recorder.records), not recorder.stopped
         self._store_labels(blocks.publish(self._label_all(blocks, labels, aside, rng)))
@@ -170,7 +171,7 @@ class ForestClusterer(ForestCuts):
             min_count=self._min_count(len(self._space.chosen)),
             init=self.init if named else "given",
             n_init=self._n_init,
-            given=None if named else check_start_labels(self.init, n, k)[self._space.chosen],
+            given=None if named else self._start_labels(self._heard, n, k)[self._space.chosen],
             smoothing=self.smoothing,
             n_neighbors=self.n_neighbors,
         )
@@ -188,12 +189,15 @@ class ForestClusterer(ForestCuts):
         return 10 if self.n_init == "auto" else self.n_init
 
     def _search_by_merging(
-        self, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator
+        self, fewest: int, more_features: Callable[[], Any], recorder: Recorder[StartRecord], rng: np.random.Generator
     ) -> LabelArray:
-        """Labels of the searched rows on which the members agree; fewer than asked for where hardly any rows differ."""
+        """Labels of the searched rows on which the members agree; fewer than asked for where hardly any rows differ.
+
+        "auto" finds ``fewest`` clusters or more.
+        """
         rows, neighbours = self._space.rows, self.n_neighbors
         found = find_separations(rows, neighbours, rng) if self.n_clusters == "auto" else None
-        k = self.n_clusters if found is None else max(found.n_clusters, self._heard.fewest_clusters)
+        k = self.n_clusters if found is None else max(found.n_clusters, fewest)
         self._forest = self._grow(max(2, k), more_features, recorder, rng)
         if found is not None:
             self.n_clusters_scores_ = number_scores(found, self._forest)
@@ -276,15 +280,14 @@ class ForestClusterer(ForestCuts):
             return n if n <= EXACT_ROWS else AUTO_COMPONENTS
         return min(AUTO_COMPONENTS, max(LEAST_COMPONENTS, n // 4))
 
-    def _typical(self, sample: Any, chosen: Any, rng: np.random.Generator) -> Any:
-        """Which of the searched rows take part: those that ``outliers`` does not set aside."""
+    def _typical(self, sample: Any, chosen: Any, n: int, rng: np.random.Generator) -> Any:
+        """Which of the searched rows, of n, take part: those that ``outliers`` does not set aside."""
         if not self.outliers:
             return np.ones(len(chosen), dtype=bool)
         first = self._fit_map(sample, chosen, rng, self.gamma)
         space = SearchSpace.of(sample, chosen, first, self.C, precomputed=self._precomputed)
         graph = neighbour_graph(space.rows, self.n_neighbors, check_threads(self.n_jobs))
-        units = self._heard.units
-        held = np.zeros(len(chosen), bool) if units is None else units.constrained[chosen]
+        held = self._heard.constrained(n)[chosen]
         kept = typical_rows(graph.nearest, graph.distances, self.outliers, held)
         return check_rows_left(kept, self.outliers, self.n_clusters)
 
@@ -343,12 +346,11 @@ class ForestClusterer(ForestCuts):
 
     def _with_rules_inside(self, rows: Rows, labels: Any) -> Any:
         """The same where some rows were set aside, which count for nothing."""
-        inside = labels >= 0 if self._heard.units is None else (labels >= 0) | self._heard.units.constrained
-        places = np.flatnonzero(inside)
-        rule = self._rule_inside(places, len(labels), self.n_clusters_)
-        if not rule.admits(labels[places]):
+        part = TakingPart.where((labels >= 0) | self._heard.constrained(len(labels)))
+        rule, inside = self._rule_inside(part, self.n_clusters_), part.present
+        if (labels[inside] < 0).any() or not rule.admits(labels[inside]):  # rows of which something is known stay
             (costs,) = self._folded().sweep(rows, _costs, labels)
-            labels[places] = rule.label(costs[places]).labels
+            labels[inside] = rule.label(costs[inside]).labels
         return labels
 
     def _largest_if_typical(self) -> Callable[[Any], Any]:

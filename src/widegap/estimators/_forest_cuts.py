@@ -9,23 +9,28 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from widegap.data._collections import count_labels, is_collection
-from widegap.data._kernel_maps import KernelMap
+from widegap._validation import check_rows, check_threads
+from widegap.data._collections import chunk_states, count_labels, in_chunks_of
+from widegap.data._few_rows import largest
+from widegap.data._kernel_maps import FoldedScores, KernelMap
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._informed_cut import OpenCut
 from widegap.estimators._merge_search import Cut, Forest
 from widegap.estimators._number_search import ClusterNumberScore
 from widegap.estimators._probabilities import ProbabilityMixin
 from widegap.estimators._questions import Doubts, Question, add_answers, choose_questions
-from widegap.estimators._say import Given, Heard, UserSay
+from widegap.estimators._say import Given, Heard, UserSay, label_absent
 from widegap.estimators._search_space import Extension, SearchSpace
+from widegap.estimators._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.problems._constraints import Units
+from widegap.problems._constraints import Units, check_cliques
 from widegap.solvers._constrained_labels import LabelRule
+from widegap.solvers._label_rules import size_rules, unit_rules
 from widegap.solvers._merging import MergeTree
 from widegap.solvers._outliers import split_point
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import explained
+from widegap.solvers._size_bounds import fewest_of_size
 from widegap.solvers._temperature import fit_temperature, member_votes
 
 
@@ -101,6 +106,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
             )
         if k == self.n_clusters_:
             return self.labels_
+        if self._heard.units is not None:
+            check_cliques(self._heard.units, int(k))
         return self._to_all(self._cut(int(k)).labels, int(k))
 
     def with_clusters(self, k: int) -> Self:
@@ -183,33 +190,53 @@ class ForestCuts(ProbabilityMixin, UserSay):
     def _to_all(self, searched: LabelArray, k: int) -> Any:
         """Labels of all rows that keep what is known, from those of the searched ones, without a look at the rows."""
         labels = self._extension.to_all_rows(searched, k)
-        if is_collection(labels):
-            return labels
-        inside = self.labels_ >= 0
-        if self._heard.units is not None:
-            inside = inside | self._heard.units.constrained
-        rows = np.flatnonzero(inside)
-        rule = self._rule_inside(rows, len(labels), k)
+        if not self._extension.in_process:
+            return self._ruled_elsewhere(searched, labels, k)
+        return in_chunks_of(self._ruled(searched, np.asarray(labels), k), labels)
+
+    def _ruled(self, searched: LabelArray, labels: LabelArray, k: int) -> LabelArray:
+        """The labels, moved at least cost where sizes, known labels or links demand it."""
+        heard, weighted = self._heard, self._heard.weighted
+        inside = (np.asarray(self.labels_) >= 0) | heard.constrained(len(labels))
         labels = np.where(inside, labels, -1).astype(np.int32)
+        part = TakingPart.where(inside if weighted is None else inside & (heard.weights > 0))
+        rows, rule = part.present, self._rule_inside(part, k)
         if not rule.admits(labels[rows]):
-            labels[rows] = rule.label(self._costs_of(searched, labels, k)[rows]).labels
+            labels[rows] = rule.label(self._costs_by_place(searched, k)[self._extension.places[rows]]).labels
+        if weighted is not None and heard.units is not None:
+            costs = self._costs_by_place(searched, k)[self._extension.places]
+            labels = label_absent(heard.units, labels, weighted, costs)
         return labels
 
-    def _rule_inside(self, rows: Any, n: int, k: int) -> LabelRule:
-        """What labels of some of all n rows must keep."""
-        units = _free_units(n) if self._heard.units is None else self._heard.units
-        lower, upper = self._size_bounds(self._heard, len(rows), k)
-        return LabelRule(*vars(units.of_rows(rows)).values(), lower, upper)
+    def _ruled_elsewhere(self, searched: LabelArray, labels: Any, k: int) -> Any:
+        """The same where workers hold the labels, which know of least sizes and known labels alone."""
+        heard, rows = self._heard, chunk_states(labels)
+        bounds = self._size_bounds(heard, rows.shape[0], k)
+        if heard.units is None:
+            rules = size_rules(rows, *bounds)
+        else:
+            rules = unit_rules(rows, heard.units, *bounds, rows.place)
+        if rules.allow(count_labels(labels, k)) and rules.keeps(rows.state(labels)):
+            return labels
+        table = self._costs_by_place(searched, k)
+        (costs,), _ = rows.fold(lambda places: ((table[places],), 0), rows.state(self._extension.places))
+        return rows.publish(rules.label(costs, None).labels, labels.dtype)
 
-    def _costs_of(self, searched: LabelArray, labels: LabelArray, k: int) -> FloatArray:
-        """What another label costs each row: by the scores if it was searched, and else as much as the dearest."""
+    def _rule_inside(self, part: TakingPart, k: int) -> LabelRule:
+        """What labels of the rows that take part must keep."""
+        heard, n = self._heard.of_present(part), len(part.present)
+        units = _free_units(n) if heard.units is None else heard.units
+        return LabelRule(*vars(units).values(), *self._size_bounds(heard, n, k))
+
+    def _costs_by_place(self, searched: LabelArray, k: int) -> FloatArray:
+        """What labels cost rows: searched ones by their scores; of a group any but its own as much as the dearest."""
         space = self._space
         coef, constants = space.nearest_mean_scores(searched, k)
         scores = (space.features - space.mean) @ coef.T + constants
-        costs = np.full((len(labels), k), float(np.ptp(scores)) + 1)
-        costs[space.chosen] = scores.max(axis=1, keepdims=True) - scores
-        rows = np.flatnonzero(labels >= 0)
-        costs[rows, labels[rows]] = 0
+        own = self._extension.labels_by_place(searched, k)
+        costs = np.full((len(own), k), float(np.ptp(scores)) + 1)
+        costs[len(own) - len(searched) :] = scores.max(axis=1, keepdims=True) - scores
+        costs[np.arange(len(own)), own] = 0
         return costs
 
     def _fix_scores(self, labels: LabelArray) -> None:
@@ -256,19 +283,27 @@ class ForestCuts(ProbabilityMixin, UserSay):
             self.agreement_ = self._extension.to_all_means(self.agreement_)
             if self.outliers:
                 self.agreement_ = np.where(labels < 0, 0.0, self.agreement_)
-        sizes = count_labels(labels[labels >= 0] if self.outliers else labels, self.n_clusters_)
-        self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(labels)))
+        weighted = self._heard.weighted
+        there = labels if weighted is None else labels[weighted.present]
+        sizes = count_labels(there[there >= 0] if self.outliers else there, self.n_clusters_)
+        self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(there)))
 
-    def _complete(self, labels: Any, present: Any) -> None:
-        if not hasattr(self, "agreement_"):  # single moves have no members that could agree
-            return
-        inside = labels[present] >= 0
-        placed, agreement = labels[present][inside], self.agreement_[inside]
-        sums = np.bincount(placed, agreement, self.n_clusters_)
-        of_cluster = np.append(sums / np.maximum(1, np.bincount(placed, minlength=self.n_clusters_)), 0.0)
-        completed = of_cluster[labels]  # nobody voted on rows without weight: their cluster's mean; 0 without a cluster
-        completed[present] = self.agreement_
-        self.agreement_ = completed
+    def _take_in(self, part: TakingPart, absent: Any, given: Given, heard: Heard) -> None:
+        self._given, self._heard = given, heard
+        if hasattr(self, "_extension"):
+            self._number_anew(part, absent)
+        elif hasattr(self, "agreement_"):
+            self.agreement_ = part.with_absent(self.agreement_, 1.0)  # one cluster of equal rows
+
+    def _number_anew(self, part: TakingPart, absent: Any) -> None:
+        """Number the searched rows in the table of all rows; the ``absent`` ones follow their nearest groups."""
+        space, groups = self._space, self._extension.groups
+        agreement = self.agreement_[space.chosen]
+        coef, constants = space.nearest_mean_scores(groups, int(groups.max()) + 1)
+        blocks = check_rows(self, absent, reset=False, n_threads=check_threads(self.n_jobs))
+        nearest = FoldedScores(self.kernel_map_, coef, constants, space.mean).map(blocks, largest)
+        self._space, self._extension = space.within(part), self._extension.within(part, nearest)
+        self.agreement_ = np.where(self.labels_ < 0, 0.0, self._extension.to_all_means(agreement))
 
     # Corrections and questions
 
@@ -296,8 +331,20 @@ class ForestCuts(ProbabilityMixin, UserSay):
             cannot_link=before.cannot_link if cannot_link is None else cannot_link,
         )
         other._heard = other._hear(other._given, len(self.labels_))
-        other._store_recut(max(self.n_clusters_, len(other._heard.classes)))
+        k = self.n_clusters_
+        if self.n_clusters == "auto":
+            k = max(k, other._fewest_clusters(np.count_nonzero(self.labels_ >= 0)))
+        if k > self._forest.most_clusters:
+            raise InvalidDataError(
+                f"Known labels and links ask for {k} clusters, but the search formed {self._forest.most_clusters} "
+                "groups; fit the rows again, with the same labels and links."
+            )
+        other._store_recut(k)
         return other
+
+    def _fewest_clusters(self, n_rows: int) -> int:
+        """Clusters that there must be for what is known of the rows, and for ``size_max``."""
+        return max(self._heard.fewest_clusters, fewest_of_size(self.size_max, n_rows))
 
     def questions(self, n: int = 10) -> list[Question]:
         """Rows whose label would help most, to be answered and passed back.
@@ -316,10 +363,12 @@ class ForestCuts(ProbabilityMixin, UserSay):
             ``refit(known=answered(questions, answers))`` takes the answers in.
         """
         forest, chosen, units = self._kept_forest(), self._space.chosen, self._searched_units()
+        _, first, copies = np.unique(chosen, return_index=True, return_inverse=True)
         labels, cut = np.asarray(self.labels_[chosen]), self._cut_to_hear(self.n_clusters_)
         doubts = Doubts(
             belief=cut.belief(units, labels),
             labels=labels,
+            first_copy=first[copies],
             settled=np.zeros(len(chosen), bool) if units is None else units.anchors[units.of_row] >= 0,
             named=[label is not None for label in self.classes_],
             centrality=np.asarray(forest.graph.weights.sum(axis=0)).ravel(),

@@ -358,9 +358,19 @@ class MaxMarginClustering(ForestClusterer):
         small = blocks.shape[0] * max(blocks.shape[1], AUTO_COMPONENTS) < SMALL
         with one_blas_thread(openmp=True) if small else nullcontext():
             if self.n_clusters == "auto" and CentredRows(blocks).scale == 0:
+                self._check_one_suffices(blocks.shape[0])
                 self._store_single_cluster(blocks)
             else:
                 self._search_rows(blocks, rng)
+
+    def _check_one_suffices(self, n_rows: int) -> None:
+        """Refuse labels, links and sizes that ask for several clusters of equal rows."""
+        fewest = self._fewest_clusters(n_rows)
+        if fewest > 1:
+            raise InvalidDataError(
+                f"All {n_rows} rows are equal, so they cannot be separated, but known labels, cannot_link or size_max "
+                f"ask for {fewest} clusters; leave these out or check the data."
+            )
 
     def _expected_records(self, n_rows: int) -> int:
         if not self._by_moves:
@@ -370,6 +380,7 @@ class MaxMarginClustering(ForestClusterer):
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
         self.labels_ = constant(rows, np.int32(0))
+        self.classes_ = self._heard.classes_of(1)
         self.temperature_, self.reject_below_ = 1.0, -np.inf
         self.kernel_map_ = None
         if self._by_moves:

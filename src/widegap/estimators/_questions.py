@@ -78,6 +78,8 @@ class Doubts:
         Groups that the search formed, in all of its ways.
     spread : Spread
         How labels spread.
+    first_copy : ndarray of shape (rows,)
+        The first of the copies of every row, of which weights make several.
     """
 
     belief: FloatArray
@@ -87,6 +89,7 @@ class Doubts:
     centrality: FloatArray
     groupings: list[LabelArray]
     spread: Spread
+    first_copy: Any
 
     @cached_property
     def order(self) -> Any:
@@ -122,7 +125,7 @@ class Doubts:
     def typical(self) -> list[int]:
         """A central row of each cluster of which there is little doubt; -1 for one without rows."""
         clusters = (np.flatnonzero(self.labels == p) for p in range(self.belief.shape[1]))
-        return [_best_row(rows, self.centrality * (1 - self.doubt / 2)) for rows in clusters]
+        return [self._best_row(rows, self.centrality * (1 - self.doubt / 2)) for rows in clusters]
 
     def candidates(self, most: int) -> list[int]:
         """A row of every group, those of the groups worth most first, without known ones; and of unnamed clusters."""
@@ -132,10 +135,13 @@ class Doubts:
             sums = np.bincount(groups, self.worth)
             rows_of = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
             for total, rows in zip(sums.tolist(), rows_of, strict=True):
-                row = _best_row(rows, in_reach)
+                row = self._best_row(rows, in_reach)
                 worth[row] = max(total, worth.get(row, 0.0))
         found = [row for row in sorted(worth, key=lambda row: (-worth[row], row)) if not self.settled[row]][:most]
         return list(dict.fromkeys([*found, *(self.typical[p] for p in self.unnamed)]))
+
+    def _best_row(self, rows: Any, values: FloatArray) -> int:
+        return int(self.first_copy[rows[np.argmax(values[rows])]]) if len(rows) else -1
 
 
 def choose_questions(n: int, doubts: Doubts) -> list[Question]:
@@ -181,10 +187,6 @@ class Coverage:
         self.left.remove(best)
         self.covered = np.maximum(self.covered, self.reach[best])
         return int(self.rows[best])
-
-
-def _best_row(rows: Any, values: FloatArray) -> int:
-    return int(rows[np.argmax(values[rows])]) if len(rows) else -1
 
 
 def add_answers(known: list[Any], questions: Sequence[Question], answers: Sequence[Any]) -> np.ndarray[Any, Any]:

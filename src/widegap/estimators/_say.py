@@ -16,15 +16,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from widegap._validation import Interval, digest_of, take_rows
+from widegap._validation import Interval, check_start_labels, digest_of, take_rows
 from widegap._warnings import warn_caller
 from widegap.data._blocks import RowBlocks
 from widegap.data._collections import is_collection
 from widegap.data._seen_rows import is_views, n_rows
 from widegap.estimators._base import Clusterer
 from widegap.estimators._docs import shared_docs
-from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.problems._constraints import Units, read_constraints
+from widegap.estimators._taking_part import TakingPart
+from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError
+from widegap.problems._constraints import Units, largest_clique, read_constraints
 from widegap.solvers._constrained_labels import LabelRule
 from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
 
@@ -43,13 +44,17 @@ SIZE_CONSTRAINTS: dict = {
 class Heard:
     """What is known of the rows: their units (None if nothing is), the labels in sorted order, and weights or None.
 
-    The label ``classes[p]`` is that of cluster p. Of a sample, ``n_sampled_from`` is the number of all rows.
+    The label ``classes[p]`` is that of cluster p. Of a sample, ``n_sampled_from`` is the number of all rows. Where
+    other rows take no part, ``part`` tells which do, and ``held`` marks those of which anything is known: also that
+    they belong to rows that take no part.
     """
 
     units: Units | None = None
     classes: list[Any] = field(default_factory=list)
     weights: Floats | None = None
     n_sampled_from: int | None = None
+    part: TakingPart | None = None
+    held: np.ndarray[Any, np.dtype[np.bool_]] | None = None
 
     def classes_of(self, n_clusters: int) -> list[Any]:
         """The label of every cluster, None for those that carry none."""
@@ -62,8 +67,28 @@ class Heard:
 
     @property
     def fewest_clusters(self) -> int:
-        """Clusters that there must be: one for each label, two if rows are to be apart."""
-        return max(len(self.classes), 1 if self.units is None or not len(self.units.apart) else 2)
+        """Clusters that there must be: one for each label, and as many as rows that are to be apart need."""
+        units, fewest = self.units, max(len(self.classes), 1)
+        if units is None or not len(units.apart):
+            return fewest
+        fewest = max(fewest, largest_clique(units))
+        linked = units.of_present(np.flatnonzero(units.constrained))
+        while not _can_be_apart(linked, fewest):
+            fewest += 1
+        return fewest
+
+    def constrained(self, n_rows: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Of each of so many rows, whether anything is known of it."""
+        if self.held is not None:
+            return self.held
+        return np.zeros(n_rows, bool) if self.units is None else self.units.constrained
+
+    @property
+    def weighted(self) -> TakingPart | None:
+        """The rows whose weight is not zero; None if no row's is."""
+        if self.weights is None or self.weights.all():
+            return None
+        return TakingPart.where(self.weights > 0)
 
     def known_counts(self, n_clusters: int) -> Ints:
         """Rows of each cluster whose labels are known."""
@@ -79,9 +104,14 @@ class Heard:
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, units=units, weights=weights, n_sampled_from=n_rows)
 
-    def of_present(self, rows: np.ndarray[Any, Any]) -> "Heard":
+    def of_present(self, part: TakingPart) -> "Heard":
         """What is known of some rows where the others take no part; bounds on sizes are for these alone."""
-        return replace(self.of_rows(rows, len(rows)), n_sampled_from=None).without_equal_weights()
+        rows = part.present
+        units = None if self.units is None else self.units.of_present(rows)
+        weights = None if self.weights is None else self.weights[rows]
+        whole = part if self.part is None else self.part.some(part)
+        held = self.constrained(part.n)[rows]
+        return Heard(units, self.classes, weights, part=whole, held=held).without_equal_weights()
 
     def without_equal_weights(self) -> "Heard":
         """The same; weights that are all equal say nothing."""
@@ -119,6 +149,7 @@ class UserSay(Clusterer):
     size_min: Any
     size_max: Any
     min_cluster_fraction: float
+    init: Any
 
     classes_: list[Any]
 
@@ -187,23 +218,30 @@ class UserSay(Clusterer):
             return super()._fit(X, given=given, **others)
         self._refuse_to_leave_out(X)
         heard = self._hear(given, n_rows(X))
-        assert heard.weights is not None
-        absent, present = (np.flatnonzero((heard.weights == 0) == gone) for gone in (True, False))
-        super()._fit(some_rows(X, present), given=Given(heard=heard.of_present(present)), **others)
-        labels = np.empty(n_rows(X), np.int32)
-        labels[present], labels[absent] = self.labels_, self.predict(some_rows(X, absent))
+        part = heard.weighted
+        assert part is not None
+        super()._fit(some_rows(X, part.present), given=Given(heard=heard.of_present(part)), **others)
+        absent = some_rows(X, part.absent)
+        labels = part.with_absent(self.labels_, self.predict(absent))
         if heard.units is not None:
-            scores = np.zeros((len(labels), self.n_clusters_))
-            scores[absent] = self._scores(some_rows(X, absent))
-            labels = label_absent(heard.units, labels, present, scores)
+            costs = np.zeros((part.n, self.n_clusters_))
+            costs[part.absent] = -self._scores(absent)
+            labels = label_absent(heard.units, labels, part, costs)
         self.labels_ = labels
-        self._complete(labels, present)
+        self._take_in(part, absent, given, heard)
         if hasattr(self, "_rows_digest"):
             self._rows_digest = digest_of(X)
         return self
 
-    def _complete(self, labels: Any, present: Ints) -> None:
-        """Make what is stored of the rows of the fit speak of all rows, those without weight included."""
+    def _take_in(self, part: TakingPart, absent: Any, given: Given, heard: Heard) -> None:
+        """Make what is stored of the rows that took part speak of all rows, the ``absent`` ones included."""
+
+    def _start_labels(self, heard: Heard, n_rows: int, n_clusters: int) -> Any:
+        """The labels that the user gave to start from, of so many rows that take part."""
+        part = heard.part
+        if part is None:
+            return check_start_labels(self.init, n_rows, n_clusters)
+        return check_start_labels(self.init, part.n, n_clusters)[part.present]
 
     def _refuse_to_leave_out(self, X: Any) -> None:
         if self._precomputed or is_collection(X) or isinstance(X, RowBlocks):
@@ -301,15 +339,28 @@ def some_rows(X: Any, rows: Ints) -> Any:
     return {name: take_rows(view, rows) for name, view in X.items()} if is_views(X) else take_rows(X, rows)
 
 
-def label_absent(units: Units, labels: Any, present: Ints, scores: Floats) -> Any:
-    """Labels in which rows that took no part in a fit have the best ones that links with the others leave them."""
-    anchors = units.anchors.copy()
+def label_absent(units: Units, labels: Any, part: TakingPart, costs: Floats) -> Any:
+    """Labels in which rows that took no part in a fit have the cheapest ones that links with the others leave them."""
+    anchors, present = units.anchors.copy(), part.present
     anchors[units.of_row[present]] = labels[present]
-    nothing, everything = np.zeros(scores.shape[1], np.int64), np.full(scores.shape[1], len(labels))
-    rule = LabelRule(units.of_row, units.sizes, anchors, units.apart, nothing, everything)
-    found = rule.label(scores.max() - scores).labels
+    rule = LabelRule(units.of_row, units.sizes, anchors, units.apart, *_no_bounds(part.n, costs.shape[1]))
+    found = rule.label(costs).labels
     found[present] = labels[present]  # -1 for those that were set aside
     return found
+
+
+def _can_be_apart(units: Units, n_clusters: int) -> bool:
+    """Whether so many clusters suffice for labels and links, as far as a search tells."""
+    n = len(units.of_row)
+    try:
+        LabelRule(*vars(units).values(), *_no_bounds(n, n_clusters)).label(np.zeros((n, n_clusters)))
+    except InfeasibleBalanceError:
+        return False
+    return True
+
+
+def _no_bounds(n_rows: int, n_clusters: int) -> tuple[Ints, Ints]:
+    return np.zeros(n_clusters, np.int64), np.full(n_clusters, n_rows)
 
 
 def refuse_elsewhere(heard: Heard, size_max: Any) -> None:

@@ -1,6 +1,6 @@
 """The rows that a search sees: a sample of the data, as the kernel sees them, with features and principal axes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from widegap.data._kernel_maps import KernelMap
 from widegap.data._principal import PrincipalMap, centred_gram, ridge_whitening
 from widegap.data._rows import Rows, State
 from widegap.data._tables import near_origin
+from widegap.estimators._taking_part import TakingPart
 from widegap.solvers._result import FloatArray, LabelArray
 from widegap.solvers._single_moves import cluster_sums
 
@@ -63,6 +64,10 @@ class SearchSpace:
         """Whether the features have no scatter but rounding."""
         return bool(np.trace(self.gram) <= POINT * np.square(self.features, dtype=np.float64).sum())
 
+    def within(self, part: TakingPart) -> "SearchSpace":
+        """The same rows, numbered in the table of which these are a part."""
+        return replace(self, chosen=part.present[self.chosen])
+
     def is_all(self, n: int) -> bool:
         """Whether these are all of n rows, each once."""
         return len(self.chosen) == n and bool((np.diff(self.chosen) > 0).all())
@@ -102,11 +107,12 @@ class Extension:
     ``groups`` are the groups of the searched rows, as the search formed them. A row that was not searched belongs to
     the group with the nearest mean, and goes where most searched rows of that group are. ``places`` (n,) tell where
     every row looks up its values: at its group, or, if it was searched, at the number of groups plus its own number
-    among the searched ones. They are lazy where the rows are.
+    among the searched ones. They are lazy where the rows are; ``in_process`` tells whether this process holds them.
     """
 
     places: Any
     groups: LabelArray
+    in_process: bool
 
     @classmethod
     def of(cls, rows: Rows, nearest: State, marks: State, groups: LabelArray) -> "Extension":
@@ -116,13 +122,21 @@ class Extension:
         def places(nearest: Any, marks: Any) -> Any:
             return ((np.where(marks < 0, nearest, n_groups + marks).astype(np.int32),), 0)
 
-        return cls(rows.publish(rows.fold(places, nearest, marks)[0][0]), groups)
+        return cls(rows.publish(rows.fold(places, nearest, marks)[0][0]), groups, rows.in_process)
+
+    def within(self, part: TakingPart, nearest: Any) -> "Extension":
+        """The same for the table of which these rows are a part; the others have these nearest groups."""
+        return replace(self, places=part.with_absent(self.places, nearest))
 
     def to_all_rows(self, labels: LabelArray, k: int) -> Any:
         """Clusters of all rows."""
+        return look_up(self.labels_by_place(labels, k), self.places)
+
+    def labels_by_place(self, labels: LabelArray, k: int) -> LabelArray:
+        """Clusters of the groups, most of whose searched rows are there, and of the searched rows."""
         votes = np.zeros((int(self.groups.max()) + 1, k), np.int64)
         np.add.at(votes, (self.groups, labels), 1)
-        return look_up(np.concatenate([votes.argmax(axis=1), labels]).astype(np.int32), self.places)
+        return np.concatenate([votes.argmax(axis=1), labels]).astype(np.int32)
 
     def to_all_means(self, values: FloatArray) -> Any:
         """Values of the searched rows for all rows: for others the mean of their group."""

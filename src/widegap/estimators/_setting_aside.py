@@ -27,6 +27,7 @@ from widegap.data._tables import distances_to
 from widegap.estimators._base import WeightVectorClusterer
 from widegap.estimators._docs import shared_docs
 from widegap.estimators._say import Given, hear, some_rows
+from widegap.estimators._taking_part import TakingPart
 from widegap.exceptions import NotSupportedError
 from widegap.solvers._outliers import NEAR, first_reach_aside, split_point, typical_rows
 
@@ -55,12 +56,9 @@ class SetsAside(WeightVectorClusterer):
         self._refuse_to_set_aside(X)
         n = n_rows(X)
         heard = hear(given, n, self.n_clusters)
-        kept = self._typical(X, np.zeros(n, bool) if heard.units is None else heard.units.constrained)
-        places = np.flatnonzero(kept)
-        inside = Given(heard=heard.of_present(places))
-        super()._fit(some_rows(X, places), given=inside, **others)
-        labels = np.full(n, -1, np.int32)
-        labels[places] = self.labels_
+        part = TakingPart.where(self._typical(X, heard.constrained(n)))
+        super()._fit(some_rows(X, part.present), given=Given(heard=heard.of_present(part)), **others)
+        labels = part.with_absent(self.labels_, -1)
         self._store_rejection(X, labels)
         self.labels_ = labels
         self._rows_digest = digest_of(X)

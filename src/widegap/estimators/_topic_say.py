@@ -12,7 +12,7 @@ from widegap.data.text._corpus import Corpus
 from widegap.estimators._say import Given, Heard, UserSay, hear
 from widegap.estimators._topic_rules import TopicRules
 from widegap.exceptions import NotSupportedError
-from widegap.problems._constraints import Units
+from widegap.problems._constraints import Units, check_cliques
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -99,7 +99,10 @@ class TopicSay(UserSay):
         check_cluster_number(n, k)
         heard = of_documents(heard, active)
         self._refuse_for_method(heard)
-        return TopicRules(heard, self.size_min, self.size_max, n, max(k, len(heard.classes))), active
+        k = max(k, len(heard.classes))
+        if heard.units is not None:
+            check_cliques(heard.units, k, np.flatnonzero(active))
+        return TopicRules(heard, self.size_min, self.size_max, n, k), active
 
     def _hear_anew(self, given: Given) -> Heard:
         """What was said of the fitted documents; a label too many makes a topic of its own."""

@@ -14,7 +14,7 @@ argument       forms
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -30,7 +30,7 @@ CHAINS = 50  # contradictions among which the one with the shortest chain is sho
 
 @dataclass(frozen=True)
 class Units:
-    """Sets of rows that get one label, numbered by their first rows.
+    """Sets of rows that get one label, numbered by their first rows; units without rows come last.
 
     Attributes
     ----------
@@ -51,14 +51,26 @@ class Units:
 
     def of_rows(self, rows: np.ndarray[Any, Any]) -> "Units":
         """The units of some of the rows, in the order of these rows."""
-        chosen, first, of_row = np.unique(self.of_row[rows], return_index=True, return_inverse=True)
-        order = np.argsort(first)
+        return self._some(self._in_order(rows), rows)
+
+    def of_present(self, rows: np.ndarray[Any, Any]) -> "Units":
+        """The same, and after them units of the other rows that links set apart: these have no rows, but still bind."""
+        kept = self._in_order(rows)
+        return self._some(np.concatenate([kept, np.setdiff1d(self.apart, kept)]), rows)
+
+    def _in_order(self, rows: np.ndarray[Any, Any]) -> Ints:
+        """The units of some rows by their first rows."""
+        chosen, first = np.unique(self.of_row[rows], return_index=True)
+        return chosen[np.argsort(first)]
+
+    def _some(self, kept: Ints, rows: np.ndarray[Any, Any]) -> "Units":
         number = np.full(len(self.sizes), -1)
-        number[chosen[order]] = np.arange(len(chosen))
+        number[kept] = np.arange(len(kept))
         apart = number[self.apart]
         apart = apart[(apart >= 0).all(axis=1)]
-        of_row = number[chosen][of_row.ravel()]
-        return Units(of_row, np.bincount(of_row), self.anchors[chosen[order]], np.sort(apart, axis=1))
+        of_row = number[self.of_row[rows]]
+        sizes = np.bincount(of_row, minlength=len(kept))
+        return Units(of_row, sizes, self.anchors[kept], np.sort(apart, axis=1))
 
     @property
     def constrained(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -122,7 +134,8 @@ def read_constraints(
     _check_labels(together, label_roots, classes)
     _check_apart(together, apart, root)
     units = _contract(root[:n_rows], label_roots, apart)
-    _check_cliques(units, n_clusters)
+    if n_clusters is not None:
+        check_cliques(units, n_clusters)
     return Constraints(units, classes)
 
 
@@ -345,27 +358,42 @@ def _check_apart(together: _Statements, apart: Ints, root: Ints) -> None:
     )
 
 
-def _check_cliques(units: Units, n_clusters: int | None) -> None:
-    """Refuse units that are all apart, or apart from the known labels of all clusters, if found by a greedy search."""
-    if n_clusters is None or not len(units.apart):
+def check_cliques(units: Units, n_clusters: int, rows: Ints | None = None) -> None:
+    """Refuse units that are all apart, or apart from the known labels of all clusters, if found by a greedy search.
+
+    ``rows`` are the numbers of the rows in the user's table, if these are not all of it.
+    """
+    clique = next((clique for clique in _cliques(units) if len(clique) > n_clusters), None)
+    if clique is None:
         return
+    owners, first_row = np.unique(units.of_row, return_index=True)
+    shown = first_row[np.isin(owners, clique)] if rows is None else rows[first_row[np.isin(owners, clique)]]
+    raise InvalidDataError(
+        f"The {len(clique)} rows {_listed(shown)} are all to be in different clusters by cannot_link and known "
+        f"labels, but n_clusters={n_clusters}; raise n_clusters or remove links."
+    )
+
+
+def largest_clique(units: Units) -> int:
+    """How many units were found that all have to be in different clusters."""
+    return max(map(len, _cliques(units)), default=0)
+
+
+def _cliques(units: Units) -> Iterator[list[int]]:
+    """Sets of units that are all apart by links or known labels, each found greedily from another unit."""
     others: dict[int, set[int]] = {}
     for a, b in units.apart.tolist():
         others.setdefault(a, set()).add(b)
         others.setdefault(b, set()).add(a)
+    if not others:
+        return
     anchored = dict.fromkeys(np.flatnonzero(units.anchors >= 0).tolist())
     for unit in anchored:  # two known labels: two clusters
         others[unit] = others.get(unit, set()) | (anchored.keys() - {unit})
-    first_row = np.unique(units.of_row, return_index=True)[1]
     for start in sorted(others, key=lambda unit: (-len(others[unit]), unit))[:CLIQUE_TRIES]:
         clique, open_units = [start], others[start]
         while open_units:
             best = min(open_units, key=lambda unit: (-len(others[unit] & open_units), unit))
             clique.append(best)
             open_units = open_units & others[best]
-        if len(clique) > n_clusters:
-            rows = first_row[sorted(clique)]
-            raise InvalidDataError(
-                f"The {len(clique)} rows {_listed(rows)} are all to be in different clusters by cannot_link and known "
-                f"labels, but n_clusters={n_clusters}; raise n_clusters or remove links."
-            )
+        yield clique

@@ -9,7 +9,8 @@ problem (``_transport.py``), solved exactly, and without bounds they take their 
 with size bounds and units of several rows, or with pairs apart, the problem is that of packing or of colouring a graph.
 They are decided by a depth-first search that tries the cheapest labels first and cuts off what cannot become cheaper:
 in breadth-first order of the graph, component by component where no bound couples these. Where easy units and bounds
-meet, the search sees costs minus the prices of the transport step, in which units may be split.
+meet, the search sees costs minus the prices of the transport step, in which units may be split. A unit without rows
+costs nothing and counts for no size, but its anchor and its links hold.
 
 The search of a component ends after so many nodes. If it was complete and no easy unit had to be priced, its labels are
 optimal; else they are improved by moves and swaps of hard units, as are the labels ``near`` which a caller has from
@@ -61,6 +62,7 @@ class LabelRule:
         self.lower, self.upper = lower, upper
         self._of_row, self._sizes, self._anchors, self._apart = of_row, sizes, anchors, apart
         self._free = np.flatnonzero(anchors < 0)
+        self._is_each_row = len(sizes) == len(of_row) and bool((sizes == 1).all())
         fixed = anchors >= 0
         self.known_counts = np.bincount(anchors[fixed], sizes[fixed], len(lower)).astype(np.int64)
         n_free = int(sizes[self._free].sum())
@@ -90,7 +92,8 @@ class LabelRule:
         units = self._of_units(labels)
         fixed = self._anchors >= 0
         return bool(
-            np.array_equal(units[self._of_row], labels)
+            (units >= 0).all()
+            and np.array_equal(units[self._of_row], labels)
             and np.array_equal(units[fixed], self._anchors[fixed])
             and (units[self._apart[:, 0]] != units[self._apart[:, 1]]).all()
         )
@@ -106,9 +109,21 @@ class LabelRule:
         return bool(((counts <= self.lower) & (self.lower > self.known_counts)).any())
 
     def _of_units(self, labels: Any) -> Ints:
-        units = np.empty(len(self._sizes), np.int64)
+        """Labels of the units; of those without rows any that fit, -1 where none does."""
+        units = self._anchors.copy()
         units[self._of_row] = labels
-        return units
+        if (units >= 0).all():
+            return units
+        k = len(self.lower)
+        rest = LabelRule(self._of_row, self._sizes, units, self._apart, np.zeros_like(self.lower), self._no_bound)
+        try:
+            return rest._label_units(np.zeros((len(self._of_row), k)), None)[0]
+        except InfeasibleBalanceError:
+            return units
+
+    @property
+    def _no_bound(self) -> Ints:
+        return np.full_like(self.upper, len(self._of_row))
 
     def label(self, costs: Any, near: Any = None) -> RuledLabels:
         """The cheapest labels that keep every rule, or the cheapest found.
@@ -125,18 +140,25 @@ class LabelRule:
         InfeasibleBalanceError
             If there are no such labels, or none was found.
         """
+        units, bound_active = self._label_units(costs, near)
+        return RuledLabels(units[self._of_row].astype(np.int32), bound_active)
+
+    def _label_units(self, costs: Any, near: Any) -> tuple[Ints, bool]:
+        """The labels of all units, and whether a bound on sizes decided some of them."""
         units = self._anchors.copy()
         bound_active = False
+        if not self._hard.allowed.any(axis=1).all():
+            raise self._failure(proven=True)
         if len(self._free):
             c = self._unit_costs(np.asarray(costs, np.float64))
             cheapest = np.where(self._hard.allowed, c, np.inf).argmin(axis=1)
             bound_active = self._bounded and not self._within(cheapest)
             start = self._of_units(near)[self._free] if near is not None and self.admits(near) else None
             units[self._free] = self._label_free(c, cheapest, bound_active, start)
-        return RuledLabels(units[self._of_row].astype(np.int32), bound_active)
+        return units, bound_active
 
     def _unit_costs(self, costs: Floats) -> Floats:
-        if len(self._sizes) == len(costs):
+        if self._is_each_row:
             return costs if len(self._free) == len(costs) else costs[self._free]
         sums = np.empty((len(self._sizes), costs.shape[1]))
         for p, column in enumerate(costs.T):
@@ -184,7 +206,8 @@ class LabelRule:
     def _priced(self, c: Floats) -> Floats:
         """Costs minus what a row more in a cluster is worth if units could be split."""
         sizes = self._hard.sizes
-        rows = np.repeat(_without_forbidden(c, self._hard.allowed) / sizes[:, None], sizes, axis=0)
+        each = np.maximum(sizes, 1)[:, None]
+        rows = np.repeat(_without_forbidden(c, self._hard.allowed) / each, sizes, axis=0)
         return c - sizes[:, None] * assign(rows, self._lower, self._upper).prices
 
     def _failure(self, proven: bool) -> InfeasibleBalanceError:

@@ -35,13 +35,13 @@ class HardUnits:
 
     @classmethod
     def of(cls, sizes: Ints, allowed: NDArray[np.bool_], pairs: Ints, *, coupled: bool) -> "HardUnits":
-        """``coupled`` if bounds on sizes make one problem of all units, and hard ones of those of several rows."""
+        """``coupled`` if bounds on sizes make one problem of all units, and hard ones of all but single rows."""
         neighbours: dict[int, list[int]] = {}
         for u, v in pairs.tolist():
             neighbours.setdefault(u, []).append(v)
             neighbours.setdefault(v, []).append(u)
-        several = np.flatnonzero(sizes > 1).tolist() if coupled else []
-        units = np.array(sorted({*neighbours, *several}), dtype=np.int64)
+        uneven = np.flatnonzero(sizes != 1).tolist() if coupled else []
+        units = np.array(sorted({*neighbours, *uneven}), dtype=np.int64)
         components = _components(units, neighbours, sizes)
         if coupled and components:
             components = [[unit for component in components for unit in component]]

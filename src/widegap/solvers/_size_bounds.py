@@ -58,6 +58,16 @@ def read_sizes(
     return lower, upper
 
 
+def fewest_of_size(size_max: Any, n_rows: int) -> int:
+    """The least number of clusters in which all rows have room; that of the bounds, if there is one for each."""
+    if size_max is None:
+        return 1
+    if not isinstance(size_max, Real):
+        return len(size_max)
+    (most,) = _read_bound(size_max, "size_max", n_rows, 1, np.ceil, -ROUNDING, n_rows)
+    return -(-n_rows // max(1, int(most)))
+
+
 def check_known_sizes(
     lower: NDArray[np.int64], upper: NDArray[np.int64], known: NDArray[np.int64], n_rows: int
 ) -> None:
