@@ -118,12 +118,13 @@ class Opened(Workspace):
             self._thread.join(0.5)
 
     def close(self) -> None:
-        """End the server; the workspace stays usable."""
+        """End the server and let the session go; the workspace stays usable, but no longer saves."""
         if self._server is not None:
             self.pages.worker.stop()
             self.pages.broadcast.end()
             self._server.should_exit = True
             self._thread.join(5)
+        super().close()
 
     def _repr_html_(self) -> str:
         self._guard.frames = NOTEBOOKS

@@ -17,7 +17,7 @@ from widegap import describe
 from widegap._validation import digest_of
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.explorer._actions import checked
-from widegap.explorer._autosave import Autosave, read_session
+from widegap.explorer._autosave import Autosave
 from widegap.explorer._fits import Fit, NotFitted, open_fit
 from widegap.explorer._history import STATEMENTS, Event, History, State, state_of
 from widegap.explorer._identity import Labels
@@ -303,6 +303,11 @@ class Workspace:
         found = {str(label): self.state.names.get(key) for label, key in zip(self.model_classes, keys, strict=True)}
         return {label: name for label, name in found.items() if name}
 
+    def close(self) -> None:
+        """Let another workspace resume the session; what happens here from now on is not saved."""
+        if self.autosave is not None:
+            self.autosave.close()
+
     def describe_rows(self) -> dict[str, Any]:
         """What tells these rows from others."""
         return {"rows": self.rows.n_rows, "digest": digest_of(self.X), "title": self.title}
@@ -335,16 +340,23 @@ class Workspace:
             function()
 
     def _open_session(self, session: Any, resume: bool) -> None:
-        about = self.describe_rows()
+        about, saved = self.describe_rows(), Autosave(session, resume=resume)
         if resume:
-            header, events = read_session(session)
-            if (header.get("rows"), header.get("digest")) != (about["rows"], about["digest"]):
-                raise InvalidDataError(
-                    f"{session} is a session on other rows ({header.get('rows')} rows of {header.get('title')!r:.80}); "
-                    "open those, or leave out --resume."
-                )
-            self.history = _replayed(events, self.rows.n_rows)
-        self.autosave = Autosave(session, about)
+            try:
+                header, events = saved.read()
+                if (header.get("rows"), header.get("digest")) != (about["rows"], about["digest"]):
+                    raise InvalidDataError(
+                        f"{session} is a session on other rows ({header.get('rows')} rows of "
+                        f"{header.get('title')!r:.80}); open those, or leave out --resume."
+                    )
+                self.history = _replayed(events, self.rows.n_rows)
+            except BaseException:
+                saved.close()
+                raise
+            saved.go_on()
+        else:
+            saved.begin(about)
+        self.autosave = saved
 
 
 def _replayed(events: Sequence[Event], n_rows: int) -> History:
