@@ -11,7 +11,7 @@ from typing import Any
 
 from widegap._catalogue import command_class, command_names
 from widegap.cli import _options as options
-from widegap.cli._errors import CommandError
+from widegap.cli._errors import CommandError, in_options
 from widegap.cli._row_names import RowNames, read_links
 
 # Options, and the arguments of ``fit`` or of the estimator of which each needs one.
@@ -124,7 +124,8 @@ class Said:
         try:
             read_constraints(n_rows + 1, k if isinstance(k, int) else None, **shifted)
         except InvalidDataError as error:
-            raise CommandError(_in_options(str(error), self.known_column)) from error
+            message = str(error).replace("known holds", f"--known {self.known_column} holds")
+            raise CommandError(in_options(message)) from error
 
     def told(self, labels: Any) -> dict[str, Any] | None:
         """What was fixed by hand, in figures and in words; None if nothing was."""
@@ -229,9 +230,3 @@ def read_weights(table: Any, rows: Any, column: str) -> Any:
     if not weights.any():
         raise CommandError(f"--weight-column {column!r} is zero for every row; at least one row must count.")
     return weights
-
-
-def _in_options(message: str, column: str | None) -> str:
-    """A message of ``fit`` in the words of the command line."""
-    message = message.replace("known holds", f"--known {column} holds").replace("raise n_clusters", "raise -k")
-    return message.replace("n_clusters=", "-k is ").replace("cannot_link", "--cannot-link")

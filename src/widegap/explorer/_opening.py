@@ -87,6 +87,7 @@ class Opened(Workspace):
         try:
             import uvicorn
 
+            from widegap.explorer._connections import TimedConnection
             from widegap.explorer._guard import Guard
             from widegap.explorer._server import make_app
         except ImportError as error:
@@ -100,7 +101,7 @@ class Opened(Workspace):
         names = {host, LOOPBACK, "localhost"} if host == LOOPBACK else {host, socket.gethostname()}
         self._guard = Guard(app, token, [f"{name}:{port}" for name in names])
         config = uvicorn.Config(
-            self._guard, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1,
+            self._guard, http=TimedConnection, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1,
             server_header=False, h11_max_incomplete_event_size=16_384, limit_concurrency=100,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
