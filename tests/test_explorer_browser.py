@@ -227,6 +227,17 @@ def test_everything_works_with_keys(page, opened):
     assert complaints(page) == []
 
 
+@pytest.mark.parametrize("kind", ["together", "apart", "junk", "is"])
+def test_the_key_that_a_button_names_does_the_same(page, opened, kind):
+    assert "Space" not in find(page, "#points").get_attribute("aria-label")
+    page.execute_script("import('./store.js').then(({ select }) => select([0, 1]))")
+    button = find(page, f"[data-act={kind}]")
+    until(page, button.is_enabled)
+    ActionChains(page).send_keys(button.get_attribute("title").removeprefix("Key ")).perform()
+    until(page, lambda: opened.constraints and opened.constraints[-1]["kind"] == kind)
+    assert complaints(page) == []
+
+
 def test_search_hover_layouts_and_rows(page, opened):
     find(page, "#text").send_keys("a 7" + Keys.ENTER)
     until(page, lambda: find(page, "#found").text.startswith(f"{(DIGITS == 7).sum()} found"))
