@@ -110,7 +110,7 @@ def lasso(driver, key):
 def answer(driver):
     """Answer one question by the true classes, with a key."""
     asked = texts(driver, "#question .card b")
-    rows = [int(text.split("row ")[1]) for text in asked]
+    rows = [int(text.split("row ")[1]) - 1 for text in asked]  # people count from 1
     find(driver, "body").send_keys("y" if DIGITS[rows[0]] == DIGITS[rows[1]] else "n")
     until(driver, lambda: texts(driver, "#question .card b") != asked)
 

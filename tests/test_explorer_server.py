@@ -283,7 +283,9 @@ def test_a_real_server_answers_and_ends(model):
     assert time.monotonic() - began < 5
 
 
-@pytest.mark.parametrize("half", [b"", b"GET / HTTP/1.1\r\nHo", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"])
+@pytest.mark.parametrize(
+    "half", [b"", b"GET / HTTP/1.1\r\nHo", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"]
+)
 def test_half_sent_requests_do_not_lock_the_user_out(model, monkeypatch, half):
     import socket
     from urllib.parse import urlsplit

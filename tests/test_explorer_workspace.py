@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from widegap import MaxMarginClustering
+from widegap.corrections._events import Event, History
 from widegap.exceptions import InvalidDataError
 from widegap.explorer import Workspace
-from widegap.explorer._history import Event, History
 from widegap.explorer._identity import matched_keys
 from widegap.explorer._workspace import ChangedError
 from widegap.report import summarize

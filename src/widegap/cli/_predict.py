@@ -111,6 +111,7 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
     from widegap.cli._output import assignments, clustered_frame, write_frame
     from widegap.cli._table_rows import apply, model_parts, single_rows, with_dialect
     from widegap.report import summarize
+    from widegap.report._summarize import number_rows
     from widegap.table._reading import read_table
 
     encoder, estimator = model_parts(estimator)
@@ -128,6 +129,7 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
         names=names,
         notes=rows.notes,
     )
+    number_rows(summary, rows.kept)
 
     def margins() -> Any:
         return describe.leads(describe.scores(estimator, rows.X), labels)

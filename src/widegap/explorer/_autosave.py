@@ -15,8 +15,9 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
-from widegap.explorer._history import Event
+from widegap.report._wording import ROWS_FROM
 
 SCHEMA = "widegap.explore/1"
 MAX_BYTES = 256 << 20  # a million actions; more is no session that a person made
@@ -66,7 +67,7 @@ class Autosave:
 
     def begin(self, header: dict[str, Any]) -> None:
         """Write the first line of a new session."""
-        self._append({"schema": SCHEMA, **header})
+        self._append({"schema": SCHEMA, "rows_from": ROWS_FROM, **header})
 
     def go_on(self) -> None:
         """Cut off half a line that a crash has left, now that the session was read and is the right one."""

@@ -2,19 +2,21 @@
 
 import io
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
 from widegap.exceptions import InvalidDataError
 from widegap.explorer._fits import Fit
 from widegap.explorer._script import script
-from widegap.explorer._views import name_of
 from widegap.explorer._workspace import Workspace
 from widegap.report import render, summarize
+from widegap.report._summarize import number_rows
 from widegap.table._writing import delimited, dialect_for, json_lines, with_numbers, with_results
 
 
@@ -37,9 +39,9 @@ def clustered_frame(workspace: Workspace) -> Any:
     elif rows.titles is not None:
         frame = pd.DataFrame({"document": rows.titles})
     else:
-        frame = pd.DataFrame({"row": np.arange(rows.n_rows)})
+        frame = pd.DataFrame({"row": rows.numbers})
     labels, keys = fit.cut(k), fit.keys(k)
-    names = np.array([*(name_of(workspace, int(key)) for key in keys), ""], dtype=object)
+    names = np.array([*(workspace.name_of(int(key)) for key in keys), ""], dtype=object)
     margins = describe.leads(describe.scores(workspace.model, workspace.X), labels)
     return with_results(frame, {"cluster": workspace.labels, "cluster_name": names[labels], "margin": margins})
 
@@ -68,9 +70,19 @@ def _typed_frame(workspace: Workspace) -> Any:
 def _model(workspace: Workspace) -> bytes:
     with TemporaryDirectory(prefix="widegap-") as folder:
         path = Path(folder) / "model.widegap"
-        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names()}
-        persistence.save(workspace.pipeline, path, extra=extra)
+        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **workspace.fixed()}
+        persistence.save(_named(workspace.pipeline, extra["names"]), path, extra=extra)
         return path.read_bytes()
+
+
+def _named(model: Any, names: dict[str, str]) -> Any:
+    """A model whose clusters have the names that people know; those of a fit on a page are keys."""
+    last = describe.last_step(model)
+    if not isinstance(getattr(last, "classes_", None), list):
+        return model
+    named = copy(last)
+    named.classes_ = [names.get(str(label)) for label in range(len(last.classes_))]
+    return Pipeline([*model.steps[:-1], (model.steps[-1][0], named)]) if hasattr(model, "steps") else named
 
 
 def _report(workspace: Workspace) -> bytes:
@@ -93,9 +105,10 @@ def _report(workspace: Workspace) -> bytes:
         notes=notes,
         **shown,
     )
+    number_rows(summary, rows.kept[kept])
     keys = dict(zip(workspace.model_classes.tolist(), fit.keys(workspace.k).tolist(), strict=True))
     for cluster in summary["clusters"]:
-        cluster["name"] = name_of(workspace, keys.get(cluster["label"], -1))
+        cluster["name"] = workspace.name_of(keys.get(cluster["label"], -1))
     return render(summary).encode()
 
 

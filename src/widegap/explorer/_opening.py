@@ -101,8 +101,9 @@ class Opened(Workspace):
         names = {host, LOOPBACK, "localhost"} if host == LOOPBACK else {host, socket.gethostname()}
         self._guard = Guard(app, token, [f"{name}:{port}" for name in names])
         config = uvicorn.Config(
-            self._guard, http=TimedConnection, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1,
-            server_header=False, h11_max_incomplete_event_size=16_384, limit_concurrency=100,
+            self._guard, http=TimedConnection, log_level="error", access_log=False, lifespan="off",
+            timeout_graceful_shutdown=1, server_header=False, h11_max_incomplete_event_size=16_384,
+            limit_concurrency=100,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         self.address = f"http://{host}:{port}/{token}/"
