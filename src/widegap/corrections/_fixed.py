@@ -84,7 +84,8 @@ class Fixed:
             return cls(
                 by_hand,
                 settled,
-                *(_links(fixed, name, n_rows) for name in ("must_link", "cannot_link")),
+                _links(fixed, "must_link", n_rows),
+                _links(fixed, "cannot_link", n_rows),
                 set(_numbers(fixed.get("aside", []), n_rows)),
                 [*map(str, fixed.get("corrections", []))],
                 None if column is None else str(column),

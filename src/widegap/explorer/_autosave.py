@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,8 @@ class Autosave:
         if resume:
             self._open()
 
-    def read(self) -> tuple[dict[str, Any], list[Event]]:
-        """Header and events of the session in the file, which is left as it is."""
+    def read(self, about: dict[str, Any]) -> list[Event]:
+        """Events of the session in the file, which is left as it is; it has to be one on the same rows."""
         path, size = self.path, self.path.stat().st_size
         if size > MAX_BYTES:
             raise InvalidDataError(
@@ -61,13 +62,21 @@ class Autosave:
         entries = [_entry(line, number, path) for number, line in enumerate(content[:end].splitlines(), 1)]
         if not entries or not isinstance(entries[0], dict) or entries[0].get("schema") != SCHEMA:
             raise InvalidDataError(f"{path} is no session of this version of widegap ({SCHEMA}); begin a new one.")
+        header = entries[0]
+        if any(header.get(name) != about[name] for name in ("rows", "digest")):
+            raise InvalidDataError(
+                f"{path} is a session on other rows ({header.get('rows')} rows of {header.get('title')!r:.80}); open "
+                "those, or leave out --resume."
+            )
         events = [Event.from_json(entry) for entry in entries[1:]]
         self._end = end
-        return entries[0], events
+        return events
 
-    def begin(self, header: dict[str, Any]) -> None:
-        """Write the first line of a new session."""
+    def begin(self, header: dict[str, Any], events: Iterable[Event]) -> None:
+        """Write the first line of a new session, and the events that it begins with."""
         self._append({"schema": SCHEMA, "rows_from": ROWS_FROM, **header})
+        for event in events:
+            self.add(event)
 
     def go_on(self) -> None:
         """Cut off half a line that a crash has left, now that the session was read and is the right one."""

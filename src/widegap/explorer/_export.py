@@ -11,8 +11,12 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
+from widegap.corrections._actions import constraints_of
+from widegap.corrections._corrections import Assign
+from widegap.corrections._fixed import Fixed
 from widegap.exceptions import InvalidDataError
 from widegap.explorer._fits import Fit
+from widegap.explorer._names import in_words, name_of
 from widegap.explorer._script import script
 from widegap.explorer._workspace import Workspace
 from widegap.report import render, summarize
@@ -41,7 +45,7 @@ def clustered_frame(workspace: Workspace) -> Any:
     else:
         frame = pd.DataFrame({"row": rows.numbers})
     labels, keys = fit.cut(k), fit.keys(k)
-    names = np.array([*(workspace.name_of(int(key)) for key in keys), ""], dtype=object)
+    names = np.array([*(name_of(workspace, int(key)) for key in keys), ""], dtype=object)
     margins = describe.leads(describe.scores(workspace.model, workspace.X), labels)
     return with_results(frame, {"cluster": workspace.labels, "cluster_name": names[labels], "margin": margins})
 
@@ -70,9 +74,18 @@ def _typed_frame(workspace: Workspace) -> Any:
 def _model(workspace: Workspace) -> bytes:
     with TemporaryDirectory(prefix="widegap-") as folder:
         path = Path(folder) / "model.widegap"
-        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **workspace.fixed()}
+        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **_fixed(workspace)}
         persistence.save(_named(workspace.pipeline, extra["names"]), path, extra=extra)
         return path.read_bytes()
+
+
+def _fixed(workspace: Workspace) -> dict[str, Any]:
+    """What the present model was told; of a model that cannot be told on the page, its file keeps what it held."""
+    if Assign.kind not in workspace.supported:
+        return {}
+    said = [one for one in workspace.statements if one.number in workspace.followed]
+    words = [in_words(workspace, one) for one in said if not one.data.get("opening")]
+    return Fixed.of(constraints_of(said), workspace.fixed_before, words).stored(workspace.labels)
 
 
 def _named(model: Any, names: dict[str, str]) -> Any:
@@ -108,7 +121,7 @@ def _report(workspace: Workspace) -> bytes:
     number_rows(summary, rows.kept[kept])
     keys = dict(zip(workspace.model_classes.tolist(), fit.keys(workspace.k).tolist(), strict=True))
     for cluster in summary["clusters"]:
-        cluster["name"] = workspace.name_of(keys.get(cluster["label"], -1))
+        cluster["name"] = name_of(workspace, keys.get(cluster["label"], -1))
     return render(summary).encode()
 
 

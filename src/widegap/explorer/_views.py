@@ -8,6 +8,7 @@ from widegap import describe
 from widegap.data._tables import dense_rows
 from widegap.exceptions import InvalidDataError
 from widegap.explorer._fits import Fit
+from widegap.explorer._names import in_words, name_of
 from widegap.explorer._workspace import Workspace
 from widegap.report._charts import Scale, branches
 from widegap.report._profile import Contrasts
@@ -92,7 +93,7 @@ def clusters(workspace: Workspace, k: int) -> list[dict[str, Any]]:
         {
             "key": int(keys[label]),
             "label": int(label if k != fit.own else fit.classes[label]),
-            "name": workspace.name_of(int(keys[label])),
+            "name": name_of(workspace, int(keys[label])),
             "size": int(sizes[label]),
             "share": float(sizes[label] / len(labels)),
             "sure": None if fit.sure is None or not sizes[label] else plain(fit.sure[labels == label].mean()),
@@ -185,7 +186,7 @@ def short_row(workspace: Workspace, number: int) -> dict[str, Any]:
         "title": workspace.rows.title(number),
         "text": workspace.rows.text(number),
         "key": key,
-        "cluster": workspace.name_of(key),
+        "cluster": name_of(workspace, key),
         "sure": None if fit.sure is None else plain(fit.sure[number]),
     }
 
@@ -219,7 +220,7 @@ def _statement(workspace: Workspace, said: Any) -> dict[str, Any]:
     return {
         "number": said.number,
         "kind": said.kind,
-        "words": workspace.in_words(said),
+        "words": in_words(workspace, said),
         "asked": bool(said.data.get("asked")),
     }
 

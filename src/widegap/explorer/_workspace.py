@@ -15,26 +15,18 @@ from sklearn.pipeline import Pipeline
 
 from widegap import describe
 from widegap._validation import digest_of
-from widegap.corrections._actions import (
-    CORRECTIONS,
-    Assign,
-    Words,
-    check_saved,
-    checked,
-    constraints_of,
-    count_after,
-    state_of,
-)
+from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
+from widegap.corrections._corrections import CORRECTIONS, Assign
 from widegap.corrections._events import Event, History, State, Statement
 from widegap.corrections._fixed import Fixed
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import NotSupportedError
 from widegap.explorer._autosave import Autosave
 from widegap.explorer._fits import Fit, NotFitted, halves, open_fit
 from widegap.explorer._identity import Labels
 from widegap.explorer._layouts import map_rows
+from widegap.explorer._names import names_by_key
 from widegap.explorer._refits import Progress, StoppedError, Wish, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
-from widegap.report._wording import clip
 
 KEPT_FITS = 8  # others are found again when they are needed
 TERMS = 10_000  # of documents, by which they are placed on the map
@@ -96,20 +88,19 @@ class Workspace:
         self.title, self.notes, self.source = title, list(notes), source
         self.extra = dict(extra or {})
         self.lock = RLock()
-        self.history = History()
         self.on_map = map_rows(self.rows.n_rows)
         self.working = False
         self._listeners: list[Callable[[], None]] = []
-        self._fixed = Fixed()
+        self.fixed_before = Fixed()
         if Assign.kind in supported(clusterer):  # what the page cannot handle stays in the file as it is
-            self._fixed = Fixed.read(self.extra, self.rows.n_rows, int(getattr(clusterer, "n_clusters_", 0)))
-        self.opening = open_fit(clusterer, self.X, self.rows.n_rows, self._fixed.aside)
+            self.fixed_before = Fixed.read(self.extra, self.rows.n_rows, int(getattr(clusterer, "n_clusters_", 0)))
+        self.opening = open_fit(clusterer, self.X, self.rows.n_rows, self.fixed_before.aside)
         self._fits: dict[int, Fit | NotFitted] = {0: self.opening}
-        self._opening_names = _names_by_key(self.opening, _names_of(clusterer) | dict(self.extra.get("names") or {}))
+        self._opening_names = names_by_key(self.opening, self.extra.get("names"))
         self.autosave: Autosave | None = None
         self._terms: Any = None
-        before = [Event.from_json(event) for event in events] if events else self._fixed.events()
-        self.history = _replayed(before, self.rows.n_rows)
+        done = [Event.from_json(event) for event in events] if events else self.fixed_before.events()
+        self.history = _replayed(done, self.rows.n_rows)
         if session is not None:
             self._open_session(session, resume)
 
@@ -209,10 +200,10 @@ class Workspace:
     @property
     def pending(self) -> int:
         """How many statements no fit has seen yet, or no longer counts."""
-        return len({said.number for said in self.statements} ^ self._followed)
+        return len({said.number for said in self.statements} ^ self.followed)
 
     @property
-    def _followed(self) -> set[int]:
+    def followed(self) -> set[int]:
         """Numbers of the statements that the present fit was told."""
         fit = self.state.fit
         return set(self._event(fit).data["using"] if fit else [e.number for e in self.history.events if e.is_opening])
@@ -223,7 +214,7 @@ class Workspace:
         state = self.state
         if state.wanted is not None or isinstance(self.fit, NotFitted):
             return state.wanted
-        return count_after([said for said in state.statements if said.number not in self._followed], self.k)
+        return count_after([said for said in state.statements if said.number not in self.followed], self.k)
 
     @property
     def searches_anew(self) -> bool:
@@ -343,32 +334,6 @@ class Workspace:
         found = {str(label): self.state.names.get(key) for label, key in zip(self.model_classes, keys, strict=True)}
         return {label: name for label, name in found.items() if name}
 
-    def fixed(self) -> dict[str, Any]:
-        """What the present model was told, for its file; for a model that can be told nothing, what its file held."""
-        if Assign.kind not in self.supported:
-            return {}
-        said = [one for one in self.statements if one.number in self._followed]
-        words = [self.in_words(one) for one in said if not one.data.get("opening")]
-        return Fixed.of(constraints_of(said), self._fixed, words).stored(self.labels)
-
-    def in_words(self, said: Statement) -> str:
-        """What a person said, with the names and numbers that people know."""
-        words = Words(self.rows.unit, self.rows.numbers, self.name_of)
-        return CORRECTIONS[said.kind].words(said.data, words)
-
-    def name_of(self, key: int) -> str:
-        """What a cluster is called: by a person, by its terms, or by its key."""
-        if key < 0:
-            return "none"
-        given = self.state.names.get(key)
-        if given:
-            return given
-        names = getattr(self.fit.model, "topic_names_", None)
-        if names is not None:
-            place = dict(zip(self.cluster_keys, self.fit.classes.tolist(), strict=True))
-            return clip(names.get(place.get(key), f"Topic {key}"), 80)
-        return f"Cluster {key}" if isinstance(self.fit, Fit) else "All rows"
-
     def close(self) -> None:
         """Let another workspace resume the session; what happens here from now on is not saved."""
         if self.autosave is not None:
@@ -409,21 +374,13 @@ class Workspace:
         about, saved = self.describe_rows(), Autosave(session, resume=resume)
         if resume:
             try:
-                header, events = saved.read()
-                if (header.get("rows"), header.get("digest")) != (about["rows"], about["digest"]):
-                    raise InvalidDataError(
-                        f"{session} is a session on other rows ({header.get('rows')} rows of "
-                        f"{header.get('title')!r:.80}); open those, or leave out --resume."
-                    )
-                self.history = _replayed(events, self.rows.n_rows)
+                self.history = _replayed(saved.read(about), self.rows.n_rows)
             except BaseException:
                 saved.close()
                 raise
             saved.go_on()
         else:
-            saved.begin(about)
-            for event in self.history.events:
-                saved.add(event)
+            saved.begin(about, self.history.events)
         self.autosave = saved
 
 
@@ -433,19 +390,6 @@ def _replayed(events: Sequence[Event], n_rows: int) -> History:
         check_saved(event, history.events, n_rows)
         history.add(event)
     return history
-
-
-def _names_of(model: Any) -> dict[str, str]:
-    """Names of clusters that carry a label which was known for some rows, by their own labels."""
-    classes = getattr(model, "classes_", None)
-    named = enumerate(classes) if isinstance(classes, list) else ()
-    return {str(label): name for label, name in named if isinstance(name, str)}
-
-
-def _names_by_key(fit: Fit | NotFitted, given: Mapping[str, str]) -> dict[int, str]:
-    """Names of the model's own clusters by the keys that these have here."""
-    labels = fit.classes.tolist()
-    return {key: given[str(x)] for x, key in zip(labels, fit.keys(fit.own).tolist(), strict=True) if str(x) in given}
 
 
 def _digest(labels: Labels) -> str:
