@@ -425,3 +425,12 @@ def test_no_minus_zero(capsys):
     record = ClusterNumberRecord(n_clusters=2, stability=1.0, gain=-0.001, smallest=1.0, largest=1.0, objective=0.5)
     print_chart(screen(), {"numbers": [asdict(record)], "recommended": 2})
     assert "+0 %" in capsys.readouterr().out
+
+
+def test_what_is_said_of_noise_is_in_the_words_of_the_command_line(tmp_path, capsys):
+    rows = np.random.default_rng(0).normal(size=(200, 4))
+    path = tmp_path / "noise.csv"
+    pd.DataFrame(rows, columns=list("abcd")).to_csv(path, index=False)
+    said = said_by(capsys, "cluster", path, "-k", "3")
+    assert "-k auto tells whether another number does better" in said
+    assert "n_clusters" not in said

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -140,6 +141,19 @@ def test_ctrl_c_before_any_number_is_compared(table, capsys, monkeypatch):
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.endswith("none was compared, 2 to 3 are missing; nothing was written.\n")
+
+
+def test_ctrl_c_after_the_last_number_was_compared(table, capsys, monkeypatch):
+    @contextmanager
+    def pressed(notes):
+        yield
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(_fitting, "gathering_warnings", pressed)
+    assert main(["cluster", str(table), "-k", "2..3", "--method", "cpm3c"]) == 130
+    said = capsys.readouterr()
+    assert [line.split()[0] for line in said.out.splitlines()[:3]] == ["k", "2", "3"]
+    assert said.err.endswith("Interrupted: of the numbers of clusters 2 to 3 are compared; nothing was written.\n")
 
 
 def test_ctrl_c_among_documents_keeps_the_best_so_far(tmp_path, capsys, monkeypatch):

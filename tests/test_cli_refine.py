@@ -313,3 +313,108 @@ def test_models_of_documents_are_refused(refine):
     assert main(["documents", str(refine.folder / "texts.csv"), "-k", "2", "--model", model, "-q"]) == 0
     said = refine.refusal("--rename", "1=a")
     assert "is a model of documents" in said and "--known" in said
+
+
+# What the explorer and refine share
+
+
+def opened(refine, n=None):
+    """The workspace that ``widegap explore`` opens on a model and its table."""
+    from widegap.cli._explore import _open_model
+    from widegap.explorer import Workspace
+    from widegap.table._delimited import Dialect
+
+    model = refine.folder / f"{refine.n if n is None else n}.widegap"
+    found = _open_model(model, refine.folder / "table.csv", None, Dialect("auto", None))
+    return Workspace(found.model, found.X, rows=found.shown, encoder=found.encoder, extra=found.extra)
+
+
+def taken_home(refine, workspace):
+    """Export the model of a workspace as the next one of ``refine``."""
+    from widegap.explorer._export import export
+
+    refine.n += 1
+    (refine.folder / f"{refine.n}.widegap").write_bytes(export(workspace, "model.widegap")[0])
+
+
+def same_statements(first, second):
+    return first.known == second.known and first.junk.tolist() == second.junk.tolist() and all(
+        np.array_equal(a, b) for a, b in ((first.must_link, second.must_link), (first.cannot_link, second.cannot_link))
+    )  # fmt: skip
+
+
+def test_the_explorer_restores_what_was_fixed_and_exports_it(refine):
+    before, fixed = refine.labels, refine.fixed
+    moved, gone = np.flatnonzero(before == 2)[-2:].tolist(), np.flatnonzero(before == 1)[-2:].tolist()
+    refine("--move", f"{rows(moved)}:3", "--set-aside", rows(gone), "--rename", "3=mine")
+    workspace = opened(refine)
+    assert workspace.pending == 0 and not workspace.history.can_undo
+    assert {said["kind"] for said in workspace.constraints} == {"is", "links", "junk"}
+    assert workspace.names() == {"0": "tall", "3": "mine"}
+    np.testing.assert_array_equal(workspace.labels, refine.labels)
+    extra = int(np.flatnonzero(before == 0)[-1])
+    workspace.act("is", {"rows": [extra], "cluster": 2})
+    workspace.again()
+    assert (workspace.keys[moved] == 3).all() and (workspace.keys[gone] == -1).all() and workspace.keys[extra] == 2
+    assert len(set(workspace.keys[np.array(fixed["must_link"][0])])) == 1
+    labels = workspace.labels
+    taken_home(refine, workspace)
+    assert {*moved, extra} <= {*refine.fixed["rows"]} and refine.fixed["aside"] == gone
+    assert refine.fixed["must_link"] == fixed["must_link"]
+    again = opened(refine)
+    np.testing.assert_array_equal(again.labels, labels)
+    assert same_constraints(again, workspace)
+    summary = refine("--rename", "1=other")
+    np.testing.assert_array_equal(refine.labels, labels)
+    assert {*moved, extra} <= {*refine.fixed["rows"]} and refine.fixed["aside"] == gone
+    assert refine.model.classes_ == ["tall", "other", None, "mine"]
+    words = summary["by_hand"]["words"]
+    assert all(said in words for said in ("moved 2 rows", f"row {extra + 1} is Cluster 2", "renamed 1 to 'other'"))
+
+
+def same_constraints(first, second):
+    from widegap.corrections._actions import constraints_of
+
+    return same_statements(constraints_of(first.statements), constraints_of(second.statements))
+
+
+def test_what_was_fixed_can_be_taken_back_on_the_page_and_survives_a_session(refine):
+    from widegap.explorer import Workspace
+
+    path = refine.folder / "session.jsonl"
+    first = opened(refine)
+    first = Workspace(first.opening.model, first.X, extra=first.extra, session=path)
+    links = next(said for said in first.constraints if said["kind"] == "links")
+    first.act("drop", {"statement": links["number"]})
+    assert first.pending == 1
+    first.close()
+    second = Workspace(first.opening.model, first.X, extra=first.extra, session=path, resume=True)
+    assert second.state == first.state and second.pending == 1
+    second.again()
+    assert [said["kind"] for said in second.constraints] == ["is"] and second.pending == 0
+    second.undo()
+    second.undo()
+    with pytest.raises(ValueError, match="nothing to undo"):
+        second.undo()
+
+
+def test_a_merge_means_the_same_on_the_page_and_in_refine(refine):
+    """In clusters that overlap, also where others may follow, and for whoever opens the result."""
+    X, _ = make_blobs(120, centers=CENTRES, cluster_std=3.5, random_state=3)
+    pd.DataFrame(X, columns=["width", "height"]).to_csv(refine.folder / "table.csv", index=False)
+    model = str(refine.folder / "0.widegap")
+    assert main(["cluster", str(refine.folder / "table.csv"), "-k", "4", "--model", model, "-q"]) == 0
+    before = refine.labels
+    workspace = opened(refine)
+    workspace.act("merge", {"clusters": [1, 2]})
+    workspace.again()
+    refine("--merge", "1,2", "--follow")
+    for labels in (workspace.keys, refine.labels):
+        assert set(labels[np.isin(before, [1, 2])]) == {1}
+    from_refine = opened(refine)
+    taken_home(refine, workspace)
+    from_page = opened(refine)
+    for found in (from_refine, from_page):
+        found.act("junk", {"rows": [int(np.flatnonzero(before == 0)[0])]})
+        found.again()  # a new search, which keeps to the merge
+        assert set(found.keys[np.isin(before, [1, 2])]) == {1}

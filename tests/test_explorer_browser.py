@@ -110,7 +110,7 @@ def lasso(driver, key):
 def answer(driver):
     """Answer one question by the true classes, with a key."""
     asked = texts(driver, "#question .card b")
-    rows = [int(text.split("row ")[1]) for text in asked]
+    rows = [int(text.split("row ")[1]) - 1 for text in asked]  # people count from 1
     find(driver, "body").send_keys("y" if DIGITS[rows[0]] == DIGITS[rows[1]] else "n")
     until(driver, lambda: texts(driver, "#question .card b") != asked)
 
@@ -224,6 +224,17 @@ def test_everything_works_with_keys(page, opened):
         ActionChains(page).send_keys(Keys.TAB).perform()
         outlines.append(page.execute_script("return getComputedStyle(document.activeElement).outlineStyle"))
     assert set(outlines) == {"solid"}  # the focus can be seen
+    assert complaints(page) == []
+
+
+@pytest.mark.parametrize("kind", ["together", "apart", "junk", "is"])
+def test_the_key_that_a_button_names_does_the_same(page, opened, kind):
+    assert "Space" not in find(page, "#points").get_attribute("aria-label")
+    page.execute_script("import('./store.js').then(({ select }) => select([0, 1]))")
+    button = find(page, f"[data-act={kind}]")
+    until(page, button.is_enabled)
+    ActionChains(page).send_keys(button.get_attribute("title").removeprefix("Key ")).perform()
+    until(page, lambda: opened.constraints and opened.constraints[-1]["kind"] == kind)
     assert complaints(page) == []
 
 

@@ -281,3 +281,32 @@ def test_a_real_server_answers_and_ends(model):
         began = time.monotonic()
         opened.close()
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "half", [b"", b"GET / HTTP/1.1\r\nHo", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_half_sent_requests_do_not_lock_the_user_out(model, monkeypatch, half):
+    import socket
+    from urllib.parse import urlsplit
+
+    from widegap.explorer import explore
+
+    monkeypatch.setattr("widegap.explorer._connections.REQUEST_SECONDS", 0.2)
+    opened = explore(model, X)
+    place = urlsplit(opened.address)
+    idle = []
+    try:
+        for _ in range(130):
+            idle.append(socket.create_connection((place.hostname, place.port)))
+            idle[-1].sendall(half)
+        for _ in range(600):
+            if httpx.get(opened.address + "api/state").status_code == 200:
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the server is still busy with requests that never come")
+    finally:
+        for one in idle:
+            one.close()
+        opened.close()

@@ -7,11 +7,11 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from widegap import CPM3C, MaxMarginClustering
+from widegap.corrections._actions import constraints_of, count_after
+from widegap.corrections._events import Statement
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.explorer import Workspace
-from widegap.explorer._history import Statement
 from widegap.explorer._questions import questions
-from widegap.explorer._statements import constraints_of, count_after
 from widegap.explorer._views import moved, overview
 
 CENTRES = [[0, 0, 0], [6, 0, 3], [0, 6, -3], [6, 6, 6]]
@@ -86,6 +86,33 @@ def test_merging_and_splitting(workspace):
     assert workspace.keys[parts[0][0]] != workspace.keys[parts[1][0]]
 
 
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.NoStructureWarning")
+def test_a_merge_moves_all_rows_of_its_clusters_and_a_later_split_may_part_them():
+    """As ``widegap refine --merge`` does; here the clusters overlap, and rows between them have other neighbours."""
+    X, _ = make_blobs(200, 3, centers=CENTRES, cluster_std=2.0, random_state=1)
+    workspace = Workspace(MaxMarginClustering(4, random_state=0).fit(X), X)
+    before = workspace.keys
+    workspace.act("merge", {"clusters": [0, 3]})
+    workspace.again()
+    assert workspace.k == 3
+    assert set(workspace.keys[np.isin(before, [0, 3])]) == {0}
+    workspace.act("junk", {"rows": [int(np.flatnonzero(before == 1)[0])]})
+    workspace.again()  # a new search
+    assert set(workspace.keys[np.isin(before, [0, 3])]) == {0}
+    event = workspace.act("split", {"cluster": 0})
+    workspace.again()
+    assert workspace.k == 4
+    assert len({int(workspace.keys[part[0]]) for part in event.data["parts"]}) == 2
+
+
+def test_what_a_merge_settled_yields_to_later_links_and_assignments():
+    merged = Statement(1, "merge", {"clusters": [0, 1], "rows": [0, 1, 2, 3]})
+    linked = Statement(2, "together", {"rows": [3, 9]})
+    placed = Statement(3, "is", {"rows": [2], "cluster": 5})
+    found = constraints_of([merged, linked, placed])
+    assert found.known == {0: 0, 1: 0, 2: 5} and found.settled == {0, 1}
+
+
 def test_names_and_keys_survive_a_fit(workspace):
     key = int(workspace.keys[ROWS[1][0]])
     workspace.act("rename", {"cluster": key, "name": "second"})
@@ -112,7 +139,7 @@ def test_contradictions_are_told_at_once(workspace):
     a, b, c = (int(ROWS[0][i]) for i in range(3))
     workspace.act("together", {"rows": [a, b]})
     workspace.act("together", {"rows": [b, c]})
-    with pytest.raises(InvalidDataError, match=f"{a}.*{c}|{c}.*{a}"):
+    with pytest.raises(InvalidDataError, match=f"Rows {a + 1} and {c + 1} .*{a + 1} - {b + 1}"):  # from 1, for people
         workspace.act("apart", {"rows": [a, c]})
     assert workspace.number == 2
     with pytest.raises(InvalidDataError, match="5 rows cannot all be in different clusters"):

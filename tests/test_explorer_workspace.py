@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from widegap import MaxMarginClustering
+from widegap.corrections._events import Event, History
 from widegap.exceptions import InvalidDataError
 from widegap.explorer import Workspace
-from widegap.explorer._history import Event, History
 from widegap.explorer._identity import matched_keys
 from widegap.explorer._workspace import ChangedError
 from widegap.report import summarize
@@ -189,6 +189,7 @@ def test_every_action_is_on_disk_at_once_and_a_session_goes_on(model, tmp_path):
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert lines[0]["schema"] == "widegap.explore/1" and [line["number"] for line in lines[1:]] == [1, 2, 3, 4, 5]
     assert oct(path.stat().st_mode & 0o777) == "0o600"  # rows of a person's data are nobody else's business
+    first.close()
     second = Workspace(model, X, session=path, resume=True)
     np.testing.assert_array_equal(second.labels, first.labels)
     assert second.state == first.state and second.number == 5 and second.notes == []
@@ -204,7 +205,61 @@ def test_a_line_that_a_crash_cut_off_is_dropped(model, tmp_path):
     workspace = Workspace(model, X, session=path, resume=True)
     assert workspace.k == 3 and path.read_bytes() == whole
     workspace.act("k", {"k": 5})
+    workspace.close()
     assert Workspace(model, X, session=path, resume=True).k == 5
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n3,4", b"no line at all", b'{"schema":"other"}\nrest'])
+def test_a_file_that_is_no_session_is_left_as_it_is(model, tmp_path, content):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    for resume in (True, False):
+        with pytest.raises(InvalidDataError, match="line 1: damaged|is no session|exists already"):
+            Workspace(model, X, session=path, resume=resume)
+        assert path.read_bytes() == content
+
+
+def test_a_session_on_other_rows_is_left_as_it_is(model, tmp_path):
+    path = tmp_path / "session.jsonl"
+    Workspace(model, X, session=path).act("k", {"k": 3})
+    content = path.read_bytes() + b'{"number":2,"ki'
+    path.write_bytes(content)
+    with pytest.raises(InvalidDataError, match="a session on other rows"):
+        Workspace(MaxMarginClustering(4), X[:100], session=path, resume=True)
+    assert path.read_bytes() == content
+
+
+def test_a_session_file_is_private_before_anything_is_in_it(model, tmp_path, monkeypatch):
+    import os
+
+    path, modes, opened = tmp_path / "session.jsonl", [], os.open
+
+    def seen(name, *given, **named):
+        descriptor = opened(name, *given, **named)
+        if str(name) == str(path):
+            modes.append(os.fstat(descriptor).st_mode & 0o777)
+        return descriptor
+
+    monkeypatch.setattr("widegap.explorer._autosave.os.open", seen)
+    Workspace(model, X, session=path)
+    assert modes == [0o600]
+
+
+def test_two_explorers_cannot_share_a_session(model, tmp_path):
+    path = tmp_path / "session.jsonl"
+    first = Workspace(model, X, session=path)
+    first.act("k", {"k": 3})
+    with pytest.raises(InvalidDataError, match="still running; use its page, or close it first"):
+        Workspace(model, X, session=path, resume=True)
+    first.act("k", {"k": 5})
+    first.close()
+    second = Workspace(model, X, session=path, resume=True)
+    assert second.k == 5
+    first.act("k", {"k": 6})
+    assert "the session was closed" in first.autosave.trouble
+    second.act("k", {"k": 4})
+    second.close()
+    assert Workspace(model, X, session=path, resume=True).k == 4
 
 
 @pytest.mark.parametrize(
@@ -254,6 +309,7 @@ def test_a_full_disk_is_told_and_the_work_is_kept(model, tmp_path, monkeypatch):
         assert "No space left" in workspace.autosave.trouble and workspace.k == 5
     workspace.act("k", {"k": 6})
     assert workspace.autosave.trouble is None
+    workspace.close()
     assert Workspace(model, X, session=path, resume=True).history.number == 3
 
 

@@ -134,5 +134,6 @@ def test_a_session_on_a_full_disk_goes_on_in_memory(disk):
     (disk / "filler").unlink()
     workspace.act("rename", {"cluster": 0, "name": "the last"})
     assert workspace.autosave.trouble is None
+    workspace.close()
     again = Workspace(model, X, session=disk / "s.jsonl", resume=True)
     assert again.number == 201 and again.state == workspace.state

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from _counts import tried
 from test_fuzz import OPTIONS, within
 from widegap import CPM3C, MaxMarginClustering
+from widegap.corrections._actions import ACTIONS
 from widegap.exceptions import WidegapError
 from widegap.explorer import Workspace, _views
-from widegap.explorer._history import KINDS
 from widegap.explorer._workspace import ChangedError
 
 pytest.importorskip("starlette", reason="needs the extra explore")
@@ -52,7 +52,7 @@ FIELDS = {
 @st.composite
 def actions(draw):
     """A kind and its data, mostly right ones."""
-    kind = draw(st.sampled_from([*KINDS, "nonsense"]))
+    kind = draw(st.sampled_from([*ACTIONS, "nonsense"]))
     data = {name: draw(RIGHT[name]) for name in FIELDS.get(kind, ())}
     if draw(st.integers(0, 2)) == 0 and data:
         data[draw(st.sampled_from(sorted(data)))] = draw(st.sampled_from(ODD))
@@ -130,7 +130,7 @@ def edited_events(draw):
     if draw(st.booleans()):
         events[at][draw(st.sampled_from(sorted(events[at])))] = draw(st.sampled_from(ODD))
     else:
-        events[at] = draw(st.sampled_from([*ODD, *({"number": at + 1, "kind": kind, "at": ""} for kind in KINDS)]))
+        events[at] = draw(st.sampled_from([*ODD, *({"number": at + 1, "kind": kind, "at": ""} for kind in ACTIONS)]))
     return events
 
 

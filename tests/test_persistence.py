@@ -3,7 +3,6 @@
 import io
 import os
 import pickle
-import stat
 import sys
 import tracemalloc
 import zipfile

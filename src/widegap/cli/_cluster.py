@@ -238,6 +238,7 @@ def summarize_job(job: Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     from widegap.cli._compare import add_recommendation
     from widegap.cli._table_rows import decision_lines, decisions, single_rows
     from widegap.report import summarize
+    from widegap.report._summarize import number_rows
 
     by_hand = job.said.told(estimator.labels_)
     summary = summarize(
@@ -251,6 +252,7 @@ def summarize_job(job: Job, estimator: Any) -> tuple[dict[str, Any], Any]:
         names=job.names,
         notes=[*([by_hand["words"]] if by_hand else []), *job.rows.notes, *_agreement(job, estimator.labels_)],
     )
+    number_rows(summary, job.rows.kept)
     summary["by_hand"] = by_hand
     summary["columns"] = decisions(job.rows.encoder)
     summary["decisions"] = decision_lines(job.rows.encoder)

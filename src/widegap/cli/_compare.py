@@ -105,9 +105,9 @@ def recommend(
     if failed and not records and not watch.interrupted:
         raise CommandError(f"None of the numbers could be compared. {next(iter(failed.values()))}")
     found.notes += [f"-k {k} could not be compared: {reason}" for k, reason in failed.items()]
-    if watch.interrupted:
-        _end_interrupted(records, possible, len(failed), json)
     done = {record.n_clusters for record in records}
+    if watch.interrupted:
+        _end_interrupted(records, [k for k in possible if k not in done and k not in failed], json)
     chosen, words, is_noise = _verdict(records, found)
     return Recommendation(chosen, records, words, is_noise, [k for k in numbers if k not in done])
 
@@ -130,18 +130,18 @@ def explain_auto(estimator: Any) -> Recommendation | None:
     return Recommendation(chosen, scores, number_found(estimator)["words"], chosen == 1, [])
 
 
-def _end_interrupted(records: list[Any], possible: list[int], n_failed: int, json: bool) -> None:
-    """Show what was compared, and end: nothing is recommended on half of the evidence."""
+def _end_interrupted(records: list[Any], missing: list[int], json: bool) -> None:
+    """Show what was compared, and end: whoever interrupts wants no result."""
     from widegap.cli._output import print_json, screen
 
-    missing = possible[len(records) + n_failed :]
     shown = {"numbers": [asdict(record) for record in records], "recommended": None, "missing": missing}
     if json:
         print_json({"recommendation": shown})
     elif records:
         print_chart(screen(), shown)
-    done = f"{_listed(possible[: len(records)])} compared" if records else "none was compared"
-    tell(f"Interrupted: of the numbers of clusters {done}, {_listed(missing)} missing; nothing was written.")
+    done = f"{_listed([record.n_clusters for record in records])} compared" if records else "none was compared"
+    left = f", {_listed(missing)} missing" if missing else ""
+    tell(f"Interrupted: of the numbers of clusters {done}{left}; nothing was written.")
     raise typer.Exit(INTERRUPTED)
 
 

@@ -2,101 +2,28 @@
 
 Rows that nobody speaks of stay in their clusters: the stored labels become known labels, the corrections change some of
 them, and the estimator is fitted once more, so that it predicts accordingly. With ``--follow`` only the more typical
-half of every cluster and what was fixed by hand are known, and the other rows may follow the corrections.
-
-What is fixed lies in the model file, under ``fixed``: ``rows`` and their ``clusters``, both kinds of links, rows set
-``aside``, and the ``corrections`` in words. Rows are numbered from 0 there, as the rows of the fit.
+half of every cluster, what was fixed by hand, and the rows of merged and split clusters are known, and the other rows
+may follow the corrections. What is fixed lies in the model file, see ``widegap.corrections``.
 """
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from widegap import describe
 from widegap.cli import _options as options
 from widegap.cli._cluster import Job
 from widegap.cli._errors import CommandError
 from widegap.cli._names_file import stored_names
 from widegap.cli._row_names import RowNames, read_pairs
-from widegap.cli._say import Said, read_weights, told_by_hand
+from widegap.cli._say import Said, read_weights
+from widegap.corrections._fixed import Fixed, rows_of_fit
 from widegap.report._wording import counted
 
 NEUTRAL = {"size_min": None, "size_max": None, "outliers": 0, "checkpoint": None}  # corrections go before bounds
 MOST_ROWS = 1_000_000  # that a range such as 5-9 may name
-
-
-@dataclass
-class Fixed:
-    """What was fixed by hand, now and before."""
-
-    clusters: dict[int, int] = field(default_factory=dict)  # of rows
-    must_link: list[tuple[int, int]] = field(default_factory=list)
-    cannot_link: list[tuple[int, int]] = field(default_factory=list)
-    aside: set[int] = field(default_factory=set)
-    corrections: list[str] = field(default_factory=list)
-    weight_column: str | None = None
-
-    def told(self, labels: Any) -> dict[str, Any] | None:
-        """What was fixed by hand, in figures and in words."""
-        return told_by_hand(
-            {
-                "known": len(self.clusters),
-                "labels": [],
-                "must_links": len(self.must_link),
-                "cannot_links": len(self.cannot_link),
-                "weight_column": self.weight_column,
-                "set_aside": int(np.count_nonzero(np.asarray(labels) < 0)),
-                "corrections": self.corrections,
-            }
-        )
-
-    def stored(self, labels: Any) -> dict[str, Any]:
-        """For the model file."""
-        fixed = {
-            "rows": list(self.clusters),
-            "clusters": [int(labels[row]) for row in self.clusters],
-            "must_link": self.must_link,
-            "cannot_link": self.cannot_link,
-            "aside": sorted(self.aside),
-            "corrections": self.corrections,
-        }
-        return {"fixed": fixed, "weight_column": self.weight_column}
-
-    @classmethod
-    def read(cls, extra: dict[str, Any], n_rows: int, k: int) -> "Fixed":
-        """From a model file, which may come from anywhere."""
-        fixed = extra.get("fixed", {})
-        try:
-            rows, clusters = _numbers(fixed.get("rows", []), n_rows), _numbers(fixed.get("clusters", []), k)
-            links = [
-                [tuple(_numbers(pair, n_rows)) for pair in fixed.get(name, [])] for name in ("must_link", "cannot_link")
-            ]
-            if any(len(pair) != 2 for pairs in links for pair in pairs):
-                raise ValueError("a link is no pair")
-            aside, corrections = (
-                set(_numbers(fixed.get("aside", []), n_rows)),
-                [*map(str, fixed.get("corrections", []))],
-            )
-            column = extra.get("weight_column")
-            return cls(
-                dict(zip(rows, clusters, strict=True)),
-                *links,
-                aside,
-                corrections,
-                None if column is None else str(column),
-            )
-        except (AttributeError, TypeError, ValueError) as error:
-            raise CommandError(
-                f"What the model file says of corrections is damaged ({error}); fit it again."
-            ) from error
-
-
-def _numbers(values: Any, end: int) -> list[int]:
-    if not all(type(value) is int and 0 <= value < end for value in values):
-        raise ValueError(f"numbers must lie between 0 and {end - 1}")
-    return list(values)
 
 
 class Corrected:
@@ -115,16 +42,29 @@ class Corrected:
     def __init__(self, estimator: Any, extra: dict[str, Any], table: Any, rows: Any):
         self.estimator, self.extra, self.table, self.rows = estimator, extra, table, rows
         self.names = RowNames(table, rows)
-        self.labels = np.asarray(estimator.labels_).astype(np.int64)
         self.k = int(estimator.n_clusters_)
+        self.fixed = Fixed.read(extra, len(rows.kept), self.k)
+        self.labels = self._labels()
         self.classes = list(estimator.classes_)
         for label, name in stored_names(extra).items():
             if label.isdigit() and int(label) < self.k and name not in self.classes:
                 self.classes[int(label)] = name
-        self.fixed = Fixed.read(extra, len(self.labels), self.k)
         self.merged = np.arange(self.k)  # where the rows of each cluster are now
         self.sure = self._typical()
         self._wanted: dict[int, int] = {}  # clusters that this command names for rows
+
+    def _labels(self) -> Any:
+        """Clusters of all rows, -1 for those that the fit left out; refuses rows that are not those of the fit."""
+        active = rows_of_fit(self.estimator, self.rows.X, self.fixed.aside)
+        found = np.asarray(self.estimator.labels_).astype(np.int64)
+        if active is not None:
+            labels = np.full(len(active), -1)
+            labels[active] = found
+            return labels
+        if not describe.is_fitted_on(self.estimator, self.rows.X):
+            name = self.table.name
+            raise CommandError(f"{name} does not hold the rows that the model was fitted to; pass these, unchanged.")
+        return found
 
     # The corrections
 
@@ -152,6 +92,7 @@ class Corrected:
         for row, label in pairs:
             self._want(row, label)
             self.labels[row] = self.fixed.clusters[row] = label
+            self.fixed.settled.pop(row, None)
             self.fixed.aside.discard(row)
         self.fixed.corrections.append(f"moved {counted(len(pairs), 'row')}")
 
@@ -164,6 +105,7 @@ class Corrected:
         fixed = self.fixed
         fixed.aside |= rows
         fixed.clusters = {row: label for row, label in fixed.clusters.items() if row not in rows}
+        fixed.settled = {row: label for row, label in fixed.settled.items() if row not in rows}
         fixed.must_link = [pair for pair in fixed.must_link if not rows & {*pair}]
         fixed.cannot_link = [pair for pair in fixed.cannot_link if not rows & {*pair}]
         fixed.corrections.append(f"set {counted(len(rows), 'row')} aside")
@@ -178,14 +120,14 @@ class Corrected:
             )
 
     def merge(self, text: str) -> None:
-        """``2,5``: the smallest number stays, and the first name."""
+        """``2,5``: all rows go into the cluster with the smallest number, which takes the first name."""
         group = [self._cluster(which, "--merge") for which in options.names(text)]
         if len(set(group)) < 2:
             raise CommandError(f"--merge {text!r} must name two clusters or more, such as 2,5.")
         kept = int(self.merged[group].min())
         gone = np.isin(self.merged, self.merged[group])
         self.labels[np.isin(self.labels, np.flatnonzero(gone))] = kept
-        self.fixed.clusters = {row: kept if gone[label] else label for row, label in self.fixed.clusters.items()}
+        self._settle(np.flatnonzero(self.labels == kept))
         self.classes[kept] = next((self.classes[p] for p in group if self.classes[p] is not None), None)
         self.merged[gone] = kept
         self.fixed.corrections.append(f"merged {' and '.join(options.names(text))}")
@@ -205,9 +147,15 @@ class Corrected:
         parts = self._prepared(2).fit(self.rows.X[rows], **self._arguments(rows, known)).labels_
         stays = 0 if held.any() else int(np.bincount(parts).argmax())
         self.labels[rows[parts != stays]] = len(self.classes)
-        self.sure[rows] = True
+        self._settle(rows)
         self.classes.append(None)
         self.fixed.corrections.append(f"split {text.strip()}")
+
+    def _settle(self, rows: Any) -> None:
+        """Note that rows are where a merge or a split of their clusters has put them."""
+        for row in rows.tolist():
+            layer = self.fixed.clusters if row in self.fixed.clusters else self.fixed.settled
+            layer[row] = int(self.labels[row])
 
     # The new fit
 
@@ -238,8 +186,8 @@ class Corrected:
         return model
 
     def _held(self, k: int) -> Any:
-        """Rows that stay where others follow: typical and fixed ones, and clusters that have none of them."""
-        held = self.sure | np.isin(np.arange(len(self.labels)), [*self.fixed.clusters])
+        """Rows that stay where others follow: typical, fixed and settled ones, and clusters that have none of them."""
+        held = self.sure | np.isin(np.arange(len(self.labels)), [*self.fixed.clusters, *self.fixed.settled])
         unheld = np.bincount(self.labels[held & (self.labels >= 0)], minlength=k) == 0
         return held | np.append(unheld, False)[self.labels]
 
@@ -275,8 +223,6 @@ class Corrected:
 
     def _typical(self) -> Any:
         """Which rows are at least as far ahead in their cluster as half of it."""
-        from widegap import describe
-
         margins = describe.leads(describe.scores(self.estimator, self.rows.X), self.labels)
         sure = np.ones(len(margins), bool)
         for label in range(self.k):

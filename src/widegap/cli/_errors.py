@@ -11,6 +11,16 @@ UNEXPECTED = 1
 INTERRUPTED = 130
 PIPE_CLOSED = 141  # what a program ends with that the system stops for writing where nobody reads
 MAX_MESSAGE = 600
+# What the library calls its arguments, and what they are called on the command line; longer names first.
+WORDS = (
+    ("n_clusters='auto'", "-k auto"),
+    ("raise n_clusters", "raise -k"),
+    ("lower n_clusters", "lower -k"),
+    ("n_clusters=", "-k is "),
+    ("cannot_link", "--cannot-link"),
+    ("numeric or categorical", "--numeric or --categorical"),
+    ("missing='fill'", "--missing median, or leave those rows out with --missing drop"),
+)
 
 
 class CommandError(Exception):
@@ -26,6 +36,13 @@ def one_line(text: Any) -> str:
     flat = " ".join(str(text).split())
     shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in flat)
     return shown if len(shown) <= MAX_MESSAGE else shown[: MAX_MESSAGE - 1] + "…"
+
+
+def in_options(message: str) -> str:
+    """A message of the library in the words of the command line."""
+    for argument, option in WORDS:
+        message = message.replace(argument, option)
+    return message
 
 
 def tell(text: Any) -> None:

@@ -144,7 +144,9 @@ def _shown_table(table: Any, rows: Any) -> Any:
     from widegap.explorer._rows import ShownRows
 
     frame = None if table.frame is None else table.frame.iloc[rows.kept].reset_index(drop=True)
-    return ShownRows(rows.X, values=rows.values, names=rows.names, frame=frame, dialect=with_dialect(table, rows))
+    return ShownRows(
+        rows.X, values=rows.values, names=rows.names, frame=frame, dialect=with_dialect(table, rows), kept=rows.kept
+    )
 
 
 def _open_documents(path: Path, text_column: str | None, encoding: str, k: int | str, seed: int) -> _Opening:
@@ -170,11 +172,11 @@ def _open_model(model: Path, data: Path, text_column: str | None, dialect: Any) 
     from widegap.table._reading import read_table
 
     estimator, extra = load_model(model)
-    kept = {"names": stored_names(extra), "missing": extra.get("missing")}
+    kept = {**extra, "names": stored_names(extra)}
     if hasattr(estimator, "topic_names_"):
         found, shown = _shown_documents(data, text_column, dialect.encoding)
         return _Opening(estimator, found.texts, shown, found.notes, extra=kept)
     encoder, clusterer = model_parts(estimator)
     table = read_table(data, dialect, least="at least one row")
-    rows = apply(table, encoder, kept["missing"] == "drop")
+    rows = apply(table, encoder, kept.get("missing") == "drop")
     return _Opening(clusterer, rows.X, _shown_table(table, rows), rows.notes, encoder, kept)

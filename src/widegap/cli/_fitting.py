@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from widegap._catalogue import command_class
-from widegap.cli._errors import CommandError, one_line, tell
+from widegap.cli._errors import CommandError, in_options, one_line, tell
 from widegap.cli._interrupts import Interrupts, listening
 
 WIDE = 1000  # columns of a sparse matrix above which "auto" takes the linear method
@@ -163,13 +163,13 @@ def _clock(seconds: float | None) -> str:
 
 @contextmanager
 def gathering_warnings(notes: list[str]) -> Iterator[None]:
-    """Append the library's warnings to the notes, each once."""
+    """Append the library's warnings to the notes, each once, in the words of the command line."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield
         finally:
             for warning in caught:
-                text = one_line(warning.message)
+                text = in_options(one_line(warning.message))
                 if text not in notes and not issubclass(warning.category, DeprecationWarning | FutureWarning):
                     notes.append(text)

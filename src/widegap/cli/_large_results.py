@@ -51,6 +51,7 @@ def _frames(file: LargeFile, estimator: Any, labels: Any) -> Iterator[Any]:
     import pandas as pd
 
     from widegap import describe
+    from widegap.report._wording import row_number
     from widegap.table._writing import with_results
 
     for start, values in file.pieces():
@@ -59,7 +60,7 @@ def _frames(file: LargeFile, estimator: Any, labels: Any) -> Iterator[Any]:
         if file.names is not None:
             frame = pd.DataFrame(values, columns=file.names)
         else:
-            frame = pd.DataFrame({"row": np.arange(start, start + len(values))})
+            frame = pd.DataFrame({"row": row_number(np.arange(start, start + len(values)))})
             if values.shape[1] <= WRITTEN_COLUMNS:
                 columns = pd.DataFrame(values, columns=_column_names(values.shape[1]))
                 frame = pd.concat([frame, columns], axis=1)
@@ -146,6 +147,7 @@ def summarize_file(file: LargeFile, estimator: Any, sizes: Any, labels: Any, tit
     import numpy as np
 
     from widegap.report import summarize
+    from widegap.report._summarize import number_rows
 
     some = np.unique(np.linspace(0, file.n_rows - 1, SAMPLE).astype(np.intp))
     rows = file.rows().take(some)
@@ -168,9 +170,6 @@ def summarize_file(file: LargeFile, estimator: Any, sizes: Any, labels: Any, tit
         cluster.update(size=size, share=size / file.n_rows)
         if sure is not None:
             cluster["agreement"] = float(sure[cluster["label"]])
-        for example in (*cluster["representatives"], *cluster["borderline"]):
-            example["row"] = int(some[example["row"]])
-    for point in (summary["map"] or {}).get("points", ()):
-        point["row"] = int(some[point["row"]])
+    number_rows(summary, some)
     summary.update(n_rows=file.n_rows, fitted=labels is not None)
     return summary

@@ -30,13 +30,14 @@ def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any, names: dic
     import pandas as pd
 
     from widegap.data._tables import storage
+    from widegap.report._wording import row_number
     from widegap.table._writing import ids_first, with_results
 
     kept = rows.kept
     if table.frame is not None:
         frame = ids_first(table.frame.iloc[kept].reset_index(drop=True), rows.ids).copy()
     else:
-        frame = pd.DataFrame({"row": kept})
+        frame = pd.DataFrame({"row": row_number(kept)})
         if storage(table.matrix) == "dense" and table.matrix.shape[1] <= WRITTEN_COLUMNS:
             columns = [f"column {j}" for j in range(table.matrix.shape[1])]
             frame = pd.concat([frame, pd.DataFrame(table.matrix[kept], columns=columns)], axis=1)
@@ -78,7 +79,7 @@ def print_json(value: Any) -> None:
 
 
 def assignments(rows: Any, labels: Any, margins: Any) -> list[dict[str, Any]]:
-    """The cluster and the margin of every row, by its number, for JSON."""
+    """The cluster and the margin of every row, by its number from ``ROWS_FROM``, for JSON."""
     import math
 
     pairs = zip(rows, labels, margins, strict=True)

@@ -129,8 +129,9 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
 
     def summary() -> Any:
         from widegap.report import summarize
+        from widegap.report._summarize import number_rows
 
-        return summarize(
+        found = summarize(
             estimator,
             rows.X,
             labels=labels,
@@ -141,6 +142,8 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
             names=names,
             notes=rows.notes,
         )
+        number_rows(found, rows.kept)
+        return found
 
     def margins() -> Any:
         return describe.leads(describe.scores(estimator, rows.X), labels)

@@ -67,7 +67,6 @@ def _open(model: Path, data: Path, dialect: Any) -> Any:
     """The stored result and its rows; refuses models that cannot be corrected, and other rows."""
     from inspect import signature
 
-    from widegap import describe
     from widegap.cli._corrections import Corrected
     from widegap.cli._table_rows import apply, model_parts
     from widegap.table._reading import read_table
@@ -91,6 +90,4 @@ def _open(model: Path, data: Path, dialect: Any) -> Any:
         )
     table = read_table(data, dialect)
     rows = apply(table, encoder, extra.get("missing") == "drop")
-    if not describe.is_fitted_on(estimator, rows.X):
-        raise CommandError(f"{data} does not hold the rows that the model was fitted to; pass these, unchanged.")
     return Corrected(estimator, extra, table, rows)

@@ -11,7 +11,7 @@ from typing import Any
 
 from widegap._catalogue import command_class, command_names
 from widegap.cli import _options as options
-from widegap.cli._errors import CommandError
+from widegap.cli._errors import CommandError, in_options
 from widegap.cli._row_names import RowNames, read_links
 
 # Options, and the arguments of ``fit`` or of the estimator of which each needs one.
@@ -124,11 +124,14 @@ class Said:
         try:
             read_constraints(n_rows + 1, k if isinstance(k, int) else None, **shifted)
         except InvalidDataError as error:
-            raise CommandError(_in_options(str(error), self.known_column)) from error
+            message = str(error).replace("known holds", f"--known {self.known_column} holds")
+            raise CommandError(in_options(message)) from error
 
     def told(self, labels: Any) -> dict[str, Any] | None:
         """What was fixed by hand, in figures and in words; None if nothing was."""
         import numpy as np
+
+        from widegap.corrections._fixed import told_by_hand
 
         known = [label for label in self.known or () if label is not None]
         found = {
@@ -144,36 +147,12 @@ class Said:
         return told_by_hand(found, "" if self.known_column is None else f" known by {self.known_column!r}", self.unit)
 
     def stored(self, labels: Any) -> dict[str, Any]:
-        """For the model file, so that ``widegap refine`` keeps to it: see ``_corrections.py``."""
-        rows = [row for row, label in enumerate(self.known or ()) if label is not None]
-        fixed = {"rows": rows, "clusters": [int(labels[row]) for row in rows]}
-        links = {"must_link": self.must_link, "cannot_link": self.cannot_link}
-        return {"fixed": {**fixed, **links}, "weight_column": self.weight_column} if self.arguments() else {}
+        """For the model file, so that ``widegap refine`` and ``widegap explore`` keep to it."""
+        from widegap.corrections._fixed import Fixed
 
-
-def told_by_hand(found: dict[str, Any], known_by: str = "", unit: str = "row") -> dict[str, Any] | None:
-    """Figures of what was fixed by hand, with the words for them; None if nothing was."""
-    from widegap.report._wording import counted
-
-    if not any(found.values()):
-        return None
-    parts = []
-    if found["known"]:
-        labels = f" ({counted(len(found['labels']), 'label')})" if found["labels"] else ""
-        parts.append(f"{counted(found['known'], unit)}{known_by}{labels}")
-    parts += [
-        counted(found[key], word)
-        for key, word in (("must_links", "must-link"), ("cannot_links", "cannot-link"))
-        if found[key]
-    ]
-    if found["weight_column"]:
-        parts.append(f"weights from {found['weight_column']!r}")
-    said = [f"Fixed by hand: {', '.join(parts)}."] if parts else []
-    if found["corrections"]:
-        said.append(f"Corrected: {', '.join(found['corrections'])}.")
-    if found["set_aside"]:
-        said.append(f"{counted(found['set_aside'], 'row')} set aside, with cluster -1.")
-    return {**found, "words": " ".join(said)}
+        known = {row: int(labels[row]) for row, label in enumerate(self.known or ()) if label is not None}
+        fixed = Fixed(known, {}, self.must_link, self.cannot_link, weight_column=self.weight_column)
+        return fixed.stored(labels) if self.arguments() else {}
 
 
 def _takes(method: str, option: str) -> bool:
@@ -229,9 +208,3 @@ def read_weights(table: Any, rows: Any, column: str) -> Any:
     if not weights.any():
         raise CommandError(f"--weight-column {column!r} is zero for every row; at least one row must count.")
     return weights
-
-
-def _in_options(message: str, column: str | None) -> str:
-    """A message of ``fit`` in the words of the command line."""
-    message = message.replace("known holds", f"--known {column} holds").replace("raise n_clusters", "raise -k")
-    return message.replace("n_clusters=", "-k is ").replace("cannot_link", "--cannot-link")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from widegap.cli._errors import CommandError
+from widegap.cli._errors import CommandError, in_options
 
 # Parameters of TableEncoder and the options that set them.
 OPTIONS = {
@@ -181,13 +181,6 @@ def _check_names(table: Any, choices: Choices) -> None:
         for name in names:
             if name not in known:
                 raise CommandError(f"{table.name} has no column {name!r} ({option}); {nearest(name, known)}")
-
-
-def in_options(message: str) -> str:
-    """A message of TableEncoder with options in place of parameters."""
-    for parameter in ("numeric or categorical",):
-        message = message.replace(parameter, "--numeric or --categorical")
-    return message.replace("missing='fill'", "--missing median, or leave those rows out with --missing drop")
 
 
 def decisions(encoder: Any) -> list[dict[str, Any]]:

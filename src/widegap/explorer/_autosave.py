@@ -3,30 +3,84 @@
 The first line says of which rows the session is. A last line that was cut off by a crash is dropped; a line damaged
 elsewhere is refused, since events build on each other. If the disk is full the work goes on in memory: ``trouble`` says
 so, and the lines that could not be written are tried again with the next event.
+
+The file is private from the moment it exists, and locked as long as a workspace saves to it: two that append to one
+file would overwrite each other's events. Nothing in it changes before it has been read as a session.
 """
 
 import json
 import os
+import sys
+import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
-from widegap.explorer._history import Event
+from widegap.report._wording import ROWS_FROM
 
 SCHEMA = "widegap.explore/1"
-MAX_BYTES = 256 << 20
+MAX_BYTES = 256 << 20  # a million actions; more is no session that a person made
+PRIVATE = 0o600  # rows of a person's data are nobody else's business
 
 
 class Autosave:
-    """A file that events are appended to."""
+    """A file that events are appended to, by one workspace at a time.
 
-    def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]):
+    Parameters
+    ----------
+    path : path
+        The file.
+    resume : bool
+        Whether it has to be there already; ``read`` gives what it holds. If not, it has to be new.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, resume: bool):
         self.path = Path(path)
         self.trouble: str | None = None
         self._waiting: list[bytes] = []
-        self._end = self.path.stat().st_size if self.path.exists() else 0
-        if not self._end:
-            self._append({"schema": SCHEMA, **header})
+        self._end = 0
+        self._closed = False
+        self._release: weakref.finalize[..., Any] | None = None
+        if resume and not self.path.exists():
+            raise InvalidDataError(f"{path}: there is no saved session; leave out --resume to begin one.")
+        if not resume and self.path.exists() and self.path.stat().st_size:
+            raise InvalidDataError(f"{path} exists already; resume that session, or name another file.")
+        if resume:
+            self._open()
+
+    def read(self, about: dict[str, Any]) -> list[Event]:
+        """Events of the session in the file, which is left as it is; it has to be one on the same rows."""
+        path, size = self.path, self.path.stat().st_size
+        if size > MAX_BYTES:
+            raise InvalidDataError(
+                f"{path} has more than {MAX_BYTES >> 20} MiB, too much for a session; begin a new one."
+            )
+        content = path.read_bytes()
+        end = content.rfind(b"\n") + 1
+        entries = [_entry(line, number, path) for number, line in enumerate(content[:end].splitlines(), 1)]
+        if not entries or not isinstance(entries[0], dict) or entries[0].get("schema") != SCHEMA:
+            raise InvalidDataError(f"{path} is no session of this version of widegap ({SCHEMA}); begin a new one.")
+        header = entries[0]
+        if any(header.get(name) != about[name] for name in ("rows", "digest")):
+            raise InvalidDataError(
+                f"{path} is a session on other rows ({header.get('rows')} rows of {header.get('title')!r:.80}); open "
+                "those, or leave out --resume."
+            )
+        events = [Event.from_json(entry) for entry in entries[1:]]
+        self._end = end
+        return events
+
+    def begin(self, header: dict[str, Any], events: Iterable[Event]) -> None:
+        """Write the first line of a new session, and the events that it begins with."""
+        self._append({"schema": SCHEMA, "rows_from": ROWS_FROM, **header})
+        for event in events:
+            self.add(event)
+
+    def go_on(self) -> None:
+        """Cut off half a line that a crash has left, now that the session was read and is the right one."""
+        self._write(b"")
 
     def add(self, event: Event) -> None:
         """Save an event; never fails, see ``trouble``."""
@@ -34,45 +88,73 @@ class Autosave:
 
     def retry(self) -> None:
         """Write what could not be written before."""
-        if not self._waiting:
-            return
-        try:
-            with open(self.path, "ab") as file:
-                os.chmod(self.path, 0o600)
-                file.truncate(self._end)  # half a line of a write that failed
-                file.write(b"".join(self._waiting))
-                file.flush()
-                os.fsync(file.fileno())
-                self._end = file.tell()
-        except OSError as error:
-            self.trouble = (
-                f"Not saved: {self.path.name}: {error.strerror or error}. Your work is kept in memory as long as this "
-                "program runs; free some space or export it, and it will be saved with your next action."
-            )
-        else:
+        if self._waiting and self._write(b"".join(self._waiting)):
             self._waiting.clear()
-            self.trouble = None
+
+    def close(self) -> None:
+        """Let others have the file; what happens from now on is not saved."""
+        self._closed = True
+        if self._release is not None:
+            self._release()
 
     def _append(self, entry: dict[str, Any]) -> None:
         self._waiting.append(json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
         self.retry()
 
+    def _open(self) -> None:
+        """Open and lock the file; a new one is private before anything is written to it."""
+        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), PRIVATE)
+        self._release = weakref.finalize(self, os.close, self._descriptor)
+        try:
+            _lock(self._descriptor)
+        except (BlockingIOError, PermissionError) as error:
+            self.close()
+            raise InvalidDataError(
+                f"{self.path} is the session of an explorer that is still running; use its page, or close it first."
+            ) from error
+        except OSError:
+            pass  # a file system without locks
 
-def read_session(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Event]]:
-    """Header and events of a saved session."""
-    path = Path(path)
-    if not path.exists():
-        raise InvalidDataError(f"{path}: there is no saved session; leave out --resume to begin one.")
-    if path.stat().st_size > MAX_BYTES:
-        raise InvalidDataError(f"{path} has more than {MAX_BYTES >> 20} MiB, too much for a session; begin a new one.")
-    content = path.read_bytes()
-    lines = content[: content.rfind(b"\n") + 1].splitlines()
-    if len(content) > sum(len(line) + 1 for line in lines):
-        os.truncate(path, content.rfind(b"\n") + 1)
-    entries = [_entry(line, number, path) for number, line in enumerate(lines, 1)]
-    if not entries or not isinstance(entries[0], dict) or entries[0].get("schema") != SCHEMA:
-        raise InvalidDataError(f"{path} is no session of this version of widegap ({SCHEMA}); begin a new one.")
-    return entries[0], [Event.from_json(entry) for entry in entries[1:]]
+    def _write(self, lines: bytes) -> bool:
+        """Put lines behind the last whole one; returns whether they are on the disk."""
+        try:
+            if self._closed:
+                raise OSError("the session was closed")
+            if self._release is None:
+                self._open()
+            if hasattr(os, "fchmod"):  # one that was resumed may be open to others
+                os.fchmod(self._descriptor, PRIVATE)
+            os.ftruncate(self._descriptor, self._end)  # half a line of a write that failed
+            os.lseek(self._descriptor, self._end, os.SEEK_SET)
+            written = 0
+            while written < len(lines):
+                written += os.write(self._descriptor, lines[written:])
+            os.fsync(self._descriptor)
+        except OSError as error:
+            self.trouble = (
+                f"Not saved: {self.path.name}: {error.strerror or error}. Your work is kept in memory as long as this "
+                "program runs; free some space or export it, and it will be saved with your next action."
+            )
+            return False
+        self._end += len(lines)
+        self.trouble = None
+        return True
+
+
+LOCKED_BYTE = 1 << 40  # far behind any session: Windows lets nobody read the bytes that are locked
+
+
+def _lock(descriptor: int) -> None:
+    """Take the file for this process; fails at once if another has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _entry(line: bytes, number: int, path: Path) -> Any:

@@ -2,19 +2,25 @@
 
 import io
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
+from widegap.corrections._actions import constraints_of
+from widegap.corrections._corrections import Assign
+from widegap.corrections._fixed import Fixed
 from widegap.exceptions import InvalidDataError
 from widegap.explorer._fits import Fit
+from widegap.explorer._names import in_words, name_of
 from widegap.explorer._script import script
-from widegap.explorer._views import name_of
 from widegap.explorer._workspace import Workspace
 from widegap.report import render, summarize
+from widegap.report._summarize import number_rows
 from widegap.table._writing import delimited, dialect_for, json_lines, with_numbers, with_results
 
 
@@ -37,7 +43,7 @@ def clustered_frame(workspace: Workspace) -> Any:
     elif rows.titles is not None:
         frame = pd.DataFrame({"document": rows.titles})
     else:
-        frame = pd.DataFrame({"row": np.arange(rows.n_rows)})
+        frame = pd.DataFrame({"row": rows.numbers})
     labels, keys = fit.cut(k), fit.keys(k)
     names = np.array([*(name_of(workspace, int(key)) for key in keys), ""], dtype=object)
     margins = describe.leads(describe.scores(workspace.model, workspace.X), labels)
@@ -68,9 +74,28 @@ def _typed_frame(workspace: Workspace) -> Any:
 def _model(workspace: Workspace) -> bytes:
     with TemporaryDirectory(prefix="widegap-") as folder:
         path = Path(folder) / "model.widegap"
-        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names()}
-        persistence.save(workspace.pipeline, path, extra=extra)
+        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **_fixed(workspace)}
+        persistence.save(_named(workspace.pipeline, extra["names"]), path, extra=extra)
         return path.read_bytes()
+
+
+def _fixed(workspace: Workspace) -> dict[str, Any]:
+    """What the present model was told; of a model that cannot be told on the page, its file keeps what it held."""
+    if Assign.kind not in workspace.supported:
+        return {}
+    said = [one for one in workspace.statements if one.number in workspace.followed]
+    words = [in_words(workspace, one) for one in said if not one.data.get("opening")]
+    return Fixed.of(constraints_of(said), workspace.fixed_before, words).stored(workspace.labels)
+
+
+def _named(model: Any, names: dict[str, str]) -> Any:
+    """A model whose clusters have the names that people know; those of a fit on a page are keys."""
+    last = describe.last_step(model)
+    if not isinstance(getattr(last, "classes_", None), list):
+        return model
+    named = copy(last)
+    named.classes_ = [names.get(str(label)) for label in range(len(last.classes_))]
+    return Pipeline([*model.steps[:-1], (model.steps[-1][0], named)]) if hasattr(model, "steps") else named
 
 
 def _report(workspace: Workspace) -> bytes:
@@ -93,6 +118,7 @@ def _report(workspace: Workspace) -> bytes:
         notes=notes,
         **shown,
     )
+    number_rows(summary, rows.kept[kept])
     keys = dict(zip(workspace.model_classes.tolist(), fit.keys(workspace.k).tolist(), strict=True))
     for cluster in summary["clusters"]:
         cluster["name"] = name_of(workspace, keys.get(cluster["label"], -1))

@@ -1,13 +1,16 @@
 """Fits of a workspace: a model on the rows, its clusters at every number that it can be cut at, and who they are."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from widegap import describe
+from widegap.corrections._fixed import rows_of_fit
 from widegap.explorer._identity import CutKeys, Keys, Labels, matched_keys, with_keys
 
-TYPICAL = 20  # rows that stand for a cluster where something is said of the whole of it
+TYPICAL = 20  # rows that stand for a cluster where its place has to be known
+SPLIT_ROWS = 2_000  # of a larger cluster a sample is split
 
 
 class Fit:
@@ -123,9 +126,23 @@ class NotFitted:
         return self.model
 
 
-def open_fit(model: Any, X: Any, n_rows: int) -> Fit | NotFitted:
-    """The fit that a workspace begins with."""
-    return Fit(model, X) if hasattr(model, "labels_") or hasattr(model, "coef_") else NotFitted(model, n_rows)
+def open_fit(model: Any, X: Any, n_rows: int, aside: set[int]) -> Fit | NotFitted:
+    """The fit that a workspace begins with; rows set ``aside`` may have been left out of it."""
+    if not hasattr(model, "labels_") and not hasattr(model, "coef_"):
+        return NotFitted(model, n_rows)
+    active = rows_of_fit(model, X, aside)
+    return Fit(model, X if active is None else X[active], active=active)
+
+
+def halves(X: Any, rows: Labels) -> list[list[int]]:
+    """Typical rows of the two parts of some rows, found by a fit of them alone."""
+    from widegap import MaxMarginClustering
+
+    chosen = rows if len(rows) <= SPLIT_ROWS else np.sort(np.random.default_rng(0).choice(rows, SPLIT_ROWS, False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the two are hardly apart is known to whoever asks for them
+        labels = MaxMarginClustering(2, random_state=0).fit_predict(X[chosen])
+    return [typical(chosen[labels == part], None) for part in (0, 1)]
 
 
 def typical(rows: Labels, sure: Labels | None) -> list[int]:

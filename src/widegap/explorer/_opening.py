@@ -87,6 +87,7 @@ class Opened(Workspace):
         try:
             import uvicorn
 
+            from widegap.explorer._connections import TimedConnection
             from widegap.explorer._guard import Guard
             from widegap.explorer._server import make_app
         except ImportError as error:
@@ -100,8 +101,9 @@ class Opened(Workspace):
         names = {host, LOOPBACK, "localhost"} if host == LOOPBACK else {host, socket.gethostname()}
         self._guard = Guard(app, token, [f"{name}:{port}" for name in names])
         config = uvicorn.Config(
-            self._guard, log_level="error", access_log=False, lifespan="off", timeout_graceful_shutdown=1,
-            server_header=False, h11_max_incomplete_event_size=16_384, limit_concurrency=100,
+            self._guard, http=TimedConnection, log_level="error", access_log=False, lifespan="off",
+            timeout_graceful_shutdown=1, server_header=False, h11_max_incomplete_event_size=16_384,
+            limit_concurrency=100,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         self.address = f"http://{host}:{port}/{token}/"
@@ -118,12 +120,13 @@ class Opened(Workspace):
             self._thread.join(0.5)
 
     def close(self) -> None:
-        """End the server; the workspace stays usable."""
+        """End the server and let the session go; the workspace stays usable, but no longer saves."""
         if self._server is not None:
             self.pages.worker.stop()
             self.pages.broadcast.end()
             self._server.should_exit = True
             self._thread.join(5)
+        super().close()
 
     def _repr_html_(self) -> str:
         self._guard.frames = NOTEBOOKS

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from widegap.corrections._constraints import Constraints
+from widegap.corrections._corrections import CORRECTIONS, Junk
 from widegap.exceptions import NotSupportedError
 from widegap.explorer._fits import Fit, NotFitted
-from widegap.explorer._history import STATEMENTS
 from widegap.explorer._identity import Labels
-from widegap.explorer._statements import Constraints
 
 Progress = Callable[[Any], bool]
 
@@ -28,7 +28,7 @@ def supported(model: Any) -> tuple[str, ...]:
     if not hasattr(model, "get_params"):
         return ()
     takes_labels = "known" in inspect.signature(model.fit).parameters and not _is_documents(model)
-    return STATEMENTS if takes_labels else ("junk",)
+    return tuple(CORRECTIONS) if takes_labels else (Junk.kind,)
 
 
 @dataclass(frozen=True)

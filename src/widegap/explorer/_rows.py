@@ -9,7 +9,7 @@ import numpy as np
 from widegap.data._tables import dense_rows
 from widegap.exceptions import InvalidDataError
 from widegap.report._profile import Feature, features_of
-from widegap.report._wording import RowTexts, clip, plain
+from widegap.report._wording import RowTexts, clip, plain, row_number
 from widegap.table._delimited import Dialect
 
 SHOWN_CELLS = 200
@@ -34,6 +34,13 @@ class ShownRows:
         What each document is called.
     dialect : Dialect, default=None
         How the text file was written that the frame was read from; its cells are texts then.
+    kept : sequence of int, default=None
+        Rows of the table, from 0, that these are; None if they are all of it.
+
+    Attributes
+    ----------
+    kept, numbers : ndarrays
+        The rows of the table that these are, from 0, and what people call them: the same from 1.
     """
 
     def __init__(
@@ -45,8 +52,11 @@ class ShownRows:
         frame: Any = None,
         titles: Sequence[str] | None = None,
         dialect: Dialect | None = None,
+        kept: Any = None,
     ):
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        self.kept = np.arange(self.n_rows) if kept is None else np.asarray(kept)
+        self.numbers = row_number(self.kept)
         self.is_text = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], str)
         self.unit = "document" if self.is_text else "row"
         self.texts = X if self.is_text else None
@@ -77,8 +87,8 @@ class ShownRows:
     def title(self, row: int) -> str:
         """A few words for one row."""
         if self.texts is not None:
-            return clip(self.titles[row], 80) if self.titles is not None else f"document {row}"
-        return f"row {row}"
+            return clip(self.titles[row], 80) if self.titles is not None else f"document {self.numbers[row]}"
+        return f"row {self.numbers[row]}"
 
     def text(self, row: int) -> str:
         """One or two lines on a row."""
@@ -115,9 +125,7 @@ class ShownRows:
             return np.array([text in body.casefold() or text in str(title).casefold() for body, title in both])
         found = np.zeros(self.n_rows, bool)
         if self.frame is None:
-            if text.isdecimal() and int(text) < self.n_rows:
-                found[int(text)] = True
-            return found
+            return self.numbers == int(text) if text.isdecimal() and len(text) < 19 else found
         for name in self.frame.columns:
             column = self.frame[name].astype(str).str.casefold()
             found |= column.str.contains(text, regex=False).to_numpy(bool)

@@ -20,7 +20,7 @@ import json
 
 ACTIONS = json.loads(r"""
 {actions}
-""")  # what you said of rows is among them: together, apart, is, junk, merge, split
+""")  # what you said of rows is among them: together, apart, is, junk, merge, split; rows are numbered from 0
 
 
 def reproduce(X):

@@ -100,6 +100,7 @@ class Pages:
             "rows": self.rows,
             "questions": lambda asked: questions(self.workspace),
             "points": self.points,
+            "numbers": self.numbers,
             "labels": self.labels,
             "sure": self.sure,
             "moved": self.moved,
@@ -132,7 +133,7 @@ class Pages:
         return [views.short_row(self.workspace, number) for number in numbers]
 
     def points(self, asked: Any) -> Any:
-        """Row numbers (uint32) and places (float32 x, y) of the rows on the map."""
+        """Rows (uint32, from 0) and places (float32 x, y) of the rows on the map."""
         workspace, layout = self.workspace, asked.get("layout", "scores")
         with workspace.lock:
             fit = workspace.fit
@@ -151,6 +152,10 @@ class Pages:
             self._places[key] = self._place(layout, fit, asked)
         places = np.ascontiguousarray(self._places[key], np.float32)
         return workspace.on_map.astype(np.uint32).tobytes() + places.tobytes()
+
+    def numbers(self, asked: Any) -> Any:
+        """What people call the rows on the map: their numbers in the table, from 1 (uint32)."""
+        return self.workspace.rows.numbers[self.workspace.on_map].astype(np.uint32).tobytes()
 
     def _place(self, layout: str, fit: Any, asked: Any) -> Any:
         workspace = self.workspace

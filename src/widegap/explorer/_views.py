@@ -8,11 +8,12 @@ from widegap import describe
 from widegap.data._tables import dense_rows
 from widegap.exceptions import InvalidDataError
 from widegap.explorer._fits import Fit
+from widegap.explorer._names import in_words, name_of
 from widegap.explorer._workspace import Workspace
 from widegap.report._charts import Scale, branches
 from widegap.report._profile import Contrasts
 from widegap.report._tree import top_of_tree
-from widegap.report._wording import clip, plain
+from widegap.report._wording import ROWS_FROM, clip, plain
 
 TOP_FEATURES = 6
 PROFILE_COLUMNS = 40
@@ -20,7 +21,6 @@ TREE_LEAVES = 40
 TREE_WIDTH, TREE_ROW, TREE_EDGE = 640, 13, 70  # pixels; the edge is for the sizes of leaves
 MOVES_LISTED = 12
 ROWS_OF_A_MOVE = 20
-STATEMENT_ROWS = 6
 
 
 def overview(workspace: Workspace) -> dict[str, Any]:
@@ -34,6 +34,7 @@ def overview(workspace: Workspace) -> dict[str, Any]:
             "title": workspace.title,
             "unit": rows.unit,
             "n_rows": rows.n_rows,
+            "rows_from": ROWS_FROM,
             "on_map": len(workspace.on_map),
             "columns": rows.names[:2000],
             "method": type(fit.model).__name__,
@@ -78,20 +79,6 @@ def surer(workspace: Workspace) -> dict[str, Any] | None:
     if not told:
         return {"answers": answers, "first": None, "now": None}
     return {"answers": answers, "first": _mean_sure(told[0]), "now": _mean_sure(told[-1])}
-
-
-def name_of(workspace: Workspace, key: int) -> str:
-    """What a cluster is called: by a person, by its terms, or by its key."""
-    if key < 0:
-        return "none"
-    given = workspace.state.names.get(key)
-    if given:
-        return given
-    names = getattr(workspace.fit.model, "topic_names_", None)
-    if names is not None:
-        place = dict(zip(workspace.fit.keys(workspace.k).tolist(), workspace.fit.classes.tolist(), strict=True))
-        return clip(names.get(place.get(key), f"Topic {key}"), 80)
-    return f"Cluster {key}" if isinstance(workspace.fit, Fit) else "All rows"
 
 
 def clusters(workspace: Workspace, k: int) -> list[dict[str, Any]]:
@@ -195,6 +182,7 @@ def short_row(workspace: Workspace, number: int) -> dict[str, Any]:
     fit, key = workspace.fit, int(workspace.keys[number])
     return {
         "row": number,
+        "number": int(workspace.rows.numbers[number]),
         "title": workspace.rows.title(number),
         "text": workspace.rows.text(number),
         "key": key,
@@ -228,15 +216,11 @@ def moved(workspace: Workspace) -> dict[str, Any] | None:
 
 
 def _statement(workspace: Workspace, said: Any) -> dict[str, Any]:
-    """A statement in words, with the first of its rows."""
-    rows = said.data.get("rows") or [row for part in said.data.get("parts", []) for row in part]
-    keys = said.data.get("clusters") or ([said.data["cluster"]] if "cluster" in said.data else [])
+    """A statement in words."""
     return {
         "number": said.number,
         "kind": said.kind,
-        "rows": rows[:STATEMENT_ROWS],
-        "n_rows": len(rows),
-        "clusters": [{"key": key, "name": name_of(workspace, key)} for key in keys],
+        "words": in_words(workspace, said),
         "asked": bool(said.data.get("asked")),
     }
 

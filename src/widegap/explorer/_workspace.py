@@ -1,8 +1,8 @@
 """The workspace: rows, the fits of a model on them, and everything a person said and did. It knows nothing of pages.
 
-The state follows from the events alone (``_history.py``). A fit is found from the one before it and the statements that
-it was told to use, so fits can be forgotten and found again, after a restart as well as for an undo that reaches far
-back.
+The state follows from the events alone (``widegap.corrections``). A fit is found from the one before it and the
+statements that it was told to use, so fits can be forgotten and found again, after a restart as well as for an undo
+that reaches far back.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,17 +15,18 @@ from sklearn.pipeline import Pipeline
 
 from widegap import describe
 from widegap._validation import digest_of
-from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.explorer._actions import checked
-from widegap.explorer._autosave import Autosave, read_session
-from widegap.explorer._fits import Fit, NotFitted, open_fit
-from widegap.explorer._history import STATEMENTS, Event, History, State, state_of
+from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
+from widegap.corrections._corrections import CORRECTIONS, Assign
+from widegap.corrections._events import Event, History, State, Statement
+from widegap.corrections._fixed import Fixed
+from widegap.exceptions import NotSupportedError
+from widegap.explorer._autosave import Autosave
+from widegap.explorer._fits import Fit, NotFitted, halves, open_fit
 from widegap.explorer._identity import Labels
 from widegap.explorer._layouts import map_rows
+from widegap.explorer._names import names_by_key
 from widegap.explorer._refits import Progress, StoppedError, Wish, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
-from widegap.explorer._saved_events import check_saved
-from widegap.explorer._statements import constraints_of, count_after
 
 KEPT_FITS = 8  # others are found again when they are needed
 TERMS = 10_000  # of documents, by which they are placed on the map
@@ -59,7 +60,8 @@ class Workspace:
     encoder : TableEncoder, default=None
         What made X of a table, if that was done before: model files begin with it.
     extra : mapping, default=None
-        What model files hold besides, such as names of clusters and what to do with rows that lack a value.
+        What model files hold besides, such as names of clusters, what to do with rows that lack a value, and what was
+        fixed by hand: the log of events begins with that.
     events : sequence of mappings, default=()
         What was done before, to be done again.
     """
@@ -86,17 +88,19 @@ class Workspace:
         self.title, self.notes, self.source = title, list(notes), source
         self.extra = dict(extra or {})
         self.lock = RLock()
-        self.history = History()
         self.on_map = map_rows(self.rows.n_rows)
         self.working = False
         self._listeners: list[Callable[[], None]] = []
-        self._fits: dict[int, Fit | NotFitted] = {0: open_fit(clusterer, self.X, self.rows.n_rows)}
-        self.opening = self._fits[0]
-        self._opening_names = _names_by_key(self.opening, self.extra.get("names"))
+        self.fixed_before = Fixed()
+        if Assign.kind in supported(clusterer):  # what the page cannot handle stays in the file as it is
+            self.fixed_before = Fixed.read(self.extra, self.rows.n_rows, int(getattr(clusterer, "n_clusters_", 0)))
+        self.opening = open_fit(clusterer, self.X, self.rows.n_rows, self.fixed_before.aside)
+        self._fits: dict[int, Fit | NotFitted] = {0: self.opening}
+        self._opening_names = names_by_key(self.opening, self.extra.get("names"))
         self.autosave: Autosave | None = None
         self._terms: Any = None
-        if events:
-            self.history = _replayed([Event.from_json(event) for event in events], self.rows.n_rows)
+        done = [Event.from_json(event) for event in events] if events else self.fixed_before.events()
+        self.history = _replayed(done, self.rows.n_rows)
         if session is not None:
             self._open_session(session, resume)
 
@@ -160,6 +164,30 @@ class Workspace:
         return self.fit.row_keys(self.k)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
+
+    @property
+    def cluster_keys(self) -> list[int]:
+        """Keys of the clusters that are shown."""
+        return self.fit.keys(self.k).tolist()
+
+    @property
+    def reach(self) -> range:
+        """Numbers of clusters that need no new fit."""
+        return self.fit.numbers
+
+    @property
+    def statements(self) -> list[Statement]:
+        """What was said about rows, with the numbers of the events."""
+        return self.state.statements
+
+    def halves(self, rows: Labels) -> list[list[int]]:
+        """Typical rows of the two parts of some rows."""
+        return halves(self.features, rows)
+
+    @property
     def constraints(self) -> list[dict[str, Any]]:
         """What was said about rows, in the order in which it was said."""
         return [{"number": said.number, "kind": said.kind, **said.data} for said in self.state.statements]
@@ -172,9 +200,13 @@ class Workspace:
     @property
     def pending(self) -> int:
         """How many statements no fit has seen yet, or no longer counts."""
-        state = self.state
-        used = self._event(state.fit).data["using"] if state.fit else []
-        return len({said.number for said in state.statements} ^ set(used))
+        return len({said.number for said in self.statements} ^ self.followed)
+
+    @property
+    def followed(self) -> set[int]:
+        """Numbers of the statements that the present fit was told."""
+        fit = self.state.fit
+        return set(self._event(fit).data["using"] if fit else [e.number for e in self.history.events if e.is_opening])
 
     @property
     def next_number(self) -> int | None:
@@ -182,8 +214,7 @@ class Workspace:
         state = self.state
         if state.wanted is not None or isinstance(self.fit, NotFitted):
             return state.wanted
-        used = set(self._event(state.fit).data["using"]) if state.fit else set()
-        return count_after([said for said in state.statements if said.number not in used], self.k)
+        return count_after([said for said in state.statements if said.number not in self.followed], self.k)
 
     @property
     def searches_anew(self) -> bool:
@@ -199,7 +230,7 @@ class Workspace:
         Parameters
         ----------
         kind : str
-            One of ``_history.KINDS``, without "again".
+            A kind of action, see ``widegap.corrections._actions``.
         data : dict, default=None
             What the kind needs.
         base : int, default=None
@@ -213,12 +244,12 @@ class Workspace:
             self._check_base(base)
             if kind in ("undo", "redo", "k", "number") and self.working:
                 raise NotSupportedError("A fit is running; stop it or wait for it first.")
-            if kind in STATEMENTS and kind not in self.supported:
+            if kind in CORRECTIONS and kind not in self.supported:
                 raise NotSupportedError(f"{type(self.fit.model).__name__} cannot follow a statement of this kind.")
             event = self.history.next(kind, checked(self, kind, data or {}))
             after = state_of(self.history.after(event).active)
-            if kind in STATEMENTS:
-                constraints_of(after.statements).check()
+            if kind in CORRECTIONS:
+                constraints_of(after.statements).check(self.rows.numbers)
             self._add(event)
         return event
 
@@ -303,6 +334,11 @@ class Workspace:
         found = {str(label): self.state.names.get(key) for label, key in zip(self.model_classes, keys, strict=True)}
         return {label: name for label, name in found.items() if name}
 
+    def close(self) -> None:
+        """Let another workspace resume the session; what happens here from now on is not saved."""
+        if self.autosave is not None:
+            self.autosave.close()
+
     def describe_rows(self) -> dict[str, Any]:
         """What tells these rows from others."""
         return {"rows": self.rows.n_rows, "digest": digest_of(self.X), "title": self.title}
@@ -335,16 +371,17 @@ class Workspace:
             function()
 
     def _open_session(self, session: Any, resume: bool) -> None:
-        about = self.describe_rows()
+        about, saved = self.describe_rows(), Autosave(session, resume=resume)
         if resume:
-            header, events = read_session(session)
-            if (header.get("rows"), header.get("digest")) != (about["rows"], about["digest"]):
-                raise InvalidDataError(
-                    f"{session} is a session on other rows ({header.get('rows')} rows of {header.get('title')!r:.80}); "
-                    "open those, or leave out --resume."
-                )
-            self.history = _replayed(events, self.rows.n_rows)
-        self.autosave = Autosave(session, about)
+            try:
+                self.history = _replayed(saved.read(about), self.rows.n_rows)
+            except BaseException:
+                saved.close()
+                raise
+            saved.go_on()
+        else:
+            saved.begin(about, self.history.events)
+        self.autosave = saved
 
 
 def _replayed(events: Sequence[Event], n_rows: int) -> History:
@@ -353,13 +390,6 @@ def _replayed(events: Sequence[Event], n_rows: int) -> History:
         check_saved(event, history.events, n_rows)
         history.add(event)
     return history
-
-
-def _names_by_key(fit: Fit | NotFitted, names: Mapping[str, str] | None) -> dict[int, str]:
-    """Names of the model's own clusters by the keys that these have here."""
-    given = names or {}
-    labels = fit.classes.tolist()
-    return {key: given[str(x)] for x, key in zip(labels, fit.keys(fit.own).tolist(), strict=True) if str(x) in given}
 
 
 def _digest(labels: Labels) -> str:

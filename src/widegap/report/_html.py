@@ -9,7 +9,7 @@ from typing import Any
 
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.report._summarize import SCHEMA
-from widegap.report._wording import number, percent
+from widegap.report._wording import number, percent, row_number
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -62,6 +62,7 @@ def _template() -> Any:
     )
     environment.filters["number"] = number
     environment.filters["percent"] = percent
+    environment.filters["row_number"] = row_number
     environment.globals["charts"] = charts
     return environment.get_template("report.html.j2")
 
@@ -91,7 +92,7 @@ def _payload(summary: dict[str, Any]) -> dict[str, Any]:
 
 def _point(point: dict[str, Any]) -> list[str]:
     """What is said of a point: number and id, title, text, how deep inside it lies, how sure its cluster is."""
-    label = str(point["row"] + 1) + ("" if point["id"] is None else f" ({point['id']})")
+    label = str(row_number(point["row"])) + ("" if point["id"] is None else f" ({point['id']})")
     return [
         label,
         point["title"],

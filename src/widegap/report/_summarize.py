@@ -18,7 +18,7 @@ from widegap.report._row_teller import RowTeller
 from widegap.report._tree import top_of_tree
 from widegap.report._views import RowView, view_of
 from widegap.report._warnings import plain_warnings
-from widegap.report._wording import as_item, clip, plain
+from widegap.report._wording import ROWS_FROM, as_item, clip, plain
 
 SCHEMA = "widegap.report/1"
 MAP_POINTS = 3000
@@ -81,11 +81,11 @@ def summarize(
     -------
     dict
         With the keys schema ("widegap.report/1"; the number grows when keys change their meaning), title, created,
-        method, unit, n_rows, n_features (columns of the table as it was read), n_clusters, number (what "auto" found
-        and why, or None), objective, clusters, profile (means and shares of clusters, column by column), tree,
-        margin_edges, map, search, kernels, universum, settings, versions, warnings, and fitted: whether these are the
-        rows of the fit, which objective and search tell of, or others. Rows are numbered from 0, as in ``X``; the page
-        numbers them from 1. A notebook shows the dict as the page.
+        method, unit, n_rows, rows_from (the number of the first row of X in this dict: 0), n_features (columns of the
+        table as it was read), n_clusters, number (what "auto" found and why, or None), objective, clusters, profile
+        (means and shares of clusters, column by column), tree, margin_edges, map, search, kernels, universum, settings,
+        versions, warnings, and fitted: whether these are the rows of the fit, which objective and search tell of, or
+        others. The page numbers rows from 1. A notebook shows the dict as the page.
     """
     view, steps = view_of(estimator, X, labels), getattr(estimator, "steps", ())
     estimator = describe.last_step(estimator)
@@ -102,6 +102,7 @@ def summarize(
         "method": type(estimator).__name__,
         "unit": view.unit,
         "n_rows": view.n_rows,
+        "rows_from": ROWS_FROM,
         "n_features": view.n_columns,
         "n_clusters": len(view.kinds),
         "number": number_found(estimator),
@@ -121,6 +122,13 @@ def summarize(
     })  # fmt: skip
     summary["warnings"] = [*map(clip, notes), *plain_warnings(estimator, summary)]
     return summary
+
+
+def number_rows(summary: dict[str, Any], numbers: Any) -> None:
+    """Number the rows of a summary as in the table that they are some of; ``numbers`` begin with ``ROWS_FROM``."""
+    examples = [row for cluster in summary["clusters"] for row in (*cluster["representatives"], *cluster["borderline"])]
+    for told in (*examples, *(summary["map"] or {}).get("points", ())):
+        told["row"] = int(numbers[told["row"]])
 
 
 def summarize_fit(estimator: Any) -> Summary:
@@ -149,6 +157,7 @@ def summarize_fit(estimator: Any) -> Summary:
         "method": type(estimator).__name__,
         "unit": "document" if names else "row",
         "n_rows": len(labels),
+        "rows_from": ROWS_FROM,
         "n_clusters": len(clusters),
         "number": number_found(estimator),
         "objective": _objective(estimator),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 MAX_TEXT = 300
 MAX_TITLE = 120
 SHOWN_CELLS = 8
+ROWS_FROM = 0  # where programs begin to count rows, as Python does; every JSON document says so
 WORD_END = 0.15  # of an excerpt may be given up so that it ends between two words
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -60,6 +61,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict) and len(value) <= 20:
         return {clip(key): plain(item) for key, item in value.items()}
     return clip(repr(value), 80)
+
+
+def row_number(row: Any) -> Any:
+    """What people call a row, or rows: they count from 1, programs from ``ROWS_FROM``."""
+    return row + 1
 
 
 def counted(n: int, thing: str) -> str:

@@ -7,30 +7,31 @@ import { say } from "./selection.js";
 import { act, select } from "./store.js";
 
 const element = (id) => document.getElementById(id);
+// What each key does, and the button that does the same: its tooltip names the key.
 const KEYS = {
-  a: ["cluster again", () => element("again").click()],
-  t: ["selected rows belong together", () => say("together")],
-  d: ["selected rows do not belong together", () => say("apart")],
-  j: ["selected rows are junk", () => say("junk")],
-  c: ["selected rows are the chosen cluster", () => say("is")],
-  m: ["merge the ticked clusters", mergeTicked],
+  a: ["cluster again", () => element("again").click(), "#again"],
+  t: ["selected rows belong together", () => say("together"), "[data-act=together]"],
+  d: ["selected rows do not belong together", () => say("apart"), "[data-act=apart]"],
+  j: ["selected rows are junk", () => say("junk"), "[data-act=junk]"],
+  c: ["selected rows are the chosen cluster", () => say("is"), "[data-act=is]"],
+  m: ["merge the ticked clusters", mergeTicked, "#merge"],
   y: ["answer yes", () => answer("together")],
   n: ["answer no", () => answer("apart")],
   s: ["skip the question", () => answer("skip")],
-  p: ["drag to move the map", () => useTool("pan")],
-  l: ["drag to lasso", () => useTool("lasso")],
-  "+": ["zoom in", () => zoomStep("in")],
-  "-": ["zoom out", () => zoomStep("out")],
-  0: ["show all", () => zoomStep("reset")],
+  p: ["drag to move the map", () => useTool("pan"), "#pan"],
+  l: ["drag to lasso", () => useTool("lasso"), "#lasso"],
+  "+": ["zoom in", () => zoomStep("in"), "[data-zoom=in]"],
+  "-": ["zoom out", () => zoomStep("out"), "[data-zoom=out]"],
+  0: ["show all", () => zoomStep("reset"), "[data-zoom=reset]"],
   "/": ["search", () => element("text").focus()],
   k: ["go to the number of clusters", () => element("k").focus()],
-  "?": ["show the keys", () => element("keys").showModal()],
-  Escape: ["clear the selection", () => select([])],
+  "?": ["show the keys", () => element("keys").showModal(), "#help"],
+  Escape: ["clear the selection", () => select([]), "#unselect"],
 };
 const MORE = [
   ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
   ["arrows on the map", "move a cross (Shift: farther)"],
-  ["Enter on the map", "select the row at the cross (Shift: add)"],
+  ["Enter on the map", "select and open the row at the cross (Shift: add)"],
   ["b, arrows, Enter on the map", "select a box"],
 ];
 
@@ -44,6 +45,8 @@ export function start() {
     told.textContent = text;
     list.append(term, told);
   }
+  for (const [key, [, , button]] of Object.entries(KEYS))
+    if (button) document.querySelector(button).title = `Key ${key}`;
   element("help").addEventListener("click", () => element("keys").showModal());
   document.addEventListener("keydown", press);
 }

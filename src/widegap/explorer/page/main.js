@@ -1,6 +1,6 @@
 // Puts the page together, follows the server, and offers what can be taken home.
 
-import { get, listen, post } from "./api.js";
+import { bytes, get, listen, post } from "./api.js";
 import * as clusters from "./clusters.js";
 import * as keys from "./keys.js";
 import * as map from "./map.js";
@@ -124,6 +124,7 @@ async function begin() {
       await layout();
     }
   });
+  store.numbers = new Uint32Array(await bytes("numbers"));
   await refresh();
   await exports();
   listen(hear, () => {

@@ -250,7 +250,7 @@ function showTip(i) {
   const row = store.rows[i];
   const cluster = store.clusters.find((one) => one.key === store.keys[i]);
   const sure = store.state.sure === null ? "" : ` · ${Math.round(store.sure[i] / 2.55)} % sure`;
-  tip.firstChild.textContent = `${store.state.unit} ${row} · ${cluster?.name ?? "none"}${sure}`;
+  tip.firstChild.textContent = `${store.state.unit} ${store.numbers[i]} · ${cluster?.name ?? "none"}${sure}`;
   tip.lastChild.textContent = texts.get(row) ?? "";
   const [x, y] = map.view.toPixel(store.places[2 * i], store.places[2 * i + 1]);
   const left = x > map.view.width / 2;

@@ -5,15 +5,6 @@ import { swatch } from "./palette.js";
 import { act, clusterOf, on, select, store, tell } from "./store.js";
 
 const element = (id) => document.getElementById(id);
-const WORDS = {
-  together: "belong together",
-  apart: "do not belong together",
-  junk: "are junk",
-  is: "are",
-  merge: "are one cluster",
-  split: "is two clusters",
-};
-
 export function start() {
   on("state", () => {
     statements();
@@ -21,20 +12,10 @@ export function start() {
   });
 }
 
-function words(said) {
-  const names = said.clusters.map((cluster) => cluster.name).join(", ");
-  if (said.kind === "merge" || said.kind === "split") return `${names} ${WORDS[said.kind]}`;
-  const { unit } = store.state;
-  const listed = `${unit}${said.n_rows > 1 ? "s" : ""} ${said.rows.join(", ").replace(/, (\d+)$/, " and $1")}`;
-  const rows = said.n_rows > 3 ? `${said.n_rows} ${unit}s` : listed;
-  const verb = said.n_rows === 1 ? WORDS[said.kind].replace("are", "is") : WORDS[said.kind];
-  return `${rows} ${verb}${said.kind === "is" ? ` ${names}` : ""}`;
-}
-
 function statements() {
   const nodes = store.state.statements.map((said) => {
-    const node = make("li", `${words(said)} `);
-    const drop = make("button", "take back", { type: "button", "aria-label": `Take back: ${words(said)}` });
+    const node = make("li", `${said.words} `);
+    const drop = make("button", "take back", { type: "button", "aria-label": `Take back: ${said.words}` });
     drop.addEventListener("click", () => act("drop", { statement: said.number }));
     node.append(drop);
     return node;

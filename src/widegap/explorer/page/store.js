@@ -6,7 +6,8 @@ const listeners = new Map();
 
 export const store = {
   state: null, // what the server says of the workspace
-  rows: new Uint32Array(0), // numbers of the rows on the map
+  rows: new Uint32Array(0), // rows on the map, as the server numbers them, from 0
+  numbers: new Uint32Array(0), // what people call them: numbers in the table, from 1
   places: new Float32Array(0), // x and y of each
   keys: new Int16Array(0), // cluster of each
   sure: new Uint8Array(0), // how sure, 0 to 255

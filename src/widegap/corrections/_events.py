@@ -2,18 +2,16 @@
 
 Every action is an event with a number. Undo and redo are events, too: nothing is ever taken out of the list, and what
 counts at present (``active``) is found by going through it once more. So a list that was saved can be replayed, two
-pages on one workspace can compare numbers, and a list that ends early is a workspace at an earlier time.
+pages on one workspace can compare numbers, and a list that ends early is a workspace at an earlier time. Events that
+were there before, in the model file, say ``opening``: they can be taken back one by one, but not undone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from widegap.exceptions import InvalidDataError
-
-STATEMENTS = ("together", "apart", "is", "junk", "merge", "split")
-KINDS = (*STATEMENTS, "k", "number", "rename", "drop", "skip", "again", "undo", "redo")
 
 
 @dataclass(frozen=True)
@@ -28,16 +26,21 @@ class Event:
     def to_json(self) -> dict[str, Any]:
         return {"number": self.number, "kind": self.kind, "at": self.at, **self.data}
 
+    @property
+    def is_opening(self) -> bool:
+        """Whether it was in the model file that was opened."""
+        return bool(self.data.get("opening"))
+
     @classmethod
     def from_json(cls, entry: Any) -> "Event":
         """An event as it was saved; what it says is checked by the workspace that replays it."""
         try:
             data = {key: value for key, value in entry.items() if key not in ("number", "kind", "at")}
-            found = cls(entry["number"], entry["kind"], str(entry["at"]), data)
+            found = cls(entry["number"], str(entry["kind"]), str(entry["at"]), data)
         except (AttributeError, KeyError, TypeError) as error:
             raise InvalidDataError(f"{entry!r:.80} is no event of a session; it lacks {error}.") from error
-        if found.kind not in KINDS or type(found.number) is not int:
-            raise InvalidDataError(f"{entry!r:.80} is no event of a session: kind {found.kind!r:.40} is not known.")
+        if type(found.number) is not int:
+            raise InvalidDataError(f"{entry!r:.80} is no event of a session: its number is not a whole number.")
         return found
 
 
@@ -58,7 +61,7 @@ class History:
 
     @property
     def can_undo(self) -> bool:
-        return bool(self.active)
+        return bool(self.active) and not self.active[-1].is_opening
 
     @property
     def can_redo(self) -> bool:
@@ -73,7 +76,7 @@ class History:
         if event.number != self.number + 1:
             raise InvalidDataError(f"Event {event.number} follows event {self.number}; the session is damaged there.")
         if event.kind == "undo":
-            if not self.active:
+            if not self.can_undo:
                 raise InvalidDataError("There is nothing to undo.")
             self._undone.append(self.active.pop())
         elif event.kind == "redo":
@@ -122,33 +125,9 @@ class State:
         Questions that were passed over.
     """
 
-    fit: int
-    k: int | None
-    wanted: int | None
-    names: dict[int, str]
-    statements: list[Statement]
-    skipped: list[list[int]]
-
-
-def state_of(events: Iterable[Event], opening_names: Mapping[int, str] | None = None) -> State:
-    """The state after some active events; ``opening_names`` are those of the model that was opened."""
-    fit, k, wanted = 0, None, None
-    names = dict(opening_names or {})
-    statements: list[Statement] = []
-    skipped: list[list[int]] = []
-    for event in events:
-        if event.kind in STATEMENTS:
-            statements.append(Statement(event.number, event.kind, event.data))
-        elif event.kind == "drop":
-            statements = [said for said in statements if said.number != event.data["statement"]]
-        elif event.kind == "rename":
-            names = {**names, event.data["cluster"]: event.data["name"]}
-        elif event.kind == "k":
-            k, wanted = event.data["k"], None
-        elif event.kind == "number":
-            wanted = event.data["k"]
-        elif event.kind == "again":
-            fit, k, wanted = event.number, None, None
-        elif event.kind == "skip":
-            skipped = [*skipped, event.data["rows"]]
-    return State(fit, k, wanted, names, statements, skipped)
+    fit: int = 0
+    k: int | None = None
+    wanted: int | None = None
+    names: dict[int, str] = field(default_factory=dict)
+    statements: list[Statement] = field(default_factory=list)
+    skipped: list[list[int]] = field(default_factory=list)
