@@ -11,17 +11,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 from _representations import REPRESENTATIONS, SPARSE, every_representation, rounding, table
 from widegap.data import RowBlocks, shards
 from widegap.data._centred import CentredRows
-from widegap.data._rows import add_up
+from widegap.data._rows import add_in_place, add_up
 from widegap.data._sources import ArraySource, row_blocks
 from widegap.data._spectrum import leading_variances
 from widegap.exceptions import InvalidDataError
 from widegap.problems._hinge import HingeLoss, hinge_pass
 
 
-def test_parts_are_added_from_the_first_to_the_last():
-    assert add_up(iter([[1], [2], [3]])) == [1, 2, 3]
-    assert add_up(iter([1, 2, 4])) == 7
-    assert add_up(iter([])) is None
+@pytest.mark.parametrize("add", [add_up, add_in_place])
+def test_parts_are_added_from_the_first_to_the_last(add):
+    first = [1]
+    assert add(iter([first, [2], [3]])) == [1, 2, 3]
+    assert first == ([1] if add is add_up else [1, 2, 3])
+    assert add(iter([1, 2, 4])) == 7
+    assert add(iter([])) is None
 
 
 def test_rows_are_numbered(monkeypatch):

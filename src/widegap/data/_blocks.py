@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widegap.data._entry_tables import aligned_zeros, grouped
-from widegap.data._rows import Filling, Parts, Source, State, Total, end_to_end, marked, pieces
+from widegap.data._rows import Filling, Parts, Source, State, Total, add_in_place, end_to_end, marked, pieces
 from widegap.data._state_files import CHUNK_ROWS, NewArray
 from widegap.data._threads import ordered_map
 
@@ -350,13 +350,13 @@ class RowBlocks:
         self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
     ) -> Total | None:
         if where is None:
-            return _sum(self._each(function, state, self._spans))
+            return add_in_place(self._each(function, state, self._spans))
 
         def part(block: Block, *parts: Any) -> Total | None:
             return function(block, *parts) if where(*parts) else None  # a piece of a span may have none
 
         spans = [span for span in self._spans if where(*(values[_rows(span)] for values in state))]
-        return _sum(found for found in self._each(part, state, spans) if found is not None)
+        return add_in_place(found for found in self._each(part, state, spans) if found is not None)
 
     def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
         starts = range(0, self.shape[0], CHUNK_ROWS)
@@ -388,14 +388,6 @@ class RowBlocks:
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return state
-
-
-def _sum(parts: Iterator[Total]) -> Total | None:
-    """Their sum, from the first to the last; None of nothing. In place: planes of text are as large as the rows."""
-    total = next(parts, None)
-    for part in parts:
-        total += part  # type: ignore[operator]
-    return total
 
 
 def _rows(span: tuple[Source, int, int, int]) -> slice:

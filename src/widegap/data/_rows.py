@@ -100,6 +100,14 @@ def add_up(parts: Iterator[Total]) -> Total | None:
     return total
 
 
+def add_in_place(parts: Iterator[Total]) -> Total | None:
+    """The same, into the first of them, which must be nobody else's: planes of text are as large as the rows."""
+    total = next(parts, None)
+    for part in parts:
+        total += part  # type: ignore[operator]
+    return total
+
+
 def marked(n_rows: int, places: Any, numbers: Any, new_array: NewArray = np.empty) -> np.ndarray[Any, Any]:
     """Numbers at some places of n, and -1 elsewhere."""
     marks = new_array((n_rows,), np.dtype(np.int32))
