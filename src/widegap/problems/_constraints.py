@@ -49,6 +49,11 @@ class Units:
     anchors: Ints
     apart: Ints
 
+    @classmethod
+    def free(cls, n_rows: int) -> "Units":
+        """Units of rows of which nothing is known."""
+        return cls(np.arange(n_rows), np.ones(n_rows, np.int64), np.full(n_rows, -1), np.empty((0, 2), np.int64))
+
     def of_rows(self, rows: np.ndarray[Any, Any]) -> "Units":
         """The units of some of the rows, in the order of these rows."""
         return self._some(self._in_order(rows), rows)
