@@ -92,10 +92,6 @@ class Constraints:
     units: Units
     classes: list[Any]
 
-    def classes_of(self, n_clusters: int) -> list[Any]:
-        """The label of every cluster, None for those that carry none."""
-        return self.classes + [None] * (n_clusters - len(self.classes))
-
 
 def read_constraints(
     n_rows: int, n_clusters: int | None, *, known: Any = None, must_link: Any = None, cannot_link: Any = None
@@ -372,9 +368,9 @@ def check_cliques(units: Units, n_clusters: int, rows: Ints | None = None) -> No
     if clique is None:
         return
     owners, first_row = np.unique(units.of_row, return_index=True)
-    shown = first_row[np.isin(owners, clique)] if rows is None else rows[first_row[np.isin(owners, clique)]]
+    shown = first_row[np.isin(owners, clique)]
     raise InvalidDataError(
-        f"The {len(clique)} rows {_listed(shown)} are all to be in different clusters by cannot_link and known "
+        f"The {len(clique)} rows {_listed(shown if rows is None else rows[shown])} are all to be in different clusters by cannot_link and known "
         f"labels, but n_clusters={n_clusters}; raise n_clusters or remove links."
     )
 
