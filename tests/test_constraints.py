@@ -46,7 +46,6 @@ def test_labels_in_every_form(known, anchors, classes):
     found = read_constraints(4, 3, known=known)
     assert found.units.anchors[found.units.of_row].tolist() == anchors
     assert found.classes == classes and [type(label) for label in found.classes] == [type(label) for label in classes]
-    assert found.classes == classes
 
 
 def test_links_are_contracted():

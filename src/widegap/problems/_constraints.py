@@ -370,8 +370,8 @@ def check_cliques(units: Units, n_clusters: int, rows: Ints | None = None) -> No
     owners, first_row = np.unique(units.of_row, return_index=True)
     shown = first_row[np.isin(owners, clique)]
     raise InvalidDataError(
-        f"The {len(clique)} rows {_listed(shown if rows is None else rows[shown])} are all to be in different clusters by cannot_link and known "
-        f"labels, but n_clusters={n_clusters}; raise n_clusters or remove links."
+        f"The {len(clique)} rows {_listed(shown if rows is None else rows[shown])} are all to be in different clusters "
+        f"by cannot_link and known labels, but n_clusters={n_clusters}; raise n_clusters or remove links."
     )
 
 
