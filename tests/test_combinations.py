@@ -234,9 +234,10 @@ class Walk:
         k = options["n_clusters"]
         roomy = k == "auto" or k >= GROUPS
         sized = options.get("size_min") is not None or options.get("size_max") is not None
-        # Moves, starting labels and one cluster leave nothing to correct.
-        kept = options.get("search") != "moves" and isinstance(options["init"], str) and hasattr(self.model, "_forest")
-        return bool(said and said.can_be_kept and roomy and not sized and (name == "fit" or kept))
+        # Moves and starting labels go neither with "auto" nor with outliers, and leave nothing to correct.
+        plain = options.get("search") != "moves" and isinstance(options["init"], str)
+        kept = name == "fit" or hasattr(self.model, "_forest")  # one cluster needs no search
+        return bool(said and said.can_be_kept and roomy and not sized and plain and kept)
 
     def _takes_part(self):
         weights = self.said.arguments.get("sample_weight")

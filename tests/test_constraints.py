@@ -21,7 +21,7 @@ def test_nothing_known_is_one_unit_a_row():
     found = read_constraints(3, 2)
     assert found.units.of_row.tolist() == [0, 1, 2] and found.units.sizes.tolist() == [1, 1, 1]
     assert found.units.anchors.tolist() == [-1, -1, -1] and found.units.apart.shape == (0, 2)
-    assert found.classes == [] and found.classes_of(2) == [None, None]
+    assert found.classes == []
     assert not found.units.constrained.any()
 
 
@@ -46,7 +46,6 @@ def test_labels_in_every_form(known, anchors, classes):
     found = read_constraints(4, 3, known=known)
     assert found.units.anchors[found.units.of_row].tolist() == anchors
     assert found.classes == classes and [type(label) for label in found.classes] == [type(label) for label in classes]
-    assert found.classes_of(3) == [*classes, None]
 
 
 def test_links_are_contracted():

@@ -37,7 +37,7 @@ from widegap.estimators._search_space import Extension, SearchSpace, nearest_mea
 from widegap.estimators._starts import sample_size
 from widegap.estimators._taking_part import TakingPart
 from widegap.exceptions import NoStructureWarning, NotSupportedError, StarvedClusterWarning
-from widegap.solvers._label_rules import size_rules, unit_rules
+from widegap.solvers._label_rules import rules_for
 from widegap.solvers._outliers import typical_rows
 from widegap.solvers._result import FloatArray, LabelArray, Recorder
 from widegap.solvers._single_moves import cluster_sums, improve
@@ -333,11 +333,7 @@ class ForestClusterer(ForestCuts):
         k, heard = self.n_clusters_, self._heard
         if self.outliers:
             return self._with_rules_inside(rows, labels)
-        bounds = self._size_bounds(heard, rows.shape[0], k)
-        if heard.units is None:
-            rules = size_rules(rows, *bounds)
-        else:
-            rules = unit_rules(rows, heard.units, *bounds, rows.place)
+        rules = rules_for(rows, heard.units, *self._size_bounds(heard, rows.shape[0], k))
         counts = rows.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
         if rules.allow(counts) and rules.keeps(labels):
             return labels

@@ -25,7 +25,7 @@ from widegap.estimators._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.problems._constraints import Units, check_cliques
 from widegap.solvers._constrained_labels import LabelRule
-from widegap.solvers._label_rules import size_rules, unit_rules
+from widegap.solvers._label_rules import rules_for
 from widegap.solvers._merging import MergeTree
 from widegap.solvers._outliers import split_point
 from widegap.solvers._result import FloatArray, LabelArray
@@ -211,11 +211,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
     def _ruled_elsewhere(self, searched: LabelArray, labels: Any, k: int) -> Any:
         """The same where workers hold the labels, which know of least sizes and known labels alone."""
         heard, rows = self._heard, chunk_states(labels)
-        bounds = self._size_bounds(heard, rows.shape[0], k)
-        if heard.units is None:
-            rules = size_rules(rows, *bounds)
-        else:
-            rules = unit_rules(rows, heard.units, *bounds, rows.place)
+        rules = rules_for(rows, heard.units, *self._size_bounds(heard, rows.shape[0], k))
         if rules.allow(count_labels(labels, k)) and rules.keeps(rows.state(labels)):
             return labels
         table = self._costs_by_place(searched, k)
@@ -225,7 +221,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
     def _rule_inside(self, part: TakingPart, k: int) -> LabelRule:
         """What labels of the rows that take part must keep."""
         heard, n = self._heard.of_present(part), len(part.present)
-        units = _free_units(n) if heard.units is None else heard.units
+        units = Units.free(n) if heard.units is None else heard.units
         return LabelRule(*vars(units).values(), *self._size_bounds(heard, n, k))
 
     def _costs_by_place(self, searched: LabelArray, k: int) -> FloatArray:
@@ -404,8 +400,3 @@ class ForestCuts(ProbabilityMixin, UserSay):
 def largest_or_none(scores: Any, least: float) -> Any:
     """Number of the largest score of every row, -1 where it is below the least."""
     return np.where(scores.max(axis=1) < least, -1, scores.argmax(axis=1)).astype(np.int32)
-
-
-def _free_units(n: int) -> Units:
-    """Rows of which nothing is known."""
-    return Units(np.arange(n), np.ones(n, np.int64), np.full(n, -1), np.empty((0, 2), np.int64))

@@ -49,6 +49,11 @@ class Units:
     anchors: Ints
     apart: Ints
 
+    @classmethod
+    def free(cls, n_rows: int) -> "Units":
+        """Units of rows of which nothing is known."""
+        return cls(np.arange(n_rows), np.ones(n_rows, np.int64), np.full(n_rows, -1), np.empty((0, 2), np.int64))
+
     def of_rows(self, rows: np.ndarray[Any, Any]) -> "Units":
         """The units of some of the rows, in the order of these rows."""
         return self._some(self._in_order(rows), rows)
@@ -86,10 +91,6 @@ class Constraints:
 
     units: Units
     classes: list[Any]
-
-    def classes_of(self, n_clusters: int) -> list[Any]:
-        """The label of every cluster, None for those that carry none."""
-        return self.classes + [None] * (n_clusters - len(self.classes))
 
 
 def read_constraints(
@@ -367,10 +368,10 @@ def check_cliques(units: Units, n_clusters: int, rows: Ints | None = None) -> No
     if clique is None:
         return
     owners, first_row = np.unique(units.of_row, return_index=True)
-    shown = first_row[np.isin(owners, clique)] if rows is None else rows[first_row[np.isin(owners, clique)]]
+    shown = first_row[np.isin(owners, clique)]
     raise InvalidDataError(
-        f"The {len(clique)} rows {_listed(shown)} are all to be in different clusters by cannot_link and known "
-        f"labels, but n_clusters={n_clusters}; raise n_clusters or remove links."
+        f"The {len(clique)} rows {_listed(shown if rows is None else rows[shown])} are all to be in different clusters "
+        f"by cannot_link and known labels, but n_clusters={n_clusters}; raise n_clusters or remove links."
     )
 
 

@@ -103,6 +103,11 @@ def unit_rules(rows: Costs, units: Any, lower: Ints, upper: Ints, place: Callabl
     return Rules(lower, upper, label, rule.known_counts, held, linked, keeps)
 
 
+def rules_for(rows: Any, units: Any, lower: Ints, upper: Ints) -> Rules:
+    """Bounds on sizes, and what is known of units unless these are None."""
+    return size_rules(rows, lower, upper) if units is None else unit_rules(rows, units, lower, upper, rows.place)
+
+
 def _without_others(costs: Any, held: Any) -> Any:
     """Costs in which labels other than the held one are out of reach."""
     other = (held >= 0)[:, None] & (held[:, None] != np.arange(costs.shape[1]))
