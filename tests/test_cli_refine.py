@@ -398,6 +398,19 @@ def test_what_was_fixed_can_be_taken_back_on_the_page_and_survives_a_session(ref
         second.undo()
 
 
+def test_the_script_takes_a_model_that_was_corrected_before(refine):
+    from widegap.explorer._export import export
+
+    workspace = opened(refine)
+    workspace.act("is", {"rows": [5], "cluster": int(workspace.keys[5])})
+    workspace.again()
+    made = {"__name__": "made"}
+    exec(compile(export(workspace, "reproduce.py")[0].decode(), "reproduce.py", "exec"), made)  # noqa: S102
+    again = made["reproduce"](workspace.X, workspace.opening.model)
+    assert again.state.statements == workspace.state.statements and again.notes == []
+    np.testing.assert_array_equal(again.labels, workspace.labels)
+
+
 def test_a_merge_means_the_same_on_the_page_and_in_refine(refine):
     """In clusters that overlap, also where others may follow, and for whoever opens the result."""
     X, _ = make_blobs(120, centers=CENTRES, cluster_std=3.5, random_state=3)

@@ -93,3 +93,11 @@ def test_rows_are_searched_and_told_by_the_numbers_that_are_shown(model):
     assert said["words"] == "rows 4 and 6 belong together"
     with pytest.raises(ValueError, match="[Rr]ows? 4 and 6|[Rr]ows? 6 and 4"):
         workspace.act("apart", {"rows": [0, 2]})
+
+
+def test_contradictions_name_rows_of_the_table(table, tmp_path, capsys):
+    (tmp_path / "must.csv").write_text("8,20\n")
+    (tmp_path / "cannot.csv").write_text("20,8\n")
+    links = ["--must-link", str(tmp_path / "must.csv"), "--cannot-link", str(tmp_path / "cannot.csv")]
+    assert main(["cluster", str(table), "-k", "2", "--missing", "drop", *links]) == 2
+    assert "Rows 8 and 20 cannot be together" in " ".join(capsys.readouterr().err.split())

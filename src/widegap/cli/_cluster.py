@@ -147,7 +147,7 @@ def cluster(
         rows.notes += wishes.told_of_comparison()
         job.recommendation = recommend(job.comparison(numbers[-1]), numbers, quiet=quiet, json=json)
         plan.k = job.recommendation.chosen
-    job.said.check(rows.X.shape[0], plan.k)
+    job.said.check(rows.kept, plan.k)
     _run(job, plan.estimator(rows.X.shape[0], scales=rows.scales), targets, quiet=quiet, json=json)
 
 

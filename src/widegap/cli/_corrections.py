@@ -218,7 +218,7 @@ class Corrected:
             weights = read_weights(self.table, self.rows, column)
         weights = np.where(self.labels < 0, 0.0, weights)[rows]
         said = Said(known, *links, weights=None if weights.all() and column is None else weights)
-        said.check(len(rows), "auto")
+        said.check(self.rows.kept[rows], "auto")
         return said.arguments()
 
     def _typical(self) -> Any:

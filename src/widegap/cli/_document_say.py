@@ -117,7 +117,7 @@ def _labels_of_file(path: Path, found: Documents, names: DocumentNames) -> list[
 def check_said(said: Said, found: Documents, k: int) -> None:
     """Refuse contradictions before the fit, with the names of the documents that are in question."""
     try:
-        said.check(len(found.texts), k)
+        said.check(range(len(found.texts)), k)
     except CommandError as error:
         if found.counted is not None and not found.left_out:
             raise  # numbers are those of the file

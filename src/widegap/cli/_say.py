@@ -5,6 +5,7 @@ names of those that do. The summary tells what was fixed by hand.
 """
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,19 +111,24 @@ class Said:
         }
         return {name: value for name, value in given.items() if value is not None}
 
-    def check(self, n_rows: int, k: int | str) -> None:
-        """Refuse contradictions before the fit, with rows numbered from 1, as everywhere on the command line."""
+    def check(self, kept: Sequence[int], k: int | str) -> None:
+        """Refuse contradictions before the fit, with rows numbered as in the table, from 1; ``kept`` are from 0."""
         from widegap.exceptions import InvalidDataError
         from widegap.problems._constraints import read_constraints
+        from widegap.report._wording import row_number
 
-        shifted = {
-            # One row of which nothing is known before all others: so the message counts from 1.
-            "known": None if self.known is None else [None, *self.known],
-            "must_link": [(a + 1, b + 1) for a, b in self.must_link] or None,
-            "cannot_link": [(a + 1, b + 1) for a, b in self.cannot_link] or None,
+        numbers = [int(row_number(row)) for row in kept]
+        # Rows that are left out, and a row before the first, of which nothing is known: so the message has the numbers.
+        known: list[str | None] = [None] * (max(numbers) + 1)
+        for number, label in zip(numbers, self.known if self.known is not None else (), strict=False):
+            known[number] = label
+        links = {
+            "must_link": [(numbers[a], numbers[b]) for a, b in self.must_link] or None,
+            "cannot_link": [(numbers[a], numbers[b]) for a, b in self.cannot_link] or None,
         }
+        said = None if self.known is None else known
         try:
-            read_constraints(n_rows + 1, k if isinstance(k, int) else None, **shifted)
+            read_constraints(len(known), k if isinstance(k, int) else None, known=said, **links)
         except InvalidDataError as error:
             message = str(error).replace("known holds", f"--known {self.known_column} holds")
             raise CommandError(in_options(message)) from error

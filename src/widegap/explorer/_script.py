@@ -23,14 +23,13 @@ ACTIONS = json.loads(r"""
 """)  # what you said of rows is among them: together, apart, is, junk, merge, split; rows are numbered from 0
 
 
-def reproduce(X):
+def reproduce(X{given}):
     """The workspace after all actions; X are the {n_rows} {unit}s, as the model takes them."""
-    model = {model}
-    return Workspace(model, X, events=ACTIONS)
+{made}    return Workspace(model, X, events=ACTIONS)
 
 
 # X: {source}
-# workspace = reproduce(X)
+{loaded}# workspace = reproduce(X{given})
 # workspace.labels are {k} clusters, -1 for rows in none; workspace.model predicts new rows
 '''
 
@@ -43,6 +42,8 @@ def script(workspace: Workspace) -> str:
     if isinstance(opening, Fit):
         model += ".fit(X)"
     seeded = opening.model.get_params().get("random_state") is not None
+    # What was fixed by hand before is in the model, and no fit of the rows alone brings it back.
+    opened = any(event.is_opening for event in workspace.history.events)
     events = [_without_notes(event.to_json()) for event in workspace.history.events]
     return TEMPLATE.format(
         version=__version__,
@@ -52,13 +53,17 @@ def script(workspace: Workspace) -> str:
         seed="The seed is the model's random_state."
         if seeded
         else "The model has no random_state: clusters may differ.",
-        imports=f"{_import(opening.model, name)}\nfrom widegap.explorer import Workspace",
+        imports=f"{'' if opened else _import(opening.model, name)}\nfrom widegap.explorer import Workspace".lstrip(),
         actions=",\n".join(json.dumps(event, ensure_ascii=True).replace('"""', '\\"\\"\\"') for event in events).join(
             "[]"
         ),
         n_rows=workspace.rows.n_rows,
         unit=workspace.rows.unit,
-        model=model,
+        given=", model" if opened else "",
+        made="" if opened else f"    model = {model}\n",
+        loaded="# model: the clusterer of the model file that was opened, by widegap.persistence.load\n"
+        if opened
+        else "",
         source=_quoted(workspace.source) if workspace.source else "the rows that were passed to widegap.explore",
         k=workspace.k,
     )
