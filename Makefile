@@ -52,13 +52,13 @@ test-oldest:
 test-browser: $(READY)
 	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } || true
 	$(BIN)/python -m pip install --quiet --group browser
-	$(BIN)/python -m pytest tests/test_report_browser.py tests/test_explorer_browser.py
+	$(BIN)/python -m pytest tests/browser/test_report_browser.py tests/browser/test_explorer_browser.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy tests/typing_example.py
+	$(BIN)/mypy tests/conformance/typing_example.py
 
 # The packages to compare with are for reading: those that cannot be installed are left out.
 bench: $(READY)
@@ -77,7 +77,7 @@ dist: $(READY)
 
 # Both, installed in empty places: the README's commands, what is said where an extra is missing, the tests inside.
 test-dist: $(READY)
-	$(BIN)/python -m pytest -m slow tests/test_distribution.py
+	$(BIN)/python -m pytest -m slow tests/conformance/test_distribution.py
 
 # Resumable: cells that experiments/results.jsonl has from the same code are kept.
 experiments: $(READY)

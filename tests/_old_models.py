@@ -14,7 +14,7 @@ import widegap
 from widegap import persistence
 from widegap.persistence import FORMAT
 
-FOLDER = Path(__file__).parent / "models"
+FOLDER = Path(__file__).parent / "persistence" / "models"
 TEXTS = ["flour and yeast bread", "bread with yeast", "flour bread", "late goal match", "match goal", "goal late"]
 
 

@@ -71,7 +71,7 @@ def verdict(table: Table, store: Store) -> str:
 
 
 def _held_back(table: Table, store: Store, best: str) -> str:
-    """Whether a better rule breaks what `tests/test_max_margin_accuracy.py` holds the defaults to."""
+    """Whether a better rule breaks what `tests/accuracy/test_max_margin_accuracy.py` holds the defaults to."""
     row = next(row for row in table.rows if row.data == ("ringnorm",))
     column = next(column for column in _columns() if column.title == best)
     accuracy = float(np.mean(column.values(row, table.score, store)))

@@ -9,7 +9,7 @@
 Validity for *any* label is what lets cuts outlive a relabelling; where nothing better is known, a label without a
 plane of its own may have offset and weights zero, since losses are not negative. The rest (sums over rows, planes,
 their moves, the best labels) follows here, a block at a time. ``examples/add_a_loss.py`` adds a loss; the hinge does
-the same work in compiled loops of its own, and ``tests/test_score_loss.py`` compares the two.
+the same work in compiled loops of its own, and ``tests/cutting_plane/test_score_loss.py`` compares the two.
 """
 
 from abc import ABC, abstractmethod

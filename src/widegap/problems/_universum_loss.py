@@ -22,7 +22,7 @@ x_j       rows          universum rows, centred and scaled as the *target* rows 
 
 The paper takes psi for a difference of convex functions and replaces max_t s_jt by s_{j u_j}, u_j the best cluster at
 the last weights. That is a lower bound of psi, where the descent of CCCP needs an upper one: the loss can be lowered by
-letting a row change sides, and the true objective rises, as ``tests/test_universum_loss.py`` shows.
+letting a row change sides, and the true objective rises, as ``tests/cutting_plane/test_universum_loss.py`` shows.
 """
 
 from functools import partial

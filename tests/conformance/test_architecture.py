@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "src" / "widegap"
+PACKAGE = Path(__file__).parents[2] / "src" / "widegap"
 MAX_BODY_LINES = 80
 MAX_FILE_LINES = 400
 TWICE = 10

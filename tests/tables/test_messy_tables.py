@@ -1,4 +1,4 @@
-"""Messy files, one for each trap: ``tests/tables/expected.json`` says how each must be read, or what is said instead.
+"""Messy files, one for each trap: ``tests/tables/messy/expected.json`` says how each must be read, or what is said instead.
 
 Columns are given as what they are read as, with a minus if they are left out. ``first`` is the first row as numbers.
 """
@@ -15,7 +15,7 @@ from widegap.cli._main import main
 from widegap.exceptions import InvalidDataError
 from widegap.table import read_table
 
-FOLDER = Path(__file__).parent / "tables"
+FOLDER = Path(__file__).parent / "messy"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 READ = sorted(name for name, entry in EXPECTED.items() if "error" not in entry)
 REFUSED = sorted(name for name, entry in EXPECTED.items() if "error" in entry)

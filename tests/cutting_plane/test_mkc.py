@@ -79,7 +79,7 @@ def test_scikit_learn_conventions_under_other_settings(estimator, check):
 
 def follow_convention(estimator, check):
     if compares_repeated_rows(check):
-        pytest.skip("starts differ by chance; tests/test_sample_weight.py runs it without")
+        pytest.skip("starts differ by chance; tests/constraints/test_sample_weight.py runs it without")
     with warnings.catch_warnings():
         # Their tables are tiny or noise, on some of which kernels are constant and nothing can be separated.
         warnings.simplefilter("ignore", KernelWarning)

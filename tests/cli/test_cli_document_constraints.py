@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.test_say_documents import written
+from tests.documents.test_document_constraints import written
 from widegap import persistence
 from widegap.cli._main import main
 

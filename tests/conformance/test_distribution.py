@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PERMISSIVE = re.compile(r"\b(0BSD|BSD|MIT|MIT-CMU|HPND|Apache|ISC|PSF|Python Software Foundation)\b")
 OTHERS = {"certifi": "MPL-2.0"}  # its list of certificates is Mozilla's; it is not changed
 COPYLEFT = re.compile(r"\b[AL]?GPL|GNU|EUPL|SSPL|Commons Clause", re.IGNORECASE)

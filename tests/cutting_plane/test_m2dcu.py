@@ -86,7 +86,7 @@ def objective(model, X, U):
 @parametrize_with_checks([M2DCU(C_universum=0), M2DCU(3, C_universum=0, loss="max", order="linearize_first")])
 def test_scikit_learn_check(estimator, check):
     if compares_repeated_rows(check):
-        pytest.skip("starts differ by chance; tests/test_sample_weight.py runs it without")
+        pytest.skip("starts differ by chance; tests/constraints/test_sample_weight.py runs it without")
     check(estimator)
 
 

@@ -23,7 +23,7 @@ from experiments.tables import EXPERIMENTS
 from experiments.tables._ranking import ranking, shortfalls
 from experiments.tables._table import ACCURACY, BASELINE, FREE, MAJORITY, TUNED, Measured, Printed, Row, Table, Tuned
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 assert catalogue
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from _counts import PAGE, add_up, counts_text, page_with, tried
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_has_the_counts_of_the_stored_run():

@@ -11,7 +11,7 @@ import pytest
 
 import widegap
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS, EXAMPLES = ROOT / "docs", sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = [DOCS / "get-started.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md"))]
 BLOCKS = {

@@ -21,7 +21,7 @@ from widegap.problems._score_loss import ScoreLoss
 from widegap.solvers._cccp import Search, search_from
 from widegap.solvers._label_rules import size_rules
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "add_a_loss.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "add_a_loss.py"
 example = runpy.run_path(str(EXAMPLE))
 HuberHingeLoss = example["HuberHingeLoss"]
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from tests.test_say_max_margin import contaminated
+from tests.forest.test_max_margin_constraints import contaminated
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering, persistence
 from widegap.cli._main import main
 from widegap.data import shards

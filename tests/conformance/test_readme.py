@@ -15,7 +15,7 @@ from widegap import CPM3C, MaxMarginClustering
 from widegap.cli._main import main
 from widegap.metrics import clustering_accuracy
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = [ROOT / "docs" / "get-started.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 

@@ -85,7 +85,7 @@ def objective(model, X):
 )
 def test_scikit_learn_check(estimator, check):
     if compares_repeated_rows(check):
-        pytest.skip("starts differ by chance; tests/test_sample_weight.py runs it without")
+        pytest.skip("starts differ by chance; tests/constraints/test_sample_weight.py runs it without")
     check(estimator)
 
 
