@@ -21,21 +21,19 @@ coverage: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-# Branches of solvers/ and problems/ that their own tests take. Coverage cannot see compiled loops, so these run once
+# Branches of constraints/, cutting_plane/ and forest/ that their own tests take. Coverage cannot see compiled loops, so these run once
 # more as plain Python.
-LOOPS := $(addprefix tests/test_,transport.py agreement.py single_moves.py merging.py kmeans.py)
-OF_SOLVERS := $(LOOPS) $(addprefix tests/test_,qp.py cuts.py cutting_plane.py cccp.py alternation.py brute_force.py \
-	kernel_weights.py constrained_labels.py constraints.py cluster_number.py small_clusters.py size_bounds.py sdp.py \
-	universum_loss.py score_loss.py faulty_solvers.py say_max_margin.py passes.py prices.py label_rules.py \
-	spreading.py outliers.py)
-OF_BOTH := --cov=widegap.solvers --cov=widegap.problems --cov-append --cov-report=
+LOOPS := $(addprefix tests/forest/test_,agreement.py single_moves.py linkage.py kmeans.py) \
+	tests/constraints/test_transport.py
+OF_SOLVERS := tests/constraints tests/cutting_plane tests/forest tests/sdp tests/rows/test_passes.py
+OF_BOTH := --cov=widegap.constraints --cov=widegap.cutting_plane --cov=widegap.forest --cov-append --cov-report=
 coverage-solvers: $(READY)
 	rm -f .coverage
 	$(BIN)/python -m pytest -q $(OF_SOLVERS) $(OF_BOTH)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) $(OF_BOTH)
 	$(BIN)/python -m coverage report
 
-# Small changes of solvers/ and problems/, and whether the tests notice them; an hour for the sample.
+# Small changes of the core, and whether the tests notice them; an hour for the sample.
 test-mutation: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py
 

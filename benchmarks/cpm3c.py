@@ -9,10 +9,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from benchmarks._measure import Row, best_ratio, exponent, time_once
 from experiments import loaders
 from widegap import CPM3C
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
+from widegap.cutting_plane._hinge import hinge_pass
 from widegap.metrics import clustering_accuracy
-from widegap.problems._hinge import hinge_pass
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 GROUPS = ("comp.", "rec.", "sci.", "talk.")
 SEEDS = (0, 1, 2)

@@ -143,7 +143,7 @@ def _million() -> Row:
     """A CSV file of a million rows until its map is there, before the first fit."""
     from widegap.cli._explore import _open_table
     from widegap.explorer._server import Pages
-    from widegap.table._delimited import Dialect
+    from widegap.tables._delimited import Dialect
 
     rng = np.random.default_rng(0)
     values = 6 * rng.normal(size=(5, 10))[rng.integers(0, 5, MILLION)] + rng.normal(size=(MILLION, 10))

@@ -10,9 +10,9 @@ from sklearn.svm import SVR
 from benchmarks._measure import Row, best_ratio, exponent, time_once
 from experiments import loaders
 from widegap import IterSVR
-from widegap.estimators._bisection_starts import far_kmeans
+from widegap.iterative._bisection_starts import far_kmeans
+from widegap.iterative._threshold import absolute_losses, best_split, size_bounds
 from widegap.metrics import clustering_accuracy, clustering_error
-from widegap.solvers._threshold import absolute_losses, best_split, size_bounds
 
 FRACTION = 0.7  # the paper's for unbalanced sets
 

@@ -18,8 +18,8 @@ from benchmarks._measure import Row, best_cpu_times, best_ratio
 from experiments import loaders, runner
 from experiments.tables.panel import SETS
 from widegap import MaxMarginClustering
-from widegap.data._neighbours import neighbour_graph
-from widegap.estimators import _forest_base
+from widegap.features._neighbours import neighbour_graph
+from widegap.forest import _forest_base
 from widegap.metrics import clustering_error
 
 SMALL = ("sklearn iris", "sklearn wine", "sklearn breast_cancer", "fcps atom", "digits")

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks._measure import Row, best_ratio, exponent, time_once
 from experiments import loaders
 from widegap import MKC
-from widegap.estimators._mkc import KERNELS
-from widegap.solvers._kernel_weights import solve_kernel_master
+from widegap.cutting_plane._kernel_weights import solve_kernel_master
+from widegap.cutting_plane._mkc import KERNELS
 
 
 def rows() -> Iterator[Row]:

@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._measure import Row, best_cpu_times, exponent
 from widegap import CPM3C, MKC
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.problems._hinge import hinge_pass
+from widegap.cutting_plane._hinge import hinge_pass
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 POINTS = Path(__file__).with_name("scale.json")
 SETTINGS: dict[str, Any] = {"random_state": 0, "n_init": 1, "order": "linearize_first", "n_jobs": 1}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchmarks._measure import Row, best_cpu_times
 from widegap import TableEncoder
-from widegap.table import read_table
+from widegap.tables import read_table
 
 LONG = 1_000_000
 WIDE = (600, 5000)

@@ -9,13 +9,13 @@ give the plane ``a - g (s_z - s_r)``. A code is (a, g, r). Under the label r the
 
 import numpy as np
 
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.problems._base import Problem
-from widegap.problems._score_loss import ScoreLoss
-from widegap.solvers._cccp import Search, search_from
-from widegap.solvers._label_rules import size_rules
-from widegap.solvers._result import SearchRecorder
+from widegap.base._records import SearchRecorder
+from widegap.constraints._label_rules import size_rules
+from widegap.cutting_plane._cccp import Search, search_from
+from widegap.cutting_plane._problem import Problem
+from widegap.cutting_plane._score_loss import ScoreLoss
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 H = 0.25  # half the width of the quadratic piece
 

@@ -12,13 +12,13 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from widegap import CPM3C
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.problems._base import Problem
-from widegap.problems._hinge import HingeLoss
-from widegap.solvers._cuts import add_all
-from widegap.solvers._cutting_plane import empty_cuts, envelope, solve_master
-from widegap.solvers._label_rules import size_rules
+from widegap.constraints._label_rules import size_rules
+from widegap.cutting_plane._cuts import add_all
+from widegap.cutting_plane._cutting_plane import empty_cuts, envelope, solve_master
+from widegap.cutting_plane._hinge import HingeLoss
+from widegap.cutting_plane._problem import Problem
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 # %%
 # Sixty rows of one column, with labels held fixed. The two weights are opposite, W = (-w, w), and so F is a function of

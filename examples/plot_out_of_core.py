@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from widegap import CPM3C
-from widegap.data import shards
+from widegap.rows import shards
 
 X, _ = make_blobs(60_000, 10, centers=5, cluster_std=3.0, random_state=0)
 X = X.astype(np.float32)

@@ -15,7 +15,7 @@ SOURCES = Sources.read()
 JUDGE = Symbol("experiments.judge", "judge")
 DRAW = Symbol("experiments.runner", "drawn_rows")
 # Hand data and labels on as they are, or hold texts of docstrings.
-FRAME = ("experiments.cells", "experiments.runner", "widegap.estimators._docs")
+FRAME = ("experiments.cells", "experiments.runner", "widegap.base._docs")
 ARRAYS = {"numpy", "scipy"}  # arithmetic, whose versions are not told apart
 
 

@@ -7,8 +7,7 @@ from sklearn.preprocessing import normalize
 
 from experiments.cells import Outcome, Task, method
 from widegap import CPM3C, GMMC, MKC, MMC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
-from widegap.estimators import _moves_search
-from widegap.solvers import _single_moves
+from widegap.forest import _moves_search, _single_moves
 
 
 @method("MaxMarginClustering")

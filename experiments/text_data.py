@@ -17,7 +17,7 @@ from sklearn.preprocessing import Normalizer
 from experiments import loaders, texts
 from experiments.cells import Task, task
 from experiments.texts import Collection
-from widegap.data.text._vocabulary import DocumentTerms, TermChoice, TermMatrix
+from widegap.documents._vocabulary import DocumentTerms, TermChoice, TermMatrix
 
 NEWS_GROUPS = {
     "text-1": ("rec.autos", "rec.motorcycles"),

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from distributed import Client, Future, LocalCluster
 from sklearn.datasets import make_blobs
 
-from widegap.data import _dask
+from widegap.rows import _dask
 
 N, D = 6000, 6
 

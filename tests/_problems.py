@@ -8,14 +8,14 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.problems._base import Problem
-from widegap.problems._hinge import HingeLoss
-from widegap.problems._universum_loss import UniversumLoss
-from widegap.solvers._cccp import Search
-from widegap.solvers._label_rules import size_rules
-from widegap.solvers._result import Point, SearchRecorder
+from widegap.base._records import Point, SearchRecorder
+from widegap.constraints._label_rules import size_rules
+from widegap.cutting_plane._cccp import Search
+from widegap.cutting_plane._hinge import HingeLoss
+from widegap.cutting_plane._problem import Problem
+from widegap.cutting_plane._universum_loss import UniversumLoss
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 
 def blobs(rng: np.random.Generator, n: int, d: int, k: int, spread: float = 1.0) -> np.ndarray:

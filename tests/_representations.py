@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from widegap.data import shards
-from widegap.data._sources import row_blocks
+from widegap.rows import shards
+from widegap.rows._sources import row_blocks
 
 
 def table(n_rows, n_columns, seed=0, density=0.7):

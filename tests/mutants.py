@@ -1,4 +1,4 @@
-"""Do the tests notice small changes of solvers/ and problems/? Each change is made in memory and tests are run on it.
+"""Do the tests notice small changes of the core? Each change is made in memory and tests are run on it.
 
 ``python tests/mutants.py`` draws a sample in every module, with a fixed seed, and writes what became of it to
 ``tests/mutants.json``. A change is noticed if a test fails, or if tests take far too long. ``--only`` names modules,
@@ -24,59 +24,59 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "widegap"
 RECORD = ROOT / "tests" / "mutants.json"
-PACKAGES = ("solvers", "problems")
+PACKAGES = ("constraints", "cutting_plane", "forest", "sdp")
 SECONDS = 300  # of the processor; the tests of a module take below 60
 
 # Tests of modules that have no file of their own.
 TESTS = {
-    "solvers._gmmc": ["test_sdp"],
-    "solvers._mmc": ["test_sdp"],
-    "solvers._semidefinite": ["test_sdp"],
-    "solvers._hard_units": ["test_constrained_labels"],
-    "solvers._kernel_dual": ["test_kernel_weights"],
-    "solvers._known_classes": ["test_left_out"],
-    "solvers._svm": ["test_alternation"],
-    "solvers._threshold": ["test_alternation"],
-    "solvers._result": ["test_cutting_plane", "test_cccp"],
-    "solvers._size_bounds": ["test_size_bounds", "test_transport"],
-    "problems._base": ["test_score_loss", "test_cutting_plane"],
-    "problems._hinge": ["test_score_loss", "test_passes"],
-    "problems._norms": ["test_kernel_weights"],
+    "sdp._gmmc_relaxation": ["test_semidefinite"],
+    "sdp._mmc_relaxation": ["test_semidefinite"],
+    "sdp._semidefinite": ["test_semidefinite"],
+    "constraints._hard_units": ["test_constrained_labels"],
+    "cutting_plane._kernel_dual": ["test_kernel_weights"],
+    "constraints._known_classes": ["test_leave_one_out"],
+    "iterative._svm": ["test_alternation"],
+    "iterative._threshold": ["test_alternation"],
+    "base._records": ["test_cutting_plane", "test_cccp"],
+    "constraints._size_bounds": ["test_size_bounds", "test_transport"],
+    "cutting_plane._problem": ["test_score_loss", "test_cutting_plane"],
+    "cutting_plane._hinge": ["test_score_loss", "test_passes"],
+    "cutting_plane._norms": ["test_kernel_weights"],
 }
 UNSEEN = {
-    "solvers._kmeans: total = X[0, 0] * 0 | 0 -> 1": "the drawn one is an index: any entry times zero",
-    "solvers._mmc: (np.full(n, corner), nu, 2 * C * ones), | 2 * C * ones -> 2 * C / ones": "by one, either way",
-    "solvers._kernel_weights: if gap <= least: | gap <= least -> gap < least": "two roundings would have to be equal",
-    "solvers._threshold: return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high))) | n - 1 -> n + 1": "a "
+    "forest._kmeans: total = X[0, 0] * 0 | 0 -> 1": "the drawn one is an index: any entry times zero",
+    "sdp._mmc_relaxation: (np.full(n, corner), nu, 2 * C * ones), | 2 * C * ones -> 2 * C / ones": "by one, either way",
+    "cutting_plane._kernel_weights: if gap <= least: | gap <= least -> gap < least": "two roundings would have to be equal",
+    "iterative._threshold: return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high))) | n - 1 -> n + 1": "a "
     "bound that no number of clusters reaches, and that is gone since",
-    "problems._norms: p: float = 2.0 | 2.0 -> 3.0": "a default that only a test used, and that is gone since",
-    "solvers._qp: lower[m : m + n_caps] = -_UNBOUNDED | m + n_caps -> m - n_caps": "sums of what is not negative",
-    "solvers._prices: while (high - low).max() > NOISE / 10 * span: | (high - low).max() > NOISE / 10 * span -> "
+    "cutting_plane._norms: p: float = 2.0 | 2.0 -> 3.0": "a default that only a test used, and that is gone since",
+    "cutting_plane._qp: lower[m : m + n_caps] = -_UNBOUNDED | m + n_caps -> m - n_caps": "sums of what is not negative",
+    "constraints._size_prices: while (high - low).max() > NOISE / 10 * span: | (high - low).max() > NOISE / 10 * span -> "
     "(high - low).max() >= NOISE / 10 * span": "two roundings would have to be equal",
-    "solvers._outliers: return reach > middle + CLEAR * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
+    "constraints._outliers: return reach > middle + CLEAR * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
     "reach > middle + CLEAR * spread -> reach >= middle + CLEAR * spread": "two roundings would have to be equal",
-    "solvers._outliers: lost = np.cumsum(np.append(0, ~is_out)) / len(inside) | 0 -> 1": "all sums one more",
-    "problems._universum_loss: active = excess > 0 | excess > 0 -> excess >= 0": "at a kink, both are planes below",
-    "solvers._hard_units: several = np.flatnonzero(sizes > 1).tolist() if coupled else [] | "
+    "constraints._outliers: lost = np.cumsum(np.append(0, ~is_out)) / len(inside) | 0 -> 1": "all sums one more",
+    "cutting_plane._universum_loss: active = excess > 0 | excess > 0 -> excess >= 0": "at a kink, both are planes below",
+    "constraints._hard_units: several = np.flatnonzero(sizes > 1).tolist() if coupled else [] | "
     "sizes > 1 -> sizes >= 1": "found exactly in either way, one of them slower",
-    "solvers._semidefinite: return -scores if scores[0] > 0 else scores | "
+    "sdp._semidefinite: return -scores if scores[0] > 0 else scores | "
     "scores[0] > 0 -> scores[0] >= 0": "a score of exactly 0; only names would change",
-    "problems._base: shares = rows.label_weights(labels, k) / rows.total | rows.label_weights(labels, k) "
+    "cutting_plane._problem: shares = rows.label_weights(labels, k) / rows.total | rows.label_weights(labels, k) "
     "/ rows.total -> rows.label_weights(labels, k) * rows.total": "the size of the means cancels out",
-    "problems._norms: p: float = 2.0  # of no effect, as the weight of an only kernel is 1 | "
+    "cutting_plane._norms: p: float = 2.0  # of no effect, as the weight of an only kernel is 1 | "
     "2.0 -> 3.0": "one kernel has the weight 1 for any p",
-    "solvers._agreement: heights = np.maximum(np.round(heights, 12), 0.0) | "
+    "forest._agreement: heights = np.maximum(np.round(heights, 12), 0.0) | "
     "12 -> 13": "the 13th digit of heights between 0 and 1",
-    "solvers._alternation: for _ in range(100): | 100 -> 101": "bisected to the last digit long before",
-    "solvers._merging: scores[scores < 1 / m] = 0 | "
+    "iterative._alternation: for _ in range(100): | 100 -> 101": "bisected to the last digit long before",
+    "forest._linkage: scores[scores < 1 / m] = 0 | "
     "scores < 1 / m -> scores <= 1 / m": "two roundings would have to be equal",
-    "solvers._prices: (costs,), _ = rows.fold(lambda costs: ((_split(costs, NOISE * span),), 0), costs) | "
+    "constraints._size_prices: (costs,), _ = rows.fold(lambda costs: ((_split(costs, NOISE * span),), 0), costs) | "
     "0 -> 1": "a sum that nobody reads",
-    "solvers._qp: z, bias = _checked(scaled, *engine(scaled, None if start is None else start / "
+    "cutting_plane._qp: z, bias = _checked(scaled, *engine(scaled, None if start is None else start / "
     "problem.x_unit)) | start / problem.x_unit -> start * problem.x_unit": "a start only saves time",
-    "solvers._spreading: for last in (False, True) if linked.any() else (True,): | "
+    "constraints._seeded_clusters: for last in (False, True) if linked.any() else (True,): | "
     "True -> False": "spreads once more, which nothing uses",
-    "solvers._small_clusters: twice = np.flatnonzero(np.bincount(owners, minlength=n_fine - 1) == 2) | "
+    "forest._small_clusters: twice = np.flatnonzero(np.bincount(owners, minlength=n_fine - 1) == 2) | "
     "1 -> 2": "a cluster without rows is not there twice",
 }
 
@@ -195,7 +195,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def tests_of(module):
     """The files of tests that are run on changes of a module."""
-    return [f"tests/{name}.py" for name in TESTS.get(module, ["test" + module.rpartition(".")[2]])]
+    names = TESTS.get(module, ["test" + module.rpartition(".")[2]])
+    return [str(path.relative_to(ROOT)) for name in names for path in (ROOT / "tests").rglob(f"{name}.py")]
 
 
 def compile_anew(module):

@@ -11,26 +11,26 @@ from widegap.exceptions import NotSupportedError
 
 if TYPE_CHECKING:
     from widegap import (
-        data,
         datasets,
         describe,
         image,
         metrics,
         persistence,
         report,
+        rows,
         selection,
         universum,
     )
-    from widegap.estimators._cpm3c import CPM3C
-    from widegap.estimators._document_clustering import DocumentClustering
-    from widegap.estimators._gmmc import GMMC
-    from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
-    from widegap.estimators._m2dcu import M2DCU
-    from widegap.estimators._max_margin import MaxMarginClustering
-    from widegap.estimators._mkc import MKC
-    from widegap.estimators._mmc import MMC
+    from widegap.cutting_plane._cpm3c import CPM3C
+    from widegap.cutting_plane._m2dcu import M2DCU
+    from widegap.cutting_plane._mkc import MKC
+    from widegap.documents._document_clustering import DocumentClustering
     from widegap.explorer import explore
-    from widegap.table._encoder import TableEncoder
+    from widegap.forest._max_margin import MaxMarginClustering
+    from widegap.iterative._iterative import IterLSSVM, IterSVM, IterSVR
+    from widegap.sdp._gmmc import GMMC
+    from widegap.sdp._mmc import MMC
+    from widegap.tables._encoder import TableEncoder
 
 __version__ = "0.1.0"
 __all__ = [
@@ -45,7 +45,6 @@ __all__ = [
     "MMC",
     "MaxMarginClustering",
     "TableEncoder",
-    "data",
     "datasets",
     "describe",
     "explore",
@@ -53,11 +52,12 @@ __all__ = [
     "metrics",
     "persistence",
     "report",
+    "rows",
     "selection",
     "universum",
 ]
 
-_ELSEWHERE = {"explore": "explorer", "TableEncoder": "table"}  # names that are no estimators, and their modules
+_ELSEWHERE = {"explore": "explorer", "TableEncoder": "tables"}  # names that are no estimators, and their modules
 _MODULES = tuple(name for name in __all__ if name not in ESTIMATORS and name not in _ELSEWHERE)
 
 

@@ -10,22 +10,22 @@ from typing import Any
 
 # Where a public estimator lives, and its ``_command``, which ``--help`` shows without importing the class.
 ESTIMATORS: dict[str, tuple[str, str | None]] = {
-    "CPM3C": ("_cpm3c", "cpm3c"),
-    "DocumentClustering": ("_document_clustering", None),
-    "GMMC": ("_gmmc", None),
-    "IterLSSVM": ("_iterative", "iter-lssvm"),
-    "IterSVM": ("_iterative", "iter-svm"),
-    "IterSVR": ("_iterative", "iter-svr"),
-    "M2DCU": ("_m2dcu", None),
-    "MKC": ("_mkc", "mkc"),
-    "MMC": ("_mmc", None),
-    "MaxMarginClustering": ("_max_margin", "max-margin"),
+    "CPM3C": ("cutting_plane._cpm3c", "cpm3c"),
+    "DocumentClustering": ("documents._document_clustering", None),
+    "GMMC": ("sdp._gmmc", None),
+    "IterLSSVM": ("iterative._iterative", "iter-lssvm"),
+    "IterSVM": ("iterative._iterative", "iter-svm"),
+    "IterSVR": ("iterative._iterative", "iter-svr"),
+    "M2DCU": ("cutting_plane._m2dcu", None),
+    "MKC": ("cutting_plane._mkc", "mkc"),
+    "MMC": ("sdp._mmc", None),
+    "MaxMarginClustering": ("forest._max_margin", "max-margin"),
 }
 
 
 def public_class(name: str) -> Any:
     """The estimator of a public name."""
-    return getattr(import_module(f"widegap.estimators.{ESTIMATORS[name][0]}"), name)
+    return getattr(import_module(f"widegap.{ESTIMATORS[name][0]}"), name)
 
 
 def estimator_class(name: str) -> Any:
@@ -57,7 +57,7 @@ def command_class(command: str) -> Any:
 
 def _loaded() -> Iterator[Any]:
     """All subclasses of the common base that some module has defined so far."""
-    base = sys.modules.get("widegap.estimators._base")
+    base = sys.modules.get("widegap.base._clusterer")
     found = [] if base is None else [base.Clusterer]
     while found:
         children = found.pop(0).__subclasses__()

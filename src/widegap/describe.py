@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from widegap._validation import check_labels, check_row_numbers, digest_of
-from widegap.data._principal import PrincipalAxes
-from widegap.data._tables import column_moments, sample_rows, without_gaps
+from widegap._types import Floats
+from widegap.base._validation import check_labels, check_row_numbers, digest_of
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.features._principal import PrincipalAxes
+from widegap.rows._matrices import column_moments, sample_rows, without_gaps
 
 __all__ = [
     "contrasts",
@@ -30,8 +31,6 @@ __all__ = [
 
 HISTOGRAM_BINS = 30
 AXIS_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
-
-Floats = np.ndarray[Any, Any]
 
 
 def last_step(estimator: Any) -> Any:

@@ -19,14 +19,14 @@ import numpy as np
 from scipy.ndimage import uniform_filter
 from sklearn.base import clone
 
-from widegap._regions import clean, describe_segments, tint
-from widegap._validation import check_generator
-from widegap.data._sampling import drawn
-from widegap.estimators._cpm3c import CPM3C
-from widegap.estimators._iterative import IterSVR
-from widegap.estimators._iterative_base import IterativeClusterer
-from widegap.estimators._max_margin import MaxMarginClustering
+from widegap.base._validation import check_generator
+from widegap.cutting_plane._cpm3c import CPM3C
 from widegap.exceptions import InvalidDataError
+from widegap.forest._max_margin import MaxMarginClustering
+from widegap.iterative._iterative import IterSVR
+from widegap.iterative._iterative_clusterer import IterativeClusterer
+from widegap.iterative._regions import clean, describe_segments, tint
+from widegap.rows._sampling import drawn
 
 __all__ = ["bisections", "clean", "describe_segments", "overlay", "paint", "pixel_features", "segment", "tint"]
 

@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_consistent_length
 
-from widegap._validation import check_cluster_number, check_generator, check_numbers
-from widegap.data._principal import PrincipalAxes
-from widegap.data._tables import column_ranges, storage
-from widegap.data._threads import one_blas_thread
+from widegap.base._validation import check_cluster_number, check_generator, check_numbers
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.features._principal import PrincipalAxes
+from widegap.rows._matrices import column_ranges, storage
+from widegap.rows._threads import one_blas_thread
 
 __all__ = ["boundary", "means", "random", "rest", "select"]
 

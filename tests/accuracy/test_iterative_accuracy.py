@@ -15,10 +15,10 @@ from sklearn.svm import SVR
 from _data import requires_data
 from experiments.loaders import load_letter, load_ringnorm, load_satimage
 from widegap.datasets import load_digits
-from widegap.estimators._bisection_starts import far_kmeans
-from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
+from widegap.iterative._bisection_starts import far_kmeans
+from widegap.iterative._iterative import IterLSSVM, IterSVM, IterSVR
+from widegap.iterative._threshold import absolute_losses, best_split, size_bounds
 from widegap.metrics import clustering_accuracy, clustering_error
-from widegap.solvers._threshold import absolute_losses, best_split, size_bounds
 
 # In largest distances. The authors' slides say 2 to 5; IterSVR on 2-7 needs 8 or more: 0.0 % there, 2.5 % up to 5.
 WIDTHS = (2, 3, 4, 5, 8, 16)

@@ -6,8 +6,8 @@ import pytest
 from _data import requires_data
 from experiments.loaders import load_letter, load_mnist, load_ringnorm, load_satimage
 from widegap import MKC
+from widegap.cutting_plane._mkc import KERNELS
 from widegap.datasets import load_digits
-from widegap.estimators._mkc import KERNELS
 from widegap.metrics import clustering_accuracy
 
 SEEDS = range(5)

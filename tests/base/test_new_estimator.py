@@ -10,8 +10,8 @@ import pytest
 import widegap
 from widegap import persistence, report
 from widegap._catalogue import ESTIMATORS, command_names, estimator_class, public_class
+from widegap.base._clusterer import Clusterer, stored_attributes
 from widegap.cli._main import main
-from widegap.estimators._base import Clusterer, stored_attributes
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.selection._trials import gain_over_chance
 
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widegap._validation import check_rows
-from widegap.estimators._base import Clusterer, Objective
+from widegap.base._validation import check_rows
+from widegap.base._clusterer import Clusterer, Objective
 
 
 @dataclass(frozen=True)

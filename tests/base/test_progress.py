@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from widegap import CPM3C, MKC, DocumentClustering, IterSVR, MaxMarginClustering
-from widegap.estimators._progress import logger, progress_logging
+from widegap.base._progress import logger, progress_logging
 
 ROWS = make_blobs(60, centers=2, random_state=0)[0]
 NOTES = ["the cat and the dog sleep", "a dog chases a cat", "stocks and bonds fell", "bonds rose while stocks fell"] * 4

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from widegap import CPM3C, GMMC, MKC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
-from widegap.data._sources import row_blocks
 from widegap.exceptions import InvalidDataError
 from widegap.metrics import clustering_accuracy
+from widegap.rows._sources import row_blocks
 
 ITERATIVE = [IterSVM, IterSVR, IterLSSVM]
 

@@ -12,8 +12,8 @@ from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from widegap import MaxMarginClustering
 from widegap.cli._main import main
-from widegap.solvers._cluster_number import CLEAR
-from widegap.table._writing import neutral
+from widegap.forest._cluster_number import CLEAR
+from widegap.tables._writing import neutral
 
 CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]
 

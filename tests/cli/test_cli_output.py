@@ -19,8 +19,8 @@ from widegap.cli._main import main
 from widegap.cli._output import screen
 from widegap.exceptions import InvalidDataError
 from widegap.selection import ClusterNumberRecord
-from widegap.table._stored import from_json, to_json
-from widegap.table._writing import delimited, json_lines, neutral, with_numbers, with_results
+from widegap.tables._stored import from_json, to_json
+from widegap.tables._writing import delimited, json_lines, neutral, with_numbers, with_results
 
 
 @pytest.fixture

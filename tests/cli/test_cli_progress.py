@@ -20,7 +20,7 @@ from widegap import CPM3C, MaxMarginClustering
 from widegap.cli import _fitting, _interrupts
 from widegap.cli._fitting import Watch, time_left
 from widegap.cli._main import main
-from widegap.estimators._merge_search import n_members
+from widegap.forest._merge_search import n_members
 from widegap.selection import compare_cluster_numbers
 
 CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]

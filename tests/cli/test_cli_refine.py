@@ -322,7 +322,7 @@ def opened(refine, n=None):
     """The workspace that ``widegap explore`` opens on a model and its table."""
     from widegap.cli._explore import _open_model
     from widegap.explorer import Workspace
-    from widegap.table._delimited import Dialect
+    from widegap.tables._delimited import Dialect
 
     model = refine.folder / f"{refine.n if n is None else n}.widegap"
     found = _open_model(model, refine.folder / "table.csv", None, Dialect("auto", None))

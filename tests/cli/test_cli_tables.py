@@ -13,11 +13,11 @@ from sklearn.metrics import adjusted_rand_score
 
 from widegap import CPM3C, MaxMarginClustering
 from widegap.cli._main import main
-from widegap.data import shards
-from widegap.table._numbers import read_numbers
-from widegap.table._reading import read_table
-from widegap.table._values import Cells
-from widegap.table._writing import with_numbers
+from widegap.rows import shards
+from widegap.tables._number_formats import read_numbers
+from widegap.tables._reading import read_table
+from widegap.tables._values import Cells
+from widegap.tables._writing import with_numbers
 
 
 def clusters_of(path):

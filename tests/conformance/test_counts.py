@@ -14,7 +14,7 @@ def test_the_page_has_the_counts_of_the_stored_run():
 
 
 def test_the_page_names_tests_that_exist():
-    named = set(re.findall(r"`(tests/\w+\.py)`", PAGE.read_text(encoding="utf-8")))
+    named = set(re.findall(r"`(tests/[\w/]+\.py)`", PAGE.read_text(encoding="utf-8")))
     assert len(named) > 10
     assert [name for name in named if not (ROOT / name).exists()] == []
 

@@ -10,9 +10,9 @@ import pytest
 
 import widegap
 from widegap._catalogue import ESTIMATORS
-from widegap.estimators import _docs
+from widegap.base import _docs
 
-SOURCES = sorted((Path(widegap.__file__).parent / "estimators").glob("*.py"))
+SOURCES = sorted(Path(widegap.__file__).parent.glob("*/*.py"))
 PLACEHOLDER = re.compile(r"^ *<(.+)>$", re.MULTILINE)
 ENTRY = re.compile(r"^\w+ : [^\n]*\n(?:    [^\n]+\n?)+", re.MULTILINE)
 

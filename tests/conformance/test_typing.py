@@ -4,8 +4,8 @@ import inspect
 from importlib import resources
 
 import pytest
-
 import typing_example
+
 import widegap
 from widegap._catalogue import ESTIMATORS
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from widegap.constraints import _hard_units
+from widegap.constraints._constrained_labels import LabelRule
+from widegap.constraints._units import read_constraints
 from widegap.exceptions import InfeasibleBalanceError
-from widegap.problems._constraints import read_constraints
-from widegap.solvers import _hard_units
-from widegap.solvers._constrained_labels import LabelRule
 
 
 def make_rule(n, k, lower=0, upper=None, **given):

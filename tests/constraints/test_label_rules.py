@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from _shards import Shards
+from widegap.constraints._label_rules import feasible_bounds, size_rules, unit_rules
+from widegap.constraints._transport import assign
+from widegap.constraints._units import read_constraints
 from widegap.exceptions import InfeasibleBalanceError
-from widegap.problems._constraints import read_constraints
-from widegap.solvers._label_rules import feasible_bounds, size_rules, unit_rules
-from widegap.solvers._transport import assign
 
 N = 30
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from widegap.solvers import _left_out
-from widegap.solvers._known_classes import RIDGES, Views, _believed
-from widegap.solvers._left_out import Told, least_squares, self_training
+from widegap.constraints import _leave_one_out as _left_out
+from widegap.constraints._known_classes import RIDGES, Views, _believed
+from widegap.constraints._leave_one_out import Told, least_squares, self_training
 
 
 def two_blobs(n=60, columns=5, apart=9.0, seed=0):

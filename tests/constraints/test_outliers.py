@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widegap.solvers._outliers import NEAR, in_secluded_groups, split_point, typical_rows
+from widegap.constraints._outliers import NEAR, in_secluded_groups, split_point, typical_rows
 
 
 def neighbours(X, count):

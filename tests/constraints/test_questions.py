@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from widegap.estimators._questions import Doubts, choose_questions
+from widegap.constraints._questions import Doubts, choose_questions
 
 BLOCKS = np.repeat(np.arange(6), 5)  # a label of a row reaches the rows of its block alone
 

@@ -14,13 +14,13 @@ from sklearn.utils.estimator_checks import (
 
 from _representations import every_representation, rounding, table
 from widegap import CPM3C, M2DCU, MKC
-from widegap.data import shards
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.data._spectrum import leading_variances, leading_vectors
+from widegap.cutting_plane._hinge import HingeLoss
+from widegap.cutting_plane._score_loss import ScoreLoss
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.problems._hinge import HingeLoss
-from widegap.problems._score_loss import ScoreLoss
+from widegap.features._spectrum import leading_variances, leading_vectors
+from widegap.rows import shards
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 # Bounds on sizes count rows, so that they differ where rows are repeated.
 FREE = {"min_cluster_fraction": 0, "random_state": 0, "tol": 1e-3}

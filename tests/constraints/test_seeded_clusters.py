@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from widegap.problems._constraints import read_constraints
-from widegap.solvers._known_classes import LEAST, KnownClasses
-from widegap.solvers._spreading import SPREAD, Listener, _divided, _seeds, _to_shares
+from widegap.constraints._known_classes import LEAST, KnownClasses
+from widegap.constraints._seeded_clusters import SPREAD, Listener, _divided, _seeds, _to_shares
+from widegap.constraints._units import read_constraints
 
 GROUPS = np.repeat([0, 1, 2], 6)
 

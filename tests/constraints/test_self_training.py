@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from widegap.solvers import _taught
-from widegap.solvers._taught import surest, taught
+from widegap.constraints import _self_training as _taught
+from widegap.constraints._self_training import surest, taught
 
 
 def test_steps_lead_to_logistic_regression(monkeypatch):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widegap.constraints._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
 from widegap.exceptions import InfeasibleBalanceError
-from widegap.solvers._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
 
 
 def sizes(size_min, size_max, n_rows, n_clusters):

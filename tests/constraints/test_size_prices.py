@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from _shards import Shards
+from widegap.constraints import _size_prices as _prices
+from widegap.constraints._size_prices import assign_by_prices, label_step
+from widegap.constraints._transport import assign
 from widegap.exceptions import SolverError
-from widegap.solvers import _prices
-from widegap.solvers._prices import assign_by_prices, label_step
-from widegap.solvers._transport import assign
 
 
 def priced(costs, wanted, n_pieces=3):

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
-from widegap.estimators._taking_part import TakingPart
+from widegap.constraints._taking_part import TakingPart
 
 MODELS = [
     MaxMarginClustering(3, random_state=0),

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
+from widegap.constraints import _transport
+from widegap.constraints._transport import Assignment, assign
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
-from widegap.solvers import _transport
-from widegap.solvers._transport import Assignment, assign
 
 Costs = NDArray[np.floating]
 Counts = NDArray[np.int64]

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from widegap.constraints._units import read_constraints
 from widegap.exceptions import InvalidDataError
-from widegap.problems._constraints import read_constraints
 
 NO_PAIRS = np.empty((0, 2), int)
 

@@ -18,8 +18,8 @@ from sklearn.cluster import KMeans
 
 from _problems import blobs, centre, clarabel_value, make_problem, make_search, numpy_objective
 from widegap import CPM3C
-from widegap.solvers._cccp import ORDERS, search_from
-from widegap.solvers._qp import solve_qp
+from widegap.cutting_plane._cccp import ORDERS, search_from
+from widegap.cutting_plane._qp import solve_qp
 
 ORDER_NAMES = sorted(ORDERS)
 N_RANDOM_STARTS = 10

@@ -18,11 +18,11 @@ from _problems import (
     random_labels,
     row_losses,
 )
-from widegap.problems._constraints import read_constraints
-from widegap.solvers._cccp import ORDERS, Search, annealing_schedule, linearize_first, search_from
-from widegap.solvers._cutting_plane import envelope
-from widegap.solvers._label_rules import unit_rules
-from widegap.solvers._result import Recorder, SearchRecorder, StopFit
+from widegap.base._records import Recorder, SearchRecorder, StopFit
+from widegap.constraints._label_rules import unit_rules
+from widegap.constraints._units import read_constraints
+from widegap.cutting_plane._cccp import ORDERS, Search, annealing_schedule, linearize_first, search_from
+from widegap.cutting_plane._cutting_plane import envelope
 
 ORDER_NAMES = sorted(ORDERS)
 LOSSES = ["max", "sum"]

@@ -23,13 +23,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _weights import compares_repeated_rows
 from widegap import CPM3C
-from widegap.data import RowBlocks, shards
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
+from widegap.base import _starts
 from widegap.datasets import load_digits
-from widegap.estimators import _starts
 from widegap.exceptions import InvalidDataError
 from widegap.metrics import clustering_accuracy
+from widegap.rows import RowBlocks, shards
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 RECORD_FIELDS = ["start", "iteration", "objective", "gap", "cuts", "passes", "flips", "beta", "seconds"]
 
@@ -589,7 +589,7 @@ def test_predict_holds_no_table_of_scores(kernel, monkeypatch):
     rows = rng.normal(size=(200, 3)) + 20 * rng.integers(0, 2, (200, 3))
     model = fit(rows, k, kernel=kernel, n_components=20)
     X = rng.normal(size=(n, 3))
-    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", X.nbytes // 50)
+    monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", X.nbytes // 50)
     expected = model.decision_function(X).argmax(axis=1)
     tracemalloc.start()
     try:

@@ -9,9 +9,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from widegap import CPM3C
-from widegap.data import shards
 from widegap.exceptions import InvalidDataError
 from widegap.metrics import clustering_accuracy
+from widegap.rows import shards
 
 
 def blobs(n=60, d=4, k=2, seed=0):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widegap.solvers import _cuts
-from widegap.solvers._cuts import CAPACITY, MAX_AGE, CutSet, add_all
+from widegap.cutting_plane import _cuts
+from widegap.cutting_plane._cuts import CAPACITY, MAX_AGE, CutSet, add_all
 
 K, D = 3, 4
 

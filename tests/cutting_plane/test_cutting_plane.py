@@ -18,18 +18,18 @@ from _problems import (
     random_labels,
     row_losses,
 )
-from widegap._planes import Plane
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
+from widegap.base._records import Point, Recorder, SearchRecorder
+from widegap.constraints._label_rules import size_rules
+from widegap.constraints._transport import assign
+from widegap.cutting_plane import _cuts
+from widegap.cutting_plane._cuts import CutSet, add_all
+from widegap.cutting_plane._cutting_plane import envelope, minimize_convex, solve_master
+from widegap.cutting_plane._hinge import HingeLoss
+from widegap.cutting_plane._planes import Plane
+from widegap.cutting_plane._problem import Problem
 from widegap.exceptions import InfeasibleBalanceError
-from widegap.problems._base import Problem
-from widegap.problems._hinge import HingeLoss
-from widegap.solvers import _cuts
-from widegap.solvers._cuts import CutSet, add_all
-from widegap.solvers._cutting_plane import envelope, minimize_convex, solve_master
-from widegap.solvers._label_rules import size_rules
-from widegap.solvers._result import Point, Recorder, SearchRecorder
-from widegap.solvers._transport import assign
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 SIZES = {2: (30, 3), 3: (40, 4), 5: (50, 5)}
 LOSSES = ["max", "sum"]

@@ -9,9 +9,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from widegap import CPM3C, GMMC, MMC
+from widegap.cutting_plane import _qp
+from widegap.cutting_plane._qp import solve_qp
 from widegap.exceptions import SolverError
-from widegap.solvers import _qp
-from widegap.solvers._qp import solve_qp
 
 GRAM = np.array([[2.0, 0.5], [0.5, 1.0]])
 PROBLEM = GRAM, np.ones(2), np.zeros(2, np.int64), np.array([10.0])

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _problems import blobs, make_problem, make_search, random_labels, row_losses
+from widegap.cutting_plane import _kernel_weights
+from widegap.cutting_plane._cutting_plane import minimize_convex, solve_master
+from widegap.cutting_plane._kernel_dual import KernelDual
+from widegap.cutting_plane._kernel_weights import solve_kernel_master
+from widegap.cutting_plane._norms import KernelNorm, Ridge
+from widegap.cutting_plane._qp import solve_qp
 from widegap.exceptions import SolverError
-from widegap.problems._norms import KernelNorm, Ridge
-from widegap.solvers import _kernel_weights
-from widegap.solvers._cutting_plane import minimize_convex, solve_master
-from widegap.solvers._kernel_dual import KernelDual
-from widegap.solvers._kernel_weights import solve_kernel_master
-from widegap.solvers._qp import solve_qp
 
 NORMS = [1.5, 2.0, 3.0]
 

@@ -22,10 +22,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _weights import compares_repeated_rows
 from widegap import CPM3C, M2DCU, universum
-from widegap.data import _sources, shards
-from widegap.estimators import _m2dcu, _starts, _universum_rows
+from widegap.base import _starts
+from widegap.cutting_plane import _m2dcu, _universum_rows
 from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 from widegap.metrics import clustering_accuracy
+from widegap.rows import _sources, shards
 
 FORMS = {
     "dense": np.asarray,

@@ -15,11 +15,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from _weights import compares_repeated_rows
 from widegap import CPM3C, MKC
-from widegap.data import shards
+from widegap.base._starts import different_starts
 from widegap.datasets import load_digits
-from widegap.estimators._starts import different_starts
 from widegap.exceptions import KernelWarning
 from widegap.metrics import clustering_accuracy
+from widegap.rows import shards
 
 THREE = ["linear", ("poly", {"degree": 2}), ("rbf", {"gamma": 1e-3})]
 

@@ -11,11 +11,12 @@ from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import rbf_kernel
 
 from widegap import MKC
-from widegap.data import RowBlocks, _kernel_stack, shards
-from widegap.data._kernel_specs import TableColumns, read_specs
-from widegap.data._sources import ArraySource, row_blocks
-from widegap.estimators import _say
+from widegap.constraints import _side_information as _say
 from widegap.exceptions import InvalidDataError, KernelWarning
+from widegap.features import _kernel_stack
+from widegap.features._kernel_specs import TableColumns, read_specs
+from widegap.rows import RowBlocks, shards
+from widegap.rows._sources import ArraySource, row_blocks
 
 N, D = 6000, 8
 KERNELS = ["linear", "poly", ("left", "rbf", slice(0, 5)), ("own", lambda A, B: rbf_kernel(A, B, gamma=0.02), [0, 6])]
@@ -85,8 +86,8 @@ def expected():
 @pytest.mark.parametrize("held", [True, False], ids=["held", "mapped"])
 @pytest.mark.parametrize("form", FORMS)
 def test_the_answer_is_that_of_the_same_rows_in_memory(form, held, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", (64 << 20) * held)
-    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", 30_000)  # several pieces of a span
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", (64 << 20) * held)
+    monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", 30_000)  # several pieces of a span
     X = rows()
     found = model().fit(FORMS[form](X, tmp_path))
     assert_array_equal(found.labels_, expected.labels_)
@@ -114,7 +115,7 @@ def test_features_are_held_where_their_table_is_small_and_made_in_every_pass_oth
     width = sum(model().fit(X).kernel_map_.sizes)
     reads = {}
     for limit in (N * width * 8, N * width * 8 - 1):
-        monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", limit)
+        monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", limit)
         source = CountedSource(X)
         found = model().fit(RowBlocks([source]))
         reads[limit] = source.reads / N
@@ -124,8 +125,8 @@ def test_features_are_held_where_their_table_is_small_and_made_in_every_pass_oth
 
 
 def test_what_is_held_grows_by_labels_and_codes_alone(monkeypatch):
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
-    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)
+    monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", 1 << 18)
     X = rows(80_000).astype(np.float32)
     peaks = []
     for n in (20_000, 80_000):
@@ -171,7 +172,7 @@ def test_a_precomputed_kernel_in_a_file(tmp_path, monkeypatch):
     X = rows(900)
     K = rbf_kernel(X, gamma=0.02)
     expected = MKC(3, kernels=["precomputed"], random_state=0).fit(K)
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)
     found = MKC(3, kernels=["precomputed"], random_state=0).fit(write_memmap(K, tmp_path))
     assert_array_equal(found.labels_, expected.labels_)
     assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-9)
@@ -195,7 +196,7 @@ def test_transformers_see_all_rows_that_may_be_held_and_a_sample_of_others(tmp_p
     assert Recorded.seen == N
     assert_array_equal(found.labels_, expected.labels_)
     assert_allclose(found.kernel_weights_, expected.kernel_weights_, rtol=1e-6)
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)
     found = model(kernels=kernels).fit(files)
     assert Recorded.seen == 5000
     assert (found.labels_ != expected.labels_).mean() < 0.01
@@ -210,7 +211,7 @@ def test_rows_in_files_that_are_not_finite(place, tmp_path):
 
 
 def test_a_kernel_that_is_constant_on_all_rows_has_no_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)
     X = np.hstack([rows(), np.full((N, 1), 3.0)])
     kernels = [("same", "linear", [D]), ("rest", "linear", slice(0, D))]
     with pytest.warns(KernelWarning, match="'same' is constant"):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from widegap.cutting_plane import _qp
+from widegap.cutting_plane._qp import QPSolution, solve_qp
 from widegap.exceptions import SolverError
-from widegap.solvers import _qp
-from widegap.solvers._qp import QPSolution, solve_qp
 
 KINDS = ["plain", "rank_one", "duplicates", "zero_rows"]
 

@@ -6,15 +6,15 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from widegap import CPM3C, MKC
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.data._spectrum import leading_variances, leading_vectors
-from widegap.estimators import _cutting_plane_base
-from widegap.estimators._reduced_sample import WIDE, ReducedSample, is_wide
-from widegap.estimators._starts import Sample
+from widegap.base._records import Point, Result
+from widegap.base._starts import Sample
+from widegap.cutting_plane import _cutting_plane_clusterer as _cutting_plane_base
+from widegap.cutting_plane._hinge import HingeLoss
+from widegap.cutting_plane._reduced_sample import WIDE, ReducedSample, is_wide
+from widegap.features._spectrum import leading_variances, leading_vectors
 from widegap.metrics import clustering_accuracy
-from widegap.problems._hinge import HingeLoss
-from widegap.solvers._result import Point, Result
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 both_forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 
@@ -74,7 +74,7 @@ def test_variances_of_single_precision_rows_far_from_zero(offset):
 
 
 def test_only_a_sample_of_wide_rows_is_reduced(monkeypatch):
-    monkeypatch.setattr("widegap.estimators._starts.SAMPLE", 1100)
+    monkeypatch.setattr("widegap.base._starts.SAMPLE", 1100)
     X = sp.random_array((1200, 1050), density=0.02, rng=np.random.default_rng(0), format="csr")
     assert is_wide(sample_of(X))
     assert not is_wide(sample_of(X[:1100]))
@@ -85,7 +85,7 @@ def test_only_a_sample_of_wide_rows_is_reduced(monkeypatch):
 @both_forms
 def test_fit_of_wide_rows_finds_the_topics(form, monkeypatch):
     """The objective is that of all rows and columns, and not above where a search on all columns ends."""
-    monkeypatch.setattr("widegap.estimators._starts.SAMPLE", 1100)
+    monkeypatch.setattr("widegap.base._starts.SAMPLE", 1100)
     X, y = topics(1500, 1050, 3)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     found = CPM3C(3, random_state=0).fit(form(X))

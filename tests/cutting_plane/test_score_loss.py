@@ -13,13 +13,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from _problems import blobs, make_recorder, random_labels
 from _representations import every_representation, rounding, table
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.problems._base import Problem
-from widegap.problems._hinge import HingeLoss
-from widegap.problems._score_loss import ScoreLoss
-from widegap.solvers._cccp import Search, search_from
-from widegap.solvers._label_rules import size_rules
+from widegap.constraints._label_rules import size_rules
+from widegap.cutting_plane._cccp import Search, search_from
+from widegap.cutting_plane._hinge import HingeLoss
+from widegap.cutting_plane._problem import Problem
+from widegap.cutting_plane._score_loss import ScoreLoss
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "add_a_loss.py"
 example = runpy.run_path(str(EXAMPLE))
@@ -72,7 +72,7 @@ def test_a_copy_has_the_rows_and_what_travels_has_not():
 @pytest.mark.parametrize("loss", ["max", "sum"])
 @pytest.mark.parametrize("k", [2, 3, 9])
 def test_a_plain_hinge_equals_the_compiled_one(make_blocks, loss, k, monkeypatch, tmp_path):
-    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", 900)
+    monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", 900)
     rows = CentredRows(make_blocks(table(157, 6), tmp_path))
     rng = np.random.default_rng(k)
     W, b = rng.normal(size=(k, 6)), rng.normal(size=k) / 4
@@ -170,7 +170,7 @@ def test_the_example_runs_and_is_short(capsys):
 
 @pytest.mark.parametrize("make", [HuberHingeLoss, partial(HingeLoss, loss="max")], ids=["huber", "hinge"])
 def test_moving_planes_takes_no_memory_for_cuts_times_moved_rows(make, monkeypatch):
-    monkeypatch.setattr("widegap.data._centred.CHUNK_ROWS", 1000)
+    monkeypatch.setattr("widegap.rows._centred.CHUNK_ROWS", 1000)
     n, m = 50_000, 40
     loss = make(CentredRows(row_blocks(np.random.default_rng(0).normal(size=(n, 2)))), 2)
     labels, plane = loss.best_labels(np.eye(2), np.zeros(2))

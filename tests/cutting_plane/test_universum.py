@@ -12,8 +12,8 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.mixture import GaussianMixture
 
 from widegap import CPM3C, universum
-from widegap.data import _principal
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.features import _principal
 
 FORMS = [np.asarray, sp.csr_array, sp.csr_matrix, sp.csc_array]
 

@@ -19,14 +19,14 @@ from _problems import (
     random_labels,
 )
 from _representations import every_representation, rounding, table
-from widegap.data import _sources
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.problems._universum_loss import UniversumLoss, universum_margins
-from widegap.solvers._cccp import ORDERS, linearize_first, search_from
-from widegap.solvers._cuts import CutSet, add_all
-from widegap.solvers._cutting_plane import minimize_convex, solve_master
-from widegap.solvers._result import Point
+from widegap.base._records import Point
+from widegap.cutting_plane._cccp import ORDERS, linearize_first, search_from
+from widegap.cutting_plane._cuts import CutSet, add_all
+from widegap.cutting_plane._cutting_plane import minimize_convex, solve_master
+from widegap.cutting_plane._universum_loss import UniversumLoss, universum_margins
+from widegap.rows import _sources
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 SIZES = {2: (30, 3), 3: (40, 4), 5: (50, 5)}
 LOSSES = ["sum", "max"]

@@ -232,7 +232,7 @@ def test_a_universum_leaves_what_was_said_as_it_is():
 
 
 def test_more_documents_than_are_searched_keep_what_was_said(monkeypatch):
-    monkeypatch.setattr("widegap.estimators._topic_search.sample_size", lambda k: 40)
+    monkeypatch.setattr("widegap.documents._topic_search.sample_size", lambda k: 40)
     subjects, texts = written(120)
     known = partly(subjects, [0, 50, 100, 119])
     known[119] = "food"

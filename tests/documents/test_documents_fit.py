@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from widegap import DocumentClustering, datasets, persistence
-from widegap.estimators._linear_scores import weight_of_loss
-from widegap.estimators._topics import MARGIN_STEPS, STARTS
+from widegap.documents._linear_scores import weight_of_loss
+from widegap.documents._topic_steps import MARGIN_STEPS, STARTS
 from widegap.report import summarize
 
 FOOD = ["bread with flour and yeast", "flour and yeast for bread", "bread, salt and flour", "yeast lets flour rise"]

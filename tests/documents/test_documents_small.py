@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from widegap import DocumentClustering, datasets
-from widegap.estimators._linear_scores import LinearScores, relabelled
-from widegap.estimators._say import Heard
-from widegap.estimators._topic_rules import TopicRules
+from widegap.constraints._side_information import Heard
+from widegap.documents._linear_scores import LinearScores, relabelled
+from widegap.documents._topic_rules import TopicRules
 from widegap.exceptions import InvalidDataError
 from widegap.metrics import normalized_mutual_info
 

@@ -3,9 +3,9 @@
 import pytest
 
 from widegap import DocumentClustering, datasets, report
-from widegap.data.text import _languages
-from widegap.data.text._languages import detect_language, stop_words_of
-from widegap.data.text._phrases import phrases_of, with_phrases
+from widegap.documents import _languages
+from widegap.documents._languages import detect_language, stop_words_of
+from widegap.documents._phrases import phrases_of, with_phrases
 from widegap.exceptions import InvalidDataError
 
 SENTENCES = {

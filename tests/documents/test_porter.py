@@ -2,7 +2,7 @@
 
 import pytest
 
-from widegap.data.text._porter import porter_stem
+from widegap.documents._porter import porter_stem
 
 # Examples printed beside the rules in the paper, taken through all steps.
 PAPER = """

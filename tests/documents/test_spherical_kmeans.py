@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widegap.data._entry_tables import LINE_BYTES, grouped
-from widegap.estimators import _sphere
-from widegap.estimators._sphere import of_length_one, spherical_runs
+from widegap.documents import _spherical_kmeans as _sphere
+from widegap.documents._spherical_kmeans import of_length_one, spherical_runs
+from widegap.rows.loops._entry_tables import LINE_BYTES, grouped
 
 
 def rows_on_the_sphere(n, d, k, seed=0):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widegap.data.text._corpus import cosines_to_means, input_kind
-from widegap.data.text._vocabulary import DocumentTerms, TermChoice, TermMatrix
-from widegap.data.text._words import check_documents, plain_text, tokens
+from widegap.base._validation import check_documents, input_kind
+from widegap.documents._corpus import cosines_to_means
+from widegap.documents._vocabulary import DocumentTerms, TermChoice, TermMatrix
+from widegap.documents._words import plain_text, tokens
 from widegap.exceptions import InvalidDataError
 
 ALL = TermChoice(min_df=1, max_df=1.0, max_features=None)

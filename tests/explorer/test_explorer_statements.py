@@ -11,8 +11,8 @@ from widegap.corrections._actions import constraints_of, count_after
 from widegap.corrections._events import Statement
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.explorer import Workspace
-from widegap.explorer._questions import questions
-from widegap.explorer._views import moved, overview
+from widegap.explorer._payloads import moved, overview
+from widegap.explorer._question_payloads import questions
 
 CENTRES = [[0, 0, 0], [6, 0, 3], [0, 6, -3], [6, 6, 6]]
 X, TRUTH = make_blobs(160, 3, centers=CENTRES, cluster_std=0.7, random_state=0)

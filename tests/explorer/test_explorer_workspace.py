@@ -128,7 +128,7 @@ def test_junk_rows_leave_all_clusters_and_undo_brings_them_back(workspace):
 
 
 def test_it_is_said_before_that_junk_needs_a_new_search(workspace):
-    from widegap.explorer._views import overview
+    from widegap.explorer._payloads import overview
 
     assert not overview(workspace)["anew"]
     workspace.act("together", {"rows": [0, 1]})
@@ -333,7 +333,7 @@ def test_keys_follow_the_rows():
 
 
 def test_tree_and_profile_are_those_of_the_report(workspace):
-    from widegap.explorer._views import profile, tree
+    from widegap.explorer._payloads import profile, tree
 
     found = tree(workspace)
     assert sum(found["leaves"]) == len(X)
@@ -372,7 +372,7 @@ def test_a_pipeline_is_saved_with_the_steps_before_its_model(tmp_path):
 
     from widegap import TableEncoder, persistence
     from widegap.explorer._export import export
-    from widegap.explorer._views import clusters
+    from widegap.explorer._payloads import clusters
 
     frame = pd.DataFrame(X, columns=["width", "height", "depth"]).assign(city=np.array(["Berlin", "Rome"])[TRUTH % 2])
     whole = make_pipeline(TableEncoder(), MaxMarginClustering(4, random_state=0)).fit(frame)

@@ -8,11 +8,11 @@ from scipy.spatial.distance import pdist
 from threadpoolctl import threadpool_limits
 
 from _representations import every_representation, table
-from widegap.data._kernel_maps import RANK_TOL, FoldedScores, decompose, fit_kernel_map
-from widegap.data._kernels import median_gamma
-from widegap.data._sources import row_blocks
-from widegap.data._spectrum import leading_variances
 from widegap.exceptions import InvalidDataError
+from widegap.features._kernel_maps import RANK_TOL, FoldedScores, decompose, fit_kernel_map
+from widegap.features._kernels import median_gamma
+from widegap.features._spectrum import leading_variances
+from widegap.rows._sources import row_blocks
 
 
 def fit(X, kernel, n_components=10_000, gamma="median", params=None, seed=0):
@@ -116,7 +116,7 @@ def test_blocks_give_the_same_features(monkeypatch):
     X = table(200, 4)
     fitted = fit(X, "rbf", n_components=30)
     whole = fitted.transform(X)
-    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", 700)
+    monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", 700)
     for n_threads in (1, 2):
         assert_allclose(fitted.transform_blocks(row_blocks(X, n_threads=n_threads)), whole, rtol=0, atol=1e-9)
 
@@ -294,7 +294,7 @@ def test_variances_by_lanczos(shape, form, monkeypatch):
     expected = covariance_eigenvalues(X, mean)[:4]
     assert_allclose(leading_variances(form(X), mean, 4), expected, rtol=2e-3)
     assert_array_equal(leading_variances(form(X), mean, 4), leading_variances(form(X), mean, 4))
-    monkeypatch.setattr("widegap.data._spectrum._small_gram", None)  # that was Lanczos indeed
+    monkeypatch.setattr("widegap.features._spectrum._small_gram", None)  # that was Lanczos indeed
     leading_variances(form(X), mean, 4)
 
 

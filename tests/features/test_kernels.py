@@ -9,9 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import laplacian_kernel
 
 from widegap import CPM3C, GMMC, MKC, IterLSSVM, MaxMarginClustering, persistence
-from widegap.data import _kernels
-from widegap.data._kernels import KERNELS, KernelEntry, KernelParam
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.features import _kernels
+from widegap.features._kernels import KERNELS, KernelEntry, KernelParam
 
 
 def laplace(X, Y, gamma, power=1.0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widegap.data._spread import ALPHA, SETS, STEPS, Spread
+from widegap.features._label_spreading import ALPHA, SETS, STEPS, Spread
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
-from widegap.data import _neighbours
-from widegap.data._neighbours import neighbour_graph
+from widegap.features import _neighbours
+from widegap.features._neighbours import neighbour_graph
 
 
 def exact(X, count):

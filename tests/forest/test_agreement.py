@@ -8,8 +8,8 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score
 
-from widegap.solvers import _agreement
-from widegap.solvers._agreement import agree, average_linkage, row_agreement
+from widegap.forest import _agreement
+from widegap.forest._agreement import agree, average_linkage, row_agreement
 
 
 def noisy_members(seed, n=60, k=3, n_members=7, noise=0.15):

@@ -14,8 +14,8 @@ from experiments import loaders
 from experiments.shapes import SINGLE, shapes
 from widegap import MaxMarginClustering
 from widegap.exceptions import NoStructureWarning
-from widegap.solvers._cluster_number import CLEAR, LEAST_PHI, Separations, _line, separations
-from widegap.solvers._merging import MergeTree
+from widegap.forest._cluster_number import CLEAR, LEAST_PHI, Separations, _line, separations
+from widegap.forest._linkage import MergeTree
 
 
 def chain(phi, sizes):

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widegap import MaxMarginClustering
+from widegap.forest._condensed_cuts import PIECE, WIDE, condensed_cut, rows_needed
+from widegap.forest._linkage import tree_of
+from widegap.forest._small_clusters import TINY
 from widegap.metrics import clustering_accuracy
-from widegap.solvers._condensed_cuts import PIECE, WIDE, condensed_cut, rows_needed
-from widegap.solvers._merging import tree_of
-from widegap.solvers._small_clusters import TINY
 
 
 def random_tree(seed, m=12):

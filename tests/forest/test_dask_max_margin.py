@@ -22,8 +22,8 @@ from _clusters import (
     two_processes,
 )
 from widegap import MaxMarginClustering
+from widegap.constraints._size_prices import SHORT
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.solvers._prices import SHORT
 
 SEARCHED = 700
 
@@ -36,7 +36,7 @@ def client():
 
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
-    monkeypatch.setattr("widegap.estimators._forest_base.SEARCH_ROWS", SEARCHED)
+    monkeypatch.setattr("widegap.forest._forest_base.SEARCH_ROWS", SEARCHED)
 
 
 def model(k=4, **settings):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.cluster import hierarchy
 from sklearn.linear_model import Ridge
 
-from widegap.solvers._claims import RIDGE, claims
-from widegap.solvers._merging import AverageLinkage, DegreeLinkage, MergeTree, cut_conductance, merge_all
+from widegap.forest._confusion import RIDGE, claims
+from widegap.forest._linkage import AverageLinkage, DegreeLinkage, MergeTree, cut_conductance, merge_all
 
 
 def random_graph(seed, n=24, m=6):

@@ -13,13 +13,14 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widegap import CPM3C, MaxMarginClustering
-from widegap.data import shards
-from widegap.data._neighbours import neighbour_graph
-from widegap.data._principal import PrincipalMap, whiten
-from widegap.estimators import _forest_base, _moves_search, _starts
+from widegap.base import _starts
 from widegap.exceptions import InvalidDataError, StarvedClusterWarning
+from widegap.features._neighbours import neighbour_graph
+from widegap.features._principal import PrincipalMap, whiten
+from widegap.forest import _forest_base, _moves_search
+from widegap.forest._single_moves import TIE, r_squared
 from widegap.metrics import clustering_accuracy
-from widegap.solvers._single_moves import TIE, r_squared
+from widegap.rows import shards
 
 
 def fit(X, n_clusters=2, **parameters):
@@ -414,7 +415,7 @@ def test_whitening_in_place_is_whitening_and_takes_no_second_table(monkeypatch):
     expected = whiten(principal.transform(features), principal.lam, 1.0)
     assert expected.shape[1] < 8  # negligible directions are left out, so the rows of Q are shorter
     for chunk in (8, 64, 1 << 18):
-        monkeypatch.setattr("widegap.data._tables.CHUNK", chunk)
+        monkeypatch.setattr("widegap.rows._matrices.CHUNK", chunk)
         buffer = features.copy()
         Q = principal.whiten_in_place(buffer, 1.0)
         np.testing.assert_allclose(Q, expected, atol=1e-10)

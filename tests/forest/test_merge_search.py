@@ -14,14 +14,14 @@ from sklearn.datasets import load_digits, load_wine, make_blobs, make_circles, m
 from sklearn.metrics import adjusted_rand_score
 
 from widegap import MaxMarginClustering, persistence
-from widegap.data._neighbours import neighbour_graph
-from widegap.data._principal import PrincipalMap, whiten
-from widegap.estimators import _forest_base
-from widegap.estimators._merge_search import Forest, conductances, n_groups
 from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
+from widegap.features._neighbours import neighbour_graph
+from widegap.features._principal import PrincipalMap, whiten
+from widegap.forest import _forest_base
+from widegap.forest._cluster_number import CLEAR
+from widegap.forest._merge_search import Forest, conductances, n_groups
+from widegap.forest._single_moves import r_squared
 from widegap.metrics import clustering_accuracy
-from widegap.solvers._cluster_number import CLEAR
-from widegap.solvers._single_moves import r_squared
 
 
 def fit(X, n_clusters=2, **parameters):

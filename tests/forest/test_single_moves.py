@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widegap.solvers._single_moves import (
+from widegap.base._starts import best_threshold
+from widegap.forest._single_moves import (
     Partition,
     _entropy,
     _sweep,
-    best_threshold,
     cluster_sums,
     improve,
     kick,

@@ -5,9 +5,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from widegap import MaxMarginClustering, datasets
+from widegap.forest._linkage import MergeTree, cut_conductance
+from widegap.forest._small_clusters import CLEAR, CLEARER, TIMES, _split, border_to_drop, may_give_way
 from widegap.metrics import clustering_accuracy
-from widegap.solvers._merging import MergeTree, cut_conductance
-from widegap.solvers._small_clusters import CLEAR, CLEARER, TIMES, _split, border_to_drop, may_give_way
 
 SIZES = (100, 90, 20)  # clusters a and b, which were one, and the small cluster c
 

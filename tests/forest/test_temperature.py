@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 
-from widegap.solvers._temperature import fit_temperature, member_votes
+from widegap.forest._temperature import fit_temperature, member_votes
 
 
 def entropy(scores, votes, temperature):

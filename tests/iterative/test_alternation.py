@@ -10,19 +10,19 @@ from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from widegap.estimators._bisection import principal_axes
 from widegap.exceptions import InfeasibleBalanceError, SolverError
-from widegap.metrics import clustering_error
-from widegap.solvers import _alternation, _svm
-from widegap.solvers._alternation import alternate, relaxed_search, solve_least_squares
-from widegap.solvers._svm import WarmStart, classification_hinges, regression_hinges, solve_svm
-from widegap.solvers._threshold import (
+from widegap.iterative import _alternation, _svm
+from widegap.iterative._alternation import alternate, relaxed_search, solve_least_squares
+from widegap.iterative._bisection import principal_axes
+from widegap.iterative._svm import WarmStart, classification_hinges, regression_hinges, solve_svm
+from widegap.iterative._threshold import (
     absolute_losses,
     best_split,
     hinge_losses,
     size_bounds,
     square_losses,
 )
+from widegap.metrics import clustering_error
 
 LOSSES = {
     "square": (square_losses, lambda v, y: np.square(v - y)),

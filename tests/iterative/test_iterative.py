@@ -13,14 +13,15 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
-from widegap.data import shards
-from widegap.data._kernel_maps import KernelMap
-from widegap.data._kernels import far_pair
-from widegap.estimators import _bisection_starts, _iterative, _iterative_base
-from widegap.estimators._bisection import divides_equal_rows
-from widegap.estimators._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
+from widegap.features._kernel_maps import KernelMap
+from widegap.features._kernels import far_pair
+from widegap.iterative import _bisection_starts, _iterative
+from widegap.iterative import _iterative_clusterer as _iterative_base
+from widegap.iterative._bisection import divides_equal_rows
+from widegap.iterative._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.metrics import clustering_accuracy
+from widegap.rows import shards
 
 METHODS = [IterSVM, IterSVR, IterLSSVM]
 RECORD_FIELDS = "split start iteration objective flips n_positive bound_active seconds margin_counts margin_edges"

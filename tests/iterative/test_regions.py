@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from widegap import _regions
 from widegap.exceptions import InvalidDataError
 from widegap.image import clean, describe_segments, tint
+from widegap.iterative import _regions
 
 
 def n_regions(labels):

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from _counts import tried
 from _model_files import array_bytes, edited, forge, saved_parts, state_of
 from widegap import CPM3C, MKC, DocumentClustering, IterSVR, MaxMarginClustering, TableEncoder, persistence, report
-from widegap.data import shards
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.rows import shards
 
 rng = np.random.default_rng(0)
 ROWS = np.vstack([centre + rng.normal(size=(30, 3)) for centre in ([0, 0, 0], [6, 6, 6], [0, 9, 0])])

@@ -31,10 +31,10 @@ from widegap import (
     persistence,
     universum,
 )
-from widegap.data._sources import row_blocks
+from widegap._wording import clip, number, plain
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.report import SCHEMA, render, summarize
-from widegap.report._wording import clip, number, plain
+from widegap.rows._sources import row_blocks
 
 TEXTS = [
     "bake the bread with flour and yeast",
@@ -407,7 +407,7 @@ def test_warnings_in_plain_words(wine):
 
 
 def test_warnings_of_starts_and_small_clusters(wine):
-    from widegap.report._warnings import plain_warnings
+    from widegap.report._cautions import plain_warnings
 
     fitted = MaxMarginClustering(3, search="moves", random_state=0).fit(wine.data)
     lonely = json.loads(json.dumps(summarize(fitted, wine.data)))

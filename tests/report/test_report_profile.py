@@ -16,16 +16,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from widegap import DocumentClustering, MaxMarginClustering, TableEncoder
+from widegap._wording import Item, clip, titled
 from widegap.cli._table_rows import decisions
 from widegap.exceptions import InvalidDataError
+from widegap.forest._linkage import MergeTree
 from widegap.report import render, summarize
 from widegap.report._charts import dendrogram
+from widegap.report._dendrogram import top_of_tree
 from widegap.report._images import picture_shape
 from widegap.report._names import cluster_names
 from widegap.report._profile import Contrasts, features_of
-from widegap.report._tree import top_of_tree
-from widegap.report._wording import Item, clip, titled
-from widegap.solvers._merging import MergeTree
 
 GROUP = np.repeat([0, 1, 2], 20)
 FRAME = pd.DataFrame(

@@ -12,8 +12,8 @@ from widegap import MaxMarginClustering, persistence
 from widegap.cli._main import main
 from widegap.explorer import Workspace
 from widegap.explorer._export import export
+from widegap.explorer._payloads import find, overview, short_row
 from widegap.explorer._rows import ShownRows
-from widegap.explorer._views import find, overview, short_row
 from widegap.report import summarize
 
 X = np.random.default_rng(0).normal(size=(40, 2)) + 20 * (np.arange(40)[:, None] % 2)
@@ -68,7 +68,7 @@ def test_a_number_of_the_page_is_the_row_that_refine_moves(table, tmp_path):
     arguments = ["cluster", str(table), "-k", "2", "--missing", "drop", "--model", str(model), "--report", str(report)]
     assert main([*arguments, "-q"]) == 0
     from widegap.cli._explore import _open_model
-    from widegap.table._delimited import Dialect
+    from widegap.tables._delimited import Dialect
 
     opening = _open_model(model, table, None, Dialect("auto", None))
     workspace = Workspace(opening.model, opening.X, rows=opening.shown)

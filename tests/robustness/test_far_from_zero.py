@@ -11,9 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
 from widegap import CPM3C, GMMC, MKC, IterSVR, MaxMarginClustering, persistence
-from widegap.data._kernel_maps import fit_kernel_map
-from widegap.data._kernels import WIDTH_RULES, median_gamma
-from widegap.data._sources import row_blocks
+from widegap.features._kernel_maps import fit_kernel_map
+from widegap.features._kernels import WIDTH_RULES, median_gamma
+from widegap.rows._sources import row_blocks
 
 METHODS = [
     MaxMarginClustering(2, random_state=0),

@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_fuzz import OPTIONS, tables, within
 
 from _counts import tried
-from test_fuzz import OPTIONS, tables, within
 from widegap import CPM3C, TableEncoder, describe, image, metrics, persistence, report, selection, universum
 from widegap.exceptions import WidegapError
 

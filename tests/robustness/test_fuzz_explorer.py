@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_fuzz import OPTIONS, within
 
 from _counts import tried
-from test_fuzz import OPTIONS, within
 from widegap import CPM3C, MaxMarginClustering
 from widegap.corrections._actions import ACTIONS
 from widegap.exceptions import WidegapError
-from widegap.explorer import Workspace, _views
+from widegap.explorer import Workspace
+from widegap.explorer import _payloads as _views
 from widegap.explorer._workspace import ChangedError
 
 pytest.importorskip("starlette", reason="needs the extra explore")

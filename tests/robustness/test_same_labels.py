@@ -52,7 +52,7 @@ def test_containers_change_no_label(cls, tmp_path):
 def test_threads_and_blocks_change_no_label(cls, monkeypatch):
     X = table()
     expected = [labels(cls, X, seed) for seed in SEEDS]
-    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", 600)
+    monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", 600)
     for seed in SEEDS:
         np.testing.assert_array_equal(labels(cls, X, seed, n_jobs=1), expected[seed])
         np.testing.assert_array_equal(labels(cls, X, seed, n_jobs=2), expected[seed])

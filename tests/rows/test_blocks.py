@@ -9,13 +9,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from _representations import REPRESENTATIONS, SPARSE, every_representation, rounding, table
-from widegap.data import RowBlocks, shards
-from widegap.data._centred import CentredRows
-from widegap.data._rows import add_in_place, add_up
-from widegap.data._sources import ArraySource, row_blocks
-from widegap.data._spectrum import leading_variances
+from widegap.cutting_plane._hinge import HingeLoss, hinge_pass
 from widegap.exceptions import InvalidDataError
-from widegap.problems._hinge import HingeLoss, hinge_pass
+from widegap.features._spectrum import leading_variances
+from widegap.rows import RowBlocks, shards
+from widegap.rows._centred import CentredRows
+from widegap.rows._protocols import add_in_place, add_up
+from widegap.rows._sources import ArraySource, row_blocks
 
 
 @pytest.mark.parametrize("add", [add_up, add_in_place])
@@ -28,7 +28,7 @@ def test_parts_are_added_from_the_first_to_the_last(add):
 
 
 def test_rows_are_numbered(monkeypatch):
-    monkeypatch.setattr("widegap.data._blocks.CHUNK_ROWS", 4)
+    monkeypatch.setattr("widegap.rows._blocks.CHUNK_ROWS", 4)
     X = table(11, 2)
     assert_array_equal(RowBlocks([ArraySource(X[:3]), ArraySource(X[3:])]).numbers(), np.arange(11))
 
@@ -68,7 +68,7 @@ class Counted:
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Cut even small tables into many blocks; call with a size in bytes."""
-    return partial(monkeypatch.setattr, "widegap.data._sources.BLOCK_BYTES")
+    return partial(monkeypatch.setattr, "widegap.rows._sources.BLOCK_BYTES")
 
 
 def weights(k, d, seed=3):
@@ -141,7 +141,7 @@ def test_moved_rows_enter_one_cluster_and_leave_another(make_blocks, small_block
 @pytest.mark.parametrize("chunk_rows", [7, 1000])
 def test_weighted_sums_over_some_rows(make_blocks, chunk_rows, small_blocks, monkeypatch, tmp_path):
     small_blocks(600)
-    monkeypatch.setattr("widegap.data._centred.CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr("widegap.rows._centred.CHUNK_ROWS", chunk_rows)
     X = table(157, 6)
     rows = CentredRows(make_blocks(X, tmp_path))
     rng = np.random.default_rng(0)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from _representations import every_representation, rounding, table
-from widegap.data import shards
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
+from widegap.cutting_plane._hinge import HingeLoss
 from widegap.exceptions import InvalidDataError
-from widegap.problems._hinge import HingeLoss
+from widegap.rows import shards
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 both_losses = pytest.mark.parametrize("loss", ["max", "sum"])
 both_forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -22,7 +22,7 @@ both_forms = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["d
 def block_bytes(request, monkeypatch):
     """Runs the test with the table in one piece and in many."""
     if request.param:
-        monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", request.param)
+        monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", request.param)
 
 
 def total_deviation(X):
@@ -100,7 +100,7 @@ def test_what_is_not_finite_is_refused(make_blocks, bad, where, block_bytes, tmp
 
 @both_forms
 def test_infinities_in_two_blocks_are_refused(form, monkeypatch):
-    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", 600)
+    monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", 600)
     X = table(211, 5)
     X[[3, 200]] = np.inf
     with pytest.raises(InvalidDataError, match="NaN, infinity"):

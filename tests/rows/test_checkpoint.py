@@ -13,11 +13,11 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from widegap import CPM3C, M2DCU, MKC
-from widegap.data import RowBlocks, _checkpoint
-from widegap.data._checkpoint import Checkpoint
-from widegap.data._fingerprints import digest_of_rows
-from widegap.data._sources import ArraySource, row_blocks
 from widegap.exceptions import InvalidDataError
+from widegap.rows import RowBlocks, _checkpoint
+from widegap.rows._checkpoint import Checkpoint
+from widegap.rows._fingerprints import digest_of_rows
+from widegap.rows._sources import ArraySource, row_blocks
 
 N = 800
 
@@ -123,7 +123,7 @@ def test_a_universum(tmp_path):
 @pytest.mark.filterwarnings("ignore:The objective of")  # no bias beyond 1 costs anything; it takes a pass more
 @pytest.mark.parametrize("table_bytes", [64 << 20, 0], ids=["held", "mapped"])
 def test_several_kernels(table_bytes, tmp_path, monkeypatch):
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", table_bytes)
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", table_bytes)
     np.save(tmp_path / "X.npy", rows(5200))
     X, path = np.load(tmp_path / "X.npy", mmap_mode="r"), tmp_path / "checkpoint"
 

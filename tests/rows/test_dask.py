@@ -26,14 +26,14 @@ from _clusters import (
     two_processes,
 )
 from widegap import CPM3C, M2DCU, MKC, IterSVR, MaxMarginClustering
-from widegap.data._centred import CentredRows
-from widegap.data._collections import collection_rows
-from widegap.data._fingerprints import digest_of_rows
-from widegap.data._sources import row_blocks
+from widegap.constraints._size_prices import SHORT, assign_by_prices
+from widegap.constraints._transport import assign
+from widegap.cutting_plane._hinge import HingeLoss
 from widegap.exceptions import ClusterLostError, InvalidDataError, NotSupportedError
-from widegap.problems._hinge import HingeLoss
-from widegap.solvers._prices import SHORT, assign_by_prices
-from widegap.solvers._transport import assign
+from widegap.rows._centred import CentredRows
+from widegap.rows._collections import collection_rows
+from widegap.rows._fingerprints import digest_of_rows
+from widegap.rows._sources import row_blocks
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def test_several_kernels_on_chunks_without_a_cluster(monkeypatch):
     X = rows()
     expected = kernels().fit(X)
     for table_bytes in (64 << 20, 0):  # features held, and made in every pass
-        monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", table_bytes)
+        monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", table_bytes)
         found = kernels().fit(da.from_array(X, chunks=(2500, D)))
         assert found.labels_.chunks == ((2500, 2500, 1000),)
         assert_array_equal(found.labels_.compute(), expected.labels_)

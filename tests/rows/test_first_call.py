@@ -15,10 +15,10 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
 
 from widegap import CPM3C, MKC, MaxMarginClustering, _jit, persistence
-from widegap.data import _passes
-from widegap.data._blocks import Scorer
-from widegap.data._few_rows import FEW, certain_labels, largest
-from widegap.data._sources import row_blocks
+from widegap.rows._blocks import Scorer
+from widegap.rows._few_rows import FEW, certain_labels, largest
+from widegap.rows._sources import row_blocks
+from widegap.rows.loops import _passes
 
 HEAVY = {"clarabel", "daqp", "dask", "distributed", "llvmlite", "matplotlib", "numba", "pandas", "piqp", "pyarrow"}
 HEAVY |= {"rich", "scs", "typer"}

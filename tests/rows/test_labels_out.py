@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering, persistence
 from widegap._atomic import replacing
-from widegap.data import _state_files, shards
-from widegap.data._state_files import StateFolder
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.rows import _state_files, shards
+from widegap.rows._state_files import StateFolder
 
 X = make_blobs(12_000, 6, centers=4, cluster_std=2.0, random_state=0)[0].astype(np.float32)
 MODELS = {

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from _representations import table
-from widegap.data import _tables as tables
-from widegap.data._principal import PrincipalAxes
 from widegap.exceptions import InvalidDataError
+from widegap.features._principal import PrincipalAxes
+from widegap.rows import _matrices as tables
 
 
 def read_only(X, folder):

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
-from widegap.data import RowBlocks, shards
-from widegap.data._sources import ArraySource
+from widegap.rows import RowBlocks, shards
+from widegap.rows._sources import ArraySource
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory by RLIMIT_DATA of Linux")
 
@@ -25,8 +25,8 @@ FIT = """
 import re, resource, sys
 import numpy as np
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
-from widegap.data import shards
-from widegap.estimators import _forest_base
+from widegap.rows import shards
+from widegap.forest import _forest_base
 
 limit, method, out, *paths = sys.argv[1:]
 if paths[0].endswith(("parquet", "feather")):
@@ -201,8 +201,8 @@ def labels_in_memory(name, is_sparse):
 @pytest.mark.parametrize("form", WRITERS)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_labels_are_those_in_memory(form, name, tmp_path, monkeypatch):
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)  # features of rows in files are not held
-    monkeypatch.setattr("widegap.estimators._forest_base.SEARCH_ROWS", 1000)
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)  # features of rows in files are not held
+    monkeypatch.setattr("widegap.forest._forest_base.SEARCH_ROWS", 1000)
     paths = WRITERS[form](tmp_path, 4, PIECE_ROWS)
     given = np.memmap(paths[0], np.float32, "r").reshape(-1, 50) if form == "memmap" else shards(paths)
     assert_array_equal(SMALL[name]().fit(given).labels_, labels_in_memory(name, form == "csr"))
@@ -235,8 +235,8 @@ class HeldSource(ArraySource):
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("name", SMALL)
 def test_a_thread_holds_two_pieces_at_most(name, n_jobs, monkeypatch):
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
-    monkeypatch.setattr("widegap.estimators._forest_base.SEARCH_ROWS", 1000)
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)
+    monkeypatch.setattr("widegap.forest._forest_base.SEARCH_ROWS", 1000)
     source = HeldSource(piece(6000, 0), 250)
     SMALL[name]().set_params(n_jobs=n_jobs).fit(RowBlocks([source]))
     assert 1 <= source.most <= 2 * n_jobs
@@ -247,5 +247,5 @@ def test_a_kernel_of_rows_in_files_is_mapped_block_by_block(tmp_path, monkeypatc
     X = np.concatenate([piece(PIECE_ROWS, i) for i in range(4)])
     settings = {"kernel": "rbf", "n_components": 30, "random_state": 0}
     expected = CPM3C(3, **settings).fit(X)
-    monkeypatch.setattr("widegap.data._sources.TABLE_BYTES", 0)
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)
     assert_array_equal(CPM3C(3, **settings).fit(shards(paths)).labels_, expected.labels_)

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from _representations import every_representation, rounding, table
 from widegap import _jit
-from widegap.data import _passes
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.problems._hinge import hinge_pass
+from widegap.cutting_plane._hinge import hinge_pass
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
+from widegap.rows.loops import _passes
 
 both_losses = pytest.mark.parametrize("all_rivals", [False, True], ids=["max", "sum"])
 
@@ -144,7 +144,7 @@ def test_pass_across_the_flush(make, n, k):
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_float32_sums_stay_accurate_over_many_rows(make, k, monkeypatch):
-    monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", 1 << 30)  # one block: only the flush shortens the sums
+    monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", 1 << 30)  # one block: only the flush shortens the sums
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(400_000, 2)) + 0.3).astype(np.float32)
     W, b = 1e-3 * rng.normal(size=(k, 2)), np.zeros(k)  # every row active: the longest sums

@@ -73,8 +73,8 @@ def test_memory_is_bounded_by_what_a_file_holds(folder):
 def test_parquet_that_claims_many_rows(tmp_path, monkeypatch):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
-    from widegap.data import _columnar, shards
     from widegap.exceptions import InvalidDataError
+    from widegap.rows import _columnar, shards
 
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1.0, 2.0]}), path)
@@ -84,7 +84,7 @@ def test_parquet_that_claims_many_rows(tmp_path, monkeypatch):
 
 
 def test_hashed_terms_are_wide_and_welcome(tmp_path):
-    from widegap.data import shards
+    from widegap.rows import shards
 
     X = sp.csr_array((np.ones(2), np.array([5, (1 << 20) - 1]), np.arange(3)), shape=(2, 1 << 20))
     sp.save_npz(tmp_path / "hashed.npz", X)

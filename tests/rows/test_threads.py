@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_info
 
 from _representations import table
 from widegap import MKC, MaxMarginClustering
-from widegap.data import _threads
-from widegap.data._centred import CentredRows
-from widegap.data._sources import row_blocks
-from widegap.data._threads import one_blas_thread, ordered_map
-from widegap.problems._hinge import hinge_pass
+from widegap.cutting_plane._hinge import hinge_pass
+from widegap.rows import _threads
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
+from widegap.rows._threads import one_blas_thread, ordered_map
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_no_pool_where_there_is_nothing_to_share(pools, n_items, n_threads):
 @pytest.mark.parametrize("block_bytes", [None, 2000], ids=["one_block", "several_blocks"])
 def test_data_of_one_block_open_no_pool(pools, monkeypatch, block_bytes):
     if block_bytes:
-        monkeypatch.setattr("widegap.data._sources.BLOCK_BYTES", block_bytes)
+        monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", block_bytes)
     rows = CentredRows(row_blocks(table(300, 4), n_threads=2))
     hinge_pass(rows, np.ones((3, 4)), np.zeros(3), None, all_rivals=False)
     rows.scores(np.ones((3, 4)), np.zeros(3))
@@ -152,7 +152,7 @@ import threading
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_info
 from widegap import CPM3C, MKC, MaxMarginClustering
-from widegap.data._threads import one_blas_thread
+from widegap.rows._threads import one_blas_thread
 
 X, y = load_digits(return_X_y=True)
 X = X[y < 3][:200]
@@ -229,8 +229,8 @@ FORK_SCRIPT = """
 import os, signal, threading
 import numpy as np
 from widegap import MKC, MaxMarginClustering
-from widegap.data import _threads
-from widegap.data._threads import ordered_map
+from widegap.rows import _threads
+from widegap.rows._threads import ordered_map
 
 def names(n):
     return list(ordered_map(lambda i: (i, threading.current_thread().name), range(n), 2))

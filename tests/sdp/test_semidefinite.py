@@ -14,13 +14,13 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widegap import persistence
-from widegap.estimators._gmmc import GMMC
-from widegap.estimators._mmc import MMC
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_error
-from widegap.solvers._gmmc import score_norm, score_value, solve_gmmc
-from widegap.solvers._mmc import margin_value, solve_mmc
-from widegap.solvers._semidefinite import round_matrix, signs_within
+from widegap.sdp._gmmc import GMMC
+from widegap.sdp._gmmc_relaxation import score_norm, score_value, solve_gmmc
+from widegap.sdp._mmc import MMC
+from widegap.sdp._mmc_relaxation import margin_value, solve_mmc
+from widegap.sdp._semidefinite import round_matrix, signs_within
 
 pytest.importorskip("scs", reason='MMC needs scs: pip install "widegap[sdp]"')
 

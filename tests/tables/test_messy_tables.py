@@ -1,4 +1,4 @@
-"""Messy files, one for each trap: ``tests/tables/messy/expected.json`` says how each must be read, or what is said instead.
+"""Messy files, one for each trap: ``messy/expected.json`` says how each must be read, or what is said instead.
 
 Columns are given as what they are read as, with a minus if they are left out. ``first`` is the first row as numbers.
 """
@@ -13,7 +13,7 @@ import zstandard
 from widegap import TableEncoder
 from widegap.cli._main import main
 from widegap.exceptions import InvalidDataError
-from widegap.table import read_table
+from widegap.tables import read_table
 
 FOLDER = Path(__file__).parent / "messy"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))

@@ -20,9 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from widegap import MaxMarginClustering, TableEncoder
 from widegap.cli._main import main
 from widegap.exceptions import ColumnWarning, InvalidDataError
-from widegap.table._delimited import _parse, _parse_uneven
-from widegap.table._stored import from_json, to_json
-from widegap.table._values import Cells
+from widegap.tables._delimited import _parse, _parse_uneven
+from widegap.tables._stored import from_json, to_json
+from widegap.tables._values import Cells
 
 N = 40
 BY_NAME = {"check_dataframe_column_names_consistency": "columns are found by name, in any order"}

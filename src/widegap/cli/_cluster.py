@@ -101,10 +101,10 @@ def cluster(
     from widegap.cli._compare import recommend
     from widegap.cli._fitting import check_count, check_variety, choose_method
     from widegap.cli._large import cluster_large, large_job
-    from widegap.cli._say import Wishes
+    from widegap.cli._side_information_options import Wishes
     from widegap.cli._table_rows import Choices, encode
-    from widegap.table._delimited import Dialect
-    from widegap.table._reading import read_table
+    from widegap.tables._delimited import Dialect
+    from widegap.tables._reading import read_table
 
     find_number = k == "auto"
     numbers = range(1, 2) if find_number else options.cluster_numbers(k)
@@ -202,10 +202,10 @@ class Job:
 
 
 def _run(job: Job, estimator: Any, targets: Targets, *, quiet: bool, json: bool) -> None:
+    from widegap._wording import counted
     from widegap.cli import _fitting as fitting
     from widegap.cli._compare import explain_auto
     from widegap.cli._output import assignments, show
-    from widegap.report._wording import counted
 
     label = f"Clustering {counted(len(job.rows.kept), 'row')}"
     with fitting.watching(label, estimator._expected_records(len(job.rows.kept)), quiet) as watch:

@@ -42,7 +42,7 @@ class Recommendation:
 
     def for_report(self) -> dict[str, Any] | None:
         """The same as a report shows it; None without a tree of merges."""
-        from widegap.report._numbers import CLEAR, MOST_CLUSTERS
+        from widegap.report._how_many import CLEAR, MOST_CLUSTERS
 
         keys = ("n_clusters", "separation", "excess", "agreement")
         scores = [{key: getattr(record, key) for key in keys} for record in self.records if record.excess is not None]
@@ -120,7 +120,7 @@ def add_recommendation(summary: dict[str, Any], recommendation: Recommendation) 
 
 def explain_auto(estimator: Any) -> Recommendation | None:
     """The number that ``n_clusters="auto"`` found, and its own reasons: nothing further is fitted."""
-    from widegap.report._numbers import number_found
+    from widegap.report._how_many import number_found
 
     chosen = int(estimator.n_clusters_)
     most = max(LEAST_SHOWN, chosen + 2)
@@ -171,7 +171,7 @@ def _possible(numbers: range, found: Comparison) -> list[int]:
 
 def _fits(n_subsamples: int, X: Any) -> int:
     """Fits that one number takes: all rows, the subsamples, and shuffled columns of a dense table."""
-    from widegap.data._tables import storage
+    from widegap.rows._matrices import storage
 
     return 1 + n_subsamples + (hasattr(X, "shape") and storage(X) == "dense")
 
@@ -188,7 +188,7 @@ def _span(numbers: list[int]) -> str:
 
 def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
     """The number to recommend, why, and whether the rows look like noise."""
-    from widegap.report._numbers import CLEAR, what_scores_mean
+    from widegap.report._how_many import CLEAR, what_scores_mean
 
     unit = found.unit
 
@@ -209,7 +209,7 @@ def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
 def _is_one_cluster(found: Comparison) -> bool:
     """Whether the search that can tell finds no clusters in a dense table, for methods that cannot tell themselves."""
     from widegap import MaxMarginClustering
-    from widegap.data._tables import storage
+    from widegap.rows._matrices import storage
 
     if not hasattr(found.X, "shape") or storage(found.X) != "dense":
         return False

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
+from widegap._wording import counted
 from widegap.cli import _options as options
 from widegap.cli._cluster import Job
 from widegap.cli._errors import CommandError
 from widegap.cli._names_file import stored_names
 from widegap.cli._row_names import RowNames, read_pairs
-from widegap.cli._say import Said, read_weights
+from widegap.cli._side_information_options import Said, read_weights
 from widegap.corrections._fixed import Fixed, rows_of_fit
-from widegap.report._wording import counted
 
 NEUTRAL = {"size_min": None, "size_max": None, "outliers": 0, "checkpoint": None}  # corrections go before bounds
 MOST_ROWS = 1_000_000  # that a range such as 5-9 may name

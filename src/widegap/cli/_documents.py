@@ -57,14 +57,14 @@ def documents(
     """Find the topics of documents, with the terms that define each."""
     from sklearn.base import clone
 
+    from widegap._wording import counted
     from widegap.cli._cluster import Targets, end_interrupted
     from widegap.cli._compare import FEW_SUBSAMPLES, SUBSAMPLES, Comparison, add_recommendation, recommend
-    from widegap.cli._document_say import check_said, check_wishes, read_said
+    from widegap.cli._document_constraints import check_said, check_wishes, read_said
     from widegap.cli._fitting import gathering_warnings, watching
     from widegap.cli._output import show
-    from widegap.cli._say import Wishes
+    from widegap.cli._side_information_options import Wishes
     from widegap.cli._texts import read_documents
-    from widegap.report._wording import counted
 
     targets = Targets(output, model, report)
     targets.check(path, universum, must_link, cannot_link, json=json)
@@ -143,7 +143,7 @@ def _about_language(estimator: Any, asked: str) -> list[str]:
 
 def _without_junk(found: Any, outside: Any) -> Any:
     """The documents without those that are in the universum, too."""
-    from widegap.report._wording import counted
+    from widegap._wording import counted
 
     junk = {" ".join(text.split()) for text in outside.texts}
     both = {i for i, text in enumerate(found.texts) if " ".join(text.split()) in junk}
@@ -163,8 +163,8 @@ def _effect(estimator: Any, plain: Any, outside: Any) -> str:
     """What the universum changed, against a fit without it."""
     import numpy as np
 
+    from widegap._wording import counted
     from widegap.metrics import clustering_accuracy
-    from widegap.report._wording import counted
 
     known = (estimator.labels_ >= 0) & (plain.labels_ >= 0)
     same = clustering_accuracy(plain.labels_[known], estimator.labels_[known]) if known.any() else 1.0
@@ -228,7 +228,7 @@ def _frame(estimator: Any, found: Any, labels: Any) -> Any:
     import pandas as pd
 
     from widegap import describe
-    from widegap.table._writing import with_results
+    from widegap.tables._writing import with_results
 
     if labels is None:
         labels, margins = estimator.labels_, estimator.margins_

@@ -49,7 +49,7 @@ def explore(
     debug: options.Debug = False,
 ) -> None:
     """Open a page to look at clusters, slide their number, correct them and cluster again."""
-    from widegap.table._delimited import Dialect
+    from widegap.tables._delimited import Dialect
 
     _check_host(host, expose)
     source = data or path
@@ -128,7 +128,7 @@ def _session_place(place: Path, resume: bool) -> Path:
 def _open_table(path: Path, dialect: Any, columns: tuple[str, ...], method: str, k: int | str, seed: int) -> _Opening:
     from widegap.cli._fitting import choose_method, make_estimator
     from widegap.cli._table_rows import Choices, encode
-    from widegap.table._reading import read_table
+    from widegap.tables._reading import read_table
 
     table = read_table(path, dialect)
     rows = encode(table, Choices(columns=columns))
@@ -169,7 +169,7 @@ def _open_model(model: Path, data: Path, text_column: str | None, dialect: Any) 
     from widegap.cli._names_file import stored_names
     from widegap.cli._predict import load_model
     from widegap.cli._table_rows import apply, model_parts
-    from widegap.table._reading import read_table
+    from widegap.tables._reading import read_table
 
     estimator, extra = load_model(model)
     kept = {**extra, "names": stored_names(extra)}

@@ -28,7 +28,7 @@ def choose_method(method: str, X: Any, *, find_number: bool = False) -> str:
         return "max-margin"
     if method != "auto":
         return method
-    from widegap.data._tables import storage
+    from widegap.rows._matrices import storage
 
     return "cpm3c" if storage(X) == "sparse" and X.shape[1] > WIDE else "max-margin"
 
@@ -49,7 +49,7 @@ def check_count(k: int, n_rows: int) -> None:
 
 def check_variety(k: int, X: Any, notes: list[str]) -> None:
     """Note more clusters than there are different rows."""
-    from widegap.data._tables import count_distinct_rows
+    from widegap.rows._matrices import count_distinct_rows
 
     n = count_distinct_rows(X, k)
     if n < k:

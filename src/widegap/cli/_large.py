@@ -30,11 +30,11 @@ def large_job(data: Path, columns: tuple[str, ...], scale: str, whole: bool) -> 
 def cluster_large(file: LargeFile, estimator: Any, targets: Any, title: str, *, quiet: bool, json: bool) -> None:
     """Fit, write and show, as ``cluster`` does with tables in memory."""
     from widegap import persistence
+    from widegap._wording import counted
     from widegap.cli import _fitting as fitting
     from widegap.cli._cluster import end_interrupted
     from widegap.cli._output import show, write_report
-    from widegap.data._collections import count_labels
-    from widegap.report._wording import counted
+    from widegap.rows._collections import count_labels
 
     if "labels_out" not in estimator.get_params():
         raise CommandError(

@@ -38,9 +38,9 @@ class LargeFile:
 
     def rows(self, position: Callable[[int, int], None] = lambda start, stop: None) -> Any:
         """The rows as an estimator sees them; ``position`` is told what is being read."""
-        from widegap.data import RowBlocks
-        from widegap.data._sources import MappedSource
-        from widegap.data._tables import scale_columns
+        from widegap.rows import RowBlocks
+        from widegap.rows._matrices import scale_columns
+        from widegap.rows._sources import MappedSource
 
         factors = self.factors
 
@@ -56,7 +56,7 @@ class LargeFile:
 
     def pieces(self) -> Iterator[tuple[int, Any]]:
         """The rows in their own units, some at a time, with the number of the first."""
-        from widegap.data._rows import pieces
+        from widegap.rows._protocols import pieces
 
         for start, stop in self.source.spans():
             for X in pieces(self.source.read(start, stop)):
@@ -69,9 +69,9 @@ def large_file(path: Path, columns: Sequence[str] = ()) -> LargeFile | None:
     ending = path.suffix.lower()
     if ending not in (".npy", *COLUMNAR) or not path.is_file():
         return None
-    from widegap.data import shards
-    from widegap.data._columnar import ColumnarSource
     from widegap.exceptions import InvalidDataError, NotSupportedError
+    from widegap.rows import shards
+    from widegap.rows._columnar import ColumnarSource
 
     if ending == ".npy" and columns:
         return None
@@ -92,7 +92,7 @@ def without_row_numbers(file: LargeFile) -> LargeFile:
     """The file without columns that number its rows, as their first values tell, and without results of ours."""
     import numpy as np
 
-    from widegap.data._columnar import ColumnarSource
+    from widegap.rows._columnar import ColumnarSource
 
     if file.names is None:
         return file
@@ -111,8 +111,8 @@ def with_scale(file: LargeFile, scale: str) -> LargeFile:
     """The file with the factors of its columns: "none", "standard", or "auto", which looks whether units differ."""
     import numpy as np
 
-    from widegap.data._centred import finite_moments
-    from widegap.data._tables import UNITS_DIFFER
+    from widegap.rows._centred import finite_moments
+    from widegap.rows._matrices import UNITS_DIFFER
 
     if scale == "none":
         return file
@@ -193,8 +193,8 @@ def stored_file(path: Path, stored: Any) -> LargeFile:
 
     import numpy as np
 
-    from widegap.data import shards
-    from widegap.data._columnar import ColumnarSource
+    from widegap.rows import shards
+    from widegap.rows._columnar import ColumnarSource
 
     try:
         names, n_features, factors = stored["names"], int(stored["n_features"]), stored["factors"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from widegap.cli._large_files import SAMPLE, LargeFile
 from widegap.cli._places import replacing
-from widegap.data._state_files import CHUNK_ROWS
+from widegap.rows._state_files import CHUNK_ROWS
 
 WRITTEN_COLUMNS = 100  # of a matrix; of wider ones only the numbers of the rows are written
 
@@ -40,7 +40,7 @@ def count_rows(file: LargeFile, estimator: Any) -> Any:
 
 
 def _scaled(file: LargeFile, values: Any) -> Any:
-    from widegap.data._tables import scale_columns
+    from widegap.rows._matrices import scale_columns
 
     return scale_columns(values, file.factors)
 
@@ -51,8 +51,8 @@ def _frames(file: LargeFile, estimator: Any, labels: Any) -> Iterator[Any]:
     import pandas as pd
 
     from widegap import describe
-    from widegap.report._wording import row_number
-    from widegap.table._writing import with_results
+    from widegap._wording import row_number
+    from widegap.tables._writing import with_results
 
     for start, values in file.pieces():
         scores = describe.scores(estimator, _scaled(file, values))
@@ -109,7 +109,7 @@ def _parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
 
 def _text_writer(file: Any, ending: str) -> Callable[[Any], None]:
     """Writes JSON lines or delimited text, margins with a few digits; names that look like formulas are quoted."""
-    from widegap.table._writing import neutral
+    from widegap.tables._writing import neutral
 
     first = True
 

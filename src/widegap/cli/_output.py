@@ -29,9 +29,9 @@ def clustered_frame(table: Any, rows: Any, labels: Any, margins: Any, names: dic
     """
     import pandas as pd
 
-    from widegap.data._tables import storage
-    from widegap.report._wording import row_number
-    from widegap.table._writing import ids_first, with_results
+    from widegap._wording import row_number
+    from widegap.rows._matrices import storage
+    from widegap.tables._writing import ids_first, with_results
 
     kept = rows.kept
     if table.frame is not None:
@@ -50,7 +50,7 @@ def write_frame(path: Path, frame: Any, dialect: Any = None) -> None:
 
     ``dialect`` is that of the text file the cells were read from, which are texts then; it is kept.
     """
-    from widegap.table._writing import delimited, dialect_for, json_lines, with_numbers
+    from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers
 
     ending = path.suffix.lower()
     if dialect is not None and ending in (".parquet", ".json", ".jsonl"):
@@ -118,8 +118,8 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from widegap._wording import counted
     from widegap.cli._compare import print_chart
-    from widegap.report._wording import counted
 
     console = screen(to_stderr)
     objective = summary["objective"]
@@ -189,7 +189,7 @@ def _print_decisions(console: Any, summary: dict[str, Any]) -> None:
 
 def _called(cluster: dict[str, Any]) -> str:
     """The number of a cluster, and its name if the user gave it one."""
-    from widegap.report._wording import clip
+    from widegap._wording import clip
 
     name = f" {one_line(clip(cluster['name'], SHORT))}" if cluster.get("named") else ""
     return f"{cluster['label']}{name}"

@@ -137,7 +137,7 @@ def save_labels(labels: Any, path: Path) -> str:
 def _with_palette(labels: Any) -> Any:
     from PIL import Image
 
-    from widegap._regions import PALETTE
+    from widegap.iterative._regions import PALETTE
 
     found = Image.frombytes("P", labels.shape[::-1], labels.tobytes())
     found.putpalette(bytes.fromhex("".join(PALETTE * -(-256 // len(PALETTE))))[:768])

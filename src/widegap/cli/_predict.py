@@ -30,7 +30,7 @@ def predict(
 ) -> None:
     """Assign new rows to the clusters of a saved model."""
     from widegap.cli._output import check_output, show
-    from widegap.table._delimited import Dialect
+    from widegap.tables._delimited import Dialect
 
     check_output(output)
     check_distinct({"-o": output}, (model, data), json)
@@ -65,7 +65,7 @@ def report(
 ) -> None:
     """Write a report on rows and their clusters by a saved model."""
     from widegap.cli._output import write_report
-    from widegap.table._delimited import Dialect
+    from widegap.tables._delimited import Dialect
 
     check_distinct({"-o": output}, (model, data))
     if str(output) != "-":
@@ -118,7 +118,7 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
     from widegap.cli._output import assignments, clustered_frame, write_frame
     from widegap.cli._table_rows import apply, model_parts, single_rows, with_dialect
     from widegap.report._names import given_names, known_names
-    from widegap.table._reading import read_table
+    from widegap.tables._reading import read_table
 
     encoder, estimator = model_parts(estimator)
     table = read_table(data, dialect, least="at least one row")

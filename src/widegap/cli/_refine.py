@@ -38,7 +38,7 @@ def refine(
 ) -> None:
     """Correct a stored result. Clusters are given by number or name, rows by number from 1 or id."""
     from widegap.cli._output import assignments, show
-    from widegap.table._delimited import Dialect
+    from widegap.tables._delimited import Dialect
 
     if not any((merge, split, move, rename, set_aside)):
         raise CommandError("Nothing to correct; pass --merge, --split, --move, --rename or --set-aside.")
@@ -69,7 +69,7 @@ def _open(model: Path, data: Path, dialect: Any) -> Any:
 
     from widegap.cli._corrections import Corrected
     from widegap.cli._table_rows import apply, model_parts
-    from widegap.table._reading import read_table
+    from widegap.tables._reading import read_table
 
     estimator, extra = load_model(model)
     if hasattr(estimator, "topic_names_"):

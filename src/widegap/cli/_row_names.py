@@ -15,7 +15,7 @@ class RowNames:
     """Places among the rows that are clustered, by what the user calls them."""
 
     def __init__(self, table: Any, rows: Any):
-        from widegap.table._values import shortest
+        from widegap.tables._values import shortest
 
         self.id_column = rows.ids[0] if rows.ids and table.frame is not None else None
         self.n_rows = table.n_rows

@@ -132,8 +132,8 @@ class _Done:
 
 
 def _run(job: _Job, *, quiet: bool, json: bool) -> None:
+    from widegap._wording import counted
     from widegap.cli._fitting import gathering_warnings, watching
-    from widegap.report._wording import counted
 
     n, recursive_steps = len(job.places), (job.k or 1) - 1 if job.recursive else None
     label = f"Segmenting {counted(n, 'picture')}" if job.is_folder else f"Segmenting {job.places[0][0].name}"
@@ -269,7 +269,7 @@ def _tell(job: _Job, done: list[_Done], *, quiet: bool, json: bool) -> None:
 
 def _print(one: _Done, *, named: bool) -> None:
     """Size and segments of a picture; of a single one the table."""
-    from widegap.report._wording import counted
+    from widegap._wording import counted
 
     height, width = one.shape
     head = f"{width} x {height} pixels, {counted(len(one.table), 'segment')}"

@@ -99,7 +99,7 @@ def encode(table: Any, choices: Choices) -> Rows:
 def _fitted(encoder: Any, table: Any, drops: bool) -> Rows:
     import numpy as np
 
-    from widegap.table._scaling import scaled
+    from widegap.tables._scaling import scaled
 
     reading, kept = encoder._fit(table.rows), np.arange(table.n_rows)
     notes: list[str] = []
@@ -116,7 +116,7 @@ def apply(table: Any, encoder: Any, drops: bool) -> Rows:
     """Rows of a table in the way that a model fixed; ``drops`` if it leaves rows with gaps out."""
     import numpy as np
 
-    from widegap.table._scaling import scaled
+    from widegap.tables._scaling import scaled
 
     try:
         reading, kept = encoder._apply(table.rows), np.arange(table.n_rows)
@@ -160,7 +160,7 @@ def _left_out(gaps: Any) -> str:
 
 def _check_names(table: Any, choices: Choices) -> None:
     """Refuse columns that the table lacks, in the words of the options that name them."""
-    from widegap.table._frames import as_columns, nearest
+    from widegap.tables._frames import as_columns, nearest
 
     named = {option: getattr(choices, name) for name, option in OPTIONS.items()}
     for name in ("label_column", "known", "weight_column"):

@@ -50,7 +50,7 @@ class Documents:
 
     def items(self) -> list[tuple[str, str]]:
         """Title and body of every document; the title is its first line where nothing else gives one."""
-        from widegap.report._wording import titled
+        from widegap._wording import titled
 
         if self.titles is None:
             return [tuple(titled(text)) for text in self.texts]
@@ -76,7 +76,7 @@ def read_documents(source: Path, text_column: str | None, encoding: str, known: 
 
     ``known`` may name a column of labels, which then holds no texts.
     """
-    from widegap.table._unpacking import decode
+    from widegap.tables._unpacking import decode
 
     if str(source) == "-":
         text = decode(sys.stdin.buffer.read(), "standard input", encoding, NO_TEXT)
@@ -120,7 +120,7 @@ def _text_of(path: Path, encoding: str) -> str:
         from widegap.cli._document_files import read_office
 
         return read_office(path)
-    from widegap.table._unpacking import decode
+    from widegap.tables._unpacking import decode
 
     return decode(path.read_bytes(), str(path), encoding, NO_TEXT)
 
@@ -169,8 +169,8 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
 
 
 def _from_table(source: Path, text_column: str | None, encoding: str, known: str | None) -> Documents:
-    from widegap.table._delimited import Dialect
-    from widegap.table._reading import read_table
+    from widegap.tables._delimited import Dialect
+    from widegap.tables._reading import read_table
 
     table = read_table(source, Dialect(encoding), least="at least one document")
     frame = table.frame
@@ -203,7 +203,7 @@ def _from_table(source: Path, text_column: str | None, encoding: str, known: str
 
 def _holds_numbers(series: Any) -> bool:
     """Whether all cells of a column that hold anything are numbers."""
-    from widegap.table._values import Cells
+    from widegap.tables._values import Cells
 
     cells = Cells(series)
     return bool((cells.missing | cells.numbers(None).read).all())

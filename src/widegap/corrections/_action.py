@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from widegap._wording import counted
 from widegap.corrections._constraints import Draft
 from widegap.corrections._events import Event, State, Statement
 from widegap.corrections._rules import Rule
 from widegap.exceptions import InvalidDataError
-from widegap.report._wording import counted
 
 MOST_ROWS = 200_000  # that one action names: the page sends them in a request of 4 MiB
 LISTED_ROWS = 3  # of which words give the numbers

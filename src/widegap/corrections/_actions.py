@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from widegap._wording import clip
 from widegap.corrections import _rules as rules
 from widegap.corrections._action import Action, Clusters, Data, asked_key, asked_rows
 from widegap.corrections._constraints import Constraints, Draft
 from widegap.corrections._corrections import CORRECTIONS
 from widegap.corrections._events import Event, State, Statement
 from widegap.exceptions import InvalidDataError
-from widegap.report._wording import clip
 
 MOST_CLUSTERS = 1_000  # nobody can look at more
 NAME_LENGTH = 80  # of a cluster, so that it fits on the map

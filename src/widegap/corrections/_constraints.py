@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap.problems._constraints import read_constraints
+from widegap.constraints._units import read_constraints
 
 Pairs = np.ndarray[Any, np.dtype[np.int64]]
 

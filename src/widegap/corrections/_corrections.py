@@ -8,11 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
+from widegap._wording import counted
 from widegap.corrections import _rules as rules
 from widegap.corrections._action import Clusters, Correction, Data, Words, asked_key, asked_rows, new_key
 from widegap.corrections._constraints import Draft
 from widegap.exceptions import InvalidDataError
-from widegap.report._wording import counted
 
 LEFT = 0.1  # of a cluster's rows: if no more stay than that, the cluster is junk as a whole
 

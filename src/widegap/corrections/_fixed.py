@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
+from widegap._wording import counted
 from widegap.corrections._constraints import Constraints
 from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
-from widegap.report._wording import counted
 
 Rows = np.ndarray[Any, Any]
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from widegap._wording import ROWS_FROM
 from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
-from widegap.report._wording import ROWS_FROM
 
 SCHEMA = "widegap.explore/1"
 MAX_BYTES = 256 << 20  # a million actions; more is no session that a person made

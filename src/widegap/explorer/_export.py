@@ -15,13 +15,13 @@ from widegap.corrections._actions import constraints_of
 from widegap.corrections._corrections import Assign
 from widegap.corrections._fixed import Fixed
 from widegap.exceptions import InvalidDataError
+from widegap.explorer._cluster_names import in_words, name_of
 from widegap.explorer._fits import Fit
-from widegap.explorer._names import in_words, name_of
 from widegap.explorer._script import script
 from widegap.explorer._workspace import Workspace
 from widegap.report import render, summarize
 from widegap.report._summarize import number_rows
-from widegap.table._writing import delimited, dialect_for, json_lines, with_numbers, with_results
+from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers, with_results
 
 
 def export(workspace: Workspace, name: str) -> tuple[bytes, str]:

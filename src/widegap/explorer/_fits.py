@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
+from widegap._types import Labels
 from widegap.corrections._fixed import rows_of_fit
-from widegap.explorer._identity import CutKeys, Keys, Labels, matched_keys, with_keys
+from widegap.explorer._identity import CutKeys, Keys, matched_keys, with_keys
 
 TYPICAL = 20  # rows that stand for a cluster where its place has to be known
 SPLIT_ROWS = 2_000  # of a larger cluster a sample is split

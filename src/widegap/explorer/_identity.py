@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-Labels = np.ndarray[Any, Any]
+from widegap._types import Labels
+
 Keys = np.ndarray[Any, np.dtype[np.int64]]
 
 

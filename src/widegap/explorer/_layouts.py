@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
-from widegap.data._neighbours import neighbour_graph
-from widegap.data._principal import PrincipalAxes
-from widegap.data._tables import near_origin
+from widegap._types import Floats
 from widegap.exceptions import InvalidDataError
+from widegap.features._neighbours import neighbour_graph
+from widegap.features._principal import PrincipalAxes
+from widegap.rows._matrices import near_origin
 
 MAP_ROWS = 100_000
 GRAPH_ROWS = 3_000
@@ -26,8 +27,6 @@ NEIGHBOURS = 15
 ROUNDS = 120
 NEGATIVES = 3  # random rows that push each row away, a round
 NEAREST = 3  # rows of the sample whose mean is the place of another row
-
-Floats = np.ndarray[Any, Any]
 
 
 def map_rows(n: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:

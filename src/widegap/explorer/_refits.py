@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from widegap._types import Labels
 from widegap.corrections._constraints import Constraints
 from widegap.corrections._corrections import CORRECTIONS, Junk
 from widegap.exceptions import NotSupportedError
 from widegap.explorer._fits import Fit, NotFitted
-from widegap.explorer._identity import Labels
 
 Progress = Callable[[Any], bool]
 

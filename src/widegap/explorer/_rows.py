@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from widegap.data._tables import dense_rows
+from widegap._wording import RowTexts, clip, plain, row_number
 from widegap.exceptions import InvalidDataError
 from widegap.report._profile import Feature, features_of
-from widegap.report._wording import RowTexts, clip, plain, row_number
-from widegap.table._delimited import Dialect
+from widegap.rows._matrices import dense_rows
+from widegap.tables._delimited import Dialect
 
 SHOWN_CELLS = 200
 SHOWN_TEXT = 20_000

@@ -15,11 +15,11 @@ from starlette.routing import Route
 
 from widegap.exceptions import WidegapError
 from widegap.explorer import _layouts as layouts
-from widegap.explorer import _views as views
+from widegap.explorer import _payloads as views
 from widegap.explorer._export import EXPORTS, export
 from widegap.explorer._fits import Fit
 from widegap.explorer._guard import TooLargeError
-from widegap.explorer._questions import questions
+from widegap.explorer._question_payloads import questions
 from widegap.explorer._worker import Worker
 from widegap.explorer._workspace import ChangedError, Workspace
 

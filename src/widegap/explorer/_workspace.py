@@ -14,17 +14,17 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe
-from widegap._validation import digest_of
+from widegap._types import Labels
+from widegap.base._validation import digest_of
 from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
 from widegap.corrections._corrections import CORRECTIONS, Assign
 from widegap.corrections._events import Event, History, State, Statement
 from widegap.corrections._fixed import Fixed
 from widegap.exceptions import NotSupportedError
 from widegap.explorer._autosave import Autosave
+from widegap.explorer._cluster_names import names_by_key
 from widegap.explorer._fits import Fit, NotFitted, halves, open_fit
-from widegap.explorer._identity import Labels
 from widegap.explorer._layouts import map_rows
-from widegap.explorer._names import names_by_key
 from widegap.explorer._refits import Progress, StoppedError, Wish, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
 

@@ -11,6 +11,8 @@ are easier to judge than a general loader.
 
 The checksums find accidents. They are no signature: whoever can write a file can write checksums that match, so a
 model of unknown origin runs no code but may give any answer.
+
+It may import the methods and tables, whose types it reads, but nothing that shows results. Begin with ``_archive.py``.
 """
 
 import json
@@ -23,10 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 
 import widegap
 from widegap._atomic import replacing
-from widegap.estimators._base import Clusterer, WeightVectorClusterer
+from widegap.base._clusterer import Clusterer, WeightVectorClusterer
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.persistence._archive import MAX_BYTES, DamagedModelError, ModelArchive, TooLargeError, write_archive
-from widegap.persistence._tree import Reader, Writer
+from widegap.persistence._json_tree import Reader, Writer
 from widegap.persistence._weights import check_weights, try_out
 
 __all__ = ["load", "save"]
@@ -115,7 +117,7 @@ def _without_table(model: Any) -> tuple[Any, dict[str, Any] | None]:
     steps = [step for _, step in getattr(model, "steps", ())]
     if len(steps) != 2 or type(steps[0]).__name__ != "TableEncoder":
         return model, None
-    from widegap.table._stored import to_json
+    from widegap.tables._stored import to_json
 
     return steps[1], to_json(steps[0])
 
@@ -126,7 +128,7 @@ def _with_table(model: Any, table: Any) -> Any:
         return model
     from sklearn.pipeline import Pipeline
 
-    from widegap.table._stored import from_json
+    from widegap.tables._stored import from_json
 
     encoder = from_json(table)
     if encoder.n_features_out_ != model.n_features_in_:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widegap.data._kernels import holds_values, may_be_stored
-from widegap.data._sources import row_blocks
+from widegap.features._kernels import holds_values, may_be_stored
 from widegap.persistence._archive import DamagedModelError
+from widegap.rows._sources import row_blocks
 
 MAX_TRIAL_COLUMNS = 1_000_000  # the row that tries a model out must not be what takes the memory
 

@@ -3,6 +3,8 @@
 ``summarize`` makes the dict, ``render`` the page. Charts are hand-written SVG with a few kilobytes of plain JavaScript
 for hover, filter and zoom, because of size: style sheet and script together take 26 kB of every page, where
 ``bokeh.min.js`` would take 1.3 MB and ``plotly.min.js`` 4.8 MB. The SVG shows without any script, and prints.
+
+It may import anything but explorer, cli and what stands above them. Begin with ``_summarize.py``.
 """
 
 from widegap.report._html import render

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from widegap._wording import number, percent, row_number
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.report._summarize import SCHEMA
-from widegap.report._wording import number, percent, row_number
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from widegap._wording import clip
 from widegap.exceptions import InvalidDataError
 from widegap.report._profile import Contrasts, Feature
-from widegap.report._wording import clip
 
 NOTABLE = 0.5  # standard deviations from the other rows
 PHRASES = 2

@@ -28,9 +28,9 @@ class Summary(dict[str, Any]):
 
 def fitted_view(estimator: Any) -> str:
     """What a fitted estimator has found, as an element for a notebook; empty where that cannot be shown."""
-    from widegap.data._collections import is_collection
     from widegap.exceptions import NotSupportedError
     from widegap.report._summarize import summarize_fit
+    from widegap.rows._collections import is_collection
 
     if is_collection(estimator.labels_):  # counting them would be a pass over the rows
         return ""

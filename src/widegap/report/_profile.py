@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
-from widegap.data._tables import column_moments, column_ranges, whole_columns, without_gaps
-from widegap.report._wording import number
+from widegap._wording import number
+from widegap.rows._matrices import column_moments, column_ranges, whole_columns, without_gaps
 
 MOST_LINES = 60  # of the table; the others differ less between clusters
 MARKED = 0.5  # standard deviations from which a difference is marked

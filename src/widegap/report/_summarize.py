@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
+from widegap._wording import ROWS_FROM, as_item, clip, plain
 from widegap.exceptions import InvalidDataError
+from widegap.report._cautions import plain_warnings
+from widegap.report._dendrogram import top_of_tree
+from widegap.report._example_rows import RowTeller
+from widegap.report._how_many import number_found
 from widegap.report._names import given_names, known_names
 from widegap.report._notebook import Summary
-from widegap.report._numbers import number_found
-from widegap.report._row_teller import RowTeller
-from widegap.report._tree import top_of_tree
-from widegap.report._views import RowView, view_of
-from widegap.report._warnings import plain_warnings
-from widegap.report._wording import ROWS_FROM, as_item, clip, plain
+from widegap.report._row_views import RowView, view_of
 
 SCHEMA = "widegap.report/1"
 MAP_POINTS = 3000

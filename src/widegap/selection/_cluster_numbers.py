@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from widegap._validation import check_generator, take_rows
 from widegap._warnings import muted
+from widegap.base._validation import check_generator, take_rows
 from widegap.describe import last_step
 from widegap.exceptions import NoStructureWarning
 from widegap.selection._trials import Trials, check_plan, gain_over_chance, read_rows

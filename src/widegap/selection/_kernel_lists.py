@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from widegap._validation import check_generator, check_numbers
 from widegap._warnings import muted
-from widegap.data._tables import storage
-from widegap.estimators._mkc import KERNELS, MKC
+from widegap.base._validation import check_generator, check_numbers
+from widegap.cutting_plane._mkc import KERNELS, MKC
 from widegap.exceptions import InvalidDataError, KernelWarning
+from widegap.rows._matrices import storage
 from widegap.selection._trials import Trials, check_plan, gain_over_chance
 
 __all__ = ["CANDIDATES", "CRITERIA", "KernelRecord", "choose_kernels", "sort_records"]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from widegap._validation import check_numbers, take_rows
-from widegap.data._sampling import drawn
-from widegap.data._tables import shuffle_columns, storage
+from widegap.base._validation import check_numbers, take_rows
 from widegap.exceptions import InvalidDataError
+from widegap.rows._matrices import shuffle_columns, storage
+from widegap.rows._sampling import drawn
 
 COMPARED_ROWS = 2000  # of more rows, a sample of so many is compared
 

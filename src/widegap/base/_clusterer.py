@@ -1,0 +1,358 @@
+"""What an estimator declares about itself, and what all of them share.
+
+A new estimator is one file: a subclass of ``Clusterer`` (or of one of the bases below it) that declares
+
+    _objective    name, direction and meaning of ``objective_``        read by report and selection
+    _record       dataclass of the entries of ``history_``             read by report and persistence
+    _stored       fitted attributes that it adds, with their types     read by persistence
+    _command      its name for ``widegap cluster --method``, if any    read by cli
+
+and fills in the steps of ``Clusterer._fit``. Nothing else keeps a list of estimators, except ``widegap/_catalogue.py``,
+which says where a public name lives.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from importlib import import_module
+from numbers import Integral
+from os import PathLike
+from typing import Any, ClassVar, Literal, Self, get_type_hints
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from widegap.base._docs import shared_docs
+from widegap.base._progress import progress_logging
+from widegap.base._site import HasPage
+from widegap.base._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
+from widegap.exceptions import InvalidDataError
+from widegap.features._kernel_maps import FoldedScores, KernelMap
+from widegap.features._kernels import check_kernel_params
+from widegap.rows._blocks import RowBlocks, Scorer
+from widegap.rows._collections import is_collection, map_collection
+from widegap.rows._few_rows import certain_labels, largest
+from widegap.rows._state_files import write_labels
+
+COMMON_CONSTRAINTS: dict = {
+    "n_clusters": [Interval(Integral, 1, None, closed="left")],
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "callback": [callable, None],
+}
+LABELS_OUT: dict = {"labels_out": [str, PathLike, None]}
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What ``objective_`` is.
+
+    Attributes
+    ----------
+    name : str
+        A few words, as the report prints them.
+    better : {"higher", "lower"}
+        Which values are better.
+    meaning : str
+        One sentence for readers of the report.
+    most : callable or None
+        The largest value that k clusters can reach, where there is one.
+    """
+
+    name: str
+    better: Literal["higher", "lower"]
+    meaning: str
+    most: Callable[[int], float] | None = None
+
+    def gain(self, value: float, reference: float) -> float:
+        """By how much a value is better than a reference, relative to the latter's size."""
+        difference = value - reference if self.better == "higher" else reference - value
+        return difference / abs(reference)
+
+
+class Clusterer(HasPage, ClusterMixin, BaseEstimator):
+    """Base of all estimators of the package: the declarations, and what follows from them."""
+
+    _objective: ClassVar[Objective | None] = None
+    _record: ClassVar[type | None] = None
+    _stored: ClassVar[Mapping[str, Any]] = {
+        "labels_": np.ndarray,
+        "n_clusters_": int,
+        "objective_": float,
+        "n_iter_": int,
+        "converged_": bool,
+        "starved_": bool,
+        "n_features_in_": int,
+        "feature_names_in_": np.ndarray,
+        "_rows_digest": str,
+    }
+    # A function, choices for one machine, and scikit-learn's routing of arguments.
+    _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "labels_out", "_metadata_request"})
+    _command: ClassVar[str | None] = None
+    _fits_collections: ClassVar[bool] = False  # of Dask
+
+    n_clusters: int
+    random_state: Any
+    # What estimators without these parameters do.
+    verbose: int = 0
+    n_jobs: int | None = None
+    labels_out: str | PathLike[str] | None = None
+
+    labels_: np.ndarray[Any, Any]
+    n_clusters_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _repr_html_inner(self) -> str:
+        """scikit-learn's diagram, and below it what a fit has found."""
+        diagram = super()._repr_html_inner()
+        if not hasattr(self, "labels_"):
+            return diagram
+        # The report stands above this package; it is imported when a notebook asks for it.
+        return diagram + import_module("widegap.report._notebook").fitted_view(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        found = super()._repr_mimebundle_(**kwargs)
+        return {**found, "text/html": self._repr_html_inner()} if "text/html" in found else found
+
+    def _expected_records(self, n_rows: int) -> int | None:
+        """How many records a fit of so many rows makes unless it is stopped, where known: for a progress bar."""
+        return None
+
+    def _refusal_to_store(self) -> str | None:
+        """Why this very model has no model file, and what to do instead; None if it has one."""
+        return None
+
+    def _check_stored(self) -> None:
+        """Raise an error if what a model file holds, beyond weights, does not fit together."""
+        inside = self.labels_.dtype.kind == "i" and (-1 <= self.labels_) & (self.labels_ < self.n_clusters_)
+        if self.labels_.ndim != 1 or not np.all(inside):
+            raise ValueError(f"labels_ are not numbers of {self.n_clusters_} clusters")
+
+    @property
+    def _n_score_vectors(self) -> int:
+        """Rows of ``coef_``."""
+        return self.n_clusters_
+
+    @shared_docs
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters of the rows of X.
+
+        Parameters
+        ----------
+        <rows to fit>
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._complete_fit(X)
+
+    def _complete_fit(self, X: Any, **given: Any) -> Self:
+        """A fit, and then its labels in their file: once, when every row has one."""
+        self._fit(X, **given)
+        if self.labels_out is not None:
+            self.labels_ = write_labels(self.labels_, self.labels_out)
+        return self
+
+    def _fit(self, X: Any, **given: Any) -> Self:
+        """The steps of every fit; ``given`` is what ``fit`` of a subclass takes besides the rows."""
+        self._validate_params()
+        if hasattr(self, "kernel_params"):
+            check_kernel_params(self.kernel, self.kernel_params)
+        own = self.get_params(deep=False)
+        single = {name: value.item() for name, value in own.items() if isinstance(value, np.floating)}
+        if single:  # a float32 would round all that it meets, and parameters stay as they were given
+            _take_over(self, Clusterer._fit(copy.copy(self).set_params(**single), X, **given))
+            return self
+        with progress_logging(self.verbose):
+            rng = check_generator(self.random_state)
+            rows = self._prepare(self._read(X), rng, **given)
+            if self.n_clusters == 1:
+                self._store_single_cluster(rows)
+            else:
+                self._search(rows, rng)
+        return self
+
+    def _read(self, X: Any) -> Any:
+        """The rows, checked: finite where that can be seen, and at least one for every cluster."""
+        blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
+        check_cluster_number(blocks.shape[0], self.n_clusters)
+        return blocks
+
+    def _prepare(self, blocks: Any, rng: np.random.Generator) -> Any:
+        """The rows as the search sees them: anything with a ``shape``."""
+        return blocks
+
+    def _search(self, rows: Any, rng: np.random.Generator) -> None:
+        """Find two clusters or more and store what was found."""
+        raise NotImplementedError
+
+    def _store_single_cluster(self, rows: Any) -> None:
+        """Store what one cluster of all rows is, for which no search is needed."""
+        self.labels_ = np.zeros(rows.shape[0], np.int32)
+        self.n_clusters_, self.n_iter_ = 1, 0
+        self.objective_ = 0.0
+        self.history_: list[Any] = []
+        self.converged_, self.starved_ = True, False
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, Any]:
+        """Find the clusters of the rows of X and return ``labels_``.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        return self.fit(X, y).labels_
+
+
+def _take_over(estimator: Clusterer, other: Clusterer) -> None:
+    """Give an estimator what another one holds beyond its parameters, and nothing else."""
+    own = estimator.get_params(deep=False)
+    for name in vars(estimator).keys() - vars(other).keys():
+        delattr(estimator, name)  # of an earlier fit
+    vars(estimator).update({name: value for name, value in vars(other).items() if name not in own})
+
+
+def stored_attributes(cls: type) -> dict[str, Any]:
+    """Attributes that a model file holds of an object of a class, with their types; empty if it declares none.
+
+    Of an estimator what it and its bases list in ``_stored``, of a dataclass its fields, else its ``_stored``.
+    """
+    if is_dataclass(cls):
+        hints = get_type_hints(cls)
+        return {field.name: hints[field.name] for field in fields(cls)}
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        found |= vars(base).get("_stored", {})
+    if issubclass(cls, Clusterer) and cls._record is not None:
+        found["history_"] = list[cls._record]  # type: ignore[name-defined]
+    return found
+
+
+# Beside the estimators, not in them: copies, pickles and model files need not hold what follows from the weights.
+_folded_scores: "WeakKeyDictionary[WeightVectorClusterer, FoldedScores]" = WeakKeyDictionary()
+
+
+class WeightVectorClusterer(Clusterer):
+    """Base of clusterers that score a row by ``coef_ @ x + intercept_``, after a feature map if there is a kernel."""
+
+    _stored = {
+        "coef_": np.ndarray,
+        "intercept_": np.ndarray,
+        "kernel_map_": KernelMap | None,
+        "_mean": np.ndarray,
+        "_mean_scores": np.ndarray,
+    }
+
+    coef_: np.ndarray[Any, Any]
+    intercept_: np.ndarray[Any, Any]
+    kernel_map_: KernelMap | None
+
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
+        shape = self._n_score_vectors, rows.shape[1]
+        self.coef_, self.intercept_ = np.zeros(shape), np.zeros(shape[0])
+        self._mean, self._mean_scores = np.zeros(shape[1]), np.zeros(shape[0])
+
+    def _map_blocks(self, blocks: RowBlocks, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+        """``function`` of the scores of all rows; of scores and a kernel's values a block is held at a time."""
+        if self.kernel_map_ is not None:
+            return self._folded().map(blocks, function)
+        scorer = self._scorer()
+        return blocks.map(lambda block: function(block.scores(scorer)))
+
+    def _scorer(self) -> Scorer:
+        """Scores about the fitted mean: exact where the rows lie far from the origin."""
+        return Scorer(self.coef_, self._mean_scores, self._mean)
+
+    def _folded(self) -> FoldedScores:
+        """The scores of the kernel's features, formed anew only where the weights have changed."""
+        assert self.kernel_map_ is not None
+        given = self.kernel_map_, self.coef_, self._mean_scores, self._mean
+        folded = _folded_scores.get(self)
+        if folded is None or not folded.is_of(*given):
+            folded = _folded_scores[self] = FoldedScores(*given)
+        return folded
+
+    def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+        """``function`` of the scores of the rows of X, a block at a time; lazy where X is."""
+        check_is_fitted(self)
+        if is_collection(X):
+            return map_collection(X, partial(self._scores_alone()._map_scores, function=function))
+        blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
+
+        def checked(scores: Any) -> Any:  # arrays were checked above; rows from files are first looked at here
+            return function(_check_scores(scores))
+
+        if function is not largest or self.kernel_map_ is not None:
+            return self._map_blocks(blocks, checked)
+        scorer = self._scorer()
+
+        def label(block: Any) -> Any:
+            labels = certain_labels(block, scorer)
+            return checked(block.scores(scorer)) if labels is None else labels
+
+        return blocks.map(label)
+
+    def _scores_alone(self) -> Self:
+        """A copy that can score rows and holds nothing that is of length n: it travels to the rows."""
+        alone = copy.copy(self)
+        kept = {"n_features_in_", "n_clusters_", "_has_views", *WeightVectorClusterer._stored, *self.get_params()}
+        vars(alone).clear()
+        vars(alone).update({name: value for name, value in vars(self).items() if name in kept})
+        return alone.set_params(callback=None)
+
+    def _scores(self, X: Any) -> np.ndarray[Any, Any]:
+        return self._map_scores(X, lambda scores: scores)
+
+    def decision_function(self, X: Any) -> np.ndarray[Any, Any]:
+        """Score of every row for every cluster.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters), or (n_samples,) for two clusters
+            For two clusters the lead of cluster 1 over cluster 0; its sign is the cluster, its size the margin.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
+
+    @shared_docs
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """Cluster with the largest score, for each row.
+
+        Parameters
+        ----------
+        <rows to assign>
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+        """
+        return self._map_scores(X, largest)
+
+
+def _check_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if not np.isfinite(scores).all():
+        raise InvalidDataError(
+            "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
+        )
+    return scores

@@ -1,0 +1,121 @@
+"""Clusters that agree with what is known of some rows: labels spread over neighbours and over the clusters found.
+
+A search that knows nothing of labels leaves a graph of neighbours and sets of rows that belong together: small groups,
+and the clusters of its members. Known labels, seeds Y (n, k), spread over both to F (``features/_label_spreading.py``).
+Columns of Y have the sum 1, one for each cluster.
+
+The clusters that were found without labels are evidence as well: they are matched one to one to the labels by what
+these have spread to them, and of w labels of a class count for ``TRUST / (TRUST + w^2)``: a label that others confirm
+is worth more than one alone. So a single wrong or odd row does not outweigh a cluster, several do; clusters that match
+no label are those that are yet to be named. Columns are brought to the same sum; as long as no class has two labels, to
+sums by the sizes of the clusters, in so far as these are trusted: labels that are few must not even out their sizes.
+
+The more is known, the better a classifier that looks at the known rows alone (``_known_classes.py``). With w labels a
+class in the mean it decides by ``r = w / (w + SPREAD)`` how a row's share of the labels that are known is divided among
+them; the rest is as it was spread. What clusters yet to be named have is left to them. These shares teach a second
+classifier (``_self_training.py``), whose own shares q have a say by the same r: a row's share p of a known label
+becomes proportional to ``p q^r``. A row's largest value is its cluster.
+
+Rows that must be together share the sum of their log values. Rows that are linked, but have no label, get theirs from
+the label step, pass it on as if it were known, and are labelled again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
+
+from widegap._types import Doubles, Labels
+from widegap.constraints._constrained_labels import LabelRule
+from widegap.constraints._known_classes import LEAST, KnownClasses, Views
+
+TRUST = 2.0  # what a cluster found without labels counts for, against the squared number of labels
+UNEVEN = 0.5  # power of the sizes of clusters found without labels, as far as these are trusted
+SPREAD = 10.0  # labels a class, from which on a classifier decides more than what has spread
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Clusters that were found without knowledge, and what they spread to: ready to hear what is known.
+
+    Without ``views`` of the rows there is no classifier.
+    """
+
+    spread: Callable[[Doubles], Doubles]
+    found: Labels
+    k: int
+    trusted: Doubles
+    views: Views | None
+
+    @classmethod
+    def of(cls, spread: Callable[[Doubles], Doubles], found: Labels, k: int, views: Views | None = None) -> "Listener":
+        return cls(spread, found, k, spread(_seeds(found, k)), views)
+
+    def hear(self, units: Any) -> tuple[Labels, Doubles]:
+        """Clusters of all rows that keep what is known of ``units``, and follow from it; and what speaks for each.
+
+        ``units`` are ``problems/_constraints.Units``; label p is that of cluster p. What speaks is (n, k).
+        """
+        k, known = self.k, units.anchors[units.of_row]
+        free = np.zeros(k, np.int64), np.full(k, len(known))
+        rule = LabelRule(units.of_row, units.sizes, units.anchors, units.apart, *free)
+        linked = units.constrained & (known < 0)
+        heard = self.spread(_seeds(known, k))
+        order = np.argsort(self._names(heard, known))
+        trusted, sizes = self.trusted[:, order], np.maximum(np.bincount(self.found, minlength=k), 1)[order]
+        classes = None if self.views is None else self.views.classes(known)
+        seen = known
+        for last in (False, True) if linked.any() else (True,):
+            squares = np.square(np.bincount(seen[seen >= 0], minlength=k), dtype=np.float64)
+            trust = TRUST / (squares + TRUST)
+            sums = (sizes / sizes.mean()) ** (UNEVEN * trust) if classes is None else 1.0
+            shares = _to_shares((1 - trust) * heard + trust * trusted, sums)
+            if classes is not None:
+                shares = _divided(shares, classes)
+            labels = rule.label(-np.log(np.maximum(shares, LEAST))).labels
+            if not last:
+                seen = np.where(linked, labels, known)
+                heard = self.spread(_seeds(seen, k))
+        return labels, shares
+
+    def _names(self, heard: Doubles, known: Any) -> Any:
+        """The number that each cluster found gets, by the labels that have spread to it; others keep their order."""
+        k, named = self.k, int(known.max()) + 1
+        if not named:
+            return np.arange(k)
+        claimed = np.zeros((k, k))
+        # Shares say which of several labels a row is nearest to; of a single one, how near it is has to decide.
+        near = _to_shares(heard[:, :named]) if named > 1 else heard[:, :1]
+        np.add.at(claimed, self.found, near @ np.eye(named, k))
+        claimed /= np.maximum(np.bincount(self.found, minlength=k), 1)[:, None]
+        return linear_sum_assignment(claimed, maximize=True)[1]
+
+
+def _seeds(labels: Any, k: int) -> Doubles:
+    """Indicators of the labels that are not -1, columns of sum 1."""
+    rows = np.flatnonzero(labels >= 0)
+    Y = np.zeros((len(labels), k), np.float32)
+    Y[rows, labels[rows]] = 1
+    return Y / np.maximum(Y.sum(axis=0), 1)
+
+
+def _divided(shares: Doubles, classes: KnownClasses) -> Doubles:
+    """Shares in which those of the known labels are divided anew, by as much as classifiers have to say."""
+    part = classes.labels_each / (classes.labels_each + SPREAD)
+    told = shares[:, classes.names]
+    totals = told.sum(axis=1, keepdims=True)
+    told = (1 - part) * told + part * totals * classes.likely
+    divided = shares.copy()
+    divided[:, classes.names] = totals * softmax(np.log(np.maximum(told, LEAST)) + part * classes.taught(told), axis=1)
+    return divided
+
+
+def _to_shares(F: Doubles, sums: Doubles | float = 1.0) -> Doubles:
+    """Rows of sum 1, from columns that are brought to these sums."""
+    F = F.astype(np.float64)
+    F *= sums / np.maximum(F.sum(axis=0), np.finfo(np.float64).tiny)
+    totals = F.sum(axis=1, keepdims=True)
+    return np.where(totals > 0, F / np.where(totals > 0, totals, 1), 1 / F.shape[1])

@@ -1,0 +1,372 @@
+"""What CPM3C, M2DCU and MKC share: the plan of a fit, its starts, and the search by cutting planes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from importlib.metadata import version
+from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from widegap._warnings import warn_caller
+from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, WeightVectorClusterer
+from widegap.base._progress import logger
+from widegap.base._records import IterationRecord, Point, Result, SearchRecorder
+from widegap.base._starts import Sample, rounded, sample_starts
+from widegap.base._validation import (
+    Interval,
+    StrOptions,
+    kernel_constraints,
+    one_point_error,
+)
+from widegap.constraints._known_starts import matched_to_anchors, some_of_each_label
+from widegap.constraints._label_rules import Rules, feasible_bounds, size_rules, unit_rules
+from widegap.constraints._rejection import SetsAside
+from widegap.constraints._side_information import SIZE_CONSTRAINTS, Given, Heard, UserSay, refuse_elsewhere
+from widegap.cutting_plane._cccp import Search, search_from
+from widegap.cutting_plane._hinge import HingeLoss
+from widegap.cutting_plane._norms import Ridge
+from widegap.cutting_plane._problem import Loss, Problem
+from widegap.cutting_plane._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
+from widegap.exceptions import InvalidDataError
+from widegap.features._kernel_maps import fit_kernel_map
+from widegap.features._spectrum import leading_variances
+from widegap.rows._blocks import RowBlocks
+from widegap.rows._centred import CentredRows
+from widegap.rows._checkpoint import Checkpoint, CheckpointedRows
+from widegap.rows._fingerprints import digest_of_rows
+from widegap.rows._protocols import Rows
+from widegap.rows._sources import feature_rows
+from widegap.rows._threads import one_blas_thread
+
+AUTO_COMPONENTS = 300
+RANK_TOL = 1e-6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a default fit searches: the loop order, the ridge relative to the spectrum, and the starts.
+
+    Of ``kmeans_runs`` runs of k-means the ``kmeans_starts`` best by inertia are followed, and all random starts.
+    """
+
+    order: str
+    rho: float
+    kmeans_runs: int
+    kmeans_starts: int
+    random_starts: int
+
+
+def plan_for(n_clusters: int) -> Plan:
+    """The default rules: no run sees a label; their constants were settled on digits, letters, satellite and news."""
+    if n_clusters <= 2:
+        return Plan("cuts_first", rho=0.3, kmeans_runs=2, kmeans_starts=2, random_starts=2)
+    if n_clusters <= 4:
+        return Plan("one_step", rho=0.3, kmeans_runs=10, kmeans_starts=4, random_starts=0)
+    return Plan("linearize_first", rho=0.2, kmeans_runs=8, kmeans_starts=1, random_starts=0)
+
+
+class Others(Protocol):
+    """Terms over rows that are not clustered. ``whole`` tells whether the two lists hold the same rows."""
+
+    whole: bool
+
+    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
+        """The terms for the choice of a start, their rows centred and scaled as those of ``frame``."""
+
+    def on_all(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
+        """The terms for the search on all rows."""
+
+
+class NoOthers:
+    """Nothing but the rows to be clustered."""
+
+    whole = True
+
+    def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
+        return ()
+
+    on_all = on_sample
+
+
+NO_OTHERS = NoOthers()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The rows to be clustered as the problem sees them, what the user says of them, and losses of others."""
+
+    rows: CentredRows
+    heard: Heard
+    others: Others = NO_OTHERS
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a search ends with: the rows and the problem over all of them, the best result, and how it was found."""
+
+    rows: CentredRows
+    others: Others
+    problem: Problem
+    best: Result
+    recorder: SearchRecorder
+
+
+class CuttingPlaneClusterer(UserSay, SetsAside):
+    """Base of clusterers that minimise a hinge over weight vectors and labels by cutting planes.
+
+    A subclass says what makes a slow search converge.
+    """
+
+    _slow_remedy: ClassVar[str]
+    _not_stored = WeightVectorClusterer._not_stored | {"checkpoint"}
+    _fits_collections = True
+    checkpoint: Any = None
+    _record = IterationRecord
+    _stored = {"C_": float}
+
+    _parameter_constraints: dict = {
+        **COMMON_CONSTRAINTS,
+        **kernel_constraints(),
+        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "balance": [Interval(Real, 0, None, closed="left")],
+        "min_cluster_fraction": [Interval(Real, 0, 1, closed="both")],
+        **SIZE_CONSTRAINTS,
+        "outliers": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
+        "order": [StrOptions({"auto", "cuts_first", "linearize_first", "one_step"})],
+        "annealing": ["boolean"],
+        "loss": [StrOptions({"max", "sum"})],
+        "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "checkpoint": [str, PathLike, None],
+        **LABELS_OUT,
+    }
+
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given, further: str = "") -> Prepared:
+        """The rows after the kernel's map if there is one."""
+        heard = self._hear_all(given, blocks.shape[0], blocks.in_process)
+        self.kernel_map_ = self._fit_kernel_map(blocks, heard.weights, rng)
+        return Prepared(CentredRows(self._checkpointed(self._features(blocks), heard, further), heard.weights), heard)
+
+    def _hear_all(self, given: Given, n_rows: int, in_process: bool) -> Heard:
+        """What was said of so many rows, if it can be kept where they are; refuses sizes that cannot."""
+        heard = self._hear(given, n_rows)
+        if not in_process:
+            refuse_elsewhere(heard, self.size_max)
+        self._size_bounds(heard, n_rows, self.n_clusters)
+        self.classes_ = heard.classes_of(self.n_clusters)
+        return heard
+
+    def _checkpointed(self, rows: Rows, heard: Heard, further: str) -> Rows:
+        """The rows, whose passes a checkpoint keeps if there is one; ``further`` tells other rows of the fit apart."""
+        if self.checkpoint is None:
+            return rows
+        if not isinstance(self.random_state, Integral):
+            raise InvalidDataError(
+                f"A checkpoint needs a fit that can be repeated, but random_state={self.random_state!r}; give it a "
+                "number."
+            )
+        with one_blas_thread():  # else features that are made anew depend, in the last digit, on the machine
+            identity = identity_of(self, rows, heard.digest(), further)
+        return CheckpointedRows(rows, Checkpoint(Path(self.checkpoint), identity))
+
+    def _fit_kernel_map(self, blocks: RowBlocks, weights: Any, rng: np.random.Generator):
+        if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
+            return None
+        n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
+        return fit_kernel_map(
+            blocks,
+            self.kernel,
+            gamma=self.gamma,
+            params=self.kernel_params,
+            n_components=n_components,
+            rng=rng,
+            row_weights=weights,
+        )
+
+    def _features(self, blocks: RowBlocks) -> RowBlocks:
+        """The rows as the linear method sees them."""
+        if self.kernel_map_ is None:
+            return blocks
+        with one_blas_thread():  # blocks are mapped side by side
+            return feature_rows(blocks, self.kernel_map_.transform, self.kernel_map_.projection.shape[1])
+
+    def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
+        """Search from several starts on a sample, then from the best on all rows; store what was found."""
+        rows, heard, others = prepared.rows, prepared.heard, prepared.others
+        if rows.scale == 0:
+            some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
+            raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
+        recorder = SearchRecorder(lambda: rows.n_passes, self.callback, logger.info if self.verbose else None)
+        sample = Sample(rows, self.n_clusters, rng, some_of_each_label(heard.units))
+        beta = self._beta(rows, sample)
+        if isinstance(self.init, str):
+            seen = heard if sample.whole else heard.of_rows(sample.chosen, rows.shape[0])
+            best, done = self._best_on_sample(sample, seen, others, beta, rng, recorder)
+        problem = self._problem(rows, heard, beta, others.on_all(rows, beta))
+        if not isinstance(self.init, str):
+            labels = self._start_labels(heard, rows.shape[0], self.n_clusters)
+            labels = matched_to_anchors(labels, heard.units, heard.weights, self.n_clusters)
+            best = self._search_from_labels(problem, labels, recorder, self.tol, self.max_iter)
+        elif not done:
+            best = self._carry_over(problem, best, recorder)
+        if not best.converged:
+            best = _relabelled(best, problem)
+        self._store(Fit(rows, others, problem, best, recorder))
+
+    def _plan(self) -> Plan:
+        return plan_for(self.n_clusters)
+
+    def _beta(self, rows: CentredRows, sample: Sample) -> float:
+        """Weight of the regulariser for rescaled rows."""
+        if self.C != "auto":
+            return 1 / (self.C * rows.scale**2)
+        seen = sample.rows
+        variances = leading_variances(sample.X, seen.mean, self.n_clusters - 1, seen.weights) / seen.scale**2
+        # Data of rank below k - 1 have no further variance: take the last direction that has any.
+        return self._plan().rho * float(variances[variances > RANK_TOL * variances[0]][-1])
+
+    def _problem(self, rows: CentredRows, heard: Heard, beta: float, others: Sequence[Loss]) -> Problem:
+        n, d = rows.shape
+        k = self.n_clusters
+        term = HingeLoss(rows, k, loss=self.loss)
+        return Problem(term, n, k, d, beta, self._rules(rows.blocks, heard), balance=self.balance, others=others)
+
+    def _rules(self, rows: Rows, heard: Heard) -> Rules:
+        """What labels of these rows must keep: all rows, or those of a sample with bounds in proportion."""
+        sampled = heard.n_sampled_from is not None
+        lower, upper = self._size_bounds(heard, rows.shape[0], self.n_clusters)
+        if heard.units is None:
+            return size_rules(rows, lower, upper)
+        if sampled or self.size_min is None:
+            lower, upper = feasible_bounds(heard.units, lower, upper, relax_upper=sampled)
+        return unit_rules(rows, heard.units, lower, upper, rows.place)
+
+    def _best_on_sample(
+        self,
+        sample: Sample,
+        heard: Heard,
+        others: Others,
+        beta: float,
+        rng: np.random.Generator,
+        recorder: SearchRecorder,
+    ) -> tuple[Result, bool]:
+        """The best start of a sample, and whether the search for it was one on all rows and columns."""
+        problem = self._problem(sample.rows, heard, beta, others.on_sample(sample.rows, beta))
+        # The norm of a list of kernels knows their columns, even of a list of one.
+        if is_wide(sample) and isinstance(problem.norm, Ridge) and not problem.others:
+            reduced = ReducedSample.of(sample, self.n_clusters, rng)
+            problem = self._problem(reduced.rows, heard, beta * reduced.stretch**2, ())
+            starts = self._starts(reduced, heard, rng)
+            tol, steps = max(self.tol, START_TOL), min(self.max_iter, START_STEPS)
+            return reduced.lifted(self._best_start(starts, problem, recorder, tol, steps)), False
+        starts = self._starts(sample, heard, rng)
+        found = self._best_start(starts, problem, recorder, self.tol, self.max_iter)
+        return found, sample.whole and others.whole
+
+    def _best_start(
+        self, starts: Sequence[Any], problem: Problem, recorder: SearchRecorder, tol: float, max_iter: int
+    ) -> Result:
+        """Search from every start; the lowest objective among the runs that did not starve."""
+        results: list[Result] = []
+        for i, labels in enumerate(starts):
+            recorder.begin(i)
+            results.append(self._search_from_labels(problem, labels, recorder, tol, max_iter))
+            if recorder.stopped:
+                break
+        return min(results, key=lambda result: (self._degenerate(result, problem), rounded(result.point.objective)))
+
+    def _search_from_labels(
+        self, problem: Problem, labels: Any, recorder: SearchRecorder, tol: float, max_iter: int
+    ) -> Result:
+        placed = problem.target.rows.blocks.place(labels)
+        search = Search.from_labels(problem, placed, recorder, tol, max_iter)
+        return search_from(search, self._plan().order if self.order == "auto" else self.order, anneal=self.annealing)
+
+    def _carry_over(self, problem: Problem, found: Result, recorder: SearchRecorder) -> Result:
+        """Go on with all rows where the search on the sample ended; from there the objective only falls."""
+        recorder.begin(recorder.start + 1)
+        search = Search.from_weights(problem, found.point.W, found.point.b, recorder, self.tol, self.max_iter)
+        if recorder.stopped:
+            return replace(found, point=search.best)
+        result = search_from(search, "linearize_first", anneal=False)
+        return replace(result, n_iter=found.n_iter + result.n_iter)
+
+    def _starts(self, sample: Sample | ReducedSample, heard: Heard, rng: np.random.Generator):
+        """Starting labels of the sample, the most promising first."""
+        plan = self._plan()
+        n_runs, keep, n_random = plan.kmeans_runs, plan.kmeans_starts, plan.random_starts
+        if self.n_init != "auto":
+            n_runs, keep, n_random = self.n_init, self.n_init, 0
+        starts = sample_starts(self.init, sample, self.n_clusters, n_runs, keep, n_random, rng)
+        return [matched_to_anchors(labels, heard.units, heard.weights, self.n_clusters) for labels in starts]
+
+    def _degenerate(self, result: Result, problem: Problem) -> bool:
+        """Whether a result is chosen only if all are so: a least size that the user asked for may decide."""
+        return self.size_min is None and problem.starved(result.point)
+
+    def _store(self, found: Fit) -> None:
+        rows, problem, best = found.rows, found.problem, found.best
+        point = best.point
+        self.coef_, self.intercept_ = rows.to_input_space(point.W, point.b)
+        self._mean, self._mean_scores = rows.mean, point.b
+        self.labels_ = rows.blocks.publish(point.labels)
+        self.C_ = 1 / (problem.beta * rows.scale**2)
+        self.objective_ = point.objective
+        self.history_ = found.recorder.records
+        self.n_iter_ = best.n_iter
+        self.n_clusters_ = self.n_clusters
+        self.converged_ = best.converged
+        self.starved_ = problem.starved(point)
+        if not best.converged and not found.recorder.stopped:
+            warn_caller(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations at an objective of "
+                f"{point.objective:.2g} whose gap is not yet below tol={self.tol}; raise max_iter or tol, "
+                f"{self._slow_remedy}.",
+                ConvergenceWarning,
+            )
+
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
+        self.C_ = np.nan
+
+
+def identity_of(estimator: BaseEstimator, rows: Rows, said: str, further: str) -> dict[str, str]:
+    """What makes a fit the same as another: the method, its settings and the rows, by a digest of all of them."""
+    settings = {
+        name: _described(value)
+        for name, value in estimator.get_params().items()
+        if name not in ("callback", "checkpoint", "labels_out", "n_jobs", "verbose")
+    }
+    found = {"version": version("widegap"), "method": type(estimator).__name__, **settings}
+    digests = {"the digest of the rows": digest_of_rows(rows), "the digest of further rows": further}
+    digests |= {"the digest of labels, links and weights": said} if said else {}
+    return {**found, "the number of rows": str(rows.shape[0]), **digests}
+
+
+def _described(value: Any) -> str:
+    """A setting in words that are the same in every process: arrays by a digest, functions by their names."""
+    if isinstance(value, list | tuple) and not all(isinstance(item, Real) for item in value):
+        return f"[{', '.join(map(_described, value))}]"
+    if np.ndim(value):
+        return blake2b(np.ascontiguousarray(value).tobytes()).hexdigest()
+    return getattr(value, "__qualname__", repr(value))
+
+
+def _relabelled(result: Result, problem: Problem) -> Result:
+    """The result with the best labels of its weights; an unimproved start, or a stopped fit, may have others."""
+    W, b = result.point.W, result.point.b
+    step = problem.relabel(W, b, result.point.labels)
+    point = Point(W, b, step.labels, problem.objective(W, step.planes), step.bound_active)
+    return replace(result, point=point)

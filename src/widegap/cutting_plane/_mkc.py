@@ -1,0 +1,399 @@
+"""MKC: multiple kernel clustering."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from widegap.base._clusterer import Objective
+from widegap.base._docs import shared_docs
+from widegap.base._records import Result
+from widegap.base._starts import different_starts
+from widegap.base._validation import COST, Interval, StrOptions, check_cluster_number, check_threads, kernel_constraints
+from widegap.constraints._side_information import Given
+from widegap.cutting_plane import _kernel_findings as findings
+from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Fit, Plan, Prepared
+from widegap.cutting_plane._kernel_inputs import check_form, read_new_views, read_table, read_views
+from widegap.cutting_plane._norms import KernelNorm
+from widegap.cutting_plane._problem import Problem
+from widegap.features._kernel_rows import is_views, n_rows
+from widegap.features._kernel_stack import KernelStack, fit_kernel_stack
+from widegap.rows._centred import CentredRows
+from widegap.rows._threads import one_blas_thread
+
+STARTS = 4
+AUTO_COMPONENTS = 100  # a kernel; several of them are searched together
+KERNELS = ("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
+
+
+@shared_docs
+class MKC(CuttingPlaneClusterer):
+    r"""Multiple kernel clustering (MKC).
+
+    Finds, together, k weight vectors for each of M kernels, the weights of the kernels and a labeling that minimise
+    [1]_
+
+    .. math::  F(v, w, b) = \frac{1}{2C} \sum_{m=1}^M \frac{\|v_m\|^2}{w_m}
+               + \frac{1}{n} \sum_i \min_z \max(0,\; 1 - s_{iz} + \max_{r \ne z} s_{ir}),
+               \qquad s_i = \sum_m v_m (\Phi_m(x_i) - \bar\Phi_m) + b,
+               \qquad w \ge 0,\; \|w\|_p \le 1 .
+
+    For the labels found, that is a support vector machine with the kernel :math:`\sum_m w_m K_m`, weights chosen for
+    the widest margin. Kernels may look at different columns or different tables, so that text, numbers and pictures of
+    the same samples can be clustered together. The weights have a closed form, which leaves the problem of
+    :class:`CPM3C` with another norm in place of :math:`\|W\|`; its master is solved by a small interior-point method.
+
+    Parameters
+    ----------
+    <n_clusters>
+
+    kernels : list, default=("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
+        The kernels. Each is one of
+
+        - a name: "linear", "poly", "rbf", "cosine", or "precomputed" for a matrix of kernel values in place of rows;
+        - a pair of name and parameters, ``("poly", {"degree": 2})``: "degree" and "coef0" of "poly"; "gamma" of "poly"
+          and "rbf", a number, "median" or "diameter"; or for "rbf" in its place "width", in medians of the distance of
+          two rows (1.5);
+        - a function that takes two tables of rows and returns the matrix of kernel values;
+        - a transformer: the linear kernel of what it makes of the rows;
+        - a triple of a name of your own, one of the above, and where it looks: columns of X (numbers, names, a mask or
+          a slice), or the key of a view if X is a dict.
+
+        A kernel that is not told where to look takes all of X, and every view in turn if X is a dict.
+
+    C : float, default=10.0
+        Weight of the loss against the regulariser, as in :class:`CPM3C`.
+
+    norm : float, default=2.0
+        p, above 1, the norm of the kernel weights. Towards 1 few kernels get all the weight; large values make all
+        weights 1. Checked down to 1.01.
+
+    normalize : "trace" or None, default="trace"
+        Bring every kernel to the same trace, which is the variance of its features. Otherwise kernels in larger units
+        count for more.
+
+    n_components : "auto" or int, default="auto"
+        Landmarks, and thereby most features, of every kernel; "auto" is 100. With as many as there are rows the kernels
+        are exact. The features of all kernels are up to n * M * n_components numbers; those of rows in files are held
+        only up to 64 MiB, and otherwise made anew in every pass.
+
+    <balance>
+
+    <min_cluster_fraction>
+
+    <size_min>
+
+    <size_max>
+
+    <outliers>
+
+    order : {"auto", "cuts_first", "linearize_first", "one_step"}, default="auto"
+        How relabelling and cutting alternate, see :class:`CPM3C`. "auto" is "cuts_first", the paper's order, for two
+        clusters and "linearize_first" for more.
+
+    <annealing>
+
+    <loss>
+
+    init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
+        Starting labels, from the features of all kernels side by side. Given labels start the search on all rows;
+        otherwise, above 5000 rows, the starts are compared on a sample of that size and the best goes on with all.
+
+    n_init : "auto" or int, default="auto"
+        Number of starts; k-means runs with the same result count once. The lowest objective wins among the searches
+        that neither starved a cluster nor collapsed. "auto" is the best four by inertia of twenty k-means runs (or of
+        random starts) that are not much alike.
+
+    tol : float, default=0.003
+        A search ends when, for its labels, the gap between the objective and its lower bound is below ``tol`` times
+        the objective, and new labels gain no more than that.
+
+    max_iter : int, default=300
+        Most iterations of one start; each reads the features once (three times where the count bound is active).
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the landmarks, the starts and the samples. The result does not depend on the number of threads.
+
+    <n_jobs>
+
+    <verbose>
+
+    <callback>
+
+    <checkpoint>
+
+    <labels_out>
+
+    Attributes
+    ----------
+    <labels_>
+
+    <classes_>
+
+    kernel_names_ : list of str
+        Names of the kernels, in the order of the next three attributes.
+
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        w; of p-norm 1, and 0 for a kernel that is constant on the rows. They tell how much margin a kernel gives for
+        its trace, and *not* how relevant it is: a kernel with all its variance in one direction gives much margin
+        whatever that direction means.
+
+    kernel_margins_ : ndarray of shape (n_kernels,)
+        What each kernel contributes to the mean lead of a row's cluster over its best rival.
+
+    kernel_ranks_ : ndarray of shape (n_kernels,)
+        Effective rank of each centred kernel, :math:`(\sum_j \lambda_j)^2 / \sum_j \lambda_j^2`.
+
+    coef_ : ndarray of shape (n_clusters, n_features_of_all_kernels)
+        Weight vectors in the space of the features of all kernels that are not constant, side by side.
+
+    intercept_ : ndarray of shape (n_clusters,)
+        Constants of the scores.
+
+    <C_>
+
+    objective_ : float
+        F at the solution. Where nothing is separated it is 1 - balance, or (k - 1) / k of that with ``loss="sum"``.
+
+    kkt_residual_ : float
+        The worst relative duality gap of any master problem of the fit: how exactly they were solved.
+
+    collapsed_ : bool
+        Whether the objective is, within ``tol``, no better than where nothing is separated.
+
+    <history_>
+
+    <n_iter_>
+
+    <converged_>
+
+    <starved_>
+
+    <reject_beyond_>
+
+    <n_clusters_>
+
+    kernel_map_ : KernelStack
+        The fitted kernels, as ``kernel_map_.kernels``; each knows its ``negative_share``.
+
+    n_features_in_ : int
+        Number of features seen in fit, unless X was a dict.
+
+    <feature_names_in_>
+
+    Warns
+    -----
+    KernelWarning
+        If a kernel is indefinite, so that its negative part was left out; is constant, so that it plays no part; or
+        owes the largest weight to lying in one direction. Also if the result collapsed.
+
+    Notes
+    -----
+    The paper's problem does not depend on where the features are centred, as its bias is free; only the trace does, and
+    it is taken of the centred kernels. M copies of one kernel act as that kernel times :math:`M^{1/2}` (for p = 2),
+    that is as a larger C: many similar kernels weaken the regulariser.
+
+    The defaults, C, the two widths and 100 landmarks, were settled on pairs and quadruples of digits and letters,
+    satellite, ringnorm and five MNIST digits, all of them seen with their labels.
+
+    A callable or precomputed kernel is used through its values at the landmarks alone, as a named one is: the same
+    kernel gives the same result in every form. Transformers are cloned and fitted to all rows, but to a sample of 5000
+    of a table on disk or on a cluster that takes more than 64 MiB.
+
+    Rows in files are read block by block. Dask collections are clustered as by :class:`CPM3C`; the workers hold the
+    features, twice for a moment.
+
+    X may be a dict of views: tables in memory of the same rows in the same order by name, of which those are read that
+    a kernel looks at. The view of a transformer may be anything that it takes, such as a list of documents. Of a
+    precomputed kernel X is the matrix of shape (n_samples, n_samples).
+
+    References
+    ----------
+    .. [1] B. Zhao, J. T. Kwok, C. Zhang, "Multiple kernel clustering", SDM 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from widegap import MKC
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> model = MKC(n_clusters=2, random_state=0).fit(X)
+    >>> sorted(int((model.labels_ == cluster).sum()) for cluster in (0, 1))
+    [178, 182]
+
+    Kernels of different tables, here of two halves of the picture:
+
+    >>> views = {"top": X[:, :32], "bottom": X[:, 32:]}
+    >>> model = MKC(kernels=[("top", "rbf", "top"), ("bottom", "linear", "bottom")], random_state=0).fit(views)
+    >>> model.kernel_names_, model.predict(views).shape
+    (['top', 'bottom'], (360,))
+    """
+
+    _parameter_constraints: dict = {
+        **{
+            name: rule
+            for name, rule in CuttingPlaneClusterer._parameter_constraints.items()
+            if name not in kernel_constraints()
+        },
+        "kernels": [list, tuple],
+        "C": [COST],
+        "norm": [Interval(Real, 1, 1e6, closed="right")],
+        "normalize": [StrOptions({"trace"}), None],
+    }
+    _objective = Objective("hinge loss", "lower", "regularised clustering hinge over the weighted kernels")
+    _stored = {
+        "kernel_map_": KernelStack,
+        "kernel_names_": list[str],
+        "kernel_weights_": np.ndarray,
+        "kernel_margins_": np.ndarray,
+        "kernel_ranks_": np.ndarray,
+        "kkt_residual_": float,
+        "collapsed_": bool,
+        "_has_views": bool,
+    }
+    _command = "mkc"
+    _slow_remedy = "or lower C"
+
+    kernel_map_: KernelStack
+
+    def __init__(
+        self,
+        n_clusters=2,
+        *,
+        kernels=KERNELS,
+        C=10.0,
+        norm=2.0,
+        normalize="trace",
+        n_components="auto",
+        balance=0.0,
+        min_cluster_fraction=0.3,
+        size_min=None,
+        size_max=None,
+        outliers=0,
+        order="auto",
+        annealing=False,
+        loss="max",
+        init="k-means",
+        n_init="auto",
+        tol=0.003,
+        max_iter=300,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+        callback=None,
+        checkpoint=None,
+        labels_out=None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.C = C
+        self.norm = norm
+        self.normalize = normalize
+        self.n_components = n_components
+        self.balance = balance
+        self.min_cluster_fraction = min_cluster_fraction
+        self.size_min = size_min
+        self.size_max = size_max
+        self.outliers = outliers
+        self.order = order
+        self.annealing = annealing
+        self.loss = loss
+        self.init = init
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.labels_out = labels_out
+
+    @property
+    def _precomputed(self) -> bool:
+        entries = [entry if isinstance(entry, tuple) else (entry,) for entry in self.kernels]
+        return any(isinstance(part, str) and part == "precomputed" for entry in entries for part in entry)
+
+    def _read(self, X: Any) -> Any:
+        """The checked table or views, and what each kernel reads of them."""
+        self._has_views = is_views(X)
+        X, specs = (read_views if self._has_views else read_table)(self, X, self.kernels)
+        check_cluster_number(n_rows(X), self.n_clusters)
+        return X, specs
+
+    def _prepare(self, read: Any, rng: np.random.Generator, given: Given) -> Prepared:
+        """The features of all kernels."""
+        X, specs = read
+        heard = self._hear_all(given, n_rows(X), self._has_views or X.in_process)
+        rank = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
+        threads, normalize = check_threads(self.n_jobs), self.normalize is not None
+        self.kernel_map_, features = fit_kernel_stack(
+            X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=heard.weights
+        )
+        findings.check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
+        with one_blas_thread():  # where features are made anew in every pass
+            return Prepared(CentredRows(self._checkpointed(features, heard, further=""), heard.weights), heard)
+
+    def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
+        # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
+        with one_blas_thread():
+            super()._search(prepared, rng)
+        if self.collapsed_:
+            findings.warn_of_collapse(self.objective_, self.tol)
+        findings.warn_of_one_direction(self.kernel_names_, self.kernel_weights_, self.kernel_ranks_)
+
+    def _plan(self) -> Plan:
+        order = "cuts_first" if self.n_clusters == 2 else "linearize_first"
+        return Plan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)  # no rho: C is a number
+
+    def _starts(self, sample, heard, rng):
+        starts = super()._starts(sample, heard, rng)
+        # Many k-means runs are much alike; the objective is a good judge only of those that are not.
+        return different_starts(starts, STARTS) if self.n_init == "auto" else starts
+
+    def _problem(self, rows, heard, beta, others) -> Problem:
+        problem = super()._problem(rows, heard, beta, others)
+        balance = min(self.balance, findings.largest_lead(rows, beta)) if self.balance > 1 else self.balance
+        return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
+
+    def _degenerate(self, result: Result, problem: Problem) -> bool:
+        return super()._degenerate(result, problem) or self._collapsed(result)
+
+    def _collapsed(self, result: Result) -> bool:
+        """Whether weights of zero and the largest bias would do as well, within the tolerance."""
+        trivial = max(0.0, 1 - self.balance)
+        if self.loss == "sum":
+            trivial *= (self.n_clusters - 1) / self.n_clusters
+        return bool(result.point.objective >= (1 - self.tol) * trivial)
+
+    def _store(self, found: Fit) -> None:
+        super()._store(found)
+        point = found.best.point
+        norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
+        self.kkt_residual_ = found.recorder.residual
+        self.collapsed_ = self._collapsed(found.best)
+        self._store_kernels(norm.weights(point.W), findings.kernel_margins(found.rows, norm, point))
+
+    def _store_kernels(self, weights: Any, margins: Any) -> None:
+        """Spread what is known of the active kernels over all of them."""
+        kernels = self.kernel_map_.kernels
+        active = [kernel.map is not None for kernel in kernels]
+        self.kernel_names_ = [kernel.name for kernel in kernels]
+        self.kernel_ranks_ = np.array([kernel.effective_rank for kernel in kernels])
+        self.kernel_weights_, self.kernel_margins_ = np.zeros((2, len(kernels)))
+        self.kernel_weights_[active], self.kernel_margins_[active] = weights, margins
+
+    def _store_single_cluster(self, rows: Any) -> None:
+        super()._store_single_cluster(rows)
+        norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
+        self.kkt_residual_, self.collapsed_ = 0.0, False
+        self._store_kernels(norm.weights(self.coef_) if norm.sizes else [], 0.0)
+
+    def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> Any:
+        check_is_fitted(self)
+        check_form(self, X, self._has_views)
+        if not self._has_views:
+            return super()._map_scores(X, function)
+        return function(self._folded().of_rows(read_new_views(self.kernel_map_, X)))

@@ -1,0 +1,164 @@
+"""What is optimised: the maths of the master problem, and the pieces that every method is made of.
+
+For scores ``s_i = W x_i + b`` (rows centred and rescaled, see ``rows/_centred.py``) and a few *losses* L_g,
+
+    minimise   F(W, b) = beta/2 |W|^2 + sum_g cap_g L_g(W, b)     over W (k, d) and b (k,)
+    subject to max_p m_p - min_p m_p <= balance,  m_p the mean score of cluster p.
+
+With several kernels |W| is another norm, see ``cutting_plane/_norms.py``. Rows being centred, ``m_p = b_p``: the
+papers' balance constraint is a box on the bias, ``t <= b_p <= t + balance`` for some t, and balance = 0 is the same as
+no bias at all.
+
+Each is, for fixed labels z, a mean over rows of convex functions of the scores, and known to the solver only through
+*planes* that touch it from below:
+
+    L(W, b) >= offset - <normal, W> - <bias, b>     for all W, b, with equality where the plane was taken.
+
+========  ==========================================================================================
+symbol    meaning
+========  ==========================================================================================
+n, d, k   rows, features, clusters
+W, b      weights (k, d) and bias (k,) for centred, rescaled rows
+z         labels at which the concave part is linearised; for fixed z every loss is convex
+c         a cut: for each row what fixes a plane below its loss (``codes``), such as its active rivals
+beta      weight of the regulariser, 1 / C in rescaled units
+========  ==========================================================================================
+
+A cut stays a valid plane for *any* labels and any beta: only its offset and normal depend on z, and they change
+through the rows whose label changed alone. This is what lets cuts survive relabelling and annealing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from widegap._types import Floats
+from widegap.cutting_plane._norms import Ridge
+from widegap.cutting_plane._planes import LabelRules, LabelStep, Norm, Plane, PlaneShift
+from widegap.rows._centred import CentredRows
+from widegap.rows._protocols import State
+
+
+class Loss(Protocol):
+    """One summand of the objective with its own slack in the master."""
+
+    cap: float
+
+    def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
+        """The plane that touches the loss at (W, b) for fixed labels: one read of its rows."""
+
+
+class LabelledLoss(Loss, Protocol):
+    """The loss whose labels are the clustering itself. ``_score_loss.py`` makes one of three functions."""
+
+    rows: CentredRows
+
+    def shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift | None:
+        """How planes with these codes move under new labels; touches the moved rows only. None if there are none."""
+
+    def best_labels(self, W: Floats, b: Floats, held: State | None = None) -> tuple[State, Plane]:
+        """The labels of least loss at (W, b), but for those that are held, and the plane there: one read.
+
+        ``held`` is -1 where a label is free; bounds on sizes and links are not regarded.
+        """
+
+    def label_costs(self, W: Floats, b: Floats) -> State:
+        """Loss of every row under every label, shape (n, k): one read."""
+
+
+@dataclass
+class Problem:
+    """Losses with their caps, the balance of mean scores, and what labels must keep.
+
+    ``target`` carries the labels; ``others`` are further losses over rows of their own (a universum). ``rules`` bound
+    cluster sizes, hold labels and link rows, and solve the label step where these decide.
+    """
+
+    target: LabelledLoss
+    n_rows: int
+    n_clusters: int
+    n_features: int
+    beta: float
+    rules: LabelRules
+    balance: float = 0.0
+    others: Sequence[Loss] = ()
+    norm: Norm = Ridge()
+
+    @property
+    def losses(self) -> list[Loss]:
+        return [self.target, *self.others]
+
+    @property
+    def caps(self) -> Floats:
+        return np.array([loss.cap for loss in self.losses])
+
+    def planes(self, W: Floats, b: Floats, labels: State) -> list[Plane]:
+        """One plane a loss at (W, b), labels held fixed."""
+        return [loss.plane(W, b, labels) for loss in self.losses]
+
+    def relabel(self, W: Floats, b: Floats, near: State | None = None) -> LabelStep:
+        """Labels of least loss at (W, b) among those that keep the rules, and the planes there.
+
+        One read of the data where every row is free or held, three where bounds decide, two where rows are linked.
+        Then the labels are not dearer than ``near``, if these keep the rules.
+        """
+        bound_active = False
+        labels = None
+        if not self.rules.linked:
+            labels, plane = self.target.best_labels(W, b, self.rules.held)
+        if labels is None or not self.rules.allow(self.label_counts(labels)):
+            found = self.rules.label(self._label_costs(W, b), near)
+            labels, bound_active = found.labels, found.bound_active
+            plane = self.target.plane(W, b, labels)
+        return LabelStep(labels, [plane, *(loss.plane(W, b, labels) for loss in self.others)], bound_active)
+
+    def _label_costs(self, W: Floats, b: Floats) -> State:
+        """Weighted loss of every row under every label."""
+        costs, weights = self.target.label_costs(W, b), self.target.rows.weights
+        if weights is None:
+            return costs
+        return self.target.rows.blocks.fold(lambda c, w: ((c * w[:, None],), 0), costs, weights)[0][0]
+
+    def admits(self, labels: State) -> bool:
+        """Whether labels keep all rules."""
+        return self.rules.allow(self.label_counts(labels)) and self.rules.keeps(labels)
+
+    def starved(self, point: Any) -> bool:
+        """Whether a bound decides labels of a point, or a cluster is as small as it may get."""
+        return bool(point.bound_active or self.rules.at_minimum(self.label_counts(point.labels)))
+
+    def target_shift(self, codes: Sequence[Any], old: State, new: State) -> PlaneShift:
+        """How the target's planes with these codes move when labels go from old to new."""
+        shift = self.target.shift(codes, old, new) if codes else None
+        if shift is not None:
+            return shift
+        m, k = len(codes), self.n_clusters
+        return PlaneShift(np.zeros(m), np.zeros((m, k, self.n_features)), np.zeros((m, k)))
+
+    def label_counts(self, labels: State) -> Any:
+        """Number of rows of each cluster."""
+        return self.target.rows.label_counts(labels, self.n_clusters)
+
+    def count_flips(self, old: State, new: State) -> int:
+        """In how many rows two labelings differ."""
+        return self.target.rows.count_flips(old, new)
+
+    def objective(self, W: Floats, planes: Sequence[Plane]) -> float:
+        """F at the weights where the planes were taken."""
+        total = sum(loss.cap * plane.loss for loss, plane in zip(self.losses, planes, strict=True))
+        return float(self.beta / 2 * self.norm.value(W) + total)
+
+    def weights_of(self, labels: State) -> Floats:
+        """Weights that start the search from labels: the cluster means, scaled to a mean margin of about one.
+
+        W = 0 would be a fixed point (all scores tie); the means are the direction in which the labels pull.
+        """
+        k, rows = self.n_clusters, self.target.rows
+        sums = rows.class_sums(labels, k) / rows.total
+        shares = rows.label_weights(labels, k) / rows.total
+        means = np.divide(sums, shares[:, None], out=np.zeros_like(sums), where=shares[:, None] > 0)
+        between = float(np.vdot(sums, means))
+        # Rows have variance 1 in all: below this the means differ by rounding only, and scaling would blow that up.
+        return means * ((k - 1) / (k * between)) if between > 1e-12 else np.zeros_like(means)

@@ -1,0 +1,56 @@
+"""Wide rows, such as those of documents, in a few dimensions: where a search among starts is cheap, and finds more.
+
+The weights of a large margin lie mostly along the leading singular vectors V (r, d) of the rows, because every other
+direction costs more of |W|^2 than it gains. So the starts of a wide sample X are tried on its coordinates Z = X V', and
+only the best goes on with all columns. A score in the reduced frame is
+
+    w . (z - mean_z) / scale_z  =  (w V stretch) . (x - mean_x) / scale_x,      stretch = scale_x / scale_z,
+
+so that weights w stand for w V stretch, and beta / 2 |W|^2 for stretch^2 beta / 2 |w|^2, V having orthonormal rows.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from widegap.base._records import Result
+from widegap.base._starts import Sample
+from widegap.features._spectrum import leading_vectors
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
+from widegap.rows._threads import one_blas_thread
+
+WIDE = 500  # columns (and rows) above which few dimensions pay
+LEAST_RANK, RANK_A_CLUSTER = 20, 5
+START_TOL = 0.03  # the starts are only compared: the search on all columns has a tolerance of its own
+START_STEPS = 15
+
+
+def is_wide(sample: Sample) -> bool:
+    """Whether starts are to be tried in few dimensions: not where the search on the sample is that on all rows."""
+    return not sample.whole and min(sample.X.shape) > WIDE
+
+
+@dataclass(frozen=True)
+class ReducedSample:
+    """A sample by its coordinates ``X``, and centred as ``rows``; ``V`` and ``stretch`` are as above."""
+
+    X: Any
+    rows: CentredRows
+    V: Any
+    stretch: float
+
+    @classmethod
+    def of(cls, sample: Sample, n_clusters: int, rng: np.random.Generator) -> "ReducedSample":
+        """The leading dimensions of a sample, more for more clusters."""
+        with one_blas_thread():
+            rank, seed = LEAST_RANK + RANK_A_CLUSTER * n_clusters, int(rng.integers(2**31))
+            V = leading_vectors(sample.X, rank, seed, sample.rows.weights)
+            Z = np.asarray(sample.X @ V.T)
+        rows = CentredRows(row_blocks(Z, n_threads=sample.rows.blocks.n_threads), sample.rows.weights)
+        return cls(Z, rows, V, sample.rows.scale / rows.scale)
+
+    def lifted(self, found: Result) -> Result:
+        """What was found, with weights for all columns."""
+        return replace(found, point=replace(found.point, W=found.point.W @ self.V * self.stretch))

@@ -1,0 +1,54 @@
+"""Pairs of words that belong together, such as "space station": found among the terms that a topic is told by.
+
+A pair of neighbouring words is a phrase of a topic if it stands in at least three of its documents, and wherever the
+rarer of the two words occurs there, the other one is its neighbour at least every third time.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from widegap.documents._words import tokens
+
+LEAST_DOCUMENTS = 3
+TOGETHER = 1 / 3
+MOST_DOCUMENTS = 2000  # of a topic
+
+
+def phrases_of(documents: Sequence[str], terms: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of the terms that are phrases of these documents, the most frequent first."""
+    wanted = set(terms)
+    alone: Counter[str] = Counter()
+    beside: Counter[tuple[str, str]] = Counter()
+    spread: Counter[tuple[str, str]] = Counter()
+    for document in documents:
+        words = list(tokens(document))
+        alone.update(word for word in words if word in wanted)
+        pairs = [pair for pair in pairwise(words) if pair[0] in wanted and pair[1] in wanted and pair[0] != pair[1]]
+        beside.update(pairs)
+        spread.update(set(pairs))
+    found = [
+        (pair, count)
+        for pair, count in beside.items()
+        if spread[pair] >= LEAST_DOCUMENTS and count >= TOGETHER * min(alone[pair[0]], alone[pair[1]])
+    ]
+    return [pair for pair, _ in sorted(found, key=lambda entry: (-entry[1], entry[0]))]
+
+
+def with_phrases(documents: Sequence[str], labels: Any, terms: dict[int, list[str]], n: int) -> dict[int, list[str]]:
+    """The first ``n`` terms of every topic, with phrases in place of the words they are made of."""
+    labels = np.asarray(labels)
+    found = {}
+    for topic, words in terms.items():
+        rows = np.flatnonzero(labels == topic)[:MOST_DOCUMENTS]
+        told = list(words)
+        for first, second in phrases_of([documents[row] for row in rows], words):
+            if first in told and second in told:
+                place = min(told.index(first), told.index(second))
+                told = [word for word in told if word not in (first, second)]
+                told.insert(place, f"{first} {second}")
+        found[topic] = told[:n]
+    return found

@@ -1,0 +1,275 @@
+"""What a workspace shows: plain values for JSON, each found anew from the state."""
+
+from typing import Any
+
+import numpy as np
+
+from widegap import describe
+from widegap._wording import ROWS_FROM, clip, plain
+from widegap.exceptions import InvalidDataError
+from widegap.explorer._cluster_names import in_words, name_of
+from widegap.explorer._fits import Fit
+from widegap.explorer._workspace import Workspace
+from widegap.report._charts import Scale, branches
+from widegap.report._dendrogram import top_of_tree
+from widegap.report._profile import Contrasts
+from widegap.rows._matrices import dense_rows
+
+TOP_FEATURES = 6
+PROFILE_COLUMNS = 40
+TREE_LEAVES = 40
+TREE_WIDTH, TREE_ROW, TREE_EDGE = 640, 13, 70  # pixels; the edge is for the sizes of leaves
+MOVES_LISTED = 12
+ROWS_OF_A_MOVE = 20
+
+
+def overview(workspace: Workspace) -> dict[str, Any]:
+    """Everything a page shows besides points and rows."""
+    with workspace.lock:
+        state, fit, k = workspace.state, workspace.fit, workspace.k
+        rows = workspace.rows
+        autosave = workspace.autosave
+        return {
+            "number": workspace.number,
+            "title": workspace.title,
+            "unit": rows.unit,
+            "n_rows": rows.n_rows,
+            "rows_from": ROWS_FROM,
+            "on_map": len(workspace.on_map),
+            "columns": rows.names[:2000],
+            "method": type(fit.model).__name__,
+            "fitted": isinstance(fit, Fit),
+            "fit": state.fit,
+            "k": k,
+            "next": workspace.next_number,
+            "numbers": [fit.numbers[0], fit.numbers[-1]],
+            "clusters": clusters(workspace, k),
+            "sure": _mean_sure(fit),
+            "surer": surer(workspace),
+            "statements": [_statement(workspace, said) for said in state.statements],
+            "supported": list(workspace.supported),
+            "pending": workspace.pending,
+            "anew": bool(workspace.pending) and workspace.searches_anew,
+            "can_undo": workspace.history.can_undo,
+            "can_redo": workspace.history.can_redo,
+            "moved": moved(workspace),
+            "working": workspace.working,
+            "notes": [clip(note) for note in [*workspace.notes, *_fit_notes(workspace)]],
+            "saved": None if autosave is None else {"file": autosave.path.name, "trouble": autosave.trouble},
+        }
+
+
+def _fit_notes(workspace: Workspace) -> list[str]:
+    number = workspace.state.fit
+    return workspace.history.events[number - 1].data.get("notes", []) if number else []
+
+
+def _mean_sure(fit: Any) -> float | None:
+    if fit.sure is None:
+        return None
+    return plain(float(fit.sure.mean() if fit.active is None else fit.sure[fit.active].mean()))
+
+
+def surer(workspace: Workspace) -> dict[str, Any] | None:
+    """How sure the first fit and the present one are, and how many questions were answered in between."""
+    active = workspace.history.active
+    answers = sum(bool(event.data.get("asked")) for event in active)
+    fits = [0, *(event.number for event in active if event.kind == "again")]
+    told = [fit for fit in map(workspace.fit_of, fits[:1] + fits[-1:]) if fit.sure is not None]
+    if not told:
+        return {"answers": answers, "first": None, "now": None}
+    return {"answers": answers, "first": _mean_sure(told[0]), "now": _mean_sure(told[-1])}
+
+
+def clusters(workspace: Workspace, k: int) -> list[dict[str, Any]]:
+    """The clusters at k: key, label of the model, name, size, how sure, and what sets each apart."""
+    fit = workspace.fit
+    if k not in fit.numbers:
+        raise InvalidDataError(f"k={k} must be from {fit.numbers[0]} to {fit.numbers[-1]}.")
+    labels, keys = fit.cut(k), fit.keys(k)
+    sizes = np.bincount(labels[labels >= 0], minlength=k)
+    apart = _features(workspace, labels, k)
+    found = [
+        {
+            "key": int(keys[label]),
+            "label": int(label if k != fit.own else fit.classes[label]),
+            "name": name_of(workspace, int(keys[label])),
+            "size": int(sizes[label]),
+            "share": float(sizes[label] / len(labels)),
+            "sure": None if fit.sure is None or not sizes[label] else plain(fit.sure[labels == label].mean()),
+            "apart": apart[label],
+        }
+        for label in range(k)
+    ]
+    outside = int(np.count_nonzero(labels < 0))
+    if outside:
+        found.append({"key": -1, "label": -1, "name": "none (junk or outlier)", "size": outside,
+                      "share": outside / len(labels), "sure": None, "apart": []})  # fmt: skip
+    return found
+
+
+def _features(workspace: Workspace, labels: Any, k: int) -> list[list[dict[str, Any]]]:
+    """Of every cluster, the columns in which it differs most from the rest, or its terms."""
+    fit, rows = workspace.fit, workspace.rows
+    if rows.values is None:
+        if not hasattr(fit.model, "top_terms") or not isinstance(fit, Fit) or fit.model.terms_ is None:
+            return [[] for _ in range(k)]
+        terms = fit.model.top_terms(2 * TOP_FEATURES)
+        return [[{"feature": clip(term, 40)} for term in terms.get(int(topic), [])] for topic in fit.classes]
+    differences, means, rest = describe.contrasts(rows.values, labels, k)
+    found = []
+    for label in range(k):
+        order = np.argsort(-np.abs(differences[label]), kind="stable")[:TOP_FEATURES]
+        found.append(
+            [
+                {
+                    "feature": rows.names[j],
+                    "difference": plain(differences[label, j]),
+                    "mean": plain(means[label, j]),
+                    "rest": plain(rest[label, j]),
+                }
+                for j in order
+                if differences[label, j]
+            ]
+        )
+    return found
+
+
+def profile(workspace: Workspace, k: int) -> dict[str, Any]:
+    """The report's profile: means and shares in the columns that tell clusters apart best."""
+    fit, rows = workspace.fit, workspace.rows
+    if rows.values is None:
+        return {"keys": [], "lines": []}
+    found = Contrasts(rows.values, fit.cut(k), rows.features, k)
+    return {"keys": fit.keys(k).tolist(), "lines": found.table(PROFILE_COLUMNS)["lines"]}
+
+
+def tree(workspace: Workspace) -> dict[str, Any] | None:
+    """The last merges of the tree as branches of the report's dendrogram, the last of them on the left.
+
+    ``leaves`` are sizes from top to bottom. Merges are as far apart as their order says, so that a line between two of
+    them, at ``cuts[k]``, stands for a number of clusters.
+    """
+    found = getattr(workspace.fit.model, "tree_", None)
+    m = 0 if found is None else min(TREE_LEAVES, len(found.leaf_sizes))
+    top = None if found is None else top_of_tree(found, m)
+    if found is None or top is None:
+        return None
+    across = Scale([0.0, float(m)], TREE_WIDTH - TREE_EDGE, TREE_EDGE / 4)
+    paths = branches({**top, "heights": range(1, m)}, across, TREE_ROW)
+    sizes = np.bincount(found.cut(m), found.leaf_sizes, m)
+    shown = slice(len(found.leaf_sizes) - m, None)
+    merges = zip(paths, found.margins[shown].tolist(), found.sizes[shown].tolist(), strict=True)
+    return {
+        "width": TREE_WIDTH,
+        "row": TREE_ROW,
+        "labels": TREE_WIDTH - TREE_EDGE + 6,
+        "leaves": [int(sizes[leaf]) for leaf in top["leaves"]],
+        "merges": [{"path": path, "margin": plain(margin), "size": int(size)} for path, margin, size in merges],
+        "cuts": {k: across(m - k + 0.5) for k in range(1, m + 1)},
+    }
+
+
+def row(workspace: Workspace, number: int) -> dict[str, Any]:
+    """One row with all its cells."""
+    _check_row(workspace, number)
+    return {**short_row(workspace, number), "cells": workspace.rows.cells(number)}
+
+
+def short_row(workspace: Workspace, number: int) -> dict[str, Any]:
+    """One row in a few words."""
+    _check_row(workspace, number)
+    fit, key = workspace.fit, int(workspace.keys[number])
+    return {
+        "row": number,
+        "number": int(workspace.rows.numbers[number]),
+        "title": workspace.rows.title(number),
+        "text": workspace.rows.text(number),
+        "key": key,
+        "cluster": name_of(workspace, key),
+        "sure": None if fit.sure is None else plain(fit.sure[number]),
+    }
+
+
+def _check_row(workspace: Workspace, number: int) -> None:
+    if not 0 <= number < workspace.rows.n_rows:
+        raise InvalidDataError(f"There is no row {number}; rows are numbered from 0 to {workspace.rows.n_rows - 1}.")
+
+
+def moved(workspace: Workspace) -> dict[str, Any] | None:
+    """Which rows the last fit moved, from where to where."""
+    both = workspace.moved()
+    if both is None:
+        return None
+    before, after = both
+    changed = np.flatnonzero(before != after)
+    pairs = np.stack([before[changed], after[changed]], axis=1)
+    kinds, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:MOVES_LISTED]
+    place = place.ravel()
+    moves = [
+        {"from": int(kinds[i, 0]), "to": int(kinds[i, 1]), "count": int(counts[i]),
+         "rows": changed[place == i][:ROWS_OF_A_MOVE].tolist()}
+        for i in order
+    ]  # fmt: skip
+    return {"total": len(changed), "moves": moves}
+
+
+def _statement(workspace: Workspace, said: Any) -> dict[str, Any]:
+    """A statement in words."""
+    return {
+        "number": said.number,
+        "kind": said.kind,
+        "words": in_words(workspace, said),
+        "asked": bool(said.data.get("asked")),
+    }
+
+
+def find(workspace: Workspace, query: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows hold a text, have a column within limits, and are in some clusters."""
+    found = np.ones(workspace.rows.n_rows, bool)
+    text, column, keys = query.get("text"), query.get("column"), query.get("clusters")
+    if text:
+        if not isinstance(text, str) or len(text) > 200:
+            raise InvalidDataError(f"text={text!r:.40} must be a text of at most 200 characters.")
+        found &= workspace.rows.matching(text)
+    if column:
+        values = workspace.rows.column(str(column))
+        for limit, keep in (("low", np.greater_equal), ("high", np.less_equal)):
+            bound = query.get(limit)
+            if bound is not None:
+                if isinstance(bound, bool) or not isinstance(bound, int | float):
+                    raise InvalidDataError(f"{limit}={bound!r:.40} must be a number.")
+                found &= keep(values, float(bound))
+    if keys is not None:
+        if not isinstance(keys, list) or not all(type(key) is int for key in keys):
+            raise InvalidDataError(f"clusters={keys!r:.40} must be a list of clusters.")
+        found &= np.isin(workspace.keys, keys)
+    return found
+
+
+def histogram(workspace: Workspace, k: int, key: int) -> dict[str, Any]:
+    """Margins of one cluster's rows, as reports show them."""
+    fit = workspace.fit
+    labels = fit.cut(k)
+    margins = _margins(workspace, k)
+    edges = describe.margin_bins(margins)
+    place = np.flatnonzero(fit.keys(k) == key)
+    inside = labels[workspace.on_map] == (place[0] if len(place) else -2)
+    told = describe.margin_profile(margins[inside], edges)
+    return {"edges": edges, **(told or {"counts": []})}
+
+
+def _margins(workspace: Workspace, k: int) -> Any:
+    """Lead of each row on the map over the next cluster."""
+    fit, rows = workspace.fit, workspace.on_map
+    X = workspace.X[rows] if hasattr(workspace.X, "shape") else [workspace.X[row] for row in rows]
+    return describe.leads(describe.scores(fit.model_at(k), X), fit.cut(k)[rows])
+
+
+def column_values(workspace: Workspace, name: str) -> Any:
+    """The numbers of a column for the rows on the map."""
+    rows = workspace.rows
+    if name not in rows.names:
+        raise InvalidDataError(f"There is no column {clip(name, 40)!r}.")
+    return dense_rows(rows.values[:, [rows.names.index(name)]], workspace.on_map)[:, 0]

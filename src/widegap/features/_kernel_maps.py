@@ -1,0 +1,377 @@
+"""Finite feature maps for kernels: rows in, a dense table of r columns out, on which linear methods then work.
+
+Nystrom: with landmarks L and ``K(L, L) = U diag(s) U'``, the map ``phi(x) = K(x, L) U s^(-1/2)`` has inner products
+that equal the kernel on the landmarks and its best approximation from them elsewhere. With every row a landmark the
+map is exact (kernel PCA before centring). Directions with s below ``RANK_TOL`` times the largest, or below what
+rounding in the dtype of the data leaves, are dropped, so constant or low-rank kernels give few columns. The table
+takes n * r numbers in the dtype of the data, the landmarks r rows.
+
+For kernels that are inner products (linear, cosine) the r leading right singular vectors of some rows take the
+landmarks' place, with the identity for U s^(-1/2): the best features of that rank, and dense only in r columns however
+wide X is. With a precomputed kernel the landmarks are the numbers of the columns that are used.
+
+All kernels of the package are fitted here: ``fit_map`` is the way, whatever the rows come from.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dpstrf
+from sklearn.utils.extmath import randomized_svd
+
+from widegap._types import Floats
+from widegap.exceptions import InvalidDataError
+from widegap.features._kernels import (
+    Kernel,
+    holds_values,
+    ignores_shifts,
+    inner_product_form,
+    kernel_matrix,
+    kernel_options,
+    kernel_to,
+    settle_width,
+)
+from widegap.rows._blocks import RowBlocks
+from widegap.rows._matrices import check_finite, column_offsets, row_chunks, scale_table, shift_columns
+from widegap.rows._protocols import Parts, Rows, State
+from widegap.rows._sampling import drawn, drawn_as_repeated
+from widegap.rows._threads import one_blas_thread
+
+RANK_TOL = 1e-10
+INDEFINITE = 1e-5  # negative eigenvalues up to this share of the largest are rounding
+SYMMETRY_TOL = 1e-5
+SVD_SAMPLE = 5000  # rows whose singular vectors serve the linear and the cosine kernel
+
+
+class FeatureMap:
+    """What maps share: features of rows that come in blocks."""
+
+    def transform(self, X: Any) -> Floats:
+        """Features of the rows of X."""
+        raise NotImplementedError
+
+    def folded(self, W: Floats, b: Floats) -> Callable[[Any], Floats]:
+        """The function from rows to their scores ``W phi(x) + b``; features are not formed."""
+        raise NotImplementedError
+
+    def transform_blocks(self, blocks: RowBlocks) -> Floats:
+        """Features of all rows, for a fit: blocks side by side, their threads in the place of BLAS's own."""
+        with one_blas_thread():
+            return blocks.map(lambda block: self.transform(block.take(slice(None))))
+
+
+class FoldedScores:
+    """Scores ``W (phi(x) - mean) + b`` of a map, with the product of its own weights and W formed once."""
+
+    def __init__(self, feature_map: FeatureMap, W: Floats, b: Floats, mean: Floats):
+        self._map, self._weights = feature_map, (W.copy(), b.copy(), mean.copy())
+        self.of_rows = feature_map.folded(W, b - W @ mean)
+
+    def is_of(self, feature_map: FeatureMap, *weights: Floats) -> bool:
+        """Whether these are the scores of a map and weights, which may have been changed in place."""
+        return feature_map is self._map and all(map(np.array_equal, weights, self._weights))
+
+    def sweep(self, rows: Rows, function: Callable[..., Parts], *state: State) -> tuple[State, ...]:
+        """New states ``function(scores, *parts)``: one block after the other, as BLAS has its own threads."""
+        of_rows = self.of_rows
+        if isinstance(rows, RowBlocks):
+            rows = RowBlocks(rows.sources, n_threads=1, new_array=rows.new_array)
+        return rows.sweep(lambda block, *parts: (function(of_rows(block.take(slice(None))), *parts), 0), *state)[0]
+
+    def map(self, rows: Rows, function: Callable[[Floats], Any]) -> State:
+        """``function`` of the scores of all rows."""
+        return self.sweep(rows, lambda scores: (function(scores),))[0]
+
+
+@dataclass(frozen=True)
+class KernelMap(FeatureMap):
+    """A fitted map; ``transform`` takes rows as they came, dense or CSR.
+
+    Their columns are multiplied by ``weights``, with ``unit_rows`` they are brought to length one, then ``offsets`` are
+    taken off; None leaves them alone.
+    """
+
+    kernel: Kernel
+    params: Mapping[str, Any]
+    landmarks: Any
+    projection: Floats
+    weights: Floats | None = None
+    offsets: Floats | None = None
+    unit_rows: bool = False
+
+    def scaled(self, X: Any) -> Any:
+        """Rows as the kernel sees them, but for offsets."""
+        return scale_table(X, self.weights, self.unit_rows)
+
+    def transform(self, X: Any) -> Floats:
+        """Features of the rows of X, shape (rows, r)."""
+        return self._products(X, self._kernel_with_landmarks(), self.projection)
+
+    def folded(self, W: Floats, b: Floats) -> Callable[[Any], Floats]:
+        values, factors = self._kernel_with_landmarks(), self.projection @ W.T
+        return lambda X: self._products(X, values, factors, b)
+
+    def _kernel_with_landmarks(self) -> Callable[[Any], Floats]:
+        return kernel_to(self.landmarks, self.kernel, self.params)
+
+    def _products(self, X: Any, values: Callable[[Any], Floats], factors: Floats, b: Any = 0.0) -> Floats:
+        """Kernel between rows and landmarks times factors, plus b, a chunk of rows after the other."""
+        found = np.empty((X.shape[0], factors.shape[1]), X.dtype)
+        for rows in row_chunks(X.shape[0], self.landmarks.shape[0]):
+            K = values(shift_columns(self.scaled(X[rows]), self.offsets))
+            found[rows] = K @ factors.astype(K.dtype, copy=False) + b
+        return found
+
+    def leading(self, most: int) -> "KernelMap":
+        """The map to the features with the largest share in the kernel; to all where they come in no order."""
+        if inner_product_form(self.kernel) is not None:
+            return self
+        return replace(self, projection=np.ascontiguousarray(self.projection[:, :most]))
+
+    def is_exact(self, n_rows: int) -> bool:
+        """Whether the features have the very kernel of the rows fitted, ``n_rows`` of them."""
+        of_directions = inner_product_form(self.kernel) is not None
+        n, *width = self.landmarks.shape
+        return n >= n_rows or (of_directions and [n] == width)
+
+
+class MapRows(Protocol):
+    """The rows that a map is fitted on, as the kernel is to see them but for offsets."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+
+    @property
+    def weights(self) -> Floats | None:
+        """Factors by which their columns were multiplied."""
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether they were brought to length one."""
+
+    def some(self, size: int) -> Any:
+        """Up to ``size`` of them."""
+
+    def landmarks(self) -> tuple[Any, Any]:
+        """Those that serve as landmarks, and what stands for them: these rows again, or numbers of columns."""
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """``U s^(-1/2)`` of a kernel matrix without negligible directions, its extreme eigenvalues, and what is negative.
+
+    ``negative_share`` is the share of the negative eigenvalues in the spectrum, 0 where it is rounding.
+    """
+
+    projection: Floats
+    lowest: float
+    highest: float
+    negative_share: float
+
+    def check_margin(self, kernel: Kernel, n_rows: int) -> None:
+        """Refuse a kernel for which no margin is defined."""
+        if self.negative_share > 0:
+            raise InvalidDataError(
+                f"Kernel {kernel!r} is not positive semidefinite: its eigenvalues on {n_rows} rows go from "
+                f"{self.lowest:.3g} to {self.highest:.3g}, so it has no margin. Use another kernel, or K @ K.T of a "
+                "similarity matrix K."
+            )
+
+
+def fit_map(
+    rows: MapRows,
+    kernel: Kernel,
+    options: Mapping[str, Any],
+    n_components: int,
+    rng: np.random.Generator,
+    *,
+    name: str,
+    centred: bool,
+) -> tuple[KernelMap, Spectrum | None]:
+    """The map of a kernel, and the spectrum that it comes from; None where it is made of directions.
+
+    ``options`` may hold a rule for the width. The landmarks' kernel is centred on demand, ``name`` is for messages.
+    """
+    arguments = settle_width(kernel, options, rows.some, rng)
+    form = inner_product_form(kernel)
+    if form is not None and min(n_components, rows.shape[1]) < rows.shape[0]:
+        some, offsets = without_offsets(kernel, rows.some(SVD_SAMPLE))
+        directions = leading_directions(form(some), n_components, rng)
+        return KernelMap(
+            kernel, arguments, directions, np.eye(len(directions)), rows.weights, offsets, rows.unit_rows
+        ), None
+    marks, places = rows.landmarks()
+    dtype, offsets = marks.dtype, None
+    if not holds_values(kernel):
+        marks, offsets = without_offsets(kernel, marks)
+        places = marks
+    K = check_values(kernel_matrix(marks, places, kernel, arguments), name)
+    spectrum = decompose(check_symmetric(K, f"Kernel {name}"), dtype, centred=centred)
+    found = KernelMap(kernel, arguments, places, spectrum.projection, rows.weights, offsets, rows.unit_rows)
+    return found, spectrum
+
+
+@dataclass(frozen=True)
+class _DrawnRows:
+    """Rows drawn from blocks, and scaled."""
+
+    blocks: RowBlocks
+    n_landmarks: int
+    rng: np.random.Generator
+    weights: Floats | None
+    unit_rows: bool
+    row_weights: Floats | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.blocks.shape
+
+    def some(self, size: int) -> Any:
+        return self._scaled(drawn_as_repeated(self.shape[0], size, self.rng, self.row_weights))
+
+    def landmarks(self) -> tuple[Any, Any]:
+        # Not the rows that told the width: these may be more, and the landmarks too few to tell one.
+        rows = self._scaled(drawn(self.shape[0], self.n_landmarks, self.rng, self.row_weights))
+        return rows, rows
+
+    def _scaled(self, chosen: Any) -> Any:
+        return scale_table(check_finite(self.blocks.take(chosen)), self.weights, self.unit_rows)
+
+
+@dataclass(frozen=True)
+class _ValueRows:
+    """Rows numbered ``members`` of a square matrix of kernel values, some of which are the landmarks."""
+
+    rows: Any
+    members: Any
+    chosen: Any
+    weights: Floats | None = None
+    unit_rows: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.shape
+
+    def some(self, size: int) -> Any:
+        return self.rows[:size]
+
+    def landmarks(self) -> tuple[Any, Any]:
+        return self.rows[self.chosen], self.members[self.chosen]
+
+
+def fit_kernel_map(
+    blocks: RowBlocks,
+    kernel: Kernel,
+    *,
+    gamma: float | str,
+    params: Mapping[str, Any] | None,
+    n_components: int,
+    rng: np.random.Generator,
+    weights: Floats | None = None,
+    unit_rows: bool = False,
+    row_weights: Floats | None = None,
+) -> KernelMap:
+    """Draw landmarks from the rows, scaled as ``KernelMap`` says, and decompose their kernel.
+
+    ``weights`` are those of columns; rows of larger ``row_weights`` are drawn more often.
+    """
+    options = kernel_options(kernel, gamma, params)
+    rows = _DrawnRows(blocks, n_components, rng, weights, unit_rows, row_weights)
+    return _with_margin(*fit_map(rows, kernel, options, n_components, rng, name=repr(kernel), centred=False))
+
+
+def fit_precomputed_map(rows: Any, members: Any, n_components: int, rng: np.random.Generator) -> KernelMap:
+    """Map from ``rows``, the rows numbered ``members`` of a square kernel matrix, by some of their own columns."""
+    size = min(len(members), max(2, n_components))  # one landmark alone has no scatter
+    chosen = drawn(len(members), size, rng)
+    found = fit_map(_ValueRows(rows, members, chosen), "precomputed", {}, size, rng, name="'precomputed'", centred=True)
+    return _with_margin(*found)
+
+
+def _with_margin(kernel_map: KernelMap, spectrum: Spectrum | None) -> KernelMap:
+    """The map; refuses a kernel that is indefinite or zero."""
+    if spectrum is not None:
+        spectrum.check_margin(kernel_map.kernel, kernel_map.landmarks.shape[0])
+        if not spectrum.projection.shape[1]:
+            raise InvalidDataError(
+                f"Kernel {kernel_map.kernel!r} is zero on these rows; nothing can be separated: change it."
+            )
+    return kernel_map
+
+
+def without_offsets(kernel: Kernel, X: Any) -> tuple[Any, Floats | None]:
+    """X without the offsets of its columns, and these; X itself for kernels that depend on where the origin is."""
+    offsets = column_offsets(X) if ignores_shifts(kernel) else None
+    return shift_columns(X, offsets), offsets
+
+
+def check_values(values: Floats, name: str) -> Floats:
+    """The values or features of a kernel; refuses NaN and infinity."""
+    if not np.isfinite(values).all():
+        raise not_finite(name)
+    return values
+
+
+def not_finite(name: str) -> InvalidDataError:
+    """What to say of a kernel whose values or features are not finite."""
+    return InvalidDataError(
+        f"Kernel {name} gives NaN or infinity on these rows; rescale the data or choose other parameters."
+    )
+
+
+def check_symmetric(K: Floats, name: str) -> Floats:
+    """K itself; refuses one that differs from its mirror image by more than rounding."""
+    if np.abs(K - K.T).max() > SYMMETRY_TOL * np.abs(K).max():
+        raise InvalidDataError(
+            f"{name} is not symmetric: entries differ from their mirror image by up to "
+            f"{np.abs(K - K.T).max():.3g}; pass (K + K.T) / 2 if that is rounding."
+        )
+    return K
+
+
+def centre_kernel(K: Floats) -> Floats:
+    """A kernel centred about its rows: a constant that was added to a kernel plays no part in any margin.
+
+    The features come out shifted by a constant, which every user of them takes off with their mean.
+    """
+    K = K - K.mean(axis=0)
+    return K - K.mean(axis=1, keepdims=True)
+
+
+def leading_directions(X: Any, r: int, rng: np.random.Generator) -> Floats:
+    """Up to r leading right singular vectors of the rows, as rows; the axes themselves where there are no more."""
+    if X.shape[1] <= r:
+        return np.eye(X.shape[1])
+    return randomized_svd(X, min(r, *X.shape), random_state=int(rng.integers(2**31)))[2]
+
+
+def decompose(K: Floats, dtype: Any, *, centred: bool) -> Spectrum:
+    """Eigenvalues of a kernel matrix, centred on demand; those within the rounding of K or of the rows are 0."""
+    tol = max(RANK_TOL, 10 * float(np.finfo(dtype).eps))
+    rounding = tol * float(np.abs(K).max())
+    K = (K + K.T) / 2
+    values, vectors = _eigen(centre_kernel(K) if centred else K, rounding)
+    keep = values > max(tol * values[-1], rounding)
+    indefinite = values[0] < -max(INDEFINITE * np.abs(values).max(), rounding)
+    share = -float(values[values < 0].sum() / np.abs(values).sum()) if indefinite else 0.0
+    projection = np.ascontiguousarray((vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1])
+    return Spectrum(projection, float(values[0]), float(values[-1]), share)
+
+
+def _eigen(K: Floats, rounding: float) -> tuple[Floats, Floats]:
+    """Eigenvalues of a symmetric matrix, ascending, and eigenvectors; but for zeros where its rank is low.
+
+    A wide kernel on few columns has a tenth of the directions that it has rows. A pivoted Cholesky factor F tells, in a
+    tenth of the time of all eigenvectors, and those of F F' = K follow from the small F'F.
+    """
+    L, order, rank, _ = dpstrf(K, lower=True, tol=rounding / 10)
+    if 0 < 2 * rank < len(K):
+        F = np.zeros((len(K), rank))
+        F[order - 1] = np.tril(L)[:, :rank]
+        if np.abs(F @ F.T - K).max() <= rounding:  # or K has negative directions, which no factor shows
+            values, vectors = np.linalg.eigh(F.T @ F)
+            return values, F @ (vectors / np.sqrt(np.maximum(values, np.finfo(np.float64).tiny)))
+    return np.linalg.eigh(K)

@@ -1,0 +1,75 @@
+"""Cuts of a tree of merges in which small parts do not count as clusters.
+
+The cut of a tree at k clusters undoes its last k - 1 merges, whatever they split off. Where a few rows stand apart from
+all others, as near-duplicates among documents do, these are the last to be merged. So they take up the k clusters, and
+nearly everything else stays in one.
+
+A *condensed* cut walks down from the root and undoes merges in the reverse order, too, but a merge counts only if the
+smaller side has as many rows as it *needs*:
+
+    rows >= needed     the smaller side is a new cluster, the larger one keeps the name of the whole
+    else               both sides keep the name of the whole
+
+until there are k clusters; what is below stays together. A tree that has fewer than k - 1 such merges is walked again
+with half of what was needed, and so on. Where nothing is needed the cut is that of the tree.
+
+How many rows a part needs depends on their *spacing*: the rank, from 0 to 1, of the distance of a row to its tenth
+neighbour. A rare class has few rows where others have many, so these are farther from their neighbours than most are.
+A part of mean spacing ``WIDE`` or more needs ``TINY`` n / k rows. In others rows are as close as elsewhere, or closer,
+so they are likely a piece of something larger: pages from one template, reports in one wording. They need ``PIECE``
+n / k rows.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from widegap._jit import jit
+from widegap._types import Doubles, Labels
+from widegap.forest._linkage import MergeTree
+from widegap.forest._small_clusters import TINY
+
+WIDE = 0.75
+PIECE = 0.2
+
+
+def condensed_cut(tree: MergeTree, k: int, needed: Doubles) -> Labels:
+    """Cluster of each first group at k clusters (at most as many as groups), numbered as they split off.
+
+    ``needed`` has a number for every group of the tree, first those that it begins with.
+    """
+    sizes = np.concatenate([tree.leaf_sizes, tree.sizes])
+    while True:
+        names, found = _names(tree.merges, sizes, k, needed)
+        if found == k or needed.max() < 1:
+            return names[: len(tree.leaf_sizes)]
+        needed = needed / 2
+
+
+def rows_needed(tree: MergeTree, groups: Labels, spacing: Doubles, k: int) -> Doubles:
+    """How many rows every group of the tree needs to be one of k clusters.
+
+    ``groups`` has the first group of every row, ``spacing`` that of every row.
+    """
+    sums = [*np.bincount(groups, spacing, len(tree.leaf_sizes))]
+    for a, b in tree.merges:
+        sums.append(sums[a] + sums[b])
+    means = np.array(sums) / np.concatenate([tree.leaf_sizes, tree.sizes])
+    shares: npt.NDArray[np.float64] = np.where(means >= WIDE, TINY, PIECE)
+    return shares * len(groups) / k
+
+
+@jit
+def _names(merges, sizes, k, needed):  # type: ignore[no-untyped-def]
+    """The cluster of every group of the tree, those that it begins with first; and how many clusters there are."""
+    names = np.zeros(len(sizes), np.int32)
+    first = len(sizes) - len(merges)  # groups that are no merge
+    found = 1
+    for step in range(len(merges) - 1, -1, -1):
+        large, small = merges[step]
+        if sizes[large] < sizes[small]:
+            large, small = small, large
+        names[large] = names[small] = names[first + step]
+        if found < k and sizes[small] >= needed[small]:
+            names[small] = found
+            found += 1
+    return names, found

@@ -1,0 +1,45 @@
+"""How much of the rows of each group a large-margin classifier would give to the others.
+
+With the indicators Y (n, m) of the groups, principal coordinates P (n, r) and the ridge rho, the least-squares
+classifier has the leave-one-out scores
+
+    G = (P (P'P + rho)^-1 P'Y + mean(Y) - h Y) / (1 - h),     h_i = leverage of row i + 1/n,
+
+each row being scored by a classifier that has not seen it. Scores below 1/m, what a guess would give, count as nothing.
+P is centred and P'P is diagonal, so nothing has to be solved.
+"""
+
+import numpy as np
+
+from widegap._jit import jit
+from widegap._types import Doubles, Labels
+from widegap.forest._single_moves import cluster_sums
+
+RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
+MOST_LEVERAGE = 1 - 1e-6  # rounding must not leave a row without a classifier
+
+
+def claims(P: Doubles, labels: Labels, m: int) -> Doubles:
+    """How much of each group's rows the others claim, Y'G, by the leave-one-out scores G above."""
+    n, r = P.shape
+    squares = np.einsum("ij,ij->j", P, P, dtype=np.float64)
+    inverse = 1 / (squares + RIDGE * squares.sum() / r)
+    coef = inverse[:, None] * cluster_sums(P, labels, m).T
+    return _claims(P, inverse, P @ coef.astype(P.dtype), labels, np.bincount(labels, minlength=m) / n)
+
+
+@jit
+def _claims(P, inverse, scores, labels, shares):  # type: ignore[no-untyped-def]
+    """Y'G from the scores of the classifier but for the shares of the groups, which are its constants."""
+    n, m = scores.shape
+    found = np.zeros((m, m))
+    for i in range(n):
+        leverage = 1 / n
+        for j in range(P.shape[1]):
+            leverage += P[i, j] * P[i, j] * inverse[j]
+        leverage = min(leverage, MOST_LEVERAGE)
+        own = labels[i]
+        for p in range(m):
+            score = (scores[i, p] + shares[p] - (leverage if p == own else 0.0)) / (1 - leverage)
+            found[own, p] += score if score >= 1 / m else 0.0
+    return found

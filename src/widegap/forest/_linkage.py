@@ -1,0 +1,394 @@
+"""Greedy merging of many small groups into few large ones, and the margin between two groups.
+
+Clusters that are long, nested or of very different sizes are hard to find at once and easy to assemble: a search for
+many more groups than wanted rarely puts rows of two clusters into one, and what remains is to join the groups that no
+margin separates. Every rule below says how near two groups a and b are, S(a, b); the nearest pair is merged, then the
+next, down to one group, so that one run gives every number of clusters.
+
+*Margin* is the linkage proper: how much of a's rows would a large-margin classifier of the groups give to b? With the
+indicators Y (n, m) of the groups and the leave-one-out scores G of a classifier (``_confusion.py``)
+
+    E = Y'G + (Y'G)',      S(a, b) = E_ab / (n_a n_b)
+
+is the mean score that rows of one group have for the other: large where the classifier cannot tell the two apart,
+nothing where a wide margin lies between them. E is a sum over rows, so merging adds its rows and columns, exactly.
+
+*Graph* is its company: the same average with E = W + W' summed over the neighbour graph W instead of the classifier.
+
+*Degree product* (Zhang et al., "Graph degree linkage", ECCV 2012) asks that rows of b both point to a and are pointed
+at by a, which keeps a few bridges between two groups from joining them. With I_i(a), O_i(a) the weights of the edges
+from a to row i and from row i to a,
+
+    D(b, a) = sum over i in b of I_i(a) O_i(a),      S(a, b) = D(b, a) / n_a^2 + D(a, b) / n_b^2.
+
+When a and b merge, rows of D add up, and its one new column is a sum over the rows of the table.
+
+Groups that nothing connects tie at 0; then the nearness of their means decides, as a second criterion that is summed
+the same way.
+
+========  =======================================================
+symbol    meaning
+========  =======================================================
+n, m      rows, groups at the beginning
+W         directed weights of the neighbour graph, CSR (n, n)
+E, D      sums between groups, (m, m)
+========  =======================================================
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from widegap._jit import jit
+from widegap._types import Doubles, Labels
+
+SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
+
+
+class Rule(Protocol):
+    """How near groups are, and what becomes of that when two of them merge."""
+
+    def similarity(self) -> Doubles:
+        """S, shape (m, m); entries of groups that were merged into others are meaningless."""
+
+    def merge(self, a: int, b: int) -> None:
+        """Group b joins group a and is gone."""
+
+    def merge_all(self, ledger: "Ledger") -> None:
+        """Merge the nearest pair until one group is left."""
+
+
+class Ledger(NamedTuple):
+    """What every rule's merging keeps account of; arrays that are written as it goes.
+
+    ``weights`` are the sums from which margins are told. ``near``, ``counts`` and ``nearness`` are E, sizes and S of
+    the average linkage that decides ties. ``sizes`` and ``names`` are those of the groups that are ``alive``;
+    ``merges``, ``margins`` and ``made`` become the tree.
+    """
+
+    weights: Any
+    near: Any
+    counts: Any
+    nearness: Any
+    sizes: Any
+    names: Any
+    alive: Any
+    merges: Any
+    margins: Any
+    made: Any
+
+
+class AverageLinkage:
+    """S(a, b) = E_ab / (n_a n_b) for a symmetric E that is a sum over rows."""
+
+    def __init__(self, E: Doubles, sizes: npt.NDArray[Any]):
+        self._E, self._sizes = E.astype(np.float64, order="C", copy=True), sizes.astype(np.float64)
+        self._S = self._E / np.outer(self._sizes, self._sizes)
+
+    def similarity(self) -> Doubles:
+        return self._S
+
+    def merge(self, a: int, b: int) -> None:
+        _merge_average(self._E, self._sizes, self._S, a, b)
+
+    def merge_all(self, ledger: Ledger) -> None:
+        _merge_all_averages(self._E, self._sizes, self._S, ledger)
+
+
+class DegreeLinkage:
+    """The degree product of a directed graph; ``into`` and ``out`` are I and O, shape (m, n), which merging changes."""
+
+    def __init__(self, into: Doubles, out: Doubles, labels: Labels, sizes: npt.NDArray[Any]):
+        self._into, self._out, self._labels = into, out, labels.copy()
+        self._sizes = sizes.astype(np.float64)
+        self._D = _degree_products(into, out, labels)
+        shares = self._D / np.square(self._sizes)
+        self._S = shares + shares.T
+
+    def similarity(self) -> Doubles:
+        return self._S
+
+    def merge(self, a: int, b: int) -> None:
+        _merge_degree(self._D, self._into, self._out, self._labels, self._sizes, self._S, a, b)
+
+    def merge_all(self, ledger: Ledger) -> None:
+        _merge_all_degrees(self._D, self._into, self._out, self._labels, self._sizes, self._S, ledger)
+
+
+@jit
+def _degree_products(into, out, labels):  # type: ignore[no-untyped-def]
+    """D, shape (m, m)."""
+    m, n = into.shape
+    D = np.zeros((m, m))
+    for a in range(m):
+        for i in range(n):
+            D[labels[i], a] += into[a, i] * out[a, i]
+    return D
+
+
+@jit
+def _add_group(E, a, b):  # type: ignore[no-untyped-def]
+    """Add row and column b of sums between groups to those of a."""
+    for c in range(len(E)):
+        E[a, c] += E[b, c]
+    for c in range(len(E)):
+        E[c, a] += E[c, b]
+
+
+@jit
+def _merge_average(E, sizes, S, a, b):  # type: ignore[no-untyped-def]
+    """Group b joins a: E, sizes and the similarities of a."""
+    _add_group(E, a, b)
+    sizes[a] += sizes[b]
+    for c in range(len(E)):
+        S[a, c] = E[a, c] / (sizes[a] * sizes[c])
+        S[c, a] = S[a, c]
+
+
+@jit
+def _merge_degree(D, into, out, labels, sizes, S, a, b):  # type: ignore[no-untyped-def]
+    """Group b joins a: the tables, labels, sizes and the similarities of a."""
+    sizes[a] += sizes[b]
+    for c in range(len(D)):
+        D[a, c] += D[b, c]
+        D[c, a] = 0.0
+    for i in range(len(labels)):
+        if labels[i] == b:
+            labels[i] = a
+        into[a, i] += into[b, i]
+        out[a, i] += out[b, i]
+        D[labels[i], a] += into[a, i] * out[a, i]
+    for c in range(len(D)):
+        S[a, c] = D[a, c] / sizes[c] ** 2 + D[c, a] / sizes[a] ** 2
+        S[c, a] = S[a, c]
+
+
+@dataclass(frozen=True)
+class MergeTree:
+    """The merges from m groups to one, in their order.
+
+    Attributes
+    ----------
+    merges : ndarray of shape (m - 1, 2)
+        The two groups of every merge: 0 to m - 1 are the first groups, m + s is what merge s made.
+    margins : ndarray of shape (m - 1,)
+        How clearly the two were apart: 1 minus the conductance of the cut between them (see ``cut_conductance``).
+    sizes : ndarray of shape (m - 1,)
+        Rows of the group that the merge made.
+    leaf_sizes : ndarray of shape (m,)
+        Rows of the first groups.
+    """
+
+    merges: npt.NDArray[np.int64]
+    margins: Doubles
+    sizes: npt.NDArray[np.int64]
+    leaf_sizes: npt.NDArray[np.int64]
+
+    def check(self) -> None:
+        """Raise ValueError if this is no tree, as a forged model file may have it: compiled loops do not look."""
+        m = len(self.leaf_sizes)
+        shapes = (self.merges.shape, self.margins.shape, self.sizes.shape, self.leaf_sizes.shape)
+        if m < 1 or shapes != ((m - 1, 2), (m - 1,), (m - 1,), (m,)):
+            raise ValueError(f"its tree of {m} groups has parts of the shapes {shapes}")
+        made_before = self.merges < np.arange(m, 2 * m - 1)[:, None]
+        once = len(np.unique(self.merges)) == self.merges.size
+        if not (made_before.all() and once and (self.merges >= 0).all() and np.isfinite(self.margins).all()):
+            raise ValueError("the merges of its tree do not join groups that there are")
+        if not (self.leaf_sizes > 0).all():
+            raise ValueError("groups of its tree have no rows")
+
+    def cut(self, k: int) -> Labels:
+        """Cluster of each first group where k are left; clusters are numbered by size, the largest first."""
+        return _largest_first(self.merges, self.leaf_sizes, k)
+
+    def joined_first(self, k: int, a: int, b: int) -> "MergeTree":
+        """The tree in which, of the clusters of ``cut(k)``, a and b are merged next; the others follow as before."""
+        m = len(self.leaf_sizes)
+        leaves = np.arange(2 * m - 1)  # one leaf of every group
+        for step, (part, _) in enumerate(self.merges):
+            leaves[m + step] = leaves[part]
+        labels = self.cut(k)
+        pair = [np.flatnonzero(labels == cluster)[0] for cluster in (a, b)]
+        pairs = np.insert(leaves[self.merges], m - k, pair, axis=0)
+        return tree_of(pairs, np.insert(self.margins, m - k, self.margins[m - k]), self.leaf_sizes)
+
+    def to_linkage(self) -> Doubles:
+        """The tree as ``scipy.cluster.hierarchy`` wants it; heights are the margins and never fall."""
+        heights = np.maximum.accumulate(self.margins) if len(self.margins) else self.margins
+        counts = np.ones(2 * len(self.leaf_sizes) - 1)
+        for step, pair in enumerate(self.merges):
+            counts[len(self.leaf_sizes) + step] = counts[pair].sum()
+        return np.column_stack([self.merges, heights, counts[len(self.leaf_sizes) :]]).astype(np.float64)
+
+
+@jit
+def _largest_first(merges, leaf_sizes, k):  # type: ignore[no-untyped-def]
+    """Clusters of the first groups where k are left; of equal ones that with the lowest number comes first."""
+    m = len(leaf_sizes)
+    parent = np.arange(2 * m - 1)
+    for step in range(m - k):
+        parent[merges[step, 0]] = m + step
+        parent[merges[step, 1]] = m + step
+    for node in range(2 * m - 2, -1, -1):  # parents have larger numbers than their parts
+        parent[node] = parent[parent[node]]
+    sizes = np.zeros(2 * m - 1, np.int64)
+    for leaf in range(m):
+        sizes[parent[leaf]] += leaf_sizes[leaf]
+    names = np.empty(2 * m - 1, np.int32)
+    names[np.argsort(-sizes, kind="mergesort")] = np.arange(2 * m - 1)
+    return names[parent[:m]]
+
+
+def tree_of(pairs: npt.NDArray[np.int64], margins: Doubles, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
+    """The tree that joins the groups of two leaves after the other; pairs that are together already are passed over."""
+    m = len(leaf_sizes)
+    root, name, sizes = np.arange(m), np.arange(m), leaf_sizes.copy()
+    merges, kept, made = [], [], []
+    for (first, second), margin in zip(pairs, margins, strict=True):
+        a, b = _find(root, first), _find(root, second)
+        if a == b:
+            continue
+        root[b] = a
+        sizes[a] += sizes[b]
+        merges.append(sorted((name[a], name[b])))
+        kept.append(margin)
+        made.append(sizes[a])
+        name[a] = m + len(merges) - 1
+    return MergeTree(np.reshape(merges, (-1, 2)).astype(np.int64), np.array(kept), np.array(made, np.int64), leaf_sizes)
+
+
+def _find(root: npt.NDArray[np.int64], node: int) -> int:
+    while root[node] != node:
+        root[node] = root[root[node]]
+        node = root[node]
+    return int(node)
+
+
+def merge_all(rule: Rule, cuts: Doubles, second: Doubles, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
+    """Merge the nearest pair until one group is left.
+
+    ``cuts`` are the symmetric sums from which margins are told, ``second`` (m, m) the nearness that decides ties, from
+    0 to 1.
+    """
+    m = len(leaf_sizes)
+    counts, weights = leaf_sizes.astype(np.float64), cuts.astype(np.float64, order="C", copy=True)
+    near = second * np.outer(counts, counts)
+    ledger = Ledger(
+        weights,
+        near,
+        counts,
+        second.astype(np.float64, order="C", copy=True),
+        sizes=leaf_sizes.astype(np.int64),
+        names=np.arange(m),
+        alive=np.ones(m, dtype=bool),
+        merges=np.zeros((m - 1, 2), np.int64),
+        margins=np.zeros(m - 1),
+        made=np.zeros(m - 1, np.int64),
+    )
+    rule.merge_all(ledger)
+    return MergeTree(ledger.merges, ledger.margins, ledger.made, leaf_sizes)
+
+
+@jit
+def _merge_all_averages(E, sizes, S, ledger):  # type: ignore[no-untyped-def]
+    """All merges of an average linkage."""
+    tops = _all_tops(S, ledger.alive)
+    for step in range(len(ledger.made)):
+        a, b = _next_pair(S, tops, ledger, step)
+        _merge_average(E, sizes, S, a, b)
+        _renew_tops(S, ledger.alive, tops, a)
+
+
+@jit
+def _merge_all_degrees(D, into, out, labels, sizes, S, ledger):  # type: ignore[no-untyped-def]
+    """All merges by the degree product."""
+    tops = _all_tops(S, ledger.alive)
+    for step in range(len(ledger.made)):
+        a, b = _next_pair(S, tops, ledger, step)
+        _merge_degree(D, into, out, labels, sizes, S, a, b)
+        _renew_tops(S, ledger.alive, tops, a)
+
+
+@jit
+def _next_pair(S, tops, ledger, step):  # type: ignore[no-untyped-def]
+    """The nearest pair, entered in the ledger: group b joins group a."""
+    a, b = _nearest(S, tops, ledger.nearness, ledger.alive)
+    _forget_tops(S, tops, a, b)
+    first, second = ledger.names[a], ledger.names[b]
+    ledger.merges[step, 0], ledger.merges[step, 1] = min(first, second), max(first, second)
+    ledger.margins[step] = 1 - cut_conductance(ledger.weights, a, b)
+    _add_group(ledger.weights, a, b)
+    _merge_average(ledger.near, ledger.counts, ledger.nearness, a, b)
+    ledger.sizes[a] += ledger.sizes[b]
+    ledger.made[step], ledger.names[a], ledger.alive[b] = ledger.sizes[a], len(S) + step, False
+    return a, b
+
+
+@jit
+def _nearest(S, tops, beside, alive):  # type: ignore[no-untyped-def]
+    """The most similar pair a < b of the groups that are left; ``tops`` tell which rows of S may hold it."""
+    m = len(alive)
+    top = np.finfo(np.float64).tiny
+    highest = -np.inf
+    for a in range(m):
+        if alive[a]:
+            top = max(top, S[a, a], tops[a])
+            highest = max(highest, tops[a])
+    best = -np.inf
+    first, second = 0, 0
+    for a in range(m):
+        if alive[a] and tops[a] >= highest - 2 * SECOND * top:
+            for b in range(a + 1, m):
+                if alive[b]:
+                    value = S[a, b] / top + SECOND * beside[a, b]
+                    if value > best:
+                        best = value
+                        first, second = a, b
+    return first, second
+
+
+@jit
+def _all_tops(S, alive):  # type: ignore[no-untyped-def]
+    """The largest similarity of every group to those of larger numbers."""
+    tops = np.empty(len(S))
+    for a in range(len(S)):
+        tops[a] = _top(S, alive, a)
+    return tops
+
+
+@jit
+def _top(S, alive, a):  # type: ignore[no-untyped-def]
+    top = -np.inf
+    for b in range(a + 1, len(S)):
+        if alive[b] and S[a, b] > top:
+            top = S[a, b]
+    return top
+
+
+@jit
+def _forget_tops(S, tops, a, b):  # type: ignore[no-untyped-def]
+    """Before b joins a: tops that may be lost become infinite."""
+    tops[a] = np.inf
+    for c in range(b):
+        if S[c, b] >= tops[c] or (c < a and S[c, a] >= tops[c]):
+            tops[c] = np.inf
+
+
+@jit
+def _renew_tops(S, alive, tops, a):  # type: ignore[no-untyped-def]
+    """After another group has joined a: the tops that are forgotten or exceeded."""
+    for c in range(len(S)):
+        if tops[c] == np.inf:
+            tops[c] = _top(S, alive, c)
+        elif c < a:
+            tops[c] = max(tops[c], S[c, a])
+
+
+@jit
+def cut_conductance(weights, a, b):  # type: ignore[no-untyped-def]
+    """Conductance of the cut between a and b inside their union: 0 where nothing crosses it, 1 where all does."""
+    across = weights[a, b]
+    inside = min(weights[a, a], weights[b, b])
+    return across / (inside + across) if across > 0 else 0.0

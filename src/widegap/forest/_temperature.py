@@ -1,0 +1,78 @@
+"""How members of a search vote for its clusters, and the temperature at which scores say the same.
+
+A member that puts row i into a cluster of its own votes for p with the share of that cluster's rows whose cluster is p
+in the end: v_ip, the mean over the members. Scores s make probabilities at a temperature T, and
+
+    H(T) = -sum over i, p of v_ip log P_ip(T),      P_ip(T) = exp(s_ip / T) / sum_q exp(s_iq / T)
+
+is the cross-entropy between votes and probabilities. It is convex in the sharpness 1 / T, so that its minimum is where
+
+    H'(1/T) = sum over i, p of (w_i P_ip(T) - v_ip) s_ip,      w_i the sum of the votes of row i,
+
+changes its sign. That is sought by Newton's steps, or by halving where these would leave what is known to enclose it,
+until another temperature would hardly change H. Where all members agree with the scores there is no minimum: H falls
+with T, and the search ends where it has next to nothing left to fall.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from widegap._jit import jit
+from widegap._types import Doubles, Labels
+
+RANGE = 1e-4, 1e4  # of temperatures, relative to the standard deviation of the scores
+TOL = 1e-6  # change of H by a row, for a change of log T, at which the search ends
+MOST_STEPS = 100
+
+
+def member_votes(members: Sequence[Labels], labels: Labels, k: int) -> Doubles:
+    """How the members vote for k clusters, (n, k), rows of sum 1."""
+    total = np.zeros((len(labels), k))
+    for member in members:
+        own = int(member.max()) + 1
+        shared = np.bincount(member * np.int64(k) + labels, minlength=own * k).reshape(own, k)
+        total += (shared / np.maximum(shared.sum(axis=1, keepdims=True), 1))[member]
+    return total / len(members)
+
+
+def fit_temperature(scores: Doubles, votes: Doubles) -> float:
+    """The temperature of the least cross-entropy between votes and probabilities."""
+    scale = float(scores.std())
+    if scale == 0 or scores.shape[1] == 1:
+        return 1.0
+    low, high = (1 / (factor * scale) for factor in RANGE[::-1])
+    sharpness = 1 / scale
+    for _ in range(MOST_STEPS):
+        slope, bend = _slope(scores, votes, sharpness)
+        if abs(slope) * sharpness <= TOL * len(scores):
+            break
+        low, high = (low, sharpness) if slope > 0 else (sharpness, high)
+        newton = sharpness - slope / bend if bend > 0 else np.inf
+        sharpness = newton if low < newton < high else np.sqrt(low * high)
+    return float(1 / sharpness)
+
+
+@jit
+def _slope(scores, votes, sharpness):  # type: ignore[no-untyped-def]
+    """H' and H'' at a sharpness; a row's scores are taken from its largest, so that none overflows."""
+    n, k = scores.shape
+    slope, bend = 0.0, 0.0
+    for i in range(n):
+        top = 0
+        for p in range(1, k):
+            top = p if scores[i, p] > scores[i, top] else top
+        total, mean, square, fit, weight = 1.0, 0.0, 0.0, 0.0, votes[i, top]
+        for p in range(k):
+            if p != top:
+                below = scores[i, p] - scores[i, top]
+                share = np.exp(sharpness * below)
+                total += share
+                mean += share * below
+                square += share * below * below
+                fit += votes[i, p] * below
+                weight += votes[i, p]
+        mean /= total
+        slope += weight * mean - fit
+        bend += weight * (square / total - mean * mean)
+    return slope, bend

@@ -1,0 +1,201 @@
+"""Segments of pictures as areas: smoothed, without tiny regions, tinted, and described one by one.
+
+A region is a connected part of a segment: pixels that touch along a side. Colours alone scatter a textured segment over
+thousands of them. ``clean`` gives every pixel the most frequent segment around it, and then hands regions below a size
+to the neighbour with which they share the longest border.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from widegap._types import Labels
+from widegap.exceptions import InvalidDataError
+
+STRIP = 256  # rows of a picture that are worked on at a time
+PALETTE = ("4269d0", "efb118", "ff725c", "6cc5b0", "3ca951", "ff8ab7", "a463f2", "97bbf5", "9c6b4e", "9498a0")
+OPACITY = 0.4
+
+
+def clean(labels: Any, *, smooth: int = 2, min_region: int = 0) -> Labels:
+    """Label picture with smoother borders and without tiny regions.
+
+    Parameters
+    ----------
+    labels : array-like of shape (height, width)
+        Segment of every pixel, from 0.
+    smooth : int, default=2
+        Every pixel gets the most frequent segment within so many pixels, in a square; its own where there is a tie. 0
+        leaves them as they are.
+    min_region : int, default=0
+        Connected regions with fewer pixels become part of the neighbour that they share the longest border with.
+
+    Returns
+    -------
+    ndarray of shape (height, width), of the type of ``labels``
+        Segments keep their numbers; one that has only tiny regions may vanish.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widegap.image import clean
+    >>> labels = np.zeros((6, 8), int)
+    >>> labels[:, 4:] = 1
+    >>> labels[2, 1] = 1
+    >>> clean(labels, smooth=0, min_region=3)[2].tolist()
+    [0, 0, 0, 0, 1, 1, 1, 1]
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 2 or labels.dtype.kind not in "ui":
+        raise InvalidDataError(
+            f"labels have shape {labels.shape} and type {labels.dtype}; they must be a picture of whole numbers."
+        )
+    if smooth < 0 or min_region < 0:
+        raise ValueError(f"smooth={smooth!r} and min_region={min_region!r} must not be negative.")
+    found = _smoothed(labels, int(smooth)) if smooth else labels
+    return _without_tiny(found, int(min_region)) if min_region > 1 else found
+
+
+def _smoothed(labels: Labels, radius: int) -> Labels:
+    """Most frequent label in a square around every pixel, strip by strip."""
+    found = np.empty_like(labels)
+    for top in range(0, len(labels), STRIP):
+        above = min(radius, top)
+        part = labels[top - above : top + STRIP + radius]
+        best = own = None
+        for label in np.unique(part):
+            votes = ndimage.uniform_filter((part == label).astype(np.float32), 2 * radius + 1, mode="nearest")
+            if best is None:
+                best, own = votes, np.full(part.shape, label, labels.dtype)
+                continue
+            # Sums of single precision differ in the last digits where the votes are equal.
+            better = (votes > best + 1e-4) | ((votes > best - 1e-4) & (part == label))
+            own[better] = label
+            np.maximum(best, votes, out=best)
+        found[top : top + STRIP] = own[above : above + STRIP]
+    return found
+
+
+def _components(labels: Labels) -> tuple[Labels, Labels]:
+    """Number of the region of every pixel, and the segment of every region."""
+    regions = np.zeros(labels.shape, np.int32)
+    owners: list[int] = []
+    for label in np.unique(labels):
+        inside, n = ndimage.label(labels == label)
+        mask = inside > 0
+        regions[mask] = inside[mask] + (len(owners) - 1)
+        owners += [int(label)] * n
+    return regions, np.array(owners, labels.dtype)
+
+
+def _without_tiny(labels: Labels, least: int) -> Labels:
+    regions, owners = _components(labels)
+    while True:
+        sizes = np.bincount(regions.ravel(), minlength=len(owners))
+        target = _neighbours_of_tiny(regions, sizes, least)
+        if target is None:
+            return owners[regions]
+        regions = target[regions]
+
+
+def _neighbours_of_tiny(regions: Labels, sizes: Labels, least: int) -> Labels | None:
+    """Which region every region joins, itself if it is large enough; None if all are."""
+    tiny = (sizes > 0) & (sizes < least)
+    if not tiny.any() or np.count_nonzero(sizes) < 2:
+        return None
+    pairs = [
+        np.stack([a[a != b], b[a != b]]) for a, b in ((regions[:, 1:], regions[:, :-1]), (regions[1:], regions[:-1]))
+    ]
+    first, second = np.concatenate(pairs, axis=1).astype(np.int64)
+    first, second = np.concatenate([first, second]), np.concatenate([second, first])
+    # Into larger regions only, by number where sizes are equal, so that chains of regions end.
+    grows = tiny[first] & ((sizes[second] > sizes[first]) | ((sizes[second] == sizes[first]) & (second < first)))
+    codes, borders = np.unique(first[grows] * len(sizes) + second[grows], return_counts=True)
+    if not len(codes):
+        return None
+    order = np.argsort(borders, kind="stable")  # the longest border comes last, and stays
+    target = np.arange(len(sizes))
+    target[codes[order] // len(sizes)] = codes[order] % len(sizes)
+    while (target[target] != target).any():
+        target = target[target]
+    return target.astype(np.int32)
+
+
+def describe_segments(image: Any, labels: Any) -> list[dict[str, Any]]:
+    """What each segment is: its area, mean colour and place.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, 3)
+        Grey values or RGB; integers from 0 to 255 or floats from 0 to 1.
+    labels : array-like of shape (height, width)
+        Segment of every pixel, from 0.
+
+    Returns
+    -------
+    list of dict
+        With segment, pixels, share, colour (as in "#4269d0"), x and y (the centre, from 0 at the left and top to 1),
+        left, top, right and bottom (of the box around it, in pixels), and regions (connected parts).
+    """
+    image, labels = np.asarray(image), np.asarray(labels)
+    height, width = labels.shape
+    if image.shape[:2] != labels.shape:
+        raise InvalidDataError(f"labels have shape {labels.shape}, the image {image.shape[:2]}; they must be equal.")
+    n = int(labels.max()) + 1
+    sums, boxes = np.zeros((n, 6)), np.tile(np.array([width, height, -1, -1]), (n, 1))
+    for top in range(0, height, STRIP):
+        part = labels[top : top + STRIP]
+        colours = image[top : top + STRIP].reshape(part.size, -1)[:, :3].astype(np.float64)
+        colours = np.broadcast_to(colours / (255 if image.dtype.kind in "ui" else 1), (part.size, 3))
+        ys, xs = (axis.ravel() for axis in np.indices(part.shape))
+        weights = np.column_stack([np.ones(part.size), xs + 0.5, ys + top + 0.5, colours])
+        for j in range(6):
+            sums[:, j] += np.bincount(part.ravel(), weights[:, j], n)
+        for column, values in enumerate((xs, ys + top)):
+            np.minimum.at(boxes[:, column], part.ravel(), values)
+            np.maximum.at(boxes[:, column + 2], part.ravel(), values)
+    regions = np.bincount(_components(labels)[1], minlength=n)
+    means = sums / np.maximum(sums[:, :1], 1)
+    return [
+        {
+            "segment": j,
+            "pixels": int(sums[j, 0]),
+            "share": float(sums[j, 0] / labels.size),
+            "colour": "#" + "".join(f"{round(255 * value):02x}" for value in means[j, 3:]),
+            "x": float(means[j, 1] / width),
+            "y": float(means[j, 2] / height),
+            **dict(zip(("left", "top", "right", "bottom"), map(int, boxes[j]), strict=True)),
+            "regions": int(regions[j]),
+        }
+        for j in range(n)
+        if sums[j, 0]
+    ]
+
+
+def tint(image: Any, labels: Any, colours: Sequence[str] = PALETTE, opacity: float = OPACITY) -> Labels:
+    """The picture with every segment under a transparent colour of its own.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width, 3), dtype uint8
+        RGB.
+    labels : array-like of shape (height, width)
+        Segment of every pixel, from 0.
+    colours : sequence of str, default=ten colours
+        As in "4269d0"; more segments begin anew.
+    opacity : float, default=0.4
+        From 0, which shows the picture, to 1, which hides it.
+
+    Returns
+    -------
+    ndarray of shape (height, width, 3), dtype uint8
+    """
+    image, labels = np.asarray(image), np.asarray(labels)
+    table = np.array([list(bytes.fromhex(colour)) for colour in colours], dtype=np.float32)
+    found = np.empty((*labels.shape, 3), np.uint8)
+    for top in range(0, len(labels), STRIP):
+        part = slice(top, top + STRIP)
+        found[part] = np.rint((1 - opacity) * image[part] + opacity * table[labels[part] % len(table)])
+    return found

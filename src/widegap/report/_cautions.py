@@ -1,0 +1,71 @@
+"""What a reader should know before trusting a clustering, in plain words."""
+
+from typing import Any
+
+from widegap._wording import counted
+
+TINY_SHARE = 0.02
+DOUBT_SHARE = 0.05
+LEAVES = 1.1  # MaxMarginClustering holds starts for equally good that leave so much more unexplained
+
+
+def plain_warnings(estimator: Any, summary: dict[str, Any]) -> list[str]:
+    """One sentence or two for each thing that went less than well."""
+    found = [*_about_fit(estimator), *_about_starts(summary), *_about_clusters(summary)]
+    universum = summary["universum"]
+    if universum is not None and not universum["active"]:
+        found.append("The universum changed nothing: its rows already lay between the clusters.")
+    shown = summary["map"]
+    if shown is not None and shown["shown"] < shown["total"]:
+        found.append(
+            f"The map shows a sample of {shown['shown']:,} of {shown['total']:,} {summary['unit']}s, with small "
+            "clusters somewhat favoured; all other figures count every one."
+        )
+    return found
+
+
+def _about_fit(estimator: Any) -> list[str]:
+    found = []
+    if not getattr(estimator, "converged_", True):
+        found.append("The search was stopped before it had finished: running it longer may change the clusters.")
+    if getattr(estimator, "cycled_", False):
+        found.append("The search went round in circles between a few results; the best of them was kept.")
+    if getattr(estimator, "starved_", False):
+        found.append(
+            "A cluster is as small as the settings allow, or would be smaller, so that the limit on cluster sizes and "
+            "not the margin decided some members. Fewer clusters, or a lower limit, may describe the data better."
+        )
+    return found
+
+
+def _about_starts(summary: dict[str, Any]) -> list[str]:
+    starts = (summary["search"] or {}).get("starts", ())
+    reached = [start["objective"] for start in starts if start["objective"] is not None]
+    if len(reached) < 3 or summary["objective"] is None:
+        return []
+    unexplained = [summary["n_clusters"] - 1 - value for value in reached]
+    near = sum(value <= LEAVES * min(unexplained) for value in unexplained)
+    if near > 1:
+        return []
+    return [f"Only one of {len(reached)} starts reached the best result: another seed may find different clusters."]
+
+
+def _about_clusters(summary: dict[str, Any]) -> list[str]:
+    found = []
+    unit, clusters = summary["unit"], summary["clusters"]
+    tiny = [cluster for cluster in clusters if cluster["share"] < TINY_SHARE / max(1, len(clusters) / 10)]
+    if tiny and summary["fitted"]:
+        names = ", ".join(f"{c['name']} ({c['size']:,})" for c in tiny[:5])
+        found.append(f"Very small: {names}. They may be outliers rather than groups.")
+    negative = sum(cluster["margin"]["negative"] for cluster in clusters if cluster["margin"])
+    if negative > DOUBT_SHARE * summary["n_rows"]:
+        found.append(
+            f"{negative:,} of {counted(summary['n_rows'], unit)} score higher for another cluster than for their own "
+            "(a limit on sizes, or their neighbours, placed them)."
+        )
+    n = summary["unassigned"]
+    if n:
+        verb, they, were, them = ("belongs", "it", "was", "it") if n == 1 else ("belong", "they", "were", "them")
+        why = f"nothing in {them} could be compared" if unit == "document" else f"{they} {were} set aside"
+        found.append(f"{counted(n, unit)} {verb} to no cluster ({why}).")
+    return found

@@ -1,0 +1,56 @@
+"""Single rows of a report: what they are called, how deep inside their cluster they lie, and what they hold."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from widegap._wording import clip, plain
+from widegap.report._row_views import RowView
+
+NEAR = 0.25  # of the typical margin: nearer to the border than most
+
+
+class RowTeller:
+    """Describes rows of a view; ``names`` are those of the clusters."""
+
+    def __init__(self, view: RowView, names: Mapping[int, str]):
+        self.view, self.names = view, names
+        inside = view.margins[np.isfinite(view.margins) & (view.margins > 0)]
+        self.typical = float(np.median(inside)) if len(inside) else None
+
+    def relative(self, margin: Any) -> float | None:
+        """A margin in units of the typical one, which is the median of those above 0."""
+        return None if self.typical is None else plain(margin / self.typical)
+
+    def tell(self, row: int) -> dict[str, Any]:
+        """Everything that is shown of one row."""
+        view = self.view
+        title, text = view.item(row)
+        margin = view.margins[row]
+        return {
+            "row": int(row),
+            "id": None if view.ids is None else clip(view.ids[row], 80),
+            "title": title,
+            "text": text,
+            "margin": plain(margin),
+            "relative": self.relative(margin),
+            "depth": self._depth(row),
+            "sure": None if view.sure is None else plain(view.sure[row]),
+        }
+
+    def _depth(self, row: int) -> str:
+        """Where a row lies in words; empty if the method has no margins."""
+        margin, scores = self.view.margins[row], self.view.scores
+        if not np.isfinite(margin) or scores is None:
+            return ""
+        own = int(np.flatnonzero(self.view.kinds == self.view.labels[row])[0])
+        others = np.array(scores[row], dtype=float)
+        others[own] = -np.inf
+        rival = self.names[int(self.view.kinds[int(others.argmax())])]
+        if margin < 0:
+            return f"scores higher for {rival}"
+        share = self.relative(margin)
+        if share is not None and share < NEAR:
+            return f"close to {rival}"
+        return "inside" if share is None or share < 1 else "deep inside"

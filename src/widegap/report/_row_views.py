@@ -1,0 +1,313 @@
+"""The rows of a report as tables and documents show them: columns, names of clusters, margins, places on the map."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from widegap import describe
+from widegap._wording import Item, RowTexts, clip, number, plain, titled
+from widegap.base._validation import check_labels, check_numbers
+from widegap.documents._phrases import with_phrases
+from widegap.exceptions import InvalidDataError
+from widegap.report._frame_columns import FrameTable, is_frame, row_names
+from widegap.report._images import grey_picture, picture_shape
+from widegap.report._names import cluster_names
+from widegap.report._profile import Contrasts, Feature, count_columns, features_of
+from widegap.rows._matrices import column_moments, dense_rows, without_gaps
+
+TOP_FEATURES = 6
+EXAMPLES = 5
+EXAMPLE_COLUMNS = 4
+ROW_COLUMNS = 8
+ABOUT = 0.8  # of a difference is about as much
+
+
+def view_of(estimator: Any, X: Any, labels: Any) -> "RowView":
+    """What a report shows of a model's rows; of a pipeline, the rows of its last step in the units they came in."""
+    clusterer, rows = describe.unwrap(estimator, X)
+    if hasattr(clusterer, "topic_names_"):
+        return DocumentView(clusterer, rows, labels)
+    view = RowView(clusterer, rows, labels)
+    if rows is not X:
+        _show_input(view, estimator[:-1], X)
+    view.ids = row_names(X)
+    return view
+
+
+def _show_input(view: "RowView", steps: Any, X: Any) -> None:
+    """Show the rows as they entered a pipeline if they are a frame or numbers, and else the columns its steps made."""
+    encoder = next((step for _, step in getattr(steps, "steps", ()) if hasattr(step, "readable")), None)
+    if encoder is not None and hasattr(encoder, "explain"):  # a TableEncoder knows the values behind the texts
+        view.show(encoder.readable(X))
+        view.names = encoder.get_feature_names_out()
+        view.frame = X if hasattr(X, "iloc") else None
+        return
+    if is_frame(X):
+        view.show_frame(X)
+        return
+    try:
+        view.show(X)
+    except (ValueError, TypeError):
+        view.names = _made_names(steps, view.shown.shape[1])
+        view.item = RowTexts(X).__getitem__
+
+
+def _made_names(steps: Any, n_columns: int) -> Any:
+    """Names of the columns that the steps of a pipeline make, if they tell."""
+    try:
+        names = steps.get_feature_names_out()
+    except (AttributeError, ValueError):  # a step that does not know
+        return None
+    return names if len(names) == n_columns else None
+
+
+class RowView:
+    """Rows of a table, their clusters and their scores."""
+
+    unit = "row"
+    dates: frozenset[int] = frozenset()
+    ids: Any = None
+    frame: Any = None  # the rows as they were read, for single cells
+    sure: Any = None  # how much the members of the search agree on each row
+    features: list[Feature]
+    n_columns: int | None
+
+    def __init__(self, estimator: Any, X: Any, labels: Any):
+        self.names = getattr(estimator, "feature_names_in_", None)
+        self.X = check_numbers(X)
+        self.shown = self.X
+        self.n_rows = self.X.shape[0]
+        self.labels = _checked_labels(estimator, X, self.n_rows, labels)
+        self.is_fit = _is_fit(estimator, X, self.labels)
+        self.kinds = np.arange(max(int(getattr(estimator, "n_clusters_", 0)), int(self.labels.max()) + 1))
+        self.scores = _scores(estimator, X, len(self.kinds))
+        self.margins = np.full(self.n_rows, np.nan)
+        if self.scores is not None:
+            self.margins = describe.leads(self.scores, self.labels)
+        if self.is_fit and len(getattr(estimator, "history_", ())) > 1:  # a single member agrees with itself
+            self.sure = getattr(estimator, "agreement_", None)
+        self.pairwise = get_tags(estimator).input_tags.pairwise
+        self.item = self._values
+        self._contrasts: Contrasts | None = None
+
+    def show(self, values: Any) -> None:
+        """Take the values to be shown from another table of the same rows; NaN are gaps."""
+        self.shown = check_numbers(values, ensure_all_finite="allow-nan", ensure_min_features=0)
+        if self.shown.shape[0] != self.n_rows:
+            raise InvalidDataError(
+                f"values has {self.shown.shape[0]} rows, but X has {self.n_rows}; pass the same rows."
+            )
+
+    def show_frame(self, frame: Any, *, values: bool = True) -> None:
+        """Take the cells of single rows from a frame of the same rows, and with ``values`` all other figures, too."""
+        if len(frame) != self.n_rows:
+            raise InvalidDataError(f"frame has {len(frame)} rows, but X has {self.n_rows}; pass the same rows.")
+        self.frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+        if values:
+            found = FrameTable(self.frame)
+            self.show(found.values)
+            self.names, self.dates = found.names, found.dates
+
+    def name_columns(self, names: Sequence[str] | None) -> None:
+        """Settle what the columns are called, and how each is read."""
+        n = self.shown.shape[1]
+        if names is not None:
+            self.names = names
+        if self.names is None or len(self.names) == 0:
+            self.names = [f"column {j + 1}" for j in range(n)]
+        if len(self.names) != n:
+            raise InvalidDataError(f"feature_names has {len(self.names)} names for {n} columns.")
+        self.features = features_of([clip(name, 80) for name in self.names], self.shown, self.dates)
+        self.n_columns = count_columns(self.features)
+
+    @property
+    def contrasts(self) -> Contrasts:
+        """What sets clusters apart, computed when it is first asked for."""
+        if self._contrasts is None:
+            self._contrasts = Contrasts(self.shown, self.labels, self.features, len(self.kinds))
+        return self._contrasts
+
+    def titles(self) -> list[str]:
+        """Names of the clusters."""
+        if self.pairwise or self.picture is not None:
+            return [f"Cluster {label}" for label in self.kinds]
+        return cluster_names(self.contrasts, len(self.kinds))
+
+    def place(self, rows: Any) -> Any:
+        return describe.layout(self.X, self.scores, rows)
+
+    def profile(self) -> dict[str, Any] | None:
+        """Means and shares of every cluster, column by column."""
+        if self.pairwise or not len(self.kinds):
+            return None
+        found = self.contrasts.table()
+        return found if found["lines"] else None
+
+    @property
+    def picture(self) -> tuple[int, int] | None:
+        """Height and width if the columns are pixels."""
+        names = [feature.name for feature in self.features]
+        return None if self.pairwise else picture_shape(names, column_moments(without_gaps(self.shown)[0])[0])
+
+    def pictures(self) -> list[str] | None:
+        """The mean picture of every cluster as data addresses, if the columns are pixels."""
+        if self.picture is None:
+            return None
+        means = self.contrasts.means
+        return [grey_picture(mean.reshape(self.picture), float(means.min()), float(means.max())) for mean in means]
+
+    def separates(self, label: int) -> list[dict[str, Any]]:
+        """The columns in which a cluster differs most from all other rows."""
+        if self.pairwise:
+            return []
+        found = self.contrasts
+        return [
+            {
+                "feature": self.features[j].name,
+                "difference": plain(found.differences[label, j]),
+                "mean": plain(found.means[label, j]),
+                "rest_mean": plain(found.rest[label, j]),
+                "text": self.features[j].text(found.means[label, j]),
+                "rest_text": self.features[j].text(found.rest[label, j]),
+            }
+            for j in self._leading(label, TOP_FEATURES)
+        ]
+
+    def _leading(self, label: int, most: int) -> list[int]:
+        """The features that set a cluster apart most, one of every column of the file.
+
+        Of categories the one that the cluster has more of, if that says about as much as another that it lacks.
+        """
+        found: dict[int, int] = {}
+        differences = self.contrasts.differences[label]
+        for j in self.contrasts.order(label):
+            first = found.setdefault(self.features[j].group, int(j))
+            if differences[first] < 0 < differences[j] and differences[j] > ABOUT * -differences[first]:
+                found[self.features[j].group] = int(j)
+        return list(found.values())[:most]
+
+    def example_columns(self, label: int) -> list[int]:
+        """Groups of features, that is columns of the file, that set a cluster apart: to be shown of its examples."""
+        if self.pairwise or self.picture is not None or self.item != self._values:
+            return []
+        return [self.features[j].group for j in self._leading(label, EXAMPLE_COLUMNS)]
+
+    def representatives(self, label: int) -> list[int]:
+        """Rows with the largest margins: deepest inside."""
+        return self._ends(label, -self.margins)
+
+    def borderline(self, label: int) -> list[int]:
+        return self._ends(label, self.margins)
+
+    def _ends(self, label: int, key: Any) -> list[int]:
+        rows = np.flatnonzero((self.labels == label) & np.isfinite(key))
+        return rows[np.argsort(key[rows], kind="stable")[:EXAMPLES]].tolist()
+
+    def cell(self, row: int, group: int) -> str:
+        """What a row has in a column of the file, which is a group of features."""
+        feature = self.features[group]
+        if self.frame is not None and feature.column in self.frame.columns:
+            return _cell_text(self.frame[feature.column].iloc[row])
+        values = dense_rows(self.shown, [row])[0]
+        if feature.level is not None:
+            levels = (other.level for j, other in enumerate(self.features) if other.group == group and values[j])
+            return next(levels, None) or "–"
+        if feature.kind == "share":
+            return "yes" if values[group] else "no"
+        return feature.text(values[group]) if feature.kind == "date" else number(values[group], 4)
+
+    def _values(self, row: int) -> Item:
+        if self.pairwise or self.picture is not None:
+            return Item("", "")
+        groups = dict.fromkeys(self.features[j].group for j in self.contrasts.strongest(4 * ROW_COLUMNS))
+        parts = [f"{self.features[group].column} {self.cell(row, group)}" for group in list(groups)[:ROW_COLUMNS]]
+        return Item("", clip(", ".join(parts)))
+
+
+class DocumentView(RowView):
+    """Documents and their topics."""
+
+    unit = "document"
+    pairwise = False
+    picture = None
+
+    def __init__(self, estimator: Any, X: Any, labels: Any):
+        self.documents = list(X) if not hasattr(X, "shape") or getattr(X, "ndim", 2) == 1 else X
+        self.estimator = estimator
+        self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        found = _checked_labels(estimator, X, self.n_rows, labels)
+        self.is_fit = _is_fit(estimator, X, found)
+        self.kinds = np.asarray(estimator.topics_)
+        self.labels = found
+        # Scores have one column a topic, topics may be numbered with gaps.
+        self.scores = _scores(estimator, X, len(self.kinds))
+        place = np.full(int(self.kinds.max()) + 2, -1)
+        place[self.kinds] = np.arange(len(self.kinds))
+        self.margins = np.asarray(estimator.margins_, dtype=float) if self.is_fit else np.full(self.n_rows, np.nan)
+        if not self.is_fit and self.scores is not None:
+            self.margins = describe.leads(self.scores, place[found])
+        self.item = lambda row: titled(self.documents[row])
+
+    def name_columns(self, names: Sequence[str] | None) -> None:
+        self.n_columns = len(self.estimator.terms_) if self.estimator.terms_ is not None else None
+        if self.estimator.terms_ is None:
+            self.terms = {}
+        elif isinstance(self.documents[0], str):
+            terms = self.estimator.top_terms(4 * TOP_FEATURES)
+            self.terms = with_phrases(self.documents, self.labels, terms, 2 * TOP_FEATURES)
+        else:
+            self.terms = self.estimator.top_terms(2 * TOP_FEATURES)
+
+    def titles(self) -> list[str]:
+        return [clip(self.estimator.topic_names_[int(label)], 80) for label in self.kinds]
+
+    def profile(self) -> None:
+        return None
+
+    def pictures(self) -> None:
+        return None
+
+    def place(self, rows: Any) -> Any:
+        if self.scores is None:
+            return None
+        if self.scores.shape[1] > 2:
+            return describe.layout(None, self.scores, rows)
+        lead = self.scores[rows, -1] - self.scores[rows, 0]
+        centrality = self.estimator.centrality_[rows] if self.is_fit else np.zeros(len(rows))
+        return np.column_stack([lead, np.nan_to_num(centrality)])
+
+    def separates(self, label: int) -> list[dict[str, Any]]:
+        return [{"feature": clip(term, 80)} for term in self.terms.get(label, [])]
+
+    def example_columns(self, label: int) -> list[int]:
+        return []
+
+    def representatives(self, label: int) -> list[int]:
+        if not self.is_fit:
+            return self._ends(label, -self.margins)
+        return self.estimator.representatives(EXAMPLES)[label]
+
+
+def _cell_text(cell: Any) -> str:
+    """A cell of a frame for people; texts as they are."""
+    if isinstance(cell, float | np.floating):
+        return number(float(cell), 4)
+    if hasattr(cell, "isoformat") and cell == cell:
+        return clip(cell.isoformat().removesuffix("T00:00:00"), 80)
+    return "–" if cell is None or cell != cell or cell == "" else clip(cell, 80)
+
+
+def _checked_labels(estimator: Any, X: Any, n_rows: int, labels: Any) -> Any:
+    return check_labels(describe.labels(estimator, X) if labels is None else labels, n_rows)
+
+
+def _scores(estimator: Any, X: Any, n_clusters: int) -> Any:
+    table = describe.scores(estimator, X)
+    return table if table is None or table.shape[1] == n_clusters else None
+
+
+def _is_fit(estimator: Any, X: Any, labels: Any) -> bool:
+    """Whether the rows are those of the fit, in the clusters that it found."""
+    return describe.is_fitted_on(estimator, X) and np.array_equal(labels, getattr(estimator, "labels_", ()))

@@ -1,0 +1,143 @@
+"""Tables stored by columns: Parquet, read a row group at a time, and Arrow (Feather), read a record batch at a time.
+
+Such a piece is one block, so that a thread holds its table of numbers and, decoded, one column. Files are opened for
+every read: readers of pyarrow are not made for several threads.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.rows._file_sizes import check_row_count
+
+_EXTRA = "{} needs pyarrow to be read: pip install pyarrow."
+
+
+class _File(Protocol):
+    """How one format is read."""
+
+    def lengths(self) -> list[int]: ...
+
+    def fields(self) -> list[tuple[str, Any]]: ...
+
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
+        """Some columns of a piece, by their places, of which one is held at a time."""
+
+
+class _Parquet:
+    def __init__(self, path: Path):
+        import pyarrow.parquet as pq
+
+        self._file = pq.ParquetFile(path, memory_map=True, pre_buffer=False)
+
+    def lengths(self) -> list[int]:
+        metadata = self._file.metadata
+        return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+
+    def fields(self) -> list[tuple[str, Any]]:
+        return [(field.name, field.type) for field in self._file.schema_arrow]
+
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
+        names = self._file.schema_arrow.names
+        if len(set(names)) < len(names):  # columns are asked for by their names
+            whole = self._file.read_row_group(piece, use_threads=False)
+            yield from (whole.column(place) for place in places)
+            return
+        for place in places:
+            yield self._file.read_row_group(piece, columns=[names[place]], use_threads=False).column(0)
+
+
+class _Arrow:
+    def __init__(self, path: Path):
+        import pyarrow as pa
+
+        self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
+
+    def lengths(self) -> list[int]:
+        return [self._reader.get_batch(i).num_rows for i in range(self._reader.num_record_batches)]
+
+    def fields(self) -> list[tuple[str, Any]]:
+        return [(field.name, field.type) for field in self._reader.schema]
+
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
+        batch = self._reader.get_batch(piece)
+        return (batch.column(place) for place in places)
+
+
+FORMATS: dict[str, Callable[[Path], _File]] = {
+    ".parquet": _Parquet,
+    ".pq": _Parquet,
+    ".feather": _Arrow,
+    ".arrow": _Arrow,
+}
+
+
+def _opened(path: Path) -> _File:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise NotSupportedError(_EXTRA.format(path)) from error
+    try:
+        return FORMATS[path.suffix.lower()](path)
+    except pa.ArrowException as error:
+        raise InvalidDataError(
+            f"{path} cannot be read as {path.suffix}: {error}. Write it again with pyarrow."
+        ) from error
+
+
+class ColumnarSource:
+    """A Parquet or Arrow file of numbers, or some columns of it; missing numbers are NaN, which a fit refuses."""
+
+    in_memory = False
+
+    def __init__(self, path: Path, names: Sequence[str] | None = None):
+        self.path = path
+        file = self._open()
+        known = [name for name, _ in file.fields()]
+        self.names = known if names is None else list(names)
+        self._places = list(range(len(known))) if names is None else [known.index(name) for name in names]
+        self._lengths, types = file.lengths(), self._numeric()
+        self.shape = (sum(self._lengths), len(self.names))
+        check_row_count(self.shape[0], path)
+        self.dtype = np.dtype(np.float32 if types == {"float"} else np.float64)
+
+    @staticmethod
+    def column_names(path: Path) -> list[str]:
+        """The columns of a file, numbers or not."""
+        return [name for name, _ in _opened(path).fields()]
+
+    def _open(self) -> _File:
+        return _opened(self.path)
+
+    def _numeric(self) -> set[str]:
+        """The types of the columns; refuses those that are no numbers."""
+        import pyarrow.types as kinds
+
+        found = set()
+        fields = self._open().fields()
+        for name, kind in (fields[place] for place in self._places):
+            if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind)):
+                raise InvalidDataError(
+                    f"Column {name!r} of {self.path} has type {kind}; only numbers can be clustered: encode or drop it."
+                )
+            found.add(str(kind))
+        return found
+
+    def spans(self) -> list[tuple[int, int]]:
+        ends = np.cumsum(self._lengths).tolist()
+        return [(end - length, end) for end, length in zip(ends, self._lengths, strict=True) if length]
+
+    def read(self, start: int, stop: int) -> Any:
+        table = np.empty((stop - start, self.shape[1]), self.dtype)
+        file, ends = self._open(), np.cumsum(self._lengths)
+        for piece in range(np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop) + 1):
+            first = ends[piece] - self._lengths[piece]
+            begin, end = max(start, first), min(stop, ends[piece])
+            for j, column in enumerate(file.columns(piece, self._places)):
+                table[begin - start : end - start, j] = column.to_numpy(zero_copy_only=False)[
+                    begin - first : end - first
+                ]
+        return table

@@ -1,0 +1,101 @@
+"""Telling the rows of a fit from others, by digests that are the same for equal values, however they are stored.
+
+``fingerprint`` looks at up to a thousand rows of a table, evenly spread, and costs next to nothing. ``digest_of_rows``
+reads all rows, wherever they are, and notices one that has changed:
+
+    sum_i mix(h_i + mix(i))  mod 2^64,    h_i = sum_j key_j bits(x_ij)  mod 2^64,    key_j odd, bits(0) = 0,
+
+a sum, so that it does not matter how rows are cut into blocks and where these are; a single other entry always changes
+h_i, and mix, a bijection, spreads that over all bits.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from widegap.rows._blocks import Block
+from widegap.rows._matrices import row_chunks
+from widegap.rows._protocols import Rows
+
+ROWS = 1000  # enough to tell other data apart, few enough for every fit
+# The increment and the two multipliers of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+_GAMMA, _FIRST, _SECOND = (np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+Words = np.ndarray[Any, np.dtype[np.uint64]]
+
+
+def fingerprint(X: Any) -> str:
+    """Digest of a table; the same for equal values, however they are stored."""
+    n, width = X.shape
+    chosen = np.linspace(0, n - 1, min(n, ROWS)).astype(np.intp)
+    digest = _digest(f"{n} rows, {width} columns")
+    sparse = None if isinstance(X, np.ndarray) else _canonical(X[chosen])
+    for part in row_chunks(len(chosen), width):
+        rows = _canonical(X[chosen[part]]) if sparse is None else sparse
+        starts = rows.indptr if sparse is None else rows.indptr[part.start : part.stop + 1]
+        entries = slice(starts[0], starts[-1])
+        for values in (
+            (starts - starts[0]).astype(np.int64),
+            rows.indices[entries].astype(np.int64),
+            rows.data[entries],
+        ):
+            digest.update(values)
+    return digest.hexdigest()
+
+
+def digest_of_rows(rows: Rows) -> str:
+    """Digest of all rows in their order: one read."""
+    n, width = rows.shape
+    total = rows.reduce(_row_hashes, rows.numbers())
+    assert total is not None
+    return _digest(f"{n} rows, {width} columns, {int(total[0])}").hexdigest()
+
+
+def _row_hashes(block: Block, numbers: Any) -> Words:
+    """Sum over the rows of a block, an array of one number, as arrays wrap round without a word."""
+    X = block.take(slice(None))
+    keys = _mixed(np.arange(X.shape[1], dtype=np.uint64)) | np.uint64(1)
+    if isinstance(X, np.ndarray):
+        words: Any = _words(X)
+    else:
+        X = _canonical(X)
+        words = sp.csr_array((_words(X.data), X.indices, X.indptr), shape=X.shape)
+    return _mixed(words @ keys + _mixed(numbers.astype(np.uint64))).sum(keepdims=True)
+
+
+def _words(values: Any) -> Words:
+    """The bits of numbers, the upper half added to the lower, which is often empty; minus zero is zero."""
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64)
+    return bits ^ (bits >> np.uint64(32))
+
+
+def _mixed(words: Words) -> Words:
+    """SplitMix64's mixing of every number."""
+    words = words + _GAMMA
+    words = (words ^ (words >> np.uint64(30))) * _FIRST
+    words = (words ^ (words >> np.uint64(27))) * _SECOND
+    return words ^ (words >> np.uint64(31))
+
+
+def _canonical(rows: Any) -> Any:
+    """The same values stored in the one way: each once, in the order of columns, and no zeros."""
+    rows = sp.csr_array(rows, dtype=np.float64)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
+def text_fingerprint(texts: Iterable[str]) -> str:
+    """Digest of documents."""
+    digest = _digest("documents")
+    for text in texts:
+        content = text.encode("utf-8", "surrogatepass")
+        digest.update(f"{len(content)} ".encode() + content)
+    return digest.hexdigest()
+
+
+def _digest(start: str) -> Any:
+    return blake2b(start.encode(), digest_size=16)

@@ -1,0 +1,129 @@
+"""Products of CSR rows with a few columns, by vector instructions that numba does not find by itself.
+
+A stored entry x in column j needs the weights of j, a handful of neighbouring numbers. Written as a plain loop this is
+compiled either to one number at a time, or to gathers across entries, which are slower still. So the two inner loops
+are spelled out as LLVM vectors of 8, 4, 2 or 1 numbers; k clusters take one sweep for each that fits, and a row of a
+document stays in the first cache meanwhile. Several running sums hide the latency of an addition. W is stored in
+groups of as many clusters as a vector has numbers (``_entry_tables.py``), N is (d, k).
+
+    add_products    s_p   += sum_e x_e W[p, j_e]
+    add_rows        N[j_e, p] += c_p x_e          N, c in float64
+
+for the entries e of one row. Arrays are C-contiguous. numba's cache does not notice a change in this file: a changed
+loop needs a touched ``_passes.py``, whose loops these become part of.
+"""
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+
+from widegap._jit import jit
+from widegap.rows.loops._lanes import INT64, Lanes, array_of, int64, intrinsic
+
+SUMS = 4  # running sums of a product
+
+
+class _Entries(Lanes):
+    """The code that reads entries of a CSR row and the ``lanes`` numbers that go with them in a table.
+
+    Those of column j begin ``j width`` numbers after the first, or ``j lanes`` where no width is given.
+    """
+
+    def __init__(self, context: Any, builder: Any, arrays: Any, table: Any, first: Any, lanes: int, width: Any = None):
+        super().__init__(context, builder, table[0].dtype, lanes)
+        self.data, self.indices = (array_of(context, builder, *array).data for array in arrays)
+        self.table = builder.gep(array_of(context, builder, *table).data, [first])
+        self.width = int64(lanes) if width is None else width
+
+    def address(self, e: Any) -> Any:
+        """Where the numbers of entry e are in the table."""
+        j = self.builder.load(self.builder.gep(self.indices, [e]))
+        j = self.builder.sext(j, INT64) if j.type.width < INT64.width else j
+        return self.builder.gep(self.table, [self.builder.mul(j, self.width)])
+
+    def entry(self, e: Any) -> Any:
+        """Entry e in every lane."""
+        x = self.builder.load(self.builder.gep(self.data, [e]))
+        return self.spread(x if x.type == self.number else self.builder.fpext(x, self.number))
+
+
+@intrinsic(prefer_literal=True)
+def _add_products(typing, data, indices, first, last, W, d, S, r, column, lanes):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kinds, column_at = signature.args, args[8]
+        group = builder.mul(column_at, args[5])
+        entries = _Entries(
+            context, builder, zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4]), group, lanes.literal_value
+        )
+        scores = array_of(context, builder, kinds[6], args[6])
+        width = cgutils.unpack_tuple(builder, scores.shape)[1]
+        out = builder.gep(scores.data, [builder.add(builder.mul(args[7], width), column_at)])
+        sums = entries.sums(SUMS)
+        builder.store(entries.load(out), sums[0])
+
+        def add(e, total):  # type: ignore[no-untyped-def]
+            value = entries.multiply_add(entries.entry(e), entries.load(entries.address(e)), builder.load(total))
+            builder.store(value, total)
+
+        def add_some(e):  # type: ignore[no-untyped-def]
+            for place, total in enumerate(sums):
+                add(builder.add(e, int64(place)), total)
+
+        _, _, begin, end = args[:4]
+        whole = builder.sub(end, builder.and_(builder.sub(end, begin), int64(SUMS - 1)))
+        entries.each(begin, whole, SUMS, add_some)
+        entries.each(whole, end, 1, lambda e: add(e, sums[0]))
+        value = builder.load(sums[0])
+        for total in sums[1:]:
+            value = builder.fadd(value, builder.load(total))
+        entries.store(value, out)
+        return context.get_dummy_value()
+
+    return types.void(data, indices, first, last, W, d, S, r, column, lanes), generate
+
+
+@intrinsic(prefer_literal=True)
+def _add_rows(typing, data, indices, first, last, N, c, column, lanes):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kinds = signature.args
+        width = cgutils.unpack_tuple(builder, array_of(context, builder, kinds[4], args[4]).shape)[1]
+        arrays, table = zip(kinds[:2], args[:2], strict=True), (kinds[4], args[4])
+        entries = _Entries(context, builder, arrays, table, args[6], lanes.literal_value, width)
+        factors = entries.load(builder.gep(array_of(context, builder, kinds[5], args[5]).data, [args[6]]))
+
+        def add(e):  # type: ignore[no-untyped-def]
+            address = entries.address(e)
+            entries.store(entries.multiply_add(entries.entry(e), factors, entries.load(address)), address)
+
+        entries.each(args[2], args[3], 1, add)
+        return context.get_dummy_value()
+
+    return types.void(data, indices, first, last, N, c, column, lanes), generate
+
+
+@jit
+def add_products(data, indices, first, last, W, d, S, r):  # type: ignore[no-untyped-def]
+    """S[r, p] += the product of a row's entries, those from first to last, and the weights of cluster p."""
+    k = S.shape[1]
+    for p in range(0, k - 7, 8):
+        _add_products(data, indices, first, last, W, d, S, r, p, 8)
+    if k & 4:
+        _add_products(data, indices, first, last, W, d, S, r, k & ~7, 4)
+    if k & 2:
+        _add_products(data, indices, first, last, W, d, S, r, k & ~3, 2)
+    if k & 1:
+        _add_products(data, indices, first, last, W, d, S, r, k - 1, 1)
+
+
+@jit
+def add_rows(data, indices, first, last, N, c):  # type: ignore[no-untyped-def]
+    """N[j, p] += c[p] times the row's entry in column j; vectors of clusters without any factor are left out."""
+    k = c.shape[0]
+    for p in range(0, k - 3, 4):
+        if c[p] != 0 or c[p + 1] != 0 or c[p + 2] != 0 or c[p + 3] != 0:
+            _add_rows(data, indices, first, last, N, c, p, 4)
+    if k & 2 and (c[k & ~3] != 0 or c[(k & ~3) + 1] != 0):
+        _add_rows(data, indices, first, last, N, c, k & ~3, 2)
+    if k & 1 and c[k - 1] != 0:
+        _add_rows(data, indices, first, last, N, c, k - 1, 1)

@@ -1,0 +1,236 @@
+"""Tables in text files of any dialect: delimiter, header, line ends, lines above the header, uneven rows."""
+
+import codecs
+import csv
+import io
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+from widegap.exceptions import InvalidDataError
+from widegap.tables._frames import few
+from widegap.tables._unpacking import SNIFFED, as_utf8, decode, find_encoding
+
+DELIMITERS = ",;\t|"
+LINES_SEEN = 50
+LARGEST_BLOCK = 1 << 28
+ENDING = ""  # name of a column that only the delimiters at the ends of lines make
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written; None or "auto" where that is to be found out."""
+
+    encoding: str = "auto"
+    delimiter: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    line_end: str = "\n"
+
+
+@dataclass
+class Delimited:
+    """A table of texts (Arrow), its dialect, the line of its first row, and what was noticed."""
+
+    table: Any
+    dialect: Dialect
+    first_line: int
+    notes: list[str]
+
+
+def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, remedy: str) -> Delimited:
+    """Read a text file as a table whose cells are texts; ``least`` is what an empty one lacks."""
+    encoding = find_encoding(content, name, dialect.encoding)
+    body = as_utf8(content, name, encoding, remedy)
+    head = _head(body, name, remedy)
+    if not head or (head.isspace() and body.decode("utf-8").isspace()):
+        raise InvalidDataError(f"{name} is empty; it needs a header and {least}.")
+    notes = [] if encoding.startswith(("utf", dialect.encoding)) else [f"The text was read as {encoding}, a guess from its letters; use --encoding to choose another."]  # fmt: skip  # noqa: E501
+    skipped, told = _told_delimiter(head)
+    delimiter = _checked(dialect.delimiter) or told or _delimiter(head, dialect.decimal)
+    lines = list(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter))[: LINES_SEEN + skipped]
+    if not told:
+        skipped = _lines_above(lines)
+        if skipped:
+            notes.append(f"The first {_lines(skipped)} above the table {'was' if skipped == 1 else 'were'} not read.")
+    names = next(iter(lines[skipped:]), [])
+    headless, said = _is_headless(names, dialect, lines[skipped + 1 :])
+    width = _width(lines[skipped:], names)
+    columns, more = column_names([] if headless else names, len(names))
+    columns += [ENDING] * (width - len(names))
+    table = _parse(body, name, delimiter, columns, skipped + (not headless), remedy)
+    if not table.num_rows:
+        raise InvalidDataError(f"{name} has a header but no rows; it needs {least}.")
+    line_end = "\r\n" if "\r\n" in head else "\n"
+    found = replace(dialect, encoding=encoding, delimiter=delimiter, header=not headless, line_end=line_end)
+    return Delimited(table, found, skipped + 2 - headless, [*notes, *said, *more])
+
+
+def _head(body: bytes, name: str, remedy: str) -> str:
+    """The first letters of a text in UTF-8."""
+    start = body[: 4 * SNIFFED]  # a letter has at most four bytes
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(start)[:SNIFFED]
+    except UnicodeDecodeError:
+        return decode(body, name, "utf-8", remedy)  # says in which line
+
+
+def _checked(delimiter: str | None) -> str | None:
+    delimiter = "\t" if delimiter in ("\\t", "tab") else delimiter
+    if delimiter is not None and len(delimiter) != 1:
+        raise InvalidDataError(f"--delimiter {delimiter!r} must be a single character, or 'tab'.")
+    return delimiter
+
+
+def _told_delimiter(head: str) -> tuple[int, str | None]:
+    """A first line such as ``sep=;``, which spreadsheets write: lines to skip, and the delimiter."""
+    first = head.splitlines()[0].strip()
+    return (1, first[4:]) if first.lower().startswith("sep=") and len(first) == 5 else (0, None)
+
+
+def _delimiter(head: str, decimal: str | None) -> str:
+    """The sign that cuts most lines into the same number of cells; the decimal sign only if there is no other."""
+    signs = [sign for sign in DELIMITERS if sign != decimal and sign in head] or [","]
+    return max(signs, key=lambda sign: _evenness(head, sign))
+
+
+def _evenness(head: str, sign: str) -> tuple[float, int]:
+    """Share of the lines that have the usual number of cells, if that is above one; and that number."""
+    rows = [row for row in csv.reader(io.StringIO(head, newline=""), delimiter=sign) if row][:LINES_SEEN]
+    counts = Counter(map(len, rows))
+    width, n = max(counts.items(), key=lambda item: (item[0] > 1, item[1], item[0]), default=(1, 1))
+    return (n / max(1, len(rows)) if width > 1 else 0.0), width
+
+
+def _lines_above(lines: list[list[str]]) -> int:
+    """Lines above the header: with fewer filled cells than two thirds of the usual number, at the very top only."""
+    widths = Counter(len(row) for row in lines if row)
+    usual = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))[0]
+    if usual < 3:
+        return 0
+    above = 0
+    while above < len(lines) and sum(map(bool, map(str.strip, lines[above]))) < 2 <= usual:
+        above += 1
+    return above if above < len(lines) else 0
+
+
+def _width(lines: list[list[str]], names: list[str]) -> int:
+    """Columns of the table: those of the header, or one more where every row ends in a delimiter."""
+    rows = [row for row in lines[1:] if row]
+    if rows and all(len(row) == len(names) + 1 and not row[-1].strip() for row in rows):
+        return len(names) + 1
+    return len(names)
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, as programs write it or with a decimal comma."""
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_headless(head: list[str], dialect: Dialect, rows: list[list[str]]) -> tuple[bool, list[str]]:
+    """Whether the first line is a row rather than names of columns, and what to say about it."""
+    if dialect.header is not None:
+        return not dialect.header, []
+    n_numbers = sum(map(is_number, head))
+    if head and n_numbers == len(head):
+        said = "The first line holds only numbers, so it was read as a row; pass --header if it holds names."
+        return True, [said]
+    if n_numbers:
+        shown = next(cell for cell in head if is_number(cell))
+        return False, [
+            f"The first line was read as names of columns, though {shown.strip()!r} is a number; pass --no-header if "
+            "it is a row."
+        ]
+    return False, []
+
+
+def column_names(names: list[str], width: int) -> tuple[list[str], list[str]]:
+    """Different names for all columns, and what to say of empty ones and of those that occur twice."""
+    found: dict[str, None] = {}
+    empty, twice = [], []
+    for j in range(width):
+        name = (names[j] if j < len(names) else "").strip()
+        if not name and names:
+            empty.append(j + 1)
+        name = name or f"column {j + (1 if names else 0)}"
+        if name in found:
+            twice.append(name)
+            name = next(f"{name} ({i})" for i in range(2, width + 2) if f"{name} ({i})" not in found)
+        found[name] = None
+    notes = []
+    if empty:
+        shown = ", ".join(map(str, empty[:10]))
+        notes.append(f"The header has no name for column {shown}; called 'column {empty[0]}' and so on.")
+    if twice:
+        notes.append(f"The header names {few(dict.fromkeys(twice))} more than once; called '{twice[0]} (2)' and so on.")
+    return list(found), notes
+
+
+def _lines(n: int) -> str:
+    return "line" if n == 1 else f"{n} lines"
+
+
+def _parse(body: bytes, name: str, delimiter: str, columns: list[str], skipped: int, remedy: str) -> Any:
+    """The rows below the header; Arrow reads even tables, Python those with short rows and says what is wrong."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    keys, quoted = [str(j) for j in range(len(columns))], b'"' in body
+    try:
+        table = arrow.read_csv(
+            pa.BufferReader(body),
+            read_options=arrow.ReadOptions(column_names=keys, skip_rows=skipped, block_size=_block(body, quoted)),
+            parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
+            convert_options=arrow.ConvertOptions(
+                column_types=dict.fromkeys(keys, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        table = _parse_uneven(decode(body, name, "utf-8", remedy), name, delimiter, keys, skipped)
+    return _without_ending(table.rename_columns(columns))
+
+
+def _block(body: bytes, quoted: bool) -> int:
+    """Bytes read at once: a row has to fit, and where lines may lie inside of quotes the fewer cuts the faster."""
+    if len(body) <= (LARGEST_BLOCK if quoted else 1 << 20):
+        return len(body) + 1
+    return min(max(1 << 22, len(body) // 64), LARGEST_BLOCK)
+
+
+def _parse_uneven(text: str, name: str, delimiter: str, keys: list[str], skipped: int) -> Any:
+    """The same row by row: short rows have gaps at their end, long ones are refused."""
+    import pyarrow as pa
+
+    width, rows = len(keys), []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for number, row in enumerate(reader):
+            if number < skipped or not row:
+                continue
+            if len(row) > width and any(map(str.strip, row[width:])):
+                raise InvalidDataError(
+                    f"{name}, line {reader.line_num} has {len(row)} cells, but the table has {width} columns; check "
+                    "the quotes and delimiters there."
+                )
+            rows.append(row[:width] + [""] * (width - len(row)))
+    except csv.Error as error:
+        raise InvalidDataError(
+            f"{name} cannot be read as a table: line {reader.line_num}, {error}; check the quotes there."
+        ) from error
+    columns = [pa.array(cells, pa.string()) for cells in zip(*rows, strict=True)] or [pa.array([], pa.string())] * width
+    return pa.Table.from_arrays(columns, names=keys)
+
+
+def _without_ending(table: Any) -> Any:
+    """The table without the column that only the delimiters at the ends of lines made."""
+    import pyarrow.compute as pc
+
+    if table.column_names[-1] != ENDING:
+        return table
+    if pc.any(pc.not_equal(table.column(table.num_columns - 1), "")).as_py():
+        return table.rename_columns([*table.column_names[:-1], f"column {table.num_columns}"])
+    return table.remove_column(table.num_columns - 1)

@@ -1,0 +1,160 @@
+"""Files that other programs make: spreadsheets, JSON, Parquet and Feather, SQLite. Nothing in them is run."""
+
+import io
+import json
+import sqlite3
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from widegap.exceptions import InvalidDataError
+from widegap.tables._delimited import column_names
+from widegap.tables._frames import few
+from widegap.tables._unpacking import RATIO, SMALL, decode
+
+PARQUET = (".parquet", ".pq")  # endings; those of Feather are the others that are stored by columns
+MOST_NESTED = 20  # levels of JSON objects that become columns
+
+
+def read_excel(content: bytes, name: str, sheet: str | None) -> tuple[Any, list[str]]:
+    """The cells of one sheet as values: formulas give what the program that saved them had computed."""
+    import pandas as pd
+
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise InvalidDataError(f"{name}: Excel files need openpyxl: pip install 'widegap[table]'.") from error
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            total = sum(part.file_size for part in archive.infolist())
+        if total > max(SMALL, RATIO * len(content)):
+            raise InvalidDataError(f"{name} unpacks to {total >> 20:,} MB; if you trust it, save it as CSV first.")
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    except (zipfile.BadZipFile, KeyError, OSError, ValueError, TypeError) as error:
+        if isinstance(error, InvalidDataError):
+            raise
+        raise InvalidDataError(
+            f"{name} is not an Excel file, or is damaged ({error}); save it again as .xlsx."
+        ) from error
+    names = [found.title for found in book.worksheets]
+    if sheet is not None and sheet not in names:
+        raise InvalidDataError(f"{name} has no sheet {sheet!r}; it has {few(names)}.")
+    chosen = sheet or names[0]
+    rows = [list(row) for row in book[chosen].iter_rows(values_only=True)]
+    rows = [row for row in rows if any(cell is not None for cell in row)]
+    notes = [f"Sheet {chosen!r} was read, of {len(names)}; name another as {name}::{names[1]}."] if len(names) > 1 and sheet is None else []  # fmt: skip  # noqa: E501
+    if not rows:
+        return pd.DataFrame(), notes
+    above = _rows_above(rows)
+    if above:
+        notes.append(
+            f"{above} row{'s' if above > 1 else ''} above the table {'were' if above > 1 else 'was'} not read."
+        )
+    head, body = rows[above], rows[above + 1 :]
+    width = max((j + 1 for row in rows[above:] for j, cell in enumerate(row) if cell is not None), default=0)
+    columns, said = column_names(["" if cell is None else str(cell) for cell in head[:width]], width)
+    frame = pd.DataFrame([row[:width] for row in body], columns=columns)
+    return frame.infer_objects(), [*notes, *said]
+
+
+def _rows_above(rows: list[list[Any]]) -> int:
+    """Titles above the header: rows with one filled cell, where the table is at least three wide."""
+    filled = [sum(cell is not None for cell in row) for row in rows]
+    if max(filled) < 3:
+        return 0
+    above = next((j for j, n in enumerate(filled) if n > 1), 0)
+    return above if above + 1 < len(rows) else 0
+
+
+def read_json(content: bytes, name: str, encoding: str) -> tuple[Any, list[str]]:
+    """One object a line, or an array of objects, or an object of columns."""
+    import pandas as pd
+
+    text = decode(content, name, encoding, "save it as JSON in UTF-8").strip()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = _lines(text, name)
+    except RecursionError as error:
+        raise InvalidDataError(f"{name} nests its values too deeply; save a flat table.") from error
+    if isinstance(found, dict):
+        inner = [value for value in found.values() if isinstance(value, list) and value]
+        records = [value for value in inner if isinstance(value[0], dict)]
+        columns = len(inner) == len(found) and inner and len({len(value) for value in inner}) == 1
+        found = records[0] if len(records) == 1 else pd.DataFrame(found) if columns and not records else [found]
+    if isinstance(found, pd.DataFrame):
+        return found, []
+    if not found or not all(isinstance(entry, dict) for entry in found):
+        raise InvalidDataError(
+            f'{name} is not a table; it needs objects such as {{"size": 3, "kind": "a"}}, one a row.'
+        )
+    return pd.DataFrame([_flat(entry) for entry in found]), []
+
+
+def _lines(text: str, name: str) -> list[Any]:
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                found.append(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                raise InvalidDataError(f"{name}, line {number} is not JSON ({error}); correct it.") from error
+    return found
+
+
+def _flat(entry: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Values inside objects under the path that leads to them: ``address.city``."""
+    found: dict[str, Any] = {}
+    for key, value in entry.items():
+        if isinstance(value, dict) and depth < MOST_NESTED:
+            found |= _flat(value, f"{prefix}{key}.", depth + 1)
+        else:
+            found[f"{prefix}{key}"] = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+    return found
+
+
+def read_columnar(source: Any, name: str, ending: str) -> Any:
+    """Parquet or Feather, as the ending of the file's name says."""
+    try:
+        import pandas as pd
+        import pyarrow as pa
+    except ImportError as error:
+        raise InvalidDataError(f"{name}: Parquet needs pandas and pyarrow: pip install 'widegap[table]'.") from error
+    is_parquet = ending in PARQUET
+    try:
+        frame = pd.read_parquet(source) if is_parquet else pd.read_feather(source)
+    except (ValueError, OSError, pa.ArrowException) as error:
+        kind = "Parquet" if is_parquet else "Feather"
+        raise InvalidDataError(f"{name} is not a {kind} file, or is damaged: {error}; write it again.") from error
+    frame.columns = [str(column) for column in frame.columns]
+    return frame.reset_index(drop=True)
+
+
+def read_sqlite(path: Path, table: str | None) -> tuple[Any, None, list[str]]:
+    """One table of a database, opened for reading only."""
+    import pandas as pd
+
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    try:
+        database = sqlite3.connect(uri, uri=True)
+        try:
+            database.execute("PRAGMA trusted_schema = OFF")
+            found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+            names = [row[0] for row in found]
+            if table is None and len(names) != 1:
+                first = (names or ["table"])[0]
+                raise InvalidDataError(
+                    f"{path} holds {len(names)} tables ({few(names)}); name one, such as {path}::{first}."
+                )
+            chosen = table or names[0]
+            if chosen not in names:
+                raise InvalidDataError(f"{path} has no table {chosen!r}; it has {few(names)}.")
+            quoted = chosen.replace('"', '""')
+            frame = pd.read_sql_query(f'SELECT * FROM "{quoted}"', database)
+        finally:
+            database.close()
+    except sqlite3.Error as error:
+        raise InvalidDataError(f"{path} is not an SQLite file, or is damaged ({error}); check the name.") from error
+    if not len(frame):
+        raise InvalidDataError(f"{path}::{chosen} has no rows; nothing to cluster.")
+    return frame, None, []

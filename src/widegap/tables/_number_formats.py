@@ -1,0 +1,131 @@
+"""Texts that are numbers: currencies, percent, thousands, decimal commas, brackets for minus; read in bulk.
+
+A column has one decimal sign. Texts such as 12,5 or 1.234,5 can only be read with a comma, 12.5 or 1,234.5 only with a
+point; 1,234 and 1.234 with both. So every column is tried with both signs, and the one that reads more cells is taken;
+where both read the same, what the rest of the table uses.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from widegap._types import Floats
+
+Strings = Any  # pa.StringArray
+
+CURRENCY = (
+    r"(?:[A-Z]{1,2}\$|R\$|[$€£¥₹₽₩₺₫₴₦₱฿]|(?i:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|"
+    r"euros?|dollars?|kr\.?|zł|Kč|Rs\.?))"
+)
+BEFORE = rf"^([-+]?)\s*{CURRENCY}\s*([-+]?[\d.,])"
+AFTER = rf"\s*(?:{CURRENCY}|%|,-|\.-)$"
+BRACKETS = r"^\((.*\d.*)\)$"
+EXPONENT = r"(?:[eE][-+]?\d{1,3})?"
+POINT = rf"^[-+]?(?:(?:[1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d{{0,2}}(?:['’ ]\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
+COMMA = rf"^[-+]?(?:(?:[1-9]\d{{0,2}}(?:\.\d{{3}})+|[1-9]\d{{0,2}}(?:['’ ]\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
+PATTERNS = {".": POINT, ",": COMMA}
+SPACES = "\u00a0\u2007\u2009\u202f"
+MINUSES = "\u2212\u2013"
+TRIED = 1000  # cells that are tried as plain numbers before all are
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers read from texts, NaN where a text is none; and their decimal sign."""
+
+    values: Floats
+    decimal: str
+
+    @cached_property
+    def read(self) -> Any:
+        return ~np.isnan(self.values)
+
+
+def read_plain(texts: Strings) -> Floats | None:
+    """All texts as numbers if they are written as Python writes them, gaps as NaN; None if any is not."""
+    try:
+        pc.cast(texts.slice(0, TRIED), pa.float64())  # Arrow is slow to refuse a column of words
+        found = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    return None if np.isinf(found).any() else found
+
+
+def bytes_of(texts: Strings) -> tuple[Any, Any]:
+    """The bytes of all texts behind each other, and where each text begins and the last one ends."""
+    _, places, content = texts.buffers()
+    offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return (np.frombuffer(content, np.uint8) if content is not None else np.empty(0, np.uint8)), offsets
+
+
+def read_numbers(texts: Strings, counts: Any, decimal: str | None, usual: str = ".") -> Numbers:
+    """Numbers in distinct texts that occur ``counts`` times; ``usual`` decides the decimal sign where both would do."""
+    bare = _undressed(texts)
+    signs = (decimal,) if decimal else (usual, "," if usual == "." else ".")
+    fits = {signs[0]: _matches(bare, PATTERNS[signs[0]])}
+    if not fits[signs[0]].all():
+        fits |= {sign: _matches(bare, PATTERNS[sign]) for sign in signs[1:]}
+    sign = max(fits, key=lambda sign: counts[fits[sign]].sum())  # the first of equals
+    return Numbers(_as_floats(bare, fits[sign], sign), sign)
+
+
+def plain_numbers(texts: Strings, decimal: str) -> Floats:
+    """Numbers written with this decimal sign and nothing else; NaN for other texts."""
+    return _as_floats(texts, _matches(texts, PATTERNS[decimal]), decimal)
+
+
+def comma_evidence(texts: Strings) -> int:
+    """How many distinct texts are numbers with a decimal comma only, less those with a decimal point only."""
+    bare = _undressed(texts)
+    point, comma = _matches(bare, POINT), _matches(bare, COMMA)
+    return int(np.count_nonzero(comma & ~point)) - int(np.count_nonzero(point & ~comma))
+
+
+def _undressed(texts: Strings) -> Strings:
+    """The texts without signs of currency, percent and brackets."""
+    occurs, (content, offsets) = _occurring(texts), bytes_of(texts)
+    bare = texts
+    if any(map(occurs, SPACES)):
+        bare = pc.replace_substring_regex(bare, f"[{SPACES}]", " ")
+    if any(map(occurs, MINUSES)):
+        bare = pc.replace_substring_regex(bare, f"^[{MINUSES}]", "-")
+    if occurs("("):
+        bare = pc.replace_substring_regex(bare, BRACKETS, r"-\1")
+    first, last = content[offsets[:-1]], content[offsets[1:] - 1]
+    if not is_digit(first).all():
+        bare = pc.replace_substring_regex(bare, BEFORE, r"\1\2")
+    return bare if is_digit(last).all() else pc.replace_substring_regex(bare, AFTER, "")
+
+
+def is_digit(signs: Any) -> Any:
+    """Which bytes are digits."""
+    return (signs >= ord("0")) & (signs <= ord("9"))
+
+
+def _occurring(texts: Strings) -> Callable[[str], bool]:
+    """A test of whether a sign may occur in the texts, by the bytes they have; much faster than a search."""
+    content, offsets = bytes_of(texts)
+    found = np.zeros(256, dtype=bool)
+    found[content[offsets[0] : offsets[-1]]] = True
+    return lambda sign: bool(found[list(sign.encode())].all())
+
+
+def _matches(texts: Strings, pattern: str) -> Any:
+    return pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False).astype(bool)
+
+
+def _as_floats(texts: Strings, fits: Any, decimal: str) -> Floats:
+    values = np.full(len(texts), np.nan)
+    plain = pc.filter(texts, pa.array(fits))
+    occurs = _occurring(plain)
+    for sign in "'’ " + ("," if decimal == "." else "."):
+        plain = pc.replace_substring(plain, sign, "") if occurs(sign) else plain
+    plain = plain if decimal == "." else pc.replace_substring(plain, ",", ".")
+    values[fits] = pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False)
+    values[np.isinf(values)] = np.nan
+    return values

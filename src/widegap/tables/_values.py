@@ -1,0 +1,270 @@
+"""The cells of one column, whatever holds them: gaps, numbers, names of categories, truth values.
+
+Texts are read once for each different one. Words that mean a gap, spaces around a cell and the type in which a file
+holds a column make no difference: 1, 1.0 and "1.0" are the same number and the same category; so are True and "true".
+"""
+
+import re
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from widegap.tables._number_formats import Numbers, bytes_of, is_digit, read_numbers, read_plain
+
+MISSING = frozenset(
+    {"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "–", "—", ".", "unknown", "missing", "n.a.",
+     "n.a", "not available", "not applicable", "<na>", "nat", "k.a.", "unbekannt", "#div/0!", "#value!", "#ref!"}
+)  # fmt: skip
+TRUTH_WORDS = (
+    ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("on", "off"), ("ja", "nein"), ("j", "n"), ("oui", "non"),
+    ("si", "no"), ("sí", "no"), ("sim", "não"), ("wahr", "falsch"), ("vrai", "faux"), ("tak", "nie"), ("1", "0"),
+)  # fmt: skip
+MOST_TRUTH_WORDS = 6  # spellings of two words
+PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
+LEADING_ZERO = r"^[-+]?0\d"
+
+
+def missing_words(more: Any = ()) -> frozenset[str]:
+    """Words that mean a gap, with those of the user, in lower case."""
+    return MISSING | {str(word).strip().lower() for word in more}
+
+
+def shortest(cell: Any) -> Any:
+    """A float as the shortest text that reads as the same number; other values as they are."""
+    return repr(float(cell)).removesuffix(".0") if isinstance(cell, float) else cell
+
+
+def level_name(text: str) -> str:
+    """Name of the category that a text stands for: "1.0" and "1.00" have the same, and so have "true" and "TRUE"."""
+    if text.lower() in ("true", "false"):
+        return text.capitalize()
+    if text.lstrip("+-").isdigit() or not PLAIN_NUMBER.fullmatch(text):
+        return text
+    return str(shortest(float(text)))
+
+
+class Cells:
+    """The cells of one column.
+
+    ``kind`` is "number", "truth", "date" or "text": what the column's type says before its texts are looked at.
+    """
+
+    def __init__(self, column: Any, gaps: frozenset[str] = MISSING):
+        self._gap_words = gaps
+        self._typed: Any = None
+        self._column = column
+        self._numbers: dict[tuple[str | None, str], Numbers] = {}
+        self.kind = _kind(column)
+        self.n = len(column)
+        if self.kind == "text":
+            self.strings = _as_strings(column)
+        else:
+            self._typed = _as_floats(column, self.kind)
+
+    # Texts -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _encoded(self) -> tuple[Any, Any]:
+        """The different texts without spaces around them, and which of them every cell has; -1 for gaps."""
+        found = self.strings.dictionary_encode()
+        codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        texts = pc.utf8_trim_whitespace(found.dictionary)
+        if not texts.equals(found.dictionary):  # texts that differed in their spaces alone become one
+            trimmed = texts.dictionary_encode()
+            texts = trimmed.dictionary
+            codes = np.append(trimmed.indices.to_numpy(zero_copy_only=False), -1)[codes]
+        if len(texts):
+            gap = pc.is_in(pc.utf8_lower(texts), pa.array(sorted(self._gap_words))).to_numpy(zero_copy_only=False)
+            if gap.any():
+                place = np.append(np.where(gap, -1, np.cumsum(~gap) - 1), -1)
+                codes, texts = place[codes], pc.filter(texts, pa.array(~gap))
+        return texts, codes
+
+    @property
+    def texts(self) -> Any:
+        """The different texts that are no gaps."""
+        return self._encoded[0]
+
+    @property
+    def codes(self) -> Any:
+        """Which of ``texts`` each cell has; -1 for gaps."""
+        return self._encoded[1]
+
+    @cached_property
+    def counts(self) -> Any:
+        """How many cells have each of ``texts``."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
+    def spread(self, values: Any) -> Any:
+        """Values of the different texts as values of the cells; NaN for gaps."""
+        return np.append(values, np.nan)[self.codes]
+
+    # What cells mean -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def plain(self) -> Any:
+        """All cells as numbers if every one is a gap or a number as programs write it; None otherwise."""
+        if self.kind != "text":
+            return self._typed if self.kind == "number" else None
+        if self.has_leading_zeros:
+            return None
+        cells, empty = self.strings, pc.equal(self.strings, "")
+        if pc.any(empty).as_py():
+            cells = pc.if_else(empty, pa.scalar(None, cells.type), cells)
+        return None if cells.null_count == self.n else read_plain(cells)
+
+    @cached_property
+    def has_leading_zeros(self) -> bool:
+        """Whether some texts are digits behind a zero, as in codes: 00123."""
+        content, offsets = bytes_of(self.strings)
+        if not len(content):
+            return False
+        zeros = np.flatnonzero(content[np.minimum(offsets[:-1], len(content) - 1)] == ord("0"))
+        zeros = zeros[offsets[zeros + 1] - offsets[zeros] > 1]
+        zeros = zeros[is_digit(content[offsets[zeros] + 1])]
+        if not len(zeros):
+            return False
+        return bool(pc.any(pc.match_substring_regex(self.strings.take(pa.array(zeros)), r"^0\d+$")).as_py())
+
+    def numbers(self, decimal: str | None, usual: str = ".") -> Numbers:
+        """The numbers of the cells; NaN for gaps and for texts that are none."""
+        if (decimal, usual) not in self._numbers:
+            self._numbers[decimal, usual] = self._read_numbers(decimal, usual)
+        return self._numbers[decimal, usual]
+
+    def _read_numbers(self, decimal: str | None, usual: str) -> Numbers:
+        if self.kind != "text":
+            return Numbers(self._typed, ".")
+        point_is_thousands = "," in (decimal, usual) and bool(pc.any(pc.match_substring(self.strings, ".")).as_py())
+        if self.plain is not None and not point_is_thousands:
+            return Numbers(self.plain, usual if decimal is None else decimal)
+        found = read_numbers(self.texts, self.counts, decimal, usual)
+        spread = Numbers(self.spread(found.values), found.decimal)
+        self._numbers[found.decimal, "."] = spread  # as it will be asked for once its sign is known
+        return spread
+
+    @cached_property
+    def missing(self) -> Any:
+        """Which cells are gaps."""
+        if self.kind != "text":
+            return np.isnan(self._typed)
+        return np.isnan(self.plain) if self.plain is not None else self.codes < 0
+
+    @cached_property
+    def levels(self) -> tuple[list[str], Any]:
+        """Names of the categories, sorted, and which each cell has; -1 for gaps."""
+        if self.kind == "text":
+            names = np.array([level_name(text) for text in self.texts.to_pylist()], dtype=object)
+            codes = self.codes
+        elif self.kind == "truth":
+            names, codes = np.array(["False", "True"], dtype=object), np.nan_to_num(self._typed, nan=-1).astype(int)
+        else:
+            distinct, codes = np.unique(self._typed, return_inverse=True)
+            names = np.array([str(shortest(float(value))) for value in distinct], dtype=object)
+            codes = np.where(self.missing, -1, codes)
+        if not len(names):
+            return [], codes
+        found, place = np.unique(names.astype(str), return_inverse=True)
+        place = np.append(place, -1)[codes]
+        present = np.bincount(place[place >= 0], minlength=len(found)) > 0
+        order = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
+        return found[present].tolist(), order[place]
+
+    @cached_property
+    def truth(self) -> tuple[str, str] | None:
+        """The words for yes and no, if the cells hold no others; in the spelling of the column."""
+        if self.kind == "truth":
+            return "True", "False"
+        is_words = self.kind == "text" and self.plain is None and len(self.texts) <= MOST_TRUTH_WORDS
+        names = self.levels[0] if is_words else []
+        spelled = {name.lower(): name for name in names}
+        for yes, no in TRUTH_WORDS[:-1]:
+            if len(spelled) == 2 and set(spelled) == {yes, no}:
+                return spelled[yes], spelled[no]
+        return None
+
+    def example(self, wrong: Any) -> str:
+        """The first cell, as it is written, among those that a mask marks."""
+        return str(self.cell(int(np.flatnonzero(wrong)[0])))
+
+    def cell(self, row: int) -> Any:
+        """A cell as it is written."""
+        return self.strings[row].as_py() if self.kind == "text" else _item(self._column, row)
+
+
+def truth_value(name: str) -> float:
+    """1 for a word that means yes, 0 for one that means no, NaN for others."""
+    word = name.strip().lower()
+    for yes, no in (*TRUTH_WORDS, ("1.0", "0.0")):
+        if word in (yes, no):
+            return float(word == yes)
+    return np.nan
+
+
+def _item(column: Any, row: int) -> Any:
+    return column[row].as_py() if isinstance(column, pa.Array | pa.ChunkedArray) else column.iloc[row]
+
+
+def _kind(column: Any) -> str:
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return _arrow_kind(column.type)
+    import pandas as pd
+
+    kinds = pd.api.types
+    if kinds.is_bool_dtype(column.dtype):
+        return "truth"
+    if kinds.is_numeric_dtype(column.dtype) and not kinds.is_complex_dtype(column.dtype):
+        return "number"
+    return "date" if kinds.is_datetime64_any_dtype(column.dtype) else "text"
+
+
+def _arrow_kind(kind: Any) -> str:
+    if pa.types.is_boolean(kind):
+        return "truth"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    return "date" if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else "text"
+
+
+def _as_floats(column: Any, kind: str) -> Any:
+    """Numbers, truth values as 0 and 1, dates as days since 1970; NaN for gaps."""
+    from widegap.tables._dates import days_of
+
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        if kind == "date":
+            import pandas as pd
+
+            return days_of(pd.Series(pd.to_datetime(column.to_pandas())))
+        column = pc.cast(column, pa.float64(), safe=False)
+        found = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
+    elif kind == "date":
+        return days_of(column)
+    else:
+        found = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return found if np.isfinite(found).all() else np.where(np.isinf(found), np.nan, found)
+
+
+def _as_strings(column: Any) -> Any:
+    """The cells of any other column as texts."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if isinstance(column, pa.Array):
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if pa.types.is_string(column.type):
+            return column
+        is_text = pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type)
+        return pc.cast(column, pa.string()) if is_text else _from_objects(column.to_pylist())
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.StringDtype):
+        found = pa.array(column, type=pa.string(), from_pandas=True)
+        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return _from_objects(column.astype(object).where(column.notna(), None).tolist())
+
+
+def _from_objects(cells: list[Any]) -> Any:
+    return pa.array([None if cell is None else str(shortest(cell)) for cell in cells], type=pa.string())
