@@ -1,7 +1,7 @@
 """Phrases that were struck do not come back: the pages, messages, docstrings and labels are plain English.
 
-``struck_phrases.txt`` has one phrase per line, a tab, and what to write instead. Case does not matter, and a phrase may be
-broken over lines, comments or adjacent strings.
+``struck_phrases.txt`` has one phrase per line, a tab, and what to write instead. Case does not matter, and a phrase may
+be broken over lines, comments or adjacent strings.
 """
 
 import ast
@@ -36,7 +36,7 @@ def sentences(text: str, kind: str) -> str:
     if kind != ".py":
         return folded(text)
     strings = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
-    return folded("\n".join([text, *(value for value in strings if isinstance(value, str))]))
+    return folded("\n|\n".join([text, *(value for value in strings if isinstance(value, str))]))
 
 
 @cache
