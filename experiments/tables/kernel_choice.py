@@ -70,11 +70,11 @@ def verdict(table: Table, store: Store) -> str:
     best = max((f"by {criterion}" for criterion in CRITERIA), key=lambda title: float(np.mean(gains["A"][title])))
     on_a, on_b = gains["A"][best], gains["B"][best]
     error = float(np.std(on_b, ddof=1) / np.sqrt(len(on_b)))
-    shown = "shown to help" if np.mean(on_b) > 2 * error else "not shown to help"
+    evidence = "evidence" if np.mean(on_b) > 2 * error else "no evidence"
     words = (
         f"Half A prefers the choice *{best}*: {np.mean(on_a):+.1f} points there, {np.mean(np.sort(on_a)[:-1]):+.1f} "
         f"without the set that gains most. On half B it gives {np.mean(on_b):+.1f} with a standard error over sets of "
-        f"{error:.1f}, so choosing kernels without labels is {shown}."
+        f"{error:.1f}, so there is {evidence} that choosing kernels without labels helps."
     )
     return "\n".join(lines) + "\n\n" + words
 
