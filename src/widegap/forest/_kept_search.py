@@ -1,27 +1,28 @@
 """A finished search by merging, kept in memory: clusters of all rows at other numbers, and questions to the user."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from widegap._types import Doubles, Floats, Ints, Labels
-from widegap.constraints._constrained_labels import LabelRule
+from widegap._types import Doubles, Floats, Labels
 from widegap.constraints._label_rules import rules_for
-from widegap.constraints._questions import Doubts, Question, choose_questions
+from widegap.constraints._questions import Doubts, Question, add_answers, choose_questions
 from widegap.constraints._selective_clusterer import label_absent
 from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.constraints._taking_part import TakingPart
-from widegap.constraints._units import Units
+from widegap.constraints._units import Units, check_cliques
+from widegap.exceptions import InvalidDataError
 from widegap.forest._merge_search import Forest
+from widegap.forest._row_labels import Bounds, rule_of_fitted
+from widegap.forest._row_preparation import searched_units
 from widegap.forest._search_result import ForestCuts, SearchResult
 from widegap.forest._search_space import SearchSpace
 from widegap.rows._collections import chunk_states, count_labels, in_chunks_of, look_up
 from widegap.rows._protocols import Rows, State
-
-Bounds = Callable[[RowConstraints, int, int], tuple[Ints, Ints]]  # least and largest sizes, of rows and clusters
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,27 @@ class KeptSearch:
         """The same search cut at k clusters."""
         return replace(self, result=self.cuts.result(k, self.units, self.result.number_scores))
 
+    def check_number(self, k: Any) -> int:
+        """k, if it is a number of clusters at which the search can be cut."""
+        most, least = self.forest.most_clusters, max(1, len(self.constraints.classes))
+        if not isinstance(k, Integral) or isinstance(k, bool) or not least <= k <= most:
+            known = f" and {least} labels are known" if least > 1 else ""
+            raise InvalidDataError(
+                f"cut({k!r}) is not possible: the search formed {most} groups{known}, so k must be a whole number from "
+                f"{least} to {most}; fit with a larger n_clusters for more."
+            )
+        if k != self.result.n_clusters and self.constraints.units is not None:
+            check_cliques(self.constraints.units, int(k))
+        return int(k)
+
     def with_side(self, side: SideInformation, constraints: RowConstraints) -> "KeptSearch":
-        """The same search with other side information; it is yet to be cut again."""
+        """The same search with other side information, yet to be cut again."""
         return replace(self, side=side, constraints=constraints)
 
     def with_absent(
         self, part: TakingPart, nearest: Labels, side: SideInformation, constraints: RowConstraints
     ) -> "KeptSearch":
-        """The same for the table of which the fitted rows are a part; the absent rows have these nearest groups."""
+        """The same for the table of which the fitted rows are a part; ``nearest`` are the groups of the absent rows."""
         places = part.to_all(self.extension.places, nearest)
         return replace(
             self,
@@ -201,17 +215,8 @@ class KeptSearch:
             for q in found
         ]
 
-
-def searched_units(constraints: RowConstraints, part: TakingPart) -> Units | None:
-    """Constraints on the searched rows, if there are any."""
-    if constraints.units is None:
-        return None
-    units = constraints.units.of_rows(part.searched)
-    return units if units.constrained.any() else None
-
-
-def rule_of_fitted(constraints: RowConstraints, part: TakingPart, k: int, bounds: Bounds) -> LabelRule:
-    """What labels of the fitted rows must keep."""
-    inner, n = constraints.of_fitted(part), len(part.fitted)
-    units = Units.free(n) if inner.units is None else inner.units
-    return LabelRule(*vars(units).values(), *bounds(inner, n, k))
+    def answered(self, questions: Sequence[Question], answers: Sequence[Any]) -> np.ndarray[Any, Any]:
+        """Known labels of all rows, with the answers to questions."""
+        units, names = self.constraints.units, [*self.constraints.classes, None]
+        before = np.full(self.part.n, -1) if units is None else units.anchors[units.of_row]
+        return add_answers([names[p] for p in before], questions, answers)

@@ -8,9 +8,9 @@ that fits best how the members of the search voted (``_temperature.py``). Where 
 with one member, or without any, has only its own labels to go by, and its probabilities are surer than they should be.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
@@ -21,7 +21,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Doubles, Floats, Ints, Labels, Mask
+from widegap._types import Labels
 from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, Clusterer, Objective
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger
@@ -33,69 +33,35 @@ from widegap.base._validation import (
     check_cluster_number,
     check_precomputed,
     check_rows,
-    check_rows_left,
     check_threads,
     kernel_constraints,
     one_point_error,
 )
-from widegap.constraints._label_rules import rules_for
-from widegap.constraints._outliers import split_point, typical_rows
-from widegap.constraints._questions import Question, add_answers
+from widegap.constraints._questions import Question
 from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
-from widegap.constraints._side_information import (
-    SIZE_CONSTRAINTS,
-    RowConstraints,
-    SideInformation,
-    refuse_elsewhere,
-)
+from widegap.constraints._side_information import SIZE_CONSTRAINTS, RowConstraints, SideInformation, refuse_elsewhere
 from widegap.constraints._size_bounds import fewest_of_size
 from widegap.constraints._taking_part import TakingPart
-from widegap.constraints._units import check_cliques
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.features._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
+from widegap.features._kernel_maps import FoldedScores, KernelMap
 from widegap.features._kernels import holds_values
-from widegap.features._neighbours import neighbour_graph
-from widegap.features._principal import PrincipalMap
 from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
-from widegap.forest._kept_search import Extension, KeptSearch, rule_of_fitted, searched_units
+from widegap.forest._kept_search import Extension, KeptSearch
 from widegap.forest._linkage import MergeTree
-from widegap.forest._merge_search import LEADING, Forest
+from widegap.forest._merge_search import Forest
 from widegap.forest._moves_search import MovesSearch
 from widegap.forest._number_search import ClusterNumberScore, find_separations, number_scores
+from widegap.forest._row_labels import ClusterScores, RowLabels, largest_or_none
+from widegap.forest._row_preparation import KernelSettings, RowPreparation, RowsToFit, refuse_on_workers
 from widegap.forest._search_result import SearchResult, StartRecord
-from widegap.forest._search_space import (
-    PreparedRows,
-    SearchSpace,
-    nearest_mean_scores,
-    rows_by_weight,
-    rows_to_search,
-)
-from widegap.forest._single_moves import cluster_sums, improve_by_moves
-from widegap.forest._temperature import fit_temperature, member_votes
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._collections import count_labels, is_collection
 from widegap.rows._few_rows import largest
-from widegap.rows._matrices import column_weights, storage
-from widegap.rows._protocols import Rows, State, constant
-from widegap.rows._sources import row_blocks
+from widegap.rows._protocols import constant
 from widegap.rows._threads import one_blas_thread
 
 FEW_VALUES = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
-POLISH_SWEEPS = 3  # of exact moves on all rows: later ones move hardly any
-
-
-@dataclass(frozen=True)
-class RowsToFit:
-    """The rows of a fit, and their side information as it came and as it was read."""
-
-    blocks: RowBlocks
-    side: SideInformation
-    constraints: RowConstraints
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.blocks.shape
 
 
 @shared_docs
@@ -467,29 +433,10 @@ class MaxMarginClustering(SelectiveClusterer):
                 "number, or use search='agree' without starting labels."
             )
         if is_collection(X):
-            self._check_distributable()
+            refuse_on_workers(self._method.cuts_anywhere, self.search, self.outliers, precomputed=self._precomputed)
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         check_cluster_number(blocks.shape[0], 1 if self.n_clusters == "auto" else self.n_clusters)
         return blocks
-
-    def _check_distributable(self) -> None:
-        """Refuse what needs a number for every row, or more, in this process."""
-        if self.outliers:
-            raise NotSupportedError(
-                f"outliers={self.outliers!r} on rows of Dask would need a look at all neighbours in one process; find "
-                "the outliers of a sample, X[:10000].compute(), and use predict(X, reject=True) for all."
-            )
-        if not self._method.cuts_anywhere:
-            what = "init=<labels>" if self.search != "moves" else "search='moves'"
-            raise NotSupportedError(
-                f"{what} on rows of Dask would need the kernel features of all rows in one process; use "
-                "search='agree' or 'merge' without starting labels, or fit X.compute()."
-            )
-        if self._precomputed:
-            raise NotSupportedError(
-                "kernel='precomputed' on rows of Dask would need the kernel between searched rows and all rows in one "
-                "process; pass the rows and a kernel, or fit X.compute()."
-            )
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation) -> RowsToFit:
         for name in (*MaxMarginClustering._stored, "_kept"):
@@ -541,96 +488,44 @@ class MaxMarginClustering(SelectiveClusterer):
 
     def _search_rows(self, rows: RowsToFit, rng: np.random.Generator) -> None:
         """Search a sample (or all rows), store the result, then label all rows."""
-        part, sample, outliers = self._choose(rows, rng)
-        check_cluster_number(len(np.unique(part.searched)), 1 if self.n_clusters == "auto" else self.n_clusters)
-        self.kernel_map_ = self._fit_map(sample, part.searched, rng, self.gamma)
-        space = SearchSpace.of(sample, self.kernel_map_, self.C, precomputed=self._precomputed)
-        outside = self.kernel_map_.transform(outliers) if outliers.shape[0] else space.features[:0]
-        if space.is_point:
-            raise one_point_error(self.kernel, sample, len(part.searched), self.n_clusters)
+        settings = KernelSettings(self.kernel, self.gamma, self.kernel_params, self.n_components, self.standardize)
+        threads, method = check_threads(self.n_jobs), self._method
+        searched = RowPreparation(method, settings, self.C, self.outliers, threads).run(rows, rng)
+        part, self.kernel_map_ = searched.part, searched.kernel_map
         recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
-        result = self._method.run(self._prepared(rows, part, space, sample, rng), recorder, rng)
+        prepared = replace(searched.prepared, fewest=self._fewest(rows, part), start=self._start(rows, part))
+        result = method.run(prepared, recorder, rng)
         self.history_, self.n_iter_ = recorder.records, len(recorder.records)
         self.converged_ = not recorder.stopped
         self._store_result(result, rows.constraints)
-        self._fit_scores(space, outside, result)
-        labels, extension = self._label_all(rows, part, space, result, rng)
-        if extension is not None:
-            self._kept = KeptSearch(space, outside, result, part, extension, rows.side, rows.constraints)
+        scores = ClusterScores.fit(self.kernel_map_, prepared.space, searched.outliers, result)
+        self._store_scores(scores)
+        labelling = RowLabels(scores, self._size_bounds, bool(self.outliers))
+        labels, nearest, marks = labelling.label(rows.blocks, part, prepared.space, result)
+        if result.groups is not None:
+            extension = Extension.of(rows.blocks, nearest, marks, result.groups)
+            self._kept = KeptSearch(
+                prepared.space, searched.outliers, result, part, extension, rows.side, rows.constraints
+            )
+        labels = labelling.constrain(rows.blocks, rows.constraints, labels)
+        # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they keep constraints.
+        plain = rows.constraints.is_empty and not self.outliers and self.size_min is None and self.size_max is None
+        if isinstance(method, MovesSearch) and not result.smoothing and plain and not part.searches_all:
+            labels, mean, coef, constants = method.polish(rows.blocks, self.kernel_map_, labels, self.C, rng)
+            self._store_scores(replace(scores, mean=mean, coef=coef, constants=constants))
         self._store_labels(rows.blocks.publish(labels), rows.constraints)
 
-    def _choose(self, rows: RowsToFit, rng: np.random.Generator) -> tuple[TakingPart, Any, Any]:
-        """The rows to be searched, and the outliers among those that were looked at."""
-        n, constraints = rows.shape[0], rows.constraints
-        most = self._method.n_searched(n)
-        if constraints.weights is not None:
-            chosen = rows_by_weight(constraints.weights, most, rng)
-        else:
-            chosen = rows_to_search(n, most, constraints.units, rng)
-        numbers, copies = np.unique(chosen, return_inverse=True)
-        chosen, sample = numbers[copies], rows.blocks.take(numbers)
-        if len(copies) > len(numbers):
-            sample = sample[copies]
-        if not self.outliers:
-            return TakingPart(n, np.arange(n), searched=chosen), sample, sample[:0]
-        kept = self._typical(sample, chosen, constraints.constrained(n)[chosen], rng)
-        part = TakingPart(n, np.arange(n), np.unique(chosen[~kept]), chosen[kept])
-        return part, sample if kept.all() else sample[kept], sample[~kept]
+    def _fewest(self, rows: RowsToFit, part: TakingPart) -> int:
+        """Clusters that "auto" finds at least."""
+        if self.n_clusters != "auto":
+            return 1
+        return self._fewest_clusters(rows.constraints, rows.shape[0] - len(part.outlying))
 
-    def _typical(self, sample: Any, chosen: Ints, constrained: Mask, rng: np.random.Generator) -> Mask:
-        """Which of the rows are no outliers."""
-        first = self._fit_map(sample, chosen, rng, self.gamma)
-        space = SearchSpace.of(sample, first, self.C, precomputed=self._precomputed)
-        graph = neighbour_graph(space.rows, self.n_neighbors, check_threads(self.n_jobs))
-        kept = typical_rows(graph.nearest, graph.distances, self.outliers, constrained)
-        return check_rows_left(kept, self.outliers, self.n_clusters)
-
-    def _prepared(
-        self, rows: RowsToFit, part: TakingPart, space: SearchSpace, sample: Any, rng: np.random.Generator
-    ) -> PreparedRows:
-        """What the search takes."""
-        n, constraints, start, fewest = rows.shape[0], rows.constraints, None, 1
-        if self.n_clusters == "auto":
-            fewest = self._fewest_clusters(constraints, n - len(part.outlying))
-        if not isinstance(self.init, str):
-            start = self._start_labels(constraints, n, self.n_clusters)[part.searched]
-        return PreparedRows(
-            space=space,
-            units=searched_units(constraints, part),
-            feature_sets=self._feature_sets(space, sample, part.searched, rng),
-            by_angle=self._by_angle(space.rows),
-            fewest=fewest,
-            start=start,
-        )
-
-    def _feature_sets(
-        self, space: SearchSpace, sample: Any, searched: Ints, rng: np.random.Generator
-    ) -> Iterator[Floats]:
-        """Leading features of the searched rows: those of ``predict``, then by the same kernel from other landmarks."""
-        yield space.features[:, : self.kernel_map_.leading(LEADING).projection.shape[1]]
-        gamma = self.kernel_map_.params.get("gamma", self.gamma)
-        while True:
-            yield self._fit_map(sample, searched, rng, gamma).leading(LEADING).transform(sample)
-
-    def _fit_map(self, sample: Any, searched: Ints, rng: np.random.Generator, gamma: float | str) -> KernelMap:
-        """Features of the kernel from the searched rows."""
-        rank = self._method.n_landmarks(len(searched)) if self.n_components == "auto" else int(self.n_components)
-        if self._precomputed:
-            return fit_precomputed_map(sample, searched, rank, rng)
-        return fit_kernel_map(
-            row_blocks(sample),
-            self.kernel,
-            gamma=gamma,
-            params=self.kernel_params,
-            n_components=rank,
-            rng=rng,
-            weights=column_weights(sample, self.standardize),
-            unit_rows=self._by_angle(sample),
-        )
-
-    def _by_angle(self, rows: Any) -> bool:
-        """Whether rows are brought to length one, as documents are compared."""
-        return self.standardize == "auto" and self._method.unit_rows and storage(rows) == "sparse"
+    def _start(self, rows: RowsToFit, part: TakingPart) -> Labels | None:
+        """Starting labels of the searched rows."""
+        if isinstance(self.init, str):
+            return None
+        return self._start_labels(rows.constraints, rows.shape[0], self.n_clusters)[part.searched]
 
     def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
         """Scores of other numbers of clusters of the fitted rows."""
@@ -651,17 +546,10 @@ class MaxMarginClustering(SelectiveClusterer):
             self.smoothing_ = result.smoothing
             self.starts_ = np.array([record.objective for record in self.history_])
 
-    def _fit_scores(self, space: SearchSpace, outside: Floats, result: SearchResult) -> None:
-        """Scores of the nearest mean, their temperature, and the score below which rows are rejected."""
-        labels, k = result.labels, result.n_clusters
-        self._store_scores(space.mean, *space.nearest_mean_scores(labels, k))
-        scores, beyond = ((rows - space.mean) @ self.coef_.T + self._mean_scores for rows in (space.features, outside))
-        self.temperature_ = fit_temperature(scores, member_votes(result.members, labels, k))
-        self.reject_below_ = split_point(scores.max(axis=1), beyond.max(axis=1))
-
-    def _store_scores(self, mean: Doubles, coef: Doubles, mean_scores: Doubles) -> None:
-        self._mean, self.coef_, self._mean_scores = mean, coef, mean_scores
-        self.intercept_ = self._mean_scores - self.coef_ @ self._mean
+    def _store_scores(self, scores: ClusterScores) -> None:
+        self._mean, self.coef_, self._mean_scores = scores.mean, scores.coef, scores.constants
+        self.intercept_ = scores.constants - scores.coef @ scores.mean
+        self.temperature_, self.reject_below_ = scores.temperature, scores.least
 
     def _store_labels(self, labels: Any, constraints: RowConstraints) -> None:
         """Store labels of all rows, and what follows from them."""
@@ -679,88 +567,14 @@ class MaxMarginClustering(SelectiveClusterer):
         super()._label_rows_left_out(X, part, side, constraints)
         if self._kept is not None:
             space, groups = self._kept.space, self._kept.extension.groups
-            coef, constants = space.nearest_mean_scores(groups, int(groups.max()) + 1)
             absent = some_rows(X, part.absent)
             blocks = check_rows(self, absent, reset=False, n_threads=check_threads(self.n_jobs))
-            nearest = FoldedScores(self.kernel_map_, coef, constants, space.mean).map(blocks, largest)
+            scores = FoldedScores(self.kernel_map_, *space.nearest_group_scores(groups), space.mean)
+            nearest = scores.map(blocks, largest)
             self._kept = self._kept.with_absent(part, nearest, side, constraints)
             self.agreement_ = self._kept.agreement_of_all(self.labels_, has_outliers=True)
         elif self._method.cuts_anywhere:
             self.agreement_ = part.to_all(self.agreement_, 1.0)  # one cluster of equal rows
-
-    # Labels of all rows
-
-    def _label_all(
-        self, rows: RowsToFit, part: TakingPart, space: SearchSpace, result: SearchResult, rng: np.random.Generator
-    ) -> tuple[State, Extension | None]:
-        """Labels of all rows, and how other clusters of the searched rows would become labels of all."""
-        blocks, labels, groups = rows.blocks, result.labels, result.groups
-        marks = nearest = blocks.mark(part.searched)
-        if part.searches_all:
-            (found,), _ = blocks.fold(lambda marks: ((labels[marks],), 0), marks)
-        elif groups is None:
-            found = self._folded().map(blocks, self._largest_if_typical())
-        else:
-            found, nearest = self._extend(blocks, space, result, marks)
-        extension = None if groups is None else Extension.of(blocks, nearest, marks, groups)
-        if self.outliers:
-            found[part.outlying], found[part.searched] = -1, labels
-        found = self._keep_constraints(rows, found)
-        # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they keep constraints.
-        plain = rows.constraints.is_empty and not self.outliers and self.size_min is None and self.size_max is None
-        polished = result.smoothing == 0 and not part.searches_all and plain
-        return self._polish(blocks, found, rng) if polished else found, extension
-
-    def _extend(self, rows: Rows, space: SearchSpace, result: SearchResult, marks: State) -> tuple[State, State]:
-        """Cluster and nearest group of every row; the searched rows keep their labels."""
-        k, labels, groups, choose = result.n_clusters, result.labels, result.groups, self._largest_if_typical()
-        assert groups is not None
-        coef, constants = space.nearest_mean_scores(groups, int(groups.max()) + 1)
-        W = np.vstack([self.coef_, coef])
-        b = np.concatenate([self._mean_scores, constants])
-
-        def winners(scores: Any, marks: Any) -> Any:
-            return np.where(marks < 0, choose(scores[:, :k]), labels[marks]), _largest(scores[:, k:])
-
-        found, nearest = FoldedScores(self.kernel_map_, W, b, space.mean).sweep(rows, winners, marks)
-        return found, nearest
-
-    def _largest_if_typical(self) -> Callable[[Any], Any]:
-        """The rule of ``predict`` for rows that were not searched: -1 may be an answer if ``outliers`` is set."""
-        return partial(largest_or_none, least=self.reject_below_) if self.outliers else _largest
-
-    def _keep_constraints(self, rows: RowsToFit, labels: State) -> State:
-        """The labels, moved at least cost in the scores where sizes, known labels or links demand it."""
-        k, constraints, blocks = self.n_clusters_, rows.constraints, rows.blocks
-        if self.outliers:
-            return self._keep_constraints_inside(rows, labels)
-        rules = rules_for(blocks, constraints.units, *self._size_bounds(constraints, blocks.shape[0], k))
-        counts = blocks.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
-        if rules.allow(counts) and rules.keeps(labels):
-            return labels
-        (costs,) = self._folded().sweep(blocks, _costs, labels)
-        return rules.label(costs, None).labels
-
-    def _keep_constraints_inside(self, rows: RowsToFit, labels: Any) -> Any:
-        """The same where some rows are outliers, which count for nothing; constrained rows are none."""
-        outlying = (labels < 0) & ~rows.constraints.constrained(len(labels))
-        part = TakingPart.where(np.ones(len(labels), bool), outlying)
-        rule = rule_of_fitted(rows.constraints, part, self.n_clusters_, self._size_bounds)
-        if (labels[part.fitted] < 0).any() or not rule.admits(labels[part.fitted]):
-            (costs,) = self._folded().sweep(rows.blocks, _costs, labels)
-            labels[part.fitted] = rule.label(costs[part.fitted]).labels
-        return labels
-
-    def _polish(self, blocks: RowBlocks, labels: Any, rng: np.random.Generator) -> Labels:
-        """Exact moves of all rows."""
-        features = self.kernel_map_.transform_blocks(blocks)
-        # Whitened by all rows, not by the sample: with the sample's covariance the moves go astray.
-        principal, k = PrincipalMap.fit(features), self.n_clusters_
-        Q = principal.whiten_in_place(features, 1 / self.C)
-        labels = improve_by_moves(Q, labels, k, self._least_size(len(Q), k), rng, POLISH_SWEEPS).labels
-        sums, sizes = cluster_sums(Q, labels, k), np.bincount(labels, minlength=k)
-        self._store_scores(principal.mean, *nearest_mean_scores(sums, principal.whitening(1 / self.C), sizes))
-        return labels
 
     # New rows
 
@@ -804,9 +618,10 @@ class MaxMarginClustering(SelectiveClusterer):
             ``tree_.cut`` gives nested ones. Known labels, links and sizes are kept at every number, and outliers stay
             outliers.
         """
-        if self._check_cut(k) == self.n_clusters_:
+        kept = self._kept_search()
+        if kept.check_number(k) == self.n_clusters_:
             return self.labels_
-        return self._kept_search().at(int(k)).label_all(self.labels_, self._size_bounds)
+        return kept.at(int(k)).label_all(self.labels_, self._size_bounds)
 
     def with_clusters(self, k: int) -> Self:
         """A fitted estimator for another number of clusters, without a new search.
@@ -821,10 +636,10 @@ class MaxMarginClustering(SelectiveClusterer):
         estimator
             A new one, with ``labels_`` equal to ``cut(k)``; this one is left as it is.
         """
-        own = self._check_cut(k) == self.n_clusters_
-        kept = self._kept_search().at(int(k))
+        labels, kept = self.labels_, self._kept_search()
+        kept = kept.at(kept.check_number(k))
         other = self._copied().set_params(n_clusters=int(k))
-        other._store_recut(kept, self.labels_ if own else kept.label_all(self.labels_, self._size_bounds))
+        other._store_recut(kept, labels if k == self.n_clusters_ else kept.label_all(labels, self._size_bounds))
         return other
 
     def refit(self, *, known: Any = None, must_link: Any = None, cannot_link: Any = None) -> Self:
@@ -893,10 +708,7 @@ class MaxMarginClustering(SelectiveClusterer):
         ndarray of shape (n_samples,), dtype object
             Labels, those known before included, None elsewhere.
         """
-        constraints = self._kept_search().constraints
-        units, names = constraints.units, [*constraints.classes, None]
-        before = np.full(len(self.labels_), -1) if units is None else units.anchors[units.of_row]
-        return add_answers([names[p] for p in before], questions, answers)
+        return self._kept_search().answered(questions, answers)
 
     def _kept_search(self) -> KeptSearch:
         """The search, or why there is none."""
@@ -910,20 +722,6 @@ class MaxMarginClustering(SelectiveClusterer):
             "hold; fit the rows again, with two clusters or more."
         )
 
-    def _check_cut(self, k: Any) -> int:
-        """A number of clusters at which the search can be cut."""
-        kept = self._kept_search()
-        most, least = kept.forest.most_clusters, max(1, len(kept.constraints.classes))
-        if not isinstance(k, Integral) or isinstance(k, bool) or not least <= k <= most:
-            known = f" and {least} labels are known" if least > 1 else ""
-            raise InvalidDataError(
-                f"cut({k!r}) is not possible: the search formed {most} groups{known}, so k must be a whole number from "
-                f"{least} to {most}; fit with a larger n_clusters for more."
-            )
-        if k != self.n_clusters_ and kept.constraints.units is not None:
-            check_cliques(kept.constraints.units, int(k))
-        return int(k)
-
     def _copied(self) -> Self:
         other, parameters = clone(self), self.get_params()
         vars(other).update({name: value for name, value in vars(self).items() if name not in parameters})
@@ -934,23 +732,6 @@ class MaxMarginClustering(SelectiveClusterer):
         searched = np.asarray(labels[kept.part.searched])  # computed where labels are lazy
         self._kept = kept
         self._store_result(kept.result, kept.constraints)
-        self._fit_scores(kept.space, kept.outliers, replace(kept.result, labels=searched))
+        result = replace(kept.result, labels=searched)
+        self._store_scores(ClusterScores.fit(self.kernel_map_, kept.space, kept.outliers, result))
         self._store_labels(labels, kept.constraints)
-
-
-def largest_or_none(scores: Any, least: float) -> Any:
-    """Number of the largest score of every row, -1 where it is below the least."""
-    return np.where(scores.max(axis=1) < least, -1, scores.argmax(axis=1)).astype(np.int32)
-
-
-def _largest(scores: Any) -> Any:
-    """Number of the largest score of every row."""
-    return scores.argmax(axis=1).astype(np.int32)
-
-
-def _costs(scores: Any, labels: Any) -> tuple[Any]:
-    """The cost of every cluster for every row; its own is no dearer than any."""
-    costs = -scores
-    rows = np.flatnonzero(labels >= 0)
-    costs[rows, labels[rows]] = costs[rows].min(axis=1)
-    return (costs,)

@@ -9,16 +9,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from widegap._types import Floats, Labels
+from widegap._types import Doubles, Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
 from widegap.base._starts import count_feature_starts, feature_starts, sample_size
 from widegap.exceptions import StarvedClusterWarning
+from widegap.features._kernel_maps import KernelMap
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest._search_result import SearchResult, StartRecord, constrained_labels
-from widegap.forest._search_space import PreparedRows, SearchSpace
-from widegap.forest._single_moves import Partition, improve_by_moves, kick, most_even
+from widegap.forest._search_space import PreparedRows, SearchSpace, nearest_mean_scores
+from widegap.forest._single_moves import Partition, cluster_sums, improve_by_moves, kick, most_even
+from widegap.rows._blocks import RowBlocks
 
 SEARCH_ALL = 10_000  # more rows than these are searched through a sample; up to here moves see them all
 EXACT_KERNEL_ROWS = 1_000  # up to this many rows moves see the kernel as it is; above, its landmarks cost less
@@ -28,6 +30,7 @@ SMOOTHING_STEPS = 2  # of smoothing="auto": more steps blur small clusters
 SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
 REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
 CONTINUATION = (0.1, 1.0)  # every start is improved with a tenth of C first: fewer directions, fewer poor optima
+POLISH_SWEEPS = 3  # of exact moves on all rows: later ones move hardly any
 KICKS = 5  # of the best start: each costs as much as a start, and most gains come with the first few
 LOOSER = 0.1  # of the least size: what is tried to see whether the bound keeps a better answer out
 LEAST_GROUP = 5  # fewer rows are outliers
@@ -44,8 +47,8 @@ class MovesSearch:
         Number of clusters.
     min_cluster_fraction : float
         Share of n / k rows that every cluster keeps.
-    init : str
-        How starts are made if there are no starting labels.
+    init : str or None
+        How starts are made; None for starting labels.
     n_init : int or "auto"
         Number of k-means starts.
     smoothing : int or "auto"
@@ -56,7 +59,7 @@ class MovesSearch:
 
     n_clusters: int
     min_cluster_fraction: float
-    init: str
+    init: str | None
     n_init: int | str
     smoothing: int | str
     n_neighbors: int
@@ -85,16 +88,15 @@ class MovesSearch:
     def run(self, prepared: PreparedRows, recorder: Recorder[StartRecord], rng: np.random.Generator) -> SearchResult:
         """Labels of the largest R2 over all starts, which keep the constraints."""
         space, k = prepared.space, self.n_clusters
-        min_count = max(1, int(self.min_cluster_fraction * space.rows.shape[0] / k))
+        min_count = self.least_size(space.rows.shape[0])
         P, lam, steps = self._features(space)
         # Labels that the user gave are refined, not led elsewhere first.
         factors = CONTINUATION if prepared.start is None else CONTINUATION[-1:]
         stages = [whiten(P, lam, 1 / (factor * space.C)) for factor in factors]
-        starts = (
-            feature_starts(self.init, P, space.rows, k, self.n_starts, min_count, rng)
-            if prepared.start is None
-            else [("given", prepared.start)]
-        )
+        if prepared.start is not None:
+            starts: Iterable[tuple[str, Labels]] = [("given", prepared.start)]
+        else:
+            starts = feature_starts(self.init, P, space.rows, k, self.n_starts, min_count, rng)
         found = search_partition(stages, starts, k, min_count, recorder, rng)
         if found.missed is not None:
             warn_caller(found.what_is_missed(self.min_cluster_fraction), StarvedClusterWarning)
@@ -109,6 +111,22 @@ class MovesSearch:
             smoothing=steps,
             starved=found.missed is not None,
         )
+
+    def polish(
+        self, blocks: RowBlocks, kernel_map: KernelMap, labels: Labels, C: float, rng: np.random.Generator
+    ) -> tuple[Labels, Doubles, Doubles, Doubles]:
+        """Labels after exact moves of all rows, the mean of the features, and weights and constants of the scores."""
+        features, k = kernel_map.transform_blocks(blocks), self.n_clusters
+        # Whitened by all rows, not by the sample: with the sample's covariance the moves go astray.
+        principal = PrincipalMap.fit(features)
+        Q = principal.whiten_in_place(features, 1 / C)
+        labels = improve_by_moves(Q, labels, k, self.least_size(len(Q)), rng, POLISH_SWEEPS).labels
+        sums, sizes = cluster_sums(Q, labels, k), np.bincount(labels, minlength=k)
+        return labels, principal.mean, *nearest_mean_scores(sums, principal.whitening(1 / C), sizes)
+
+    def least_size(self, n: int) -> int:
+        """Rows that every cluster keeps of n."""
+        return max(1, int(self.min_cluster_fraction * n / self.n_clusters))
 
     def _features(self, space: SearchSpace) -> tuple[Floats, Floats, int]:
         """Principal coordinates, smoothed or not, their squared lengths, and the steps."""

@@ -79,6 +79,10 @@ class SearchSpace:
         """What ``nearest_mean_scores`` finds for clusters of these rows."""
         return nearest_mean_scores(self.whitened_sums(labels, k), self._whitening, np.bincount(labels, minlength=k))
 
+    def nearest_group_scores(self, groups: Labels) -> tuple[Doubles, Doubles]:
+        """The same for groups of these rows."""
+        return self.nearest_mean_scores(groups, int(groups.max()) + 1)
+
 
 def nearest_mean_scores(sums: Doubles, whitening: Doubles, counts: Any) -> tuple[Doubles, Doubles]:
     """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p: weights of centred features, and constants.
@@ -113,8 +117,8 @@ class PreparedRows:
     units: Units | None
     feature_sets: Iterator[Floats]
     by_angle: bool
-    fewest: int
-    start: Labels | None
+    fewest: int = 1
+    start: Labels | None = None
 
 
 def rows_by_weight(weights: Floats, most: int, rng: np.random.Generator) -> Indices:
