@@ -17,7 +17,7 @@ from widegap import MaxMarginClustering, persistence
 from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
-from widegap.forest import _forest_base
+from widegap.forest import _search_space
 from widegap.forest._cluster_number import CLEAR
 from widegap.forest._merge_search import Forest, conductances, n_groups
 from widegap.forest._single_moves import r_squared
@@ -165,7 +165,7 @@ def test_scipy_draws_the_trees(digits, model):
 class TestBeyondTheSample:
     @pytest.fixture
     def few(self, monkeypatch):
-        monkeypatch.setattr(_forest_base, "SEARCH_ROWS", 300)
+        monkeypatch.setattr(_search_space, "SEARCH_ROWS", 300)
         X, y = blobs(1000, 4)
         return X, y, fit(X, 4)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from widegap.constraints._selective_clusterer import label_absent
 from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units, check_cliques
-from widegap.exceptions import InvalidDataError
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.features._kernel_maps import FoldedScores, KernelMap
 from widegap.forest._merge_search import Forest
 from widegap.forest._row_labels import Bounds, rule_of_fitted
 from widegap.forest._row_preparation import searched_units
@@ -143,6 +144,11 @@ class KeptSearch:
             constraints=constraints,
         )
 
+    def group_scores(self, kernel_map: KernelMap) -> FoldedScores:
+        """Scores of the groups, for rows that were not searched."""
+        coef, constants = self.space.nearest_group_scores(self.extension.groups)
+        return FoldedScores(kernel_map, coef, constants, self.space.mean)
+
     def agreement_of_all(self, labels: Any, *, has_outliers: bool) -> Any:
         """The agreement of all rows, 0 for outliers."""
         assert self.result.agreement is not None
@@ -220,3 +226,13 @@ class KeptSearch:
         units, names = self.constraints.units, [*self.constraints.classes, None]
         before = np.full(self.part.n, -1) if units is None else units.anchors[units.of_row]
         return add_answers([names[p] for p in before], questions, answers)
+
+
+def refuse_to_cut(cuts_anywhere: bool) -> NoReturn:
+    """Say why no search is in memory."""
+    if not cuts_anywhere:
+        raise NotSupportedError("search='moves' looks for one number of clusters; use 'agree' or 'merge' to cut.")
+    raise NotSupportedError(
+        "Other numbers of clusters need the search, which one cluster does without and a model file does not hold; "
+        "fit the rows again, with two clusters or more."
+    )

@@ -2,10 +2,6 @@
 
 The estimator prepares rows, calls a search (``_forest_search.py``, ``_moves_search.py``) and stores its result. A
 search by merging stays in memory (``_kept_search.py``) for other numbers of clusters, corrections and questions.
-
-Probabilities of clusters are ``P(p | x) = exp(s_p(x) / T) / sum_q exp(s_q(x) / T)``: the scores s at the temperature T
-that fits best how the members of the search voted (``_temperature.py``). Where members disagree, T is high. A search
-with one member, or without any, has only its own labels to go by, and its probabilities are surer than they should be.
 """
 
 from collections.abc import Callable
@@ -21,7 +17,6 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Labels
 from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, Clusterer, Objective
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger
@@ -42,17 +37,23 @@ from widegap.constraints._selective_clusterer import SelectiveClusterer, some_ro
 from widegap.constraints._side_information import SIZE_CONSTRAINTS, RowConstraints, SideInformation, refuse_elsewhere
 from widegap.constraints._size_bounds import fewest_of_size
 from widegap.constraints._taking_part import TakingPart
-from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.features._kernel_maps import FoldedScores, KernelMap
+from widegap.exceptions import InvalidDataError
+from widegap.features._kernel_maps import KernelMap
 from widegap.features._kernels import holds_values
 from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
-from widegap.forest._kept_search import Extension, KeptSearch
+from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
 from widegap.forest._linkage import MergeTree
 from widegap.forest._merge_search import Forest
 from widegap.forest._moves_search import MovesSearch
 from widegap.forest._number_search import ClusterNumberScore, find_separations, number_scores
 from widegap.forest._row_labels import ClusterScores, RowLabels, largest_or_none
-from widegap.forest._row_preparation import KernelSettings, RowPreparation, RowsToFit, refuse_on_workers
+from widegap.forest._row_preparation import (
+    KernelSettings,
+    RowPreparation,
+    RowsToFit,
+    refuse_equal_rows,
+    refuse_on_workers,
+)
 from widegap.forest._search_result import SearchResult, StartRecord
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
@@ -68,7 +69,7 @@ FEW_VALUES = 1 << 21  # rows times columns, or times components, below which one
 class MaxMarginClustering(SelectiveClusterer):
     r"""Maximum margin clustering with a kernel least-squares margin: the estimator to try first.
 
-    Finds groups that a kernel ridge classifier tells apart, by one of three searches.
+    Finds groups that a kernel ridge classifier separates, by one of three searches.
 
     ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
     margin, in one or two dozen ways; the clusters are what these agree on. This finds long, nested and very unequal
@@ -89,15 +90,15 @@ class MaxMarginClustering(SelectiveClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters k. "auto", with ``search="agree"`` or "merge", takes the largest number up to 25 whose
-        clusters are all more clearly apart than rows without structure would be; 1 if there are none
-        (``n_clusters_scores_`` tells why).
+        clusters are all more clearly apart than rows without structure would be, else 1; ``n_clusters_scores_`` has
+        the reasons.
 
     search : {"agree", "merge", "moves"}, default="agree"
         "agree" takes clusters of any shape and size, "moves" prefers round ones of similar size. "merge" is a single
         tree of merges by margin: faster than "agree", and cuts at different numbers are nested. Starting labels
-        (``init``) imply "moves". Of sparse rows that ``standardize="auto"`` brings to length one, "agree" takes a small
-        part for a cluster only if its rows are farther from their neighbours than most are, as those of a rare subject
-        are; near-duplicates of a document stay with others. "auto" still counts them.
+        (``init``) imply "moves". In sparse rows that ``standardize="auto"`` brings to length one, "agree" makes a small
+        part a cluster only if its rows are farther from their neighbours than most, as those of a rare subject are;
+        near-duplicates of a document do not become a cluster. "auto" still counts them.
 
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.
@@ -124,21 +125,21 @@ class MaxMarginClustering(SelectiveClusterer):
 
     standardize : "auto" or bool, default="auto"
         Divide columns by their standard deviation. "auto" does so for dense data in which the largest deviation
-        exceeds ten times the median one, that is where units clearly differ. But for ``search="moves"`` it brings rows
-        of sparse data to length one, so that documents are compared by their words and not by their length.
+        exceeds ten times the median one, that is where units clearly differ. Rows of sparse data it brings to length
+        one, except for ``search="moves"``, so that documents are compared by their words and not by their length.
 
     min_cluster_fraction : "auto" or float, default="auto"
-        Every cluster keeps at least this fraction of n / k rows (and one row). "auto" is no bound, and 0.2 for
-        ``search="moves"``.
+        Every cluster keeps at least this fraction of n / k rows (and one row). "auto" means 0, and
+        0.2 for ``search="moves"``.
 
     <size_min>
 
     <size_max>
 
     outliers : float or "auto", default=0
-        Share of the rows to set aside: those farthest from their neighbours among the other rows. They get label -1 and
-        take no part in the search; which they are is decided anew until nothing changes. "auto" sets rows aside that
-        are clearly farther than most. Rows of which something is known always stay. New rows: ``predict(X,
+        Share of the rows that are outliers: those farthest from their neighbours among the other rows. They get the
+        label -1 and take no part in the search; the choice is repeated until nothing changes. "auto" chooses rows that
+        are clearly farther than most. Rows with a label or a link are never outliers. For new rows use ``predict(X,
         reject=True)``.
 
     init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
@@ -172,13 +173,13 @@ class MaxMarginClustering(SelectiveClusterer):
 
     agreement_ : ndarray of shape (n_samples,)
         How sure the cluster of each row is: the share of members that put it together with a row of its cluster, on
-        average; of a row that was not searched the mean of its group. Members with a tiny cluster that is not isolated
-        do not count. It tells how stable clusters are, not that there are any: of few rows without structure all
-        members may agree by chance. Not for ``search="moves"``.
+        average; for a row that was not searched, the mean of its group. Members with a tiny cluster that is not
+        isolated do not count. High agreement means stable clusters, not real ones: on few rows without structure all
+        members may agree by accident. Not for ``search="moves"``.
 
     tree_ : MergeTree
-        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. Of "merge" it
-        begins with the groups; of "agree" with the sets of rows on which all members agree, joined by how many members
+        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. With "merge"
+        its leaves are the groups; with "agree" the sets of rows on which all members agree, joined by how many members
         keep them together. Not for ``search="moves"``.
 
     n_clusters_scores_ : list of ClusterNumberScore
@@ -188,12 +189,12 @@ class MaxMarginClustering(SelectiveClusterer):
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
 
     starts_ : ndarray of shape (n_starts,)
-        Of ``search="moves"``: :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times as
-        much unexplained as the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes among
-        them win: many such starts with different labels show that the result is not sure.
+        For ``search="moves"``: :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times
+        as much unexplained as the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes
+        among them win: many such starts with different labels show that the result is not sure.
 
     smoothing_ : int
-        Of ``search="moves"``: steps of smoothing that were taken.
+        For ``search="moves"``: steps of smoothing that were taken.
 
     coef_, intercept_ : ndarrays of shape (n_clusters, n_components) and (n_clusters,)
         Scores of the kernel features: a row belongs to the cluster with the nearest mean in whitened coordinates.
@@ -209,7 +210,7 @@ class MaxMarginClustering(SelectiveClusterer):
 
     starved_ : bool
         Whether a cluster has no more rows than ``min_cluster_fraction`` demands, or would have fewer in a much better
-        answer, of which a ``StarvedClusterWarning`` tells.
+        answer; then there is a ``StarvedClusterWarning``.
 
     <n_clusters_>
 
@@ -217,10 +218,10 @@ class MaxMarginClustering(SelectiveClusterer):
         The feature map.
 
     temperature_ : float
-        What scores are divided by for ``predict_proba``: fitted to how the members of the search vote.
+        Divisor of the scores for ``predict_proba``, fitted to the votes of the members of the search.
 
     reject_below_ : float
-        Largest score below which ``predict(X, reject=True)`` says -1.
+        ``predict(X, reject=True)`` returns -1 for rows whose largest score is below it.
 
     <n_features_in_>
 
@@ -230,35 +231,35 @@ class MaxMarginClustering(SelectiveClusterer):
     -----
     NoStructureWarning
         If the members disagree, or hardly any of them counts, and the clusters are no further apart than those of rows
-        without structure. Of 150 to 200 such rows three fits in 160 were not warned of: members can agree by chance.
+        without structure. On 150 to 200 such rows three fits in 160 gave no warning: members can agree by accident.
 
     Notes
     -----
-    Above 10000 rows the search runs on a sample of 10000 (of 5000 for ``search="moves"``), and the others get their
+    Above 10000 rows the search runs on a sample of 10000 (of 5000 for ``search="moves"``), and all other rows get their
     cluster by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves
-    on all rows. With 5000, 10000, 20000 and 40000 rows searched the accuracy on MNIST is 79, 80, 82 and 84 %, on a
-    million rows of two Gaussians 97, 98, 98 and 98 %, and on letters, of which there are 20000, 37, 37 and 32 %; 20000
-    take twice the time, 40000 three to eight times.
+    on all rows. With 5000, 10000, 20000 and 40000 searched rows the accuracy on MNIST is 79, 80, 82 and 84 %, on a
+    million rows of two Gaussians 97, 98, 98 and 98 %, and on the 20000 letters 37, 37 and 32 %; 20000 rows take twice
+    the time, 40000 three to eight times.
 
     ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
     for rows at a boundary: 1 % on scikit-learn's digits, at most 3.3 % on 22 other labelled tables, 5 % on the test
     set of MNIST, 8 to 19 % on sparse rows of words (cora, webkb, rcv1, four subjects of 20news), 28 % on all 20 groups
     of 20news.
 
-    Arrays and data frames of Dask stay on their cluster, but for the sample: ``labels_``, ``agreement_`` and cuts are
-    lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
+    Arrays and data frames of Dask stay on their workers, except for the sample: ``labels_``, ``agreement_`` and cuts
+    are lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
 
     Known labels and links spread over the neighbours of rows and over the groups of all members, after a search that
     did not see them; the clusters that it found count for more than one label of a class, and for less than two. Known
-    labels also teach a classifier, which is believed as far as it tells known labels that it has not seen, and rows
-    that are then sure of their cluster teach another; both decide the more, the more labels a class has. So ``refit``
-    with more labels takes a fraction of a fit, and ``questions`` tells whose labels would help most. ``sample_weight``
-    makes copies of the searched rows: whole weights are met exactly if there is room, others in proportion, rows of
-    weight 0 are left out and get their cluster by ``predict``'s rule.
+    labels also train a classifier, weighted by how well it predicts known labels that it has not seen, and rows that
+    are then sure of their cluster train another (self-training); the more labels a class has, the more both decide. So
+    ``refit`` with more labels takes a fraction of a fit, and ``questions`` asks for the labels that would help most.
+    ``sample_weight`` makes copies of the searched rows: whole weights are met exactly if there is room, others in
+    proportion; rows of weight 0 are left out and get their cluster by ``predict``'s rule.
 
-    Memory: of the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
+    Memory: for the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
     4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
-    values and features of other rows are made block by block. A precomputed kernel matrix is not copied.
+    values and features of other rows are computed block by block. A precomputed kernel matrix is not copied.
 
     References
     ----------
@@ -392,8 +393,7 @@ class MaxMarginClustering(SelectiveClusterer):
         if self.search != "moves" and is_named:
             threads = check_threads(self.n_jobs)
             return ForestSearch(self.n_clusters, self.smoothing, self.n_neighbors, self.search == "merge", threads)
-        init = self.init if is_named else None
-        fraction = self._fraction(MovesSearch.auto_fraction)
+        fraction, init = self._fraction(MovesSearch.auto_fraction), self.init if is_named else None
         return MovesSearch(self.n_clusters, fraction, init, self.n_init, self.smoothing, self.n_neighbors)
 
     @property
@@ -406,11 +406,6 @@ class MaxMarginClustering(SelectiveClusterer):
         """The members of the search, as long as they are in memory."""
         return None if self._kept is None else self._kept.forest
 
-    @property
-    def _constraints(self) -> RowConstraints | None:
-        """The constraints of the fit, as long as the search is in memory."""
-        return None if self._kept is None else self._kept.constraints
-
     def _fraction(self, auto: float) -> float:
         return auto if self.min_cluster_fraction == "auto" else float(self.min_cluster_fraction)
 
@@ -418,13 +413,13 @@ class MaxMarginClustering(SelectiveClusterer):
         return max(1, int(self._fraction(self._method.auto_fraction) * n_rows / n_clusters))
 
     def _fewest_clusters(self, constraints: RowConstraints, n_rows: int) -> int:
-        """Clusters that constraints and ``size_max`` ask for."""
+        """Clusters that constraints and ``size_max`` ask for, where the number is open."""
+        if self.n_clusters != "auto":
+            return 1
         return max(constraints.fewest_clusters, fewest_of_size(self.size_max, n_rows))
 
     def _expected_records(self, n_rows: int) -> int:
         return self._method.n_records(n_rows)
-
-    # Reading
 
     def _read(self, X: Any) -> RowBlocks:
         if self.n_clusters == "auto" and not self._method.cuts_anywhere:
@@ -472,19 +467,10 @@ class MaxMarginClustering(SelectiveClusterer):
         small = rows.shape[0] * max(rows.shape[1], MOST_LANDMARKS) < FEW_VALUES
         with one_blas_thread(openmp=True) if small else nullcontext():
             if self.n_clusters == "auto" and CentredRows(rows.blocks).scale == 0:
-                self._check_one_suffices(rows)
+                refuse_equal_rows(rows.shape[0], self._fewest_clusters(rows.constraints, rows.shape[0]))
                 self._store_single_cluster(rows)
             else:
                 self._search_rows(rows, rng)
-
-    def _check_one_suffices(self, rows: RowsToFit) -> None:
-        """Refuse labels, links and sizes that ask for several clusters of equal rows."""
-        fewest = self._fewest_clusters(rows.constraints, rows.shape[0])
-        if fewest > 1:
-            raise InvalidDataError(
-                f"All {rows.shape[0]} rows are equal, so they cannot be separated, but known labels, cannot_link or "
-                f"size_max ask for {fewest} clusters; leave these out or check the data."
-            )
 
     def _search_rows(self, rows: RowsToFit, rng: np.random.Generator) -> None:
         """Search a sample (or all rows), store the result, then label all rows."""
@@ -493,7 +479,11 @@ class MaxMarginClustering(SelectiveClusterer):
         searched = RowPreparation(method, settings, self.C, self.outliers, threads).run(rows, rng)
         part, self.kernel_map_ = searched.part, searched.kernel_map
         recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
-        prepared = replace(searched.prepared, fewest=self._fewest(rows, part), start=self._start(rows, part))
+        fewest = self._fewest_clusters(rows.constraints, rows.shape[0] - len(part.outlying))
+        start = None
+        if not isinstance(self.init, str):
+            start = self._start_labels(rows.constraints, rows.shape[0], self.n_clusters)[part.searched]
+        prepared = replace(searched.prepared, fewest=fewest, start=start)
         result = method.run(prepared, recorder, rng)
         self.history_, self.n_iter_ = recorder.records, len(recorder.records)
         self.converged_ = not recorder.stopped
@@ -503,10 +493,8 @@ class MaxMarginClustering(SelectiveClusterer):
         labelling = RowLabels(scores, self._size_bounds, bool(self.outliers))
         labels, nearest, marks = labelling.label(rows.blocks, part, prepared.space, result)
         if result.groups is not None:
-            extension = Extension.of(rows.blocks, nearest, marks, result.groups)
-            self._kept = KeptSearch(
-                prepared.space, searched.outliers, result, part, extension, rows.side, rows.constraints
-            )
+            way = Extension.of(rows.blocks, nearest, marks, result.groups)
+            self._kept = KeptSearch(prepared.space, searched.outliers, result, part, way, rows.side, rows.constraints)
         labels = labelling.constrain(rows.blocks, rows.constraints, labels)
         # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they keep constraints.
         plain = rows.constraints.is_empty and not self.outliers and self.size_min is None and self.size_max is None
@@ -514,18 +502,6 @@ class MaxMarginClustering(SelectiveClusterer):
             labels, mean, coef, constants = method.polish(rows.blocks, self.kernel_map_, labels, self.C, rng)
             self._store_scores(replace(scores, mean=mean, coef=coef, constants=constants))
         self._store_labels(rows.blocks.publish(labels), rows.constraints)
-
-    def _fewest(self, rows: RowsToFit, part: TakingPart) -> int:
-        """Clusters that "auto" finds at least."""
-        if self.n_clusters != "auto":
-            return 1
-        return self._fewest_clusters(rows.constraints, rows.shape[0] - len(part.outlying))
-
-    def _start(self, rows: RowsToFit, part: TakingPart) -> Labels | None:
-        """Starting labels of the searched rows."""
-        if isinstance(self.init, str):
-            return None
-        return self._start_labels(rows.constraints, rows.shape[0], self.n_clusters)[part.searched]
 
     def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
         """Scores of other numbers of clusters of the fitted rows."""
@@ -566,17 +542,13 @@ class MaxMarginClustering(SelectiveClusterer):
     ) -> None:
         super()._label_rows_left_out(X, part, side, constraints)
         if self._kept is not None:
-            space, groups = self._kept.space, self._kept.extension.groups
             absent = some_rows(X, part.absent)
             blocks = check_rows(self, absent, reset=False, n_threads=check_threads(self.n_jobs))
-            scores = FoldedScores(self.kernel_map_, *space.nearest_group_scores(groups), space.mean)
-            nearest = scores.map(blocks, largest)
+            nearest = self._kept.group_scores(self.kernel_map_).map(blocks, largest)
             self._kept = self._kept.with_absent(part, nearest, side, constraints)
             self.agreement_ = self._kept.agreement_of_all(self.labels_, has_outliers=True)
         elif self._method.cuts_anywhere:
             self.agreement_ = part.to_all(self.agreement_, 1.0)  # one cluster of equal rows
-
-    # New rows
 
     def _predict_or_reject(self, X: Any) -> np.ndarray[Any, Any]:
         check_is_fitted(self)
@@ -661,9 +633,7 @@ class MaxMarginClustering(SelectiveClusterer):
         later = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
         side = replace(kept.side, **{name: value for name, value in later.items() if value is not None})
         constraints = self._read_constraints(side, len(self.labels_))
-        k = self.n_clusters_
-        if self.n_clusters == "auto":
-            k = max(k, self._fewest_clusters(constraints, np.count_nonzero(self.labels_ >= 0)))
+        k = max(self.n_clusters_, self._fewest_clusters(constraints, np.count_nonzero(self.labels_ >= 0)))
         if k > kept.forest.most_clusters:
             raise InvalidDataError(
                 f"Known labels and links ask for {k} clusters, but the search formed {kept.forest.most_clusters} "
@@ -713,14 +683,7 @@ class MaxMarginClustering(SelectiveClusterer):
     def _kept_search(self) -> KeptSearch:
         """The search, or why there is none."""
         check_is_fitted(self)
-        if self._kept is not None:
-            return self._kept
-        if not self._method.cuts_anywhere:
-            raise NotSupportedError("search='moves' looks for one number of clusters; use 'agree' or 'merge' to cut.")
-        raise NotSupportedError(
-            "Other numbers of clusters need the search, which one cluster does without and a model file does not "
-            "hold; fit the rows again, with two clusters or more."
-        )
+        return self._kept or refuse_to_cut(self._method.cuts_anywhere)
 
     def _copied(self) -> Self:
         other, parameters = clone(self), self.get_params()

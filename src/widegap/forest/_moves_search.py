@@ -18,11 +18,10 @@ from widegap.features._kernel_maps import KernelMap
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest._search_result import SearchResult, StartRecord, constrained_labels
-from widegap.forest._search_space import PreparedRows, SearchSpace, nearest_mean_scores
+from widegap.forest._search_space import PreparedRows, SearchSpace, most_searched, nearest_mean_scores
 from widegap.forest._single_moves import Partition, cluster_sums, improve_by_moves, kick, most_even
 from widegap.rows._blocks import RowBlocks
 
-SEARCH_ALL = 10_000  # more rows than these are searched through a sample; up to here moves see them all
 EXACT_KERNEL_ROWS = 1_000  # up to this many rows moves see the kernel as it is; above, its landmarks cost less
 FEATURE_RANK = 300  # landmarks of more rows: with more, time grows and labels hardly change
 AUTO_STARTS = 10  # of n_init="auto": further starts seldom lead to another answer
@@ -75,7 +74,7 @@ class MovesSearch:
 
     def n_searched(self, n: int) -> int:
         """How many of n rows to search, at most."""
-        return n if n <= SEARCH_ALL else sample_size(self.n_clusters)
+        return n if n <= most_searched() else sample_size(self.n_clusters)
 
     def n_landmarks(self, n: int) -> int:
         """How many landmarks n searched rows get."""

@@ -12,7 +12,7 @@ from widegap.constraints._outliers import typical_rows
 from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units
-from widegap.exceptions import NotSupportedError
+from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernel_maps import KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.features._kernels import holds_values
 from widegap.features._neighbours import neighbour_graph
@@ -156,6 +156,15 @@ def searched_units(constraints: RowConstraints, part: TakingPart) -> Units | Non
         return None
     units = constraints.units.of_rows(part.searched)
     return units if units.constrained.any() else None
+
+
+def refuse_equal_rows(n_rows: int, fewest: int) -> None:
+    """Refuse labels, links and sizes that ask for several clusters of equal rows."""
+    if fewest > 1:
+        raise InvalidDataError(
+            f"All {n_rows} rows are equal, so they cannot be separated, but known labels, cannot_link or size_max "
+            f"ask for {fewest} clusters; leave these out or check the data."
+        )
 
 
 def refuse_on_workers(cuts_anywhere: bool, search: str, outliers: float | str, *, precomputed: bool) -> None:

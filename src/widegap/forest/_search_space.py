@@ -15,6 +15,7 @@ from widegap.forest._single_moves import cluster_sums
 from widegap.rows._matrices import near_origin
 from widegap.rows._sampling import all_or_drawn
 
+SEARCH_ROWS = 10_000  # more rows are sampled: with 20000, MNIST gains 2 % of accuracy at twice the time
 ROUNDED_SCATTER = 1e-12  # scatter of the features relative to their size that is rounding: squares in double precision
 
 
@@ -119,6 +120,11 @@ class PreparedRows:
     by_angle: bool
     fewest: int = 1
     start: Labels | None = None
+
+
+def most_searched(n_clusters: int = 1) -> int:
+    """How many rows a search looks at, at most; two a cluster at least."""
+    return max(SEARCH_ROWS, 2 * n_clusters)
 
 
 def rows_by_weight(weights: Floats, most: int, rng: np.random.Generator) -> Indices:
