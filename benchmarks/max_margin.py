@@ -19,7 +19,7 @@ from experiments import loaders, runner
 from experiments.tables.panel import SETS
 from widegap import MaxMarginClustering
 from widegap.features._neighbours import neighbour_graph
-from widegap.forest import _forest_base
+from widegap.forest import _search_space
 from widegap.metrics import clustering_error
 
 SMALL = ("sklearn iris", "sklearn wine", "sklearn breast_cancer", "fcps atom", "digits")
@@ -117,7 +117,7 @@ def sample_sizes() -> Iterator[Row]:
         "ringnorm-like 10^6": _ringnorm(1_000_000),
     }
     for name, (X, y) in tables.items():
-        base = _search_of(_forest_base.SEARCH_ROWS, X, y)
+        base = _search_of(_search_space.SEARCH_ROWS, X, y)
         for size in SAMPLES:
             if size <= len(X):
                 seconds, accuracy = _search_of(size, X, y)
@@ -147,13 +147,13 @@ def neighbours() -> Iterator[Row]:
 
 def _search_of(size: int, X, y) -> tuple[float, float]:
     """Mean seconds and accuracy over two seeds with a sample of so many rows."""
-    usual, _forest_base.SEARCH_ROWS = _forest_base.SEARCH_ROWS, size
+    usual, _search_space.SEARCH_ROWS = _search_space.SEARCH_ROWS, size
     found = []
     for seed in range(2):
         model = MaxMarginClustering(len(set(y)), random_state=seed)
         seconds = best_cpu_times(lambda: model.fit(X))[0]  # noqa: B023
         found.append((seconds, 100 - 100 * clustering_error(y, model.labels_)))
-    _forest_base.SEARCH_ROWS = usual
+    _search_space.SEARCH_ROWS = usual
     return tuple(np.mean(found, axis=0))
 
 

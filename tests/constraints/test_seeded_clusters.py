@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widegap.constraints._known_classes import LEAST, KnownClasses
-from widegap.constraints._seeded_clusters import SPREAD, Listener, _divided, _seeds, _to_shares
+from widegap.constraints._seeded_clusters import SPREAD, SeededClusters, _divided, _seeds, _to_shares
 from widegap.constraints._units import read_constraints
 
 GROUPS = np.repeat([0, 1, 2], 6)
@@ -23,7 +23,7 @@ def told(found, known=None, **links):
     for row, label in (known or {}).items():
         column[row] = label
     constraints = read_constraints(18, 3, known=column, **links)
-    return Listener.of(spread, np.asarray(found, np.int32), 3).hear(constraints.units)
+    return SeededClusters.of(spread, np.asarray(found, np.int32), 3).constrained(constraints.units)
 
 
 def heard(found, known=None, **links):
@@ -105,8 +105,8 @@ def test_a_classifier_decides_among_known_labels_alone():
     column = np.full(18, -1)
     column[[0, 6]] = 0, 1
     units = read_constraints(18, 3, known=column).units
-    _, plain = Listener.of(spread, GROUPS, 3).hear(units)
-    labels, shares = Listener.of(spread, GROUPS, 3, Classifier()).hear(units)
+    _, plain = SeededClusters.of(spread, GROUPS, 3).constrained(units)
+    labels, shares = SeededClusters.of(spread, GROUPS, 3, Classifier()).constrained(units)
     np.testing.assert_allclose(shares[:, 2], plain[:, 2])  # the cluster without a name keeps what it has
     assert (shares[:6, 0] < plain[:6, 0]).all() and shares.sum(axis=1) == pytest.approx(1)
     np.testing.assert_array_equal(labels, GROUPS)  # one label a class says little

@@ -36,7 +36,7 @@ def client():
 
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
-    monkeypatch.setattr("widegap.forest._forest_base.SEARCH_ROWS", SEARCHED)
+    monkeypatch.setattr("widegap.forest._search_space.SEARCH_ROWS", SEARCHED)
 
 
 def model(k=4, **settings):

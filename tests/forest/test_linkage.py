@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.cluster import hierarchy
 from sklearn.linear_model import Ridge
 
-from widegap.forest._confusion import RIDGE, claims
+from widegap.forest._confusion import CONFUSION_RIDGE, confusion_of_groups
 from widegap.forest._linkage import AverageLinkage, DegreeLinkage, MergeTree, cut_conductance, merge_all
 
 
@@ -206,7 +206,7 @@ def test_claims_are_leave_one_out_scores(dtype):
     P = principal_coordinates(rng.standard_normal((n, r)))
     labels = (np.arange(n) % m).astype(np.int32)
     Y = np.eye(m)[labels]
-    rho = RIDGE * np.trace(P.T @ P) / r
+    rho = CONFUSION_RIDGE * np.trace(P.T @ P) / r
     expected = np.zeros((m, m))
     for i in range(n):
         # The definition: the fit on all rows with this row's residual divided by 1 - h.
@@ -214,7 +214,9 @@ def test_claims_are_leave_one_out_scores(dtype):
         H = P @ np.linalg.solve(P.T @ P + rho * np.eye(r), P.T) + 1 / n
         score = (fit.predict(P[i : i + 1])[0] - H[i, i] * Y[i]) / (1 - H[i, i])
         expected[labels[i]] += np.where(score < 1 / m, 0, score)
-    np.testing.assert_allclose(claims(P.astype(dtype), labels, m), expected, rtol=1e-3 if dtype == np.float32 else 1e-9)
+    np.testing.assert_allclose(
+        confusion_of_groups(P.astype(dtype), labels, m), expected, rtol=1e-3 if dtype == np.float32 else 1e-9
+    )
 
 
 def test_leave_one_out_formula_is_a_refit_without_the_row():
@@ -234,7 +236,7 @@ def test_margin_keeps_far_groups_apart():
     centres = np.array([[0, 0], [1.5, 0], [12, 0], [13.5, 0]])
     labels = np.repeat(np.arange(4), 50).astype(np.int32)
     P = centres[labels] + rng.standard_normal((200, 2))
-    Z = claims(principal_coordinates(P), labels, 4)
+    Z = confusion_of_groups(principal_coordinates(P), labels, 4)
     sizes = np.full(4, 50)
     tree = merge_all(AverageLinkage(Z + Z.T, sizes), Z + Z.T, np.zeros((4, 4)), sizes)
     assert same_partition(tree.cut(2), [0, 0, 1, 1])

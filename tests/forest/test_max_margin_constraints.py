@@ -209,16 +209,16 @@ def test_whole_weights_are_copies():
     copies = MaxMarginClustering(3, search="merge", random_state=0)
     copies.fit(np.repeat(X, weights, axis=0))
     assert clustering_accuracy(copies.labels_, np.repeat(model.labels_, weights)) > 0.98
-    assert len(model._space.chosen) == weights.sum()
+    assert len(model._kept.part.searched) == weights.sum()
 
 
 def test_more_rows_than_are_searched_keep_what_is_known(monkeypatch):
-    monkeypatch.setattr("widegap.forest._forest_base.SEARCH_ROWS", 150)
+    monkeypatch.setattr("widegap.forest._search_space.SEARCH_ROWS", 150)
     groups, X = three_groups(400)
     known = some_known(groups, 5)
     model = MaxMarginClustering(3, random_state=0).fit(X, known=known, cannot_link=[(390, 394)])
     held = known >= 0
-    assert np.isin(np.flatnonzero(held), model._space.chosen).all()
+    assert np.isin(np.flatnonzero(held), model._kept.part.searched).all()
     later = np.where(np.arange(400) >= 380, groups, known)
     for fitted, said in ((model, known), (model.refit(known=later), later)):
         assert (fitted.labels_[said >= 0] == said[said >= 0]).all()
@@ -422,7 +422,7 @@ def test_a_share_is_met_and_sizes_count_the_others(monkeypatch):
     model = MaxMarginClustering(3, outliers=0.1, size_min=30, random_state=0).fit(X)
     assert (model.labels_ < 0).sum() == 12
     assert np.bincount(model.labels_[model.labels_ >= 0]).min() >= 30
-    monkeypatch.setattr("widegap.forest._forest_base.SEARCH_ROWS", 150)
+    monkeypatch.setattr("widegap.forest._search_space.SEARCH_ROWS", 150)
     groups, X = three_groups(400)
     X[::40] += 50 * np.arange(1, 11)[:, None]
     model = MaxMarginClustering(3, outliers="auto", random_state=0).fit(X)

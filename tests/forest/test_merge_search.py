@@ -17,7 +17,7 @@ from widegap import MaxMarginClustering, persistence
 from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
-from widegap.forest import _forest_base
+from widegap.forest import _search_space
 from widegap.forest._cluster_number import CLEAR
 from widegap.forest._merge_search import Forest, conductances, n_groups
 from widegap.forest._single_moves import r_squared
@@ -148,7 +148,7 @@ class TestCuts:
         np.testing.assert_array_equal(loaded.tree_.to_linkage(), model.tree_.to_linkage())
         with pytest.raises(NotSupportedError, match="a model file does not hold; fit the rows again"):
             loaded.cut(3)
-        assert not {"_forest", "_space"} & set(vars(loaded))
+        assert loaded._kept is None and loaded._forest is None
 
     def test_a_pickle_still_cuts(self, model):
         copy = pickle.loads(pickle.dumps(model))
@@ -165,7 +165,7 @@ def test_scipy_draws_the_trees(digits, model):
 class TestBeyondTheSample:
     @pytest.fixture
     def few(self, monkeypatch):
-        monkeypatch.setattr(_forest_base, "SEARCH_ROWS", 300)
+        monkeypatch.setattr(_search_space, "SEARCH_ROWS", 300)
         X, y = blobs(1000, 4)
         return X, y, fit(X, 4)
 
@@ -312,7 +312,7 @@ class TestSettings:
     def test_float32_stays_float32(self):
         X, y = blobs()
         model = fit(X.astype(np.float32), 4)
-        assert adjusted_rand_score(y, model.labels_) == 1 and model._space.features.dtype == np.float32
+        assert adjusted_rand_score(y, model.labels_) == 1 and model._kept.space.features.dtype == np.float32
 
     def test_sparse_rows_are_compared_by_direction(self):
         """Two vocabularies, documents of 1 to 30 words: lengths must not matter."""

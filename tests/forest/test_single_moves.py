@@ -13,7 +13,7 @@ from widegap.forest._single_moves import (
     _entropy,
     _sweep,
     cluster_sums,
-    improve,
+    improve_by_moves,
     kick,
     meet_bound,
     most_even,
@@ -87,9 +87,9 @@ def test_r2_never_falls_and_ends_where_every_row_is_nearest_to_its_mean(seed, k,
     start = rng.integers(0, k, 60).astype(np.int32)
     values = [r_squared(Q, meet_bound(Q, start, k, 1), k)]
     for sweeps in (1, 2, 4, 50):
-        values.append(improve(Q, start, k, 1, np.random.default_rng(1), sweeps).objective)
+        values.append(improve_by_moves(Q, start, k, 1, np.random.default_rng(1), sweeps).objective)
     assert (np.diff(values) >= -1e-5 * values[-1]).all()
-    found = improve(Q, start, k, 1, np.random.default_rng(1))
+    found = improve_by_moves(Q, start, k, 1, np.random.default_rng(1))
     assert found.objective == pytest.approx(by_definition(Q.astype(float), found.labels, k), rel=1e-5)
     means = cluster_sums(Q, found.labels, k) / np.bincount(found.labels, minlength=k)[:, None]
     distances = np.square(Q[:, None] - means).sum(axis=2)
@@ -102,14 +102,14 @@ def test_the_bound_on_sizes_holds(min_count):
     Q = centred(rng, 60, 2)
     Q[:3] += 50  # three rows that would be a cluster of their own
     for start in (np.zeros(60, np.int32), rng.integers(0, 3, 60).astype(np.int32)):
-        labels = improve(Q, start, 3, min_count, rng).labels
+        labels = improve_by_moves(Q, start, 3, min_count, rng).labels
         assert np.bincount(labels, minlength=3).min() >= min_count
 
 
 def test_kicks_never_lose():
     rng = np.random.default_rng(3)
     Q = centred(rng, 40, 4)
-    best = improve(Q, rng.integers(0, 3, 40).astype(np.int32), 3, 1, rng)
+    best = improve_by_moves(Q, rng.integers(0, 3, 40).astype(np.int32), 3, 1, rng)
     kicked = kick(best, Q, 3, 1, 10, rng)
     assert kicked.objective >= best.objective
     assert kicked.objective == pytest.approx(by_definition(Q, kicked.labels, 3))
@@ -134,7 +134,7 @@ def test_the_search_finds_the_global_optimum_of_small_problems():
         Q = centred(rng, 12, int(rng.integers(1, 5)))
         starts = [rng.integers(0, 2, 12).astype(np.int32) for _ in range(10)]
         starts += [best_threshold(Q @ rng.normal(size=Q.shape[1]), 2) for _ in range(8)]
-        best = max((improve(Q, z, 2, 2, rng) for z in starts), key=lambda found: found.objective)
+        best = max((improve_by_moves(Q, z, 2, 2, rng) for z in starts), key=lambda found: found.objective)
         best = kick(best, Q, 2, 2, 5, rng)
         value = optimum(Q, 2)
         assert best.objective <= value * (1 + 1e-9)

@@ -236,7 +236,7 @@ class Walk:
         sized = options.get("size_min") is not None or options.get("size_max") is not None
         # Moves and starting labels go neither with "auto" nor with outliers, and leave nothing to correct.
         plain = options.get("search") != "moves" and isinstance(options["init"], str)
-        kept = name == "fit" or hasattr(self.model, "_forest")  # one cluster needs no search
+        kept = name == "fit" or getattr(self.model, "_forest", None) is not None  # one cluster needs no search
         return bool(said and said.can_be_kept and roomy and not sized and plain and kept)
 
     def _takes_part(self):

@@ -26,7 +26,7 @@ import re, resource, sys
 import numpy as np
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
 from widegap.rows import shards
-from widegap.forest import _forest_base
+from widegap.forest import _search_space
 
 limit, method, out, *paths = sys.argv[1:]
 if paths[0].endswith(("parquet", "feather")):
@@ -34,7 +34,7 @@ if paths[0].endswith(("parquet", "feather")):
 warm = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)  # compiled before the limit
 CPM3C(3, random_state=0, max_iter=3).fit(warm)
 if limit.startswith("+"):
-    _forest_base.SEARCH_ROWS = 2000  # a search of 10 000 rows takes long, and most of such a limit
+    _search_space.SEARCH_ROWS = 2000  # a search of 10 000 rows takes long, and most of such a limit
     limit = int(limit) + 1024 * int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read()).group(1))
 resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
 if paths[0].endswith(".bin"):
@@ -202,7 +202,7 @@ def labels_in_memory(name, is_sparse):
 @pytest.mark.parametrize("name", SMALL)
 def test_the_labels_are_those_in_memory(form, name, tmp_path, monkeypatch):
     monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)  # features of rows in files are not held
-    monkeypatch.setattr("widegap.forest._forest_base.SEARCH_ROWS", 1000)
+    monkeypatch.setattr("widegap.forest._search_space.SEARCH_ROWS", 1000)
     paths = WRITERS[form](tmp_path, 4, PIECE_ROWS)
     given = np.memmap(paths[0], np.float32, "r").reshape(-1, 50) if form == "memmap" else shards(paths)
     assert_array_equal(SMALL[name]().fit(given).labels_, labels_in_memory(name, form == "csr"))
@@ -236,7 +236,7 @@ class HeldSource(ArraySource):
 @pytest.mark.parametrize("name", SMALL)
 def test_a_thread_holds_two_pieces_at_most(name, n_jobs, monkeypatch):
     monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)
-    monkeypatch.setattr("widegap.forest._forest_base.SEARCH_ROWS", 1000)
+    monkeypatch.setattr("widegap.forest._search_space.SEARCH_ROWS", 1000)
     source = HeldSource(piece(6000, 0), 250)
     SMALL[name]().set_params(n_jobs=n_jobs).fit(RowBlocks([source]))
     assert 1 <= source.most <= 2 * n_jobs

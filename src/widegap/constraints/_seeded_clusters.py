@@ -38,7 +38,7 @@ SPREAD = 10.0  # labels a class, from which on a classifier decides more than wh
 
 
 @dataclass(frozen=True)
-class Listener:
+class SeededClusters:
     """Clusters that were found without knowledge, and what they spread to: ready to hear what is known.
 
     Without ``views`` of the rows there is no classifier.
@@ -51,10 +51,12 @@ class Listener:
     views: Views | None
 
     @classmethod
-    def of(cls, spread: Callable[[Doubles], Doubles], found: Labels, k: int, views: Views | None = None) -> "Listener":
+    def of(
+        cls, spread: Callable[[Doubles], Doubles], found: Labels, k: int, views: Views | None = None
+    ) -> "SeededClusters":
         return cls(spread, found, k, spread(_seeds(found, k)), views)
 
-    def hear(self, units: Any) -> tuple[Labels, Doubles]:
+    def constrained(self, units: Any) -> tuple[Labels, Doubles]:
         """Clusters of all rows that keep what is known of ``units``, and follow from it; and what speaks for each.
 
         ``units`` are ``problems/_constraints.Units``; label p is that of cluster p. What speaks is (n, k).
@@ -63,8 +65,8 @@ class Listener:
         free = np.zeros(k, np.int64), np.full(k, len(known))
         rule = LabelRule(units.of_row, units.sizes, units.anchors, units.apart, *free)
         linked = units.constrained & (known < 0)
-        heard = self.spread(_seeds(known, k))
-        order = np.argsort(self._names(heard, known))
+        spread_labels = self.spread(_seeds(known, k))
+        order = np.argsort(self._names(spread_labels, known))
         trusted, sizes = self.trusted[:, order], np.maximum(np.bincount(self.found, minlength=k), 1)[order]
         classes = None if self.views is None else self.views.classes(known)
         seen = known
@@ -72,23 +74,23 @@ class Listener:
             squares = np.square(np.bincount(seen[seen >= 0], minlength=k), dtype=np.float64)
             trust = TRUST / (squares + TRUST)
             sums = (sizes / sizes.mean()) ** (UNEVEN * trust) if classes is None else 1.0
-            shares = _to_shares((1 - trust) * heard + trust * trusted, sums)
+            shares = _to_shares((1 - trust) * spread_labels + trust * trusted, sums)
             if classes is not None:
                 shares = _divided(shares, classes)
             labels = rule.label(-np.log(np.maximum(shares, LEAST))).labels
             if not last:
                 seen = np.where(linked, labels, known)
-                heard = self.spread(_seeds(seen, k))
+                spread_labels = self.spread(_seeds(seen, k))
         return labels, shares
 
-    def _names(self, heard: Doubles, known: Any) -> Any:
+    def _names(self, spread_labels: Doubles, known: Any) -> Any:
         """The number that each cluster found gets, by the labels that have spread to it; others keep their order."""
         k, named = self.k, int(known.max()) + 1
         if not named:
             return np.arange(k)
         claimed = np.zeros((k, k))
         # Shares say which of several labels a row is nearest to; of a single one, how near it is has to decide.
-        near = _to_shares(heard[:, :named]) if named > 1 else heard[:, :1]
+        near = _to_shares(spread_labels[:, :named]) if named > 1 else spread_labels[:, :1]
         np.add.at(claimed, self.found, near @ np.eye(named, k))
         claimed /= np.maximum(np.bincount(self.found, minlength=k), 1)[:, None]
         return linear_sum_assignment(claimed, maximize=True)[1]

@@ -24,7 +24,7 @@ from widegap.documents._topic_steps import (
     spherical_labels,
 )
 from widegap.exceptions import InvalidDataError
-from widegap.forest._informed_cut import rows_to_search
+from widegap.forest._search_space import rows_to_search
 from widegap.rows._matrices import count_distinct_rows
 
 

@@ -15,21 +15,21 @@ from widegap._jit import jit
 from widegap._types import Doubles, Labels
 from widegap.forest._single_moves import cluster_sums
 
-RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
+CONFUSION_RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
 MOST_LEVERAGE = 1 - 1e-6  # rounding must not leave a row without a classifier
 
 
-def claims(P: Doubles, labels: Labels, m: int) -> Doubles:
-    """How much of each group's rows the others claim, Y'G, by the leave-one-out scores G above."""
+def confusion_of_groups(P: Doubles, labels: Labels, m: int) -> Doubles:
+    """How much of each group's rows goes to every group, Y'G, by the leave-one-out scores G above."""
     n, r = P.shape
     squares = np.einsum("ij,ij->j", P, P, dtype=np.float64)
-    inverse = 1 / (squares + RIDGE * squares.sum() / r)
+    inverse = 1 / (squares + CONFUSION_RIDGE * squares.sum() / r)
     coef = inverse[:, None] * cluster_sums(P, labels, m).T
-    return _claims(P, inverse, P @ coef.astype(P.dtype), labels, np.bincount(labels, minlength=m) / n)
+    return _confusion(P, inverse, P @ coef.astype(P.dtype), labels, np.bincount(labels, minlength=m) / n)
 
 
 @jit
-def _claims(P, inverse, scores, labels, shares):  # type: ignore[no-untyped-def]
+def _confusion(P, inverse, scores, labels, shares):  # type: ignore[no-untyped-def]
     """Y'G from the scores of the classifier but for the shares of the groups, which are its constants."""
     n, m = scores.shape
     found = np.zeros((m, m))

@@ -1,14 +1,26 @@
-"""MaxMarginClustering: the groups that a kernel margin keeps apart, found by merging and agreement, or by moves."""
+"""MaxMarginClustering: the groups that a kernel margin keeps apart, found by merging and agreement, or by moves.
 
+The estimator prepares rows, calls a search (``_forest_search.py``, ``_moves_search.py``) and stores its result. A
+search by merging stays in memory (``_kept_search.py``) for other numbers of clusters, corrections and questions.
+"""
+
+from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, Objective
+from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, Clusterer, Objective
 from widegap.base._docs import shared_docs
-from widegap.base._starts import count_feature_starts
+from widegap.base._progress import logger
+from widegap.base._records import Recorder
 from widegap.base._validation import (
     COST,
     Interval,
@@ -20,27 +32,44 @@ from widegap.base._validation import (
     kernel_constraints,
     one_point_error,
 )
-from widegap.constraints._side_information import SIZE_CONSTRAINTS, Given
+from widegap.constraints._questions import Question
+from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
+from widegap.constraints._side_information import SIZE_CONSTRAINTS, RowConstraints, SideInformation, refuse_elsewhere
+from widegap.constraints._size_bounds import fewest_of_size
+from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError
-from widegap.forest._forest_base import AUTO_COMPONENTS, ForestClusterer
-from widegap.forest._forest_cuts import ForestCuts
+from widegap.features._kernel_maps import KernelMap
+from widegap.features._kernels import holds_values
+from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
+from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
 from widegap.forest._linkage import MergeTree
-from widegap.forest._merge_search import n_members
-from widegap.forest._partition_search import StartRecord
+from widegap.forest._merge_search import Forest
+from widegap.forest._moves_search import MovesSearch
+from widegap.forest._number_search import ClusterNumberScore, find_separations, number_scores
+from widegap.forest._row_labels import ClusterScores, RowLabels, largest_or_none
+from widegap.forest._row_preparation import (
+    KernelSettings,
+    RowPreparation,
+    RowsToFit,
+    refuse_equal_rows,
+    refuse_on_workers,
+)
+from widegap.forest._search_result import SearchResult, StartRecord
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
-from widegap.rows._collections import is_collection
+from widegap.rows._collections import count_labels, is_collection
+from widegap.rows._few_rows import largest
 from widegap.rows._protocols import constant
 from widegap.rows._threads import one_blas_thread
 
-SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
+FEW_VALUES = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
 
 
 @shared_docs
-class MaxMarginClustering(ForestClusterer):
+class MaxMarginClustering(SelectiveClusterer):
     r"""Maximum margin clustering with a kernel least-squares margin: the estimator to try first.
 
-    Finds groups that a kernel ridge classifier tells apart, by one of three searches.
+    Finds groups that a kernel ridge classifier separates, by one of three searches.
 
     ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
     margin, in one or two dozen ways; the clusters are what these agree on. This finds long, nested and very unequal
@@ -61,15 +90,15 @@ class MaxMarginClustering(ForestClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters k. "auto", with ``search="agree"`` or "merge", takes the largest number up to 25 whose
-        clusters are all more clearly apart than rows without structure would be; 1 if there are none
-        (``n_clusters_scores_`` tells why).
+        clusters are all more clearly apart than rows without structure would be, else 1; ``n_clusters_scores_`` has
+        the reasons.
 
     search : {"agree", "merge", "moves"}, default="agree"
         "agree" takes clusters of any shape and size, "moves" prefers round ones of similar size. "merge" is a single
         tree of merges by margin: faster than "agree", and cuts at different numbers are nested. Starting labels
-        (``init``) imply "moves". Of sparse rows that ``standardize="auto"`` brings to length one, "agree" takes a small
-        part for a cluster only if its rows are farther from their neighbours than most are, as those of a rare subject
-        are; near-duplicates of a document stay with others. "auto" still counts them.
+        (``init``) imply "moves". In sparse rows that ``standardize="auto"`` brings to length one, "agree" makes a small
+        part a cluster only if its rows are farther from their neighbours than most, as those of a rare subject are;
+        near-duplicates of a document do not become a cluster. "auto" still counts them.
 
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.
@@ -96,21 +125,21 @@ class MaxMarginClustering(ForestClusterer):
 
     standardize : "auto" or bool, default="auto"
         Divide columns by their standard deviation. "auto" does so for dense data in which the largest deviation
-        exceeds ten times the median one, that is where units clearly differ. But for ``search="moves"`` it brings rows
-        of sparse data to length one, so that documents are compared by their words and not by their length.
+        exceeds ten times the median one, that is where units clearly differ. Rows of sparse data it brings to length
+        one, except for ``search="moves"``, so that documents are compared by their words and not by their length.
 
     min_cluster_fraction : "auto" or float, default="auto"
-        Every cluster keeps at least this fraction of n / k rows (and one row). "auto" is no bound, and 0.2 for
-        ``search="moves"``.
+        Every cluster keeps at least this fraction of n / k rows (and one row). "auto" means 0, and
+        0.2 for ``search="moves"``.
 
     <size_min>
 
     <size_max>
 
     outliers : float or "auto", default=0
-        Share of the rows to set aside: those farthest from their neighbours among the other rows. They get label -1 and
-        take no part in the search; which they are is decided anew until nothing changes. "auto" sets rows aside that
-        are clearly farther than most. Rows of which something is known always stay. New rows: ``predict(X,
+        Share of the rows that are outliers: those farthest from their neighbours among the other rows. They get the
+        label -1 and take no part in the search; the choice is repeated until nothing changes. "auto" chooses rows that
+        are clearly farther than most. Rows with a label or a link are never outliers. For new rows use ``predict(X,
         reject=True)``.
 
     init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
@@ -144,13 +173,13 @@ class MaxMarginClustering(ForestClusterer):
 
     agreement_ : ndarray of shape (n_samples,)
         How sure the cluster of each row is: the share of members that put it together with a row of its cluster, on
-        average; of a row that was not searched the mean of its group. Members with a tiny cluster that is not isolated
-        do not count. It tells how stable clusters are, not that there are any: of few rows without structure all
-        members may agree by chance. Not for ``search="moves"``.
+        average; for a row that was not searched, the mean of its group. Members with a tiny cluster that is not
+        isolated do not count. High agreement means stable clusters, not real ones: on few rows without structure all
+        members may agree by accident. Not for ``search="moves"``.
 
     tree_ : MergeTree
-        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. Of "merge" it
-        begins with the groups; of "agree" with the sets of rows on which all members agree, joined by how many members
+        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. With "merge"
+        its leaves are the groups; with "agree" the sets of rows on which all members agree, joined by how many members
         keep them together. Not for ``search="moves"``.
 
     n_clusters_scores_ : list of ClusterNumberScore
@@ -160,12 +189,12 @@ class MaxMarginClustering(ForestClusterer):
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
 
     starts_ : ndarray of shape (n_starts,)
-        Of ``search="moves"``: :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times as
-        much unexplained as the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes among
-        them win: many such starts with different labels show that the result is not sure.
+        For ``search="moves"``: :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times
+        as much unexplained as the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes
+        among them win: many such starts with different labels show that the result is not sure.
 
     smoothing_ : int
-        Of ``search="moves"``: steps of smoothing that were taken.
+        For ``search="moves"``: steps of smoothing that were taken.
 
     coef_, intercept_ : ndarrays of shape (n_clusters, n_components) and (n_clusters,)
         Scores of the kernel features: a row belongs to the cluster with the nearest mean in whitened coordinates.
@@ -181,7 +210,7 @@ class MaxMarginClustering(ForestClusterer):
 
     starved_ : bool
         Whether a cluster has no more rows than ``min_cluster_fraction`` demands, or would have fewer in a much better
-        answer, of which a ``StarvedClusterWarning`` tells.
+        answer; then there is a ``StarvedClusterWarning``.
 
     <n_clusters_>
 
@@ -189,10 +218,10 @@ class MaxMarginClustering(ForestClusterer):
         The feature map.
 
     temperature_ : float
-        What scores are divided by for ``predict_proba``: fitted to how the members of the search vote.
+        Divisor of the scores for ``predict_proba``, fitted to the votes of the members of the search.
 
     reject_below_ : float
-        Largest score below which ``predict(X, reject=True)`` says -1.
+        ``predict(X, reject=True)`` returns -1 for rows whose largest score is below it.
 
     <n_features_in_>
 
@@ -202,35 +231,35 @@ class MaxMarginClustering(ForestClusterer):
     -----
     NoStructureWarning
         If the members disagree, or hardly any of them counts, and the clusters are no further apart than those of rows
-        without structure. Of 150 to 200 such rows three fits in 160 were not warned of: members can agree by chance.
+        without structure. On 150 to 200 such rows three fits in 160 gave no warning: members can agree by accident.
 
     Notes
     -----
-    Above 10000 rows the search runs on a sample of 10000 (of 5000 for ``search="moves"``), and the others get their
+    Above 10000 rows the search runs on a sample of 10000 (of 5000 for ``search="moves"``), and all other rows get their
     cluster by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves
-    on all rows. With 5000, 10000, 20000 and 40000 rows searched the accuracy on MNIST is 79, 80, 82 and 84 %, on a
-    million rows of two Gaussians 97, 98, 98 and 98 %, and on letters, of which there are 20000, 37, 37 and 32 %; 20000
-    take twice the time, 40000 three to eight times.
+    on all rows. With 5000, 10000, 20000 and 40000 searched rows the accuracy on MNIST is 79, 80, 82 and 84 %, on a
+    million rows of two Gaussians 97, 98, 98 and 98 %, and on the 20000 letters 37, 37 and 32 %; 20000 rows take twice
+    the time, 40000 three to eight times.
 
     ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
     for rows at a boundary: 1 % on scikit-learn's digits, at most 3.3 % on 22 other labelled tables, 5 % on the test
     set of MNIST, 8 to 19 % on sparse rows of words (cora, webkb, rcv1, four subjects of 20news), 28 % on all 20 groups
     of 20news.
 
-    Arrays and data frames of Dask stay on their cluster, but for the sample: ``labels_``, ``agreement_`` and cuts are
-    lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
+    Arrays and data frames of Dask stay on their workers, except for the sample: ``labels_``, ``agreement_`` and cuts
+    are lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
 
     Known labels and links spread over the neighbours of rows and over the groups of all members, after a search that
     did not see them; the clusters that it found count for more than one label of a class, and for less than two. Known
-    labels also teach a classifier, which is believed as far as it tells known labels that it has not seen, and rows
-    that are then sure of their cluster teach another; both decide the more, the more labels a class has. So ``refit``
-    with more labels takes a fraction of a fit, and ``questions`` tells whose labels would help most. ``sample_weight``
-    makes copies of the searched rows: whole weights are met exactly if there is room, others in proportion, rows of
-    weight 0 are left out and get their cluster by ``predict``'s rule.
+    labels also train a classifier, weighted by how well it predicts known labels that it has not seen, and rows that
+    are then sure of their cluster train another (self-training); the more labels a class has, the more both decide. So
+    ``refit`` with more labels takes a fraction of a fit, and ``questions`` asks for the labels that would help most.
+    ``sample_weight`` makes copies of the searched rows: whole weights are met exactly if there is room, others in
+    proportion; rows of weight 0 are left out and get their cluster by ``predict``'s rule.
 
-    Memory: of the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
+    Memory: for the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
     4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
-    values and features of other rows are made block by block. A precomputed kernel matrix is not copied.
+    values and features of other rows are computed block by block. A precomputed kernel matrix is not copied.
 
     References
     ----------
@@ -271,35 +300,47 @@ class MaxMarginClustering(ForestClusterer):
         most=lambda k: k - 1,
     )
     _record = StartRecord
-    _stored = {"starts_": np.ndarray, "smoothing_": int}
+    _stored = {
+        "temperature_": float,
+        "agreement_": np.ndarray,
+        "tree_": MergeTree,
+        "n_clusters_scores_": list[ClusterNumberScore],
+        "reject_below_": float,
+        "starts_": np.ndarray,
+        "smoothing_": int,
+    }
+    _not_stored = Clusterer._not_stored | {"_kept"}
     _command = "max-margin"
     _fits_collections = True
 
+    kernel_map_: KernelMap
+    _kept: KeptSearch | None = None  # the search, as long as it is in memory
+
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int | str = 2,
         *,
-        search="agree",
-        C=10.0,
-        kernel="rbf",
-        gamma="median",
-        kernel_params=None,
-        n_components="auto",
-        smoothing="auto",
-        n_neighbors=30,
-        standardize="auto",
-        min_cluster_fraction="auto",
-        size_min=None,
-        size_max=None,
-        outliers=0,
-        init="k-means",
-        n_init="auto",
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-        labels_out=None,
-    ):
+        search: str = "agree",
+        C: float = 10.0,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: float | str = "median",
+        kernel_params: dict[str, Any] | None = None,
+        n_components: int | str = "auto",
+        smoothing: int | str = "auto",
+        n_neighbors: int = 30,
+        standardize: bool | str = "auto",
+        min_cluster_fraction: float | str = "auto",
+        size_min: Any = None,
+        size_max: Any = None,
+        outliers: float | str = 0,
+        init: Any = "k-means",
+        n_init: int | str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[StartRecord], Any] | None = None,
+        labels_out: str | PathLike[str] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.search = search
         self.C = C
@@ -322,70 +363,338 @@ class MaxMarginClustering(ForestClusterer):
         self.callback = callback
         self.labels_out = labels_out
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         return tags
 
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        if not 0 < self.temperature_ < np.inf:
+            raise ValueError(f"temperature_ is {self.temperature_}")
+        agreement = getattr(self, "agreement_", np.ones(self.labels_.shape))  # single moves have none
+        if agreement.dtype.kind != "f" or agreement.shape != self.labels_.shape:
+            raise ValueError("agreement_ does not fit labels_")
+        if np.isnan(self.reject_below_):
+            raise ValueError("reject_below_ is not a number")
+        if hasattr(self, "tree_"):
+            self.tree_.check()
+
+    # What the parameters ask for
+
     @property
-    def _by_moves(self) -> bool:
-        return self.search == "moves" or not isinstance(self.init, str)
+    def _precomputed(self) -> bool:
+        return holds_values(self.kernel)
+
+    @property
+    def _method(self) -> ForestSearch | MovesSearch:
+        """The search; starting labels imply single moves."""
+        is_named = isinstance(self.init, str)
+        if self.search != "moves" and is_named:
+            threads = check_threads(self.n_jobs)
+            return ForestSearch(self.n_clusters, self.smoothing, self.n_neighbors, self.search == "merge", threads)
+        fraction, init = self._fraction(MovesSearch.auto_fraction), self.init if is_named else None
+        return MovesSearch(self.n_clusters, fraction, init, self.n_init, self.smoothing, self.n_neighbors)
+
+    @property
+    def _leaves_forest(self) -> bool:
+        """Whether one fit serves every number of clusters."""
+        return self._method.cuts_anywhere
+
+    @property
+    def _forest(self) -> Forest | None:
+        """The members of the search, as long as they are in memory."""
+        return None if self._kept is None else self._kept.forest
+
+    def _fraction(self, auto: float) -> float:
+        return auto if self.min_cluster_fraction == "auto" else float(self.min_cluster_fraction)
+
+    def _least_size(self, n_rows: int, n_clusters: int) -> int:
+        return max(1, int(self._fraction(self._method.auto_fraction) * n_rows / n_clusters))
+
+    def _fewest_clusters(self, constraints: RowConstraints, n_rows: int) -> int:
+        """Clusters that constraints and ``size_max`` ask for, where the number is open."""
+        if self.n_clusters != "auto":
+            return 1
+        return max(constraints.fewest_clusters, fewest_of_size(self.size_max, n_rows))
+
+    def _expected_records(self, n_rows: int) -> int:
+        return self._method.n_records(n_rows)
 
     def _read(self, X: Any) -> RowBlocks:
-        if self.n_clusters == "auto" and self._by_moves:
+        if self.n_clusters == "auto" and not self._method.cuts_anywhere:
             raise InvalidDataError(
                 "n_clusters='auto' needs the tree of a search by merging, but this one makes moves; give n_clusters a "
                 "number, or use search='agree' without starting labels."
             )
         if is_collection(X):
-            self._check_distributable()
+            refuse_on_workers(self._method.cuts_anywhere, self.search, self.outliers, precomputed=self._precomputed)
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         check_cluster_number(blocks.shape[0], 1 if self.n_clusters == "auto" else self.n_clusters)
         return blocks
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given) -> RowBlocks:
-        for name in (*MaxMarginClustering._stored, *ForestCuts._stored, *ForestCuts._kept):
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation) -> RowsToFit:
+        for name in (*MaxMarginClustering._stored, "_kept"):
             vars(self).pop(name, None)  # of an earlier fit by another search
-        self._given, self._heard = given, self._hear_all(given, blocks)
+        constraints, k = self._read_constraints(side, blocks.shape[0]), self.n_clusters
+        if not blocks.in_process:
+            refuse_elsewhere(constraints, self.size_max)
+        if k != "auto":
+            self._size_bounds(constraints, blocks.shape[0], k)
         if self._precomputed:
             check_precomputed(blocks.shape, self.standardize)
-        if CentredRows(blocks).scale == 0 and self.n_clusters not in (1, "auto"):
-            raise one_point_error("linear", None, blocks.shape[0], self.n_clusters)
-        return blocks
+        if CentredRows(blocks).scale == 0 and k not in (1, "auto"):
+            raise one_point_error("linear", None, blocks.shape[0], k)
+        return RowsToFit(blocks, side, constraints)
 
-    def _search(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
-        # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
-        small = blocks.shape[0] * max(blocks.shape[1], AUTO_COMPONENTS) < SMALL
-        with one_blas_thread(openmp=True) if small else nullcontext():
-            if self.n_clusters == "auto" and CentredRows(blocks).scale == 0:
-                self._check_one_suffices(blocks.shape[0])
-                self._store_single_cluster(blocks)
-            else:
-                self._search_rows(blocks, rng)
-
-    def _check_one_suffices(self, n_rows: int) -> None:
-        """Refuse labels, links and sizes that ask for several clusters of equal rows."""
-        fewest = self._fewest_clusters(n_rows)
-        if fewest > 1:
-            raise InvalidDataError(
-                f"All {n_rows} rows are equal, so they cannot be separated, but known labels, cannot_link or size_max "
-                f"ask for {fewest} clusters; leave these out or check the data."
-            )
-
-    def _expected_records(self, n_rows: int) -> int:
-        if not self._by_moves:
-            return 1 if self.search == "merge" else n_members(n_rows, self._smoothings)
-        return count_feature_starts(self.init, self.n_clusters, self._n_init) if isinstance(self.init, str) else 1
-
-    def _store_single_cluster(self, rows: Any) -> None:
+    def _store_single_cluster(self, rows: RowsToFit) -> None:
         super()._store_single_cluster(rows)
-        self.labels_ = constant(rows, np.int32(0))
-        self.classes_ = self._heard.classes_of(1)
+        self.labels_ = constant(rows.blocks, np.int32(0))
+        self.classes_ = rows.constraints.classes_of(1)
         self.temperature_, self.reject_below_ = 1.0, -np.inf
         self.kernel_map_ = None
-        if self._by_moves:
-            self.starts_, self.smoothing_ = np.zeros(0), 0
-        else:
+        if self._method.cuts_anywhere:
             leaf = np.array([rows.shape[0]])
             self.tree_ = MergeTree(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64), leaf)
-            self.agreement_ = constant(rows, np.float64(1))
+            self.agreement_ = constant(rows.blocks, np.float64(1))
+        else:
+            self.starts_, self.smoothing_ = np.zeros(0), 0
+
+    # Searching
+
+    def _search(self, rows: RowsToFit, rng: np.random.Generator) -> None:
+        # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
+        small = rows.shape[0] * max(rows.shape[1], MOST_LANDMARKS) < FEW_VALUES
+        with one_blas_thread(openmp=True) if small else nullcontext():
+            if self.n_clusters == "auto" and CentredRows(rows.blocks).scale == 0:
+                refuse_equal_rows(rows.shape[0], self._fewest_clusters(rows.constraints, rows.shape[0]))
+                self._store_single_cluster(rows)
+            else:
+                self._search_rows(rows, rng)
+
+    def _search_rows(self, rows: RowsToFit, rng: np.random.Generator) -> None:
+        """Search a sample (or all rows), store the result, then label all rows."""
+        settings = KernelSettings(self.kernel, self.gamma, self.kernel_params, self.n_components, self.standardize)
+        threads, method = check_threads(self.n_jobs), self._method
+        searched = RowPreparation(method, settings, self.C, self.outliers, threads).run(rows, rng)
+        part, self.kernel_map_ = searched.part, searched.kernel_map
+        recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
+        fewest = self._fewest_clusters(rows.constraints, rows.shape[0] - len(part.outlying))
+        start = None
+        if not isinstance(self.init, str):
+            start = self._start_labels(rows.constraints, rows.shape[0], self.n_clusters)[part.searched]
+        prepared = replace(searched.prepared, fewest=fewest, start=start)
+        result = method.run(prepared, recorder, rng)
+        self.history_, self.n_iter_ = recorder.records, len(recorder.records)
+        self.converged_ = not recorder.stopped
+        self._store_result(result, rows.constraints)
+        scores = ClusterScores.fit(self.kernel_map_, prepared.space, searched.outliers, result)
+        self._store_scores(scores)
+        labelling = RowLabels(scores, self._size_bounds, bool(self.outliers))
+        labels, nearest, marks = labelling.label(rows.blocks, part, prepared.space, result)
+        if result.groups is not None:
+            way = Extension.of(rows.blocks, nearest, marks, result.groups)
+            self._kept = KeptSearch(prepared.space, searched.outliers, result, part, way, rows.side, rows.constraints)
+        labels = labelling.constrain(rows.blocks, rows.constraints, labels)
+        # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they keep constraints.
+        plain = rows.constraints.is_empty and not self.outliers and self.size_min is None and self.size_max is None
+        if isinstance(method, MovesSearch) and not result.smoothing and plain and not part.searches_all:
+            labels, mean, coef, constants = method.polish(rows.blocks, self.kernel_map_, labels, self.C, rng)
+            self._store_scores(replace(scores, mean=mean, coef=coef, constants=constants))
+        self._store_labels(rows.blocks.publish(labels), rows.constraints)
+
+    def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
+        """Scores of other numbers of clusters of the fitted rows."""
+        kept = self._kept_search()
+        return number_scores(find_separations(kept.space.rows, self.n_neighbors, rng), kept.forest)
+
+    # Storing
+
+    def _store_result(self, result: SearchResult, constraints: RowConstraints) -> None:
+        """Store what a search found, but for what is of every row."""
+        self.n_clusters_, self.objective_, self.starved_ = result.n_clusters, result.objective, result.starved
+        self.classes_ = constraints.classes_of(result.n_clusters)
+        if result.tree is not None:
+            self.tree_ = result.tree
+        if result.number_scores is not None:
+            self.n_clusters_scores_ = result.number_scores
+        if result.smoothing is not None:
+            self.smoothing_ = result.smoothing
+            self.starts_ = np.array([record.objective for record in self.history_])
+
+    def _store_scores(self, scores: ClusterScores) -> None:
+        self._mean, self.coef_, self._mean_scores = scores.mean, scores.coef, scores.constants
+        self.intercept_ = scores.constants - scores.coef @ scores.mean
+        self.temperature_, self.reject_below_ = scores.temperature, scores.least
+
+    def _store_labels(self, labels: Any, constraints: RowConstraints) -> None:
+        """Store labels of all rows, and what follows from them."""
+        self.labels_ = labels
+        if self._kept is not None:
+            self.agreement_ = self._kept.agreement_of_all(labels, has_outliers=bool(self.outliers))
+        weighted = constraints.weighted
+        present = labels if weighted is None else labels[weighted.present]
+        sizes = count_labels(present[present >= 0] if self.outliers else present, self.n_clusters_)
+        self.starved_ = bool(self.starved_ or sizes.min() <= self._least_size(len(present), self.n_clusters_))
+
+    def _label_rows_left_out(
+        self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints
+    ) -> None:
+        super()._label_rows_left_out(X, part, side, constraints)
+        if self._kept is not None:
+            absent = some_rows(X, part.absent)
+            blocks = check_rows(self, absent, reset=False, n_threads=check_threads(self.n_jobs))
+            nearest = self._kept.group_scores(self.kernel_map_).map(blocks, largest)
+            self._kept = self._kept.with_absent(part, nearest, side, constraints)
+            self.agreement_ = self._kept.agreement_of_all(self.labels_, has_outliers=True)
+        elif self._method.cuts_anywhere:
+            self.agreement_ = part.to_all(self.agreement_, 1.0)  # one cluster of equal rows
+
+    def _predict_or_reject(self, X: Any) -> np.ndarray[Any, Any]:
+        check_is_fitted(self)
+        return self._map_scores(X, partial(largest_or_none, least=self.reject_below_))
+
+    @shared_docs
+    def predict_proba(self, X: Any) -> np.ndarray[Any, Any]:
+        """Probability of every cluster, for each row.
+
+        Parameters
+        ----------
+        <rows to assign>
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            Rows have the sum 1; the largest is that of ``predict``. They are calibrated by the agreement of the
+            members of the search, without labels: where all members make the same mistake, they are too sure.
+        """
+        check_is_fitted(self)
+        temperature = self.temperature_
+        return self._map_scores(X, lambda scores: softmax(scores / temperature, axis=1))
+
+    # Other numbers of clusters, corrections and questions
+
+    def cut(self, k: int) -> np.ndarray[Any, Any]:
+        """Clusters of the fitted rows at another number, without a new search.
+
+        Parameters
+        ----------
+        k : int
+            From 1 (from the number of known labels) to the number of groups of the search.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype int32
+            ``labels_`` if k is ``n_clusters_``. Cuts of ``search="merge"`` are nested: every cluster of ``cut(k)`` is a
+            union of clusters of ``cut(k + 1)``. Those of "agree" need not be, as the members agree anew at each number;
+            ``tree_.cut`` gives nested ones. Known labels, links and sizes are kept at every number, and outliers stay
+            outliers.
+        """
+        kept = self._kept_search()
+        if kept.check_number(k) == self.n_clusters_:
+            return self.labels_
+        return kept.at(int(k)).label_all(self.labels_, self._size_bounds)
+
+    def with_clusters(self, k: int) -> Self:
+        """A fitted estimator for another number of clusters, without a new search.
+
+        Parameters
+        ----------
+        k : int
+            As for ``cut``.
+
+        Returns
+        -------
+        estimator
+            A new one, with ``labels_`` equal to ``cut(k)``; this one is left as it is.
+        """
+        labels, kept = self.labels_, self._kept_search()
+        kept = kept.at(kept.check_number(k))
+        other = self._copied().set_params(n_clusters=int(k))
+        other._store_recut(kept, labels if k == self.n_clusters_ else kept.label_all(labels, self._size_bounds))
+        return other
+
+    def refit(self, *, known: Any = None, must_link: Any = None, cannot_link: Any = None) -> Self:
+        """A fitted estimator for the same rows with more side information, without a new search.
+
+        Parameters
+        ----------
+        known, must_link, cannot_link
+            As for ``fit``; an argument replaces the one from before, None keeps that.
+
+        Returns
+        -------
+        estimator
+            A new one; this one is left as it is. Neighbours, features and members of the search are those of the last
+            fit. Of more than 10000 rows, those that were not searched keep their labels and links, but do not inform
+            other rows.
+        """
+        kept = self._kept_search()
+        later = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
+        side = replace(kept.side, **{name: value for name, value in later.items() if value is not None})
+        constraints = self._read_constraints(side, len(self.labels_))
+        k = max(self.n_clusters_, self._fewest_clusters(constraints, np.count_nonzero(self.labels_ >= 0)))
+        if k > kept.forest.most_clusters:
+            raise InvalidDataError(
+                f"Known labels and links ask for {k} clusters, but the search formed {kept.forest.most_clusters} "
+                "groups; fit the rows again, with the same labels and links."
+            )
+        kept = kept.with_side(side, constraints).at(k)
+        other = self._copied()
+        other._store_recut(kept, kept.label_all(self.labels_, self._size_bounds))
+        return other
+
+    def questions(self, n: int = 10) -> list[Question]:
+        """Rows whose label would help most, to be answered and passed back.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of questions, at most.
+
+        Returns
+        -------
+        list of Question
+            Each has ``row``, ``candidates`` (clusters), ``examples`` (a typical row of each candidate) and ``doubt``.
+            First comes a row of each cluster without a known label, except small ones, then rows between two clusters;
+            each is the one whose answer would reach the most rows in doubt that those asked before do not reach.
+            ``refit(known=answered(questions, answers))`` uses the answers.
+        """
+        kept = self._kept_search()
+        return kept.questions(n, np.asarray(self.labels_[kept.part.searched]), self.classes_)
+
+    def answered(self, questions: Any, answers: Any) -> np.ndarray[Any, Any]:
+        """The known labels of all rows once questions were answered, for ``refit``.
+
+        Parameters
+        ----------
+        questions : sequence of Question
+            From ``questions``.
+        answers : sequence
+            A label for each of them, None where it is not known.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), dtype object
+            Labels, those known before included, None elsewhere.
+        """
+        return self._kept_search().answered(questions, answers)
+
+    def _kept_search(self) -> KeptSearch:
+        """The search, or why there is none."""
+        check_is_fitted(self)
+        return self._kept or refuse_to_cut(self._method.cuts_anywhere)
+
+    def _copied(self) -> Self:
+        other, parameters = clone(self), self.get_params()
+        vars(other).update({name: value for name, value in vars(self).items() if name not in parameters})
+        return other
+
+    def _store_recut(self, kept: KeptSearch, labels: Any) -> None:
+        """Store a search that was cut again, with labels of all rows."""
+        searched = np.asarray(labels[kept.part.searched])  # computed where labels are lazy
+        self._kept = kept
+        self._store_result(kept.result, kept.constraints)
+        result = replace(kept.result, labels=searched)
+        self._store_scores(ClusterScores.fit(self.kernel_map_, kept.space, kept.outliers, result))
+        self._store_labels(labels, kept.constraints)

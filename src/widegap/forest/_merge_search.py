@@ -30,10 +30,10 @@ from widegap.features._neighbours import NeighbourGraph
 from widegap.features._principal import PrincipalMap
 from widegap.forest._agreement import Agreement, agree, row_agreement
 from widegap.forest._condensed_cuts import condensed_cut, rows_needed
-from widegap.forest._confusion import claims
+from widegap.forest._confusion import confusion_of_groups
 from widegap.forest._kmeans import kmeans
 from widegap.forest._linkage import AverageLinkage, DegreeLinkage, MergeTree, Rule, merge_all
-from widegap.forest._search_space import POINT
+from widegap.forest._search_space import ROUNDED_SCATTER
 from widegap.forest._single_moves import cluster_sums, explained
 from widegap.forest._small_clusters import TINY, border_to_drop, may_give_way
 
@@ -168,14 +168,14 @@ def conductances(graph: NeighbourGraph, labels: Labels, k: int) -> Doubles:
     return leaving / np.maximum(np.minimum(volumes, volumes.sum() - volumes), np.finfo(np.float64).tiny)
 
 
-def plan_for(n: int) -> Plan:
+def plan_of_members(n: int) -> Plan:
     """From how many sets of landmarks members of n rows grow, and with how many groups."""
     return next((plan for rows, plan in PLANS.items() if n < rows), PLAN)
 
 
 def n_members(n: int, smoothings: Sequence[int] = SMOOTHINGS) -> int:
     """How many members n rows have."""
-    return sum(map(len, plan_for(n))) * len(smoothings) * len(ALL_RULES)
+    return sum(map(len, plan_of_members(n))) * len(smoothings) * len(ALL_RULES)
 
 
 def n_groups(n: int, k: int, times: int) -> int:
@@ -195,7 +195,7 @@ def grow(
     """The members, one after the other; ``features`` makes features of all rows, each time from other landmarks."""
     for multiples in plan:
         Phi = smoothed = features().astype(np.float32, copy=False)
-        done, least = 0, POINT * float(np.square(Phi, dtype=np.float64).sum())
+        done, least = 0, ROUNDED_SCATTER * float(np.square(Phi, dtype=np.float64).sum())
         for steps in smoothings:
             smoothed, done = graph.smooth(smoothed, steps - done), steps
             P = _coordinates(smoothed, Phi, least)
@@ -249,7 +249,7 @@ class GroupGraph:
 
 
 def _margin(P: Doubles, graph: GroupGraph) -> Rule:
-    confused = claims(P, graph.groups, len(graph.sizes))
+    confused = confusion_of_groups(P, graph.groups, len(graph.sizes))
     return AverageLinkage(confused + confused.T, graph.sizes)
 
 

@@ -118,7 +118,7 @@ def explained(sums: Doubles, counts: Any) -> float:
     return float((np.square(sums).sum(axis=1) / np.maximum(counts, 1)).sum())
 
 
-def improve(
+def improve_by_moves(
     Q: Any, labels: Labels, k: int, min_count: int, rng: np.random.Generator, max_sweeps: int = 100
 ) -> Partition:
     """Exact single moves until none gains; the result meets the bound on sizes even if the start does not."""
@@ -151,7 +151,7 @@ def kick(best: Partition, Q: Any, k: int, min_count: int, n_kicks: int, rng: np.
         labels = best.labels.copy()
         shaken = rng.choice(n, max(1, int(SHAKEN * n)), replace=False)
         labels[shaken] = rng.integers(0, k, len(shaken))
-        found = improve(Q, labels, k, min_count, rng)
+        found = improve_by_moves(Q, labels, k, min_count, rng)
         if found.objective > best.objective * (1 + GAIN_TOL):
             best = found
     return best

@@ -9,9 +9,10 @@ is the cross-entropy between votes and probabilities. It is convex in the sharpn
 
     H'(1/T) = sum over i, p of (w_i P_ip(T) - v_ip) s_ip,      w_i the sum of the votes of row i,
 
-changes its sign. That is sought by Newton's steps, or by halving where these would leave what is known to enclose it,
-until another temperature would hardly change H. Where all members agree with the scores there is no minimum: H falls
-with T, and the search ends where it has next to nothing left to fall.
+changes its sign. The search for it takes Newton's steps, or halves the interval where these would leave it, until
+another temperature would hardly change H. Where all members agree with the scores there is no minimum: H falls with T,
+and the search ends where hardly anything is left to fall. Where members disagree T is high. A search with one member,
+or without any, has only its own labels to go by, and its probabilities are surer than they should be.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,127 @@
+"""The search by merging: how many clusters if nobody said, the members, what they agree on, and whether to trust it.
+
+The members and their trees are those of ``_merge_search.py``; numbers of clusters are compared in
+``_number_search.py``.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from widegap._types import Doubles
+from widegap._warnings import warn_caller
+from widegap.base._records import Recorder
+from widegap.exceptions import NoStructureWarning
+from widegap.features._neighbours import neighbour_graph
+from widegap.forest._merge_search import SMOOTHINGS, Forest, Member, grow, n_members, plan_of_members
+from widegap.forest._number_search import find_separations, number_scores, separations_found
+from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
+from widegap.forest._search_space import PreparedRows, most_searched
+
+MOST_LANDMARKS = 300  # of n_components="auto": the rank of the features; members see the 100 leading ones
+LEAST_LANDMARKS = 150  # few rows get this many, so that their features are not cruder than the members need
+DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with rows without structure
+LEAST_SOUND = 0.3  # share of sound members below which they are, too: less than one of the three rules
+NULL_SEPARATION = 2.5  # separation that rows without structure can reach
+
+
+@dataclass(frozen=True)
+class ForestSearch:
+    """A search by merging.
+
+    Attributes
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters.
+    smoothing : int or "auto"
+        Steps of smoothing of the members.
+    n_neighbors : int
+        Neighbours of a row in the graph.
+    one_tree : bool
+        Whether one member is enough.
+    n_threads : int
+        Threads that find neighbours.
+    """
+
+    n_clusters: int | Literal["auto"]
+    smoothing: int | str
+    n_neighbors: int
+    one_tree: bool
+    n_threads: int
+
+    cuts_anywhere: ClassVar[bool] = True  # one search serves every number of clusters
+    unit_rows: ClassVar[bool] = True  # sparse rows are brought to length one
+    auto_fraction: ClassVar[float] = 0.0  # of min_cluster_fraction="auto": clusters may be as small as they are
+
+    @property
+    def smoothings(self) -> tuple[int, ...]:
+        """Steps of smoothing of the members."""
+        return SMOOTHINGS if self.smoothing == "auto" else (int(self.smoothing),)
+
+    def n_searched(self, n: int) -> int:
+        """How many of n rows to search, at most."""
+        return most_searched() if self.n_clusters == "auto" else most_searched(self.n_clusters)
+
+    def n_landmarks(self, n: int) -> int:
+        """How many landmarks n searched rows get."""
+        return min(MOST_LANDMARKS, max(LEAST_LANDMARKS, n // 4))
+
+    def n_records(self, n: int) -> int:
+        """How many members n rows have."""
+        return 1 if self.one_tree else n_members(n, self.smoothings)
+
+    def run(self, prepared: PreparedRows, recorder: Recorder[StartRecord], rng: np.random.Generator) -> SearchResult:
+        """Clusters on which the members agree; fewer than asked for where hardly any rows differ."""
+        rows = prepared.space.rows
+        if self.n_clusters == "auto":
+            found = find_separations(rows, self.n_neighbors, rng)
+            k = max(found.n_clusters, prepared.fewest)
+        else:
+            found, k = None, self.n_clusters
+        forest = self._grow(max(2, k), prepared, recorder, rng)
+        scores = None if found is None else number_scores(found, forest)
+        result = ForestCuts(forest, prepared.space).result(k, prepared.units, scores)
+        if found is None and (doubt := _doubt(result, forest)):
+            separation = separations_found(forest, k, rows, self.n_neighbors, rng)
+            _warn_without_structure(k, separation, doubt)
+        return result
+
+    def _grow(
+        self, k: int, prepared: PreparedRows, recorder: Recorder[StartRecord], rng: np.random.Generator
+    ) -> Forest:
+        """The members, until the callback asks to stop."""
+        space = prepared.space
+        graph = neighbour_graph(space.rows, self.n_neighbors, self.n_threads)
+        spacing = graph.spacing if prepared.by_angle and not self.one_tree else None
+        members: list[Member] = []
+        plan, features = plan_of_members(space.rows.shape[0]), partial(next, prepared.feature_sets)
+        for member in grow(features, graph, k, rng, plan, self.smoothings):
+            if not members or member.groups is not members[-1].groups:
+                sums = space.whitened_sums(member.groups, len(member.tree.leaf_sizes))
+            members.append(member)
+            objective = member.explained(sums, k, spacing)
+            if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.one_tree:
+                break
+        return Forest(members, graph, spacing)
+
+
+def _doubt(result: SearchResult, forest: Forest) -> str:
+    """The reason to doubt clusters: members disagree, or few of them count, which may agree by accident."""
+    assert result.agreement is not None
+    agreement, sound = result.agreement.mean(), forest.share_sound(result.n_clusters)
+    if agreement < DOUBTFUL:
+        return f"the members of the search agree only to {100 * agreement:.0f} %"
+    if sound < LEAST_SOUND:
+        return f"{100 * (1 - sound):.0f} % of the members of the search were left out for clusters of stray rows"
+    return ""
+
+
+def _warn_without_structure(k: int, separation: Doubles, doubt: str) -> None:
+    if separation.max(initial=0.0) < NULL_SEPARATION:
+        warn_caller(
+            f"The {k} clusters are no further apart than clusters of rows without structure, and {doubt}: do not "
+            "read much into them. n_clusters='auto' tells whether another number does better.",
+            NoStructureWarning,
+        )

@@ -1,0 +1,144 @@
+"""How all rows of a fit get their clusters, from those of the searched ones, by the scores of the nearest mean."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from widegap._types import Doubles, Floats, Ints
+from widegap.constraints._constrained_labels import LabelRule
+from widegap.constraints._label_rules import rules_for
+from widegap.constraints._outliers import split_point
+from widegap.constraints._side_information import RowConstraints
+from widegap.constraints._taking_part import TakingPart
+from widegap.constraints._units import Units
+from widegap.features._kernel_maps import FoldedScores, KernelMap
+from widegap.forest._search_result import SearchResult
+from widegap.forest._search_space import SearchSpace
+from widegap.forest._temperature import fit_temperature, member_votes
+from widegap.rows._blocks import RowBlocks
+from widegap.rows._protocols import State
+
+Bounds = Callable[[RowConstraints, int, int], tuple[Ints, Ints]]  # least and largest sizes, for rows and clusters
+
+
+@dataclass(frozen=True)
+class ClusterScores:
+    """Scores ``coef (phi(x) - mean) + constants`` of clusters, their temperature, and the least score of a cluster."""
+
+    kernel_map: KernelMap
+    mean: Doubles
+    coef: Doubles
+    constants: Doubles
+    temperature: float
+    least: float
+
+    @classmethod
+    def fit(cls, kernel_map: KernelMap, space: SearchSpace, outliers: Floats, result: SearchResult) -> "ClusterScores":
+        """Scores of the nearest mean of the clusters; ``outliers`` are features of rows that belong to none."""
+        labels, k = result.labels, result.n_clusters
+        coef, constants = space.nearest_mean_scores(labels, k)
+        inside, outside = ((rows - space.mean) @ coef.T + constants for rows in (space.features, outliers))
+        temperature = fit_temperature(inside, member_votes(result.members, labels, k))
+        least = split_point(inside.max(axis=1), outside.max(axis=1))
+        return cls(kernel_map, space.mean, coef, constants, temperature, least)
+
+    @cached_property
+    def folded(self) -> FoldedScores:
+        """The scores of rows as they came."""
+        return FoldedScores(self.kernel_map, self.coef, self.constants, self.mean)
+
+
+@dataclass(frozen=True)
+class RowLabels:
+    """How rows are labelled: by scores, within bounds on sizes, with outliers or without."""
+
+    scores: ClusterScores
+    bounds: Bounds
+    has_outliers: bool
+
+    def label(
+        self, blocks: RowBlocks, part: TakingPart, space: SearchSpace, result: SearchResult
+    ) -> tuple[State, State, State]:
+        """Labels of all rows, the nearest group of each if there are groups, and its number among the searched."""
+        labels, groups = result.labels, result.groups
+        marks = nearest = blocks.mark(part.searched)
+        if part.searches_all:
+            (found,), _ = blocks.fold(lambda marks: ((labels[marks],), 0), marks)
+        elif groups is None:
+            found = self.scores.folded.map(blocks, self._largest_if_typical)
+        else:
+            found, nearest = self._label_and_group(blocks, space, result, marks)
+        if self.has_outliers:
+            found[part.outlying], found[part.searched] = -1, labels
+        return found, nearest, marks
+
+    @property
+    def _largest_if_typical(self) -> Callable[[Any], Any]:
+        """The rule of ``predict`` for rows that were not searched: -1 may be an answer if there are outliers."""
+        return partial(largest_or_none, least=self.scores.least) if self.has_outliers else _largest
+
+    def _label_and_group(
+        self, blocks: RowBlocks, space: SearchSpace, result: SearchResult, marks: State
+    ) -> tuple[State, State]:
+        """Cluster and nearest group of every row; the searched rows keep their labels."""
+        scores, k, labels, choose = self.scores, result.n_clusters, result.labels, self._largest_if_typical
+        assert result.groups is not None
+        coef, constants = space.nearest_group_scores(result.groups)
+        W = np.vstack([scores.coef, coef])
+        b = np.concatenate([scores.constants, constants])
+
+        def winners(scores: Any, marks: Any) -> Any:
+            return np.where(marks < 0, choose(scores[:, :k]), labels[marks]), _largest(scores[:, k:])
+
+        found, nearest = FoldedScores(scores.kernel_map, W, b, scores.mean).sweep(blocks, winners, marks)
+        return found, nearest
+
+    def constrain(self, blocks: RowBlocks, constraints: RowConstraints, labels: State) -> State:
+        """The labels, moved at least cost in the scores where sizes, known labels or links demand it."""
+        if self.has_outliers:
+            return self._constrain_fitted(blocks, constraints, labels)
+        k = len(self.scores.coef)
+        rules = rules_for(blocks, constraints.units, *self.bounds(constraints, blocks.shape[0], k))
+        counts = blocks.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
+        if rules.allow(counts) and rules.keeps(labels):
+            return labels
+        (costs,) = self.scores.folded.sweep(blocks, _costs, labels)
+        return rules.label(costs, None).labels
+
+    def _constrain_fitted(self, blocks: RowBlocks, constraints: RowConstraints, labels: Any) -> Any:
+        """The same where some rows are outliers, which count for nothing; constrained rows never are."""
+        outlying = (labels < 0) & ~constraints.constrained(len(labels))
+        part = TakingPart.where(np.ones(len(labels), bool), outlying)
+        rule = rule_of_fitted(constraints, part, len(self.scores.coef), self.bounds)
+        if (labels[part.fitted] < 0).any() or not rule.admits(labels[part.fitted]):
+            (costs,) = self.scores.folded.sweep(blocks, _costs, labels)
+            labels[part.fitted] = rule.label(costs[part.fitted]).labels
+        return labels
+
+
+def rule_of_fitted(constraints: RowConstraints, part: TakingPart, k: int, bounds: Bounds) -> LabelRule:
+    """What labels of the fitted rows must keep."""
+    inner, n = constraints.of_fitted(part), len(part.fitted)
+    units = Units.free(n) if inner.units is None else inner.units
+    return LabelRule(*vars(units).values(), *bounds(inner, n, k))
+
+
+def largest_or_none(scores: Any, least: float) -> Any:
+    """Number of the largest score of every row, -1 where it is below the least."""
+    return np.where(scores.max(axis=1) < least, -1, scores.argmax(axis=1)).astype(np.int32)
+
+
+def _largest(scores: Any) -> Any:
+    """Number of the largest score of every row."""
+    return scores.argmax(axis=1).astype(np.int32)
+
+
+def _costs(scores: Any, labels: Any) -> tuple[Any]:
+    """The cost of every cluster for every row; its own is no dearer than any."""
+    costs = -scores
+    rows = np.flatnonzero(labels >= 0)
+    costs[rows, labels[rows]] = costs[rows].min(axis=1)
+    return (costs,)

@@ -1,0 +1,176 @@
+"""What a search finds, and how a search by merging is cut again: at other numbers of clusters, with other constraints.
+
+Known labels and links come after the members of a search, which did not see them (``constraints/_seeded_clusters.py``):
+they spread over the neighbours of rows, over the groups of all members, and over their clusters.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from widegap._types import Doubles, Floats, Labels
+from widegap.constraints._known_classes import Views
+from widegap.constraints._seeded_clusters import SeededClusters
+from widegap.constraints._units import Units
+from widegap.features._label_spreading import Spread
+from widegap.features._neighbours import NeighbourGraph, neighbour_graph
+from widegap.features._principal import leading_directions
+from widegap.forest._agreement import row_agreement
+from widegap.forest._linkage import MergeTree
+from widegap.forest._merge_search import LEADING, SMOOTHINGS, Cut, Forest
+from widegap.forest._number_search import ClusterNumberScore
+from widegap.forest._search_space import SearchSpace
+from widegap.forest._single_moves import explained
+from widegap.forest._temperature import member_votes
+
+DIRECTIONS = 50  # leading ones of rows with more columns than features: as many as topics usually need, not tuned
+
+
+@dataclass(frozen=True)
+class StartRecord:
+    """One start, or one member: its number and kind, the R2 it led to, and the seconds since the search began."""
+
+    start: int
+    kind: str
+    objective: float
+    seconds: float
+
+    def line(self) -> str:
+        """The record as one line of the log."""
+        return f"{self.start}, {self.kind}: R2 {self.objective:.6g}, {self.seconds:.2f} s"
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search finds in the searched rows.
+
+    Attributes
+    ----------
+    labels : ndarray
+        Their clusters.
+    n_clusters : int
+        Number of clusters.
+    objective : float
+        R2 of the clusters.
+    members : list of ndarray
+        Clusters by every member; the labels alone where a search has no members.
+    agreement : ndarray or None
+        How sure the cluster of each row is.
+    tree : MergeTree or None
+        The tree that the clusters were cut from.
+    number_scores : list of ClusterNumberScore or None
+        Why "auto" chose its number.
+    smoothing : int or None
+        Steps of smoothing of a search by moves.
+    starved : bool
+        Whether the bound on sizes keeps a much better answer out.
+    cuts : ForestCuts or None
+        The way to other numbers of clusters.
+    """
+
+    labels: Labels
+    n_clusters: int
+    objective: float
+    members: list[Labels]
+    agreement: Doubles | None = None
+    tree: MergeTree | None = None
+    number_scores: list[ClusterNumberScore] | None = None
+    smoothing: int | None = None
+    starved: bool = False
+    cuts: "ForestCuts | None" = None
+
+    @property
+    def groups(self) -> Labels | None:
+        """The groups of the rows by the first member, if there are members."""
+        return None if self.cuts is None else self.cuts.forest.members[0].groups
+
+
+class ForestCuts:
+    """Cuts of a forest at any number of clusters; the last one stays ready for other constraints."""
+
+    def __init__(self, forest: Forest, space: SearchSpace):
+        self.forest, self._space = forest, space
+        self._last: UnconstrainedCut | None = None
+
+    def result(
+        self, k: int, units: Units | None, number_scores: list[ClusterNumberScore] | None = None
+    ) -> SearchResult:
+        """The clusters at k that keep the constraints."""
+        found = self.forest.cut(k) if units is None else self.unconstrained(k).constrained(units)
+        sizes = np.bincount(found.labels, minlength=k)
+        objective = explained(self._space.whitened_sums(found.labels, k), sizes) if k > 1 else 0.0
+        return SearchResult(
+            labels=found.labels,
+            n_clusters=k,
+            objective=objective,
+            members=found.members,
+            agreement=found.agreement,
+            tree=found.tree,
+            number_scores=number_scores,
+            cuts=self,
+        )
+
+    def unconstrained(self, k: int) -> "UnconstrainedCut":
+        """The cut at k without constraints, with all that these need."""
+        if self._last is None or self._last.seeded.k != k:
+            self._last = UnconstrainedCut.of(self.forest, self._space, k)
+        return self._last
+
+
+@dataclass(frozen=True)
+class UnconstrainedCut:
+    """A cut of a forest without constraints, and what these spread over; ready for constraints of any kind."""
+
+    found: Cut
+    spread: Spread
+    seeded: SeededClusters
+
+    @classmethod
+    def of(cls, forest: Forest, space: SearchSpace, k: int) -> "UnconstrainedCut":
+        """Labels spread over the groups of all members, and over their clusters at k and at 2k."""
+        found, finer = forest.cut(k), min(2 * k, forest.most_clusters)
+        sets = [(labels, 1) for labels in (*found.members, *forest.cuts(finer))]
+        groups = [member.groups for member in forest.members]
+        times = Counter(map(id, groups))
+        sets += [(labels, times.pop(id(labels))) for labels in groups if id(labels) in times]
+        spread = Spread.of(forest.graph.weights, sets)
+        return cls(found, spread, SeededClusters.of(spread, found.labels, k, views_of(space, forest.graph)))
+
+    def constrained(self, units: Units) -> Cut:
+        """The cut whose clusters keep the constraints and follow from them."""
+        labels, _ = self.seeded.constrained(units)
+        agreement = row_agreement(np.column_stack(self.found.members), labels, self.seeded.k)
+        return replace(self.found, labels=labels, agreement=agreement)
+
+    def belief(self, units: Units | None, labels: Labels) -> Doubles:
+        """The share of each cluster in each row, (n, k): votes of the members for ``labels`` without constraints."""
+        if units is None:
+            return member_votes(self.found.members, labels, self.seeded.k)
+        return self.seeded.constrained(units)[1]
+
+
+def views_of(space: SearchSpace, graph: NeighbourGraph) -> Views:
+    """Features to classify rows by.
+
+    Kernel features count halfway between as they are and whitened: what separates classes may vary little. Beside
+    them they count averaged over neighbours, as the members of a search see them.
+    """
+    P = space.leading(LEADING)
+    plain = _unit(P / np.maximum(np.square(P).sum(axis=0), np.finfo(P.dtype).tiny) ** 0.25)
+    smooth = np.hstack([plain, *(_unit(graph.smooth(P, steps)) for steps in SMOOTHINGS)])
+    wide = leading_directions(space.rows, DIRECTIONS) if space.rows.shape[1] > space.features.shape[1] else None
+    return Views(plain, smooth / np.sqrt(np.float32(1 + len(SMOOTHINGS))), None if wide is None else _unit(wide))
+
+
+def _unit(F: Floats) -> Floats:
+    """Features about their mean, of the mean squared length 1."""
+    F = F - F.mean(axis=0)
+    return F / max(float(np.sqrt(np.square(F).sum(axis=1).mean())), float(np.finfo(F.dtype).tiny) ** 0.5)
+
+
+def constrained_labels(rows: Any, n_neighbors: int, found: Labels, k: int, units: Units) -> Labels:
+    """Clusters that keep the constraints, from those of a search without members."""
+    spread = Spread.of(neighbour_graph(rows, n_neighbors).weights, [(found, 1)])
+    return SeededClusters.of(spread, found, k).constrained(units)[0]
