@@ -30,7 +30,7 @@ from widegap.forest._partition_search import StartRecord
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._collections import is_collection
-from widegap.rows._protocols import constant
+from widegap.rows._protocols import constant_state
 from widegap.rows._threads import one_blas_thread
 
 SMALL = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
@@ -379,7 +379,7 @@ class MaxMarginClustering(ForestClusterer):
 
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
-        self.labels_ = constant(rows, np.int32(0))
+        self.labels_ = constant_state(rows, np.int32(0))
         self.classes_ = self._heard.classes_of(1)
         self.temperature_, self.reject_below_ = 1.0, -np.inf
         self.kernel_map_ = None
@@ -388,4 +388,4 @@ class MaxMarginClustering(ForestClusterer):
         else:
             leaf = np.array([rows.shape[0]])
             self.tree_ = MergeTree(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64), leaf)
-            self.agreement_ = constant(rows, np.float64(1))
+            self.agreement_ = constant_state(rows, np.float64(1))

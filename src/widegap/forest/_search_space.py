@@ -12,7 +12,7 @@ from widegap.features._kernel_maps import KernelMap
 from widegap.features._principal import PrincipalMap, centred_gram, ridge_whitening
 from widegap.forest._single_moves import cluster_sums
 from widegap.rows._collections import look_up
-from widegap.rows._matrices import near_origin
+from widegap.rows._matrices import without_far_offsets
 from widegap.rows._protocols import Rows, State
 
 POINT = 1e-12  # scatter of the features relative to their size that is rounding
@@ -51,7 +51,7 @@ class SearchSpace:
         if precomputed:
             rows = PrincipalMap.of(mean, gram).transform(features)
         else:
-            rows = near_origin(kernel_map.scaled(sample))
+            rows = without_far_offsets(kernel_map.scaled(sample))
         return cls(chosen, rows, features, mean, gram, C)
 
     @cached_property
