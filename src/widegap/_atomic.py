@@ -18,7 +18,7 @@ def destination(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
     except FileNotFoundError:
         return target, None
     if not stat.S_ISREG(mode):
-        raise InvalidDataError(f"{path} is no ordinary file; only files can be replaced: name one, or a new one.")
+        raise InvalidDataError(f"{path} is not an ordinary file and cannot be replaced; choose another file name.")
     return target, stat.S_IMODE(mode)
 
 

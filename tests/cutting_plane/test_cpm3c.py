@@ -538,7 +538,7 @@ def many_rows():
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_beyond_a_sample_the_search_goes_on_with_all_rows(many_rows, form):
     X, y = many_rows
-    assert len(X) > _starts.SAMPLE
+    assert len(X) > _starts.START_SAMPLE
     model = fit(form(X), 4)
     assert accuracy(y, model) > 0.97
     np.testing.assert_array_equal(model.predict(form(X)), model.labels_)
@@ -560,7 +560,7 @@ def test_stopping_on_the_sample_still_labels_all_rows(many_rows):
 
 
 def test_a_sample_that_misses_the_few_rows_that_differ_is_drawn_again(monkeypatch):
-    monkeypatch.setattr(_starts, "SAMPLE", 10)
+    monkeypatch.setattr(_starts, "START_SAMPLE", 10)
     X = np.zeros((75, 2))
     X[17], X[60] = 1.0, -1.0
     rows = CentredRows(row_blocks(X))
@@ -571,7 +571,7 @@ def test_a_sample_that_misses_the_few_rows_that_differ_is_drawn_again(monkeypatc
 
 
 def test_rows_that_differ_too_rarely_to_be_drawn_are_refused_and_not_loaded(monkeypatch):
-    monkeypatch.setattr(_starts, "SAMPLE", 10)
+    monkeypatch.setattr(_starts, "START_SAMPLE", 10)
     X = np.zeros((20_000, 2))
     X[17] = 1.0
     taken = []

@@ -416,8 +416,8 @@ def test_wide_sparse_rows_stay_sparse():
 
 @pytest.mark.parametrize("many", ["target", "universum", "both"])
 def test_beyond_a_sample_the_search_goes_on_with_all_rows(monkeypatch, many):
-    monkeypatch.setattr(_starts, "SAMPLE", 200)
-    monkeypatch.setattr(_universum_rows, "SAMPLE", 200)
+    monkeypatch.setattr(_starts, "START_SAMPLE", 200)
+    monkeypatch.setattr(_universum_rows, "START_SAMPLE", 200)
     sizes = {"target": (900, 100), "universum": (150, 900), "both": (900, 900)}[many]
     X, y = make_blobs(sizes[0], 6, centers=3, random_state=1, cluster_std=2.0)
     U = universum.random(X, sizes[1], random_state=0)

@@ -74,7 +74,7 @@ def test_variances_of_single_precision_rows_far_from_zero(offset):
 
 
 def test_only_a_sample_of_wide_rows_is_reduced(monkeypatch):
-    monkeypatch.setattr("widegap.base._starts.SAMPLE", 1100)
+    monkeypatch.setattr("widegap.base._starts.START_SAMPLE", 1100)
     X = sp.random_array((1200, 1050), density=0.02, rng=np.random.default_rng(0), format="csr")
     assert is_wide(sample_of(X))
     assert not is_wide(sample_of(X[:1100]))
@@ -85,7 +85,7 @@ def test_only_a_sample_of_wide_rows_is_reduced(monkeypatch):
 @both_forms
 def test_fit_of_wide_rows_finds_the_topics(form, monkeypatch):
     """The objective is that of all rows and columns, and not above where a search on all columns ends."""
-    monkeypatch.setattr("widegap.base._starts.SAMPLE", 1100)
+    monkeypatch.setattr("widegap.base._starts.START_SAMPLE", 1100)
     X, y = topics(1500, 1050, 3)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     found = CPM3C(3, random_state=0).fit(form(X))

@@ -170,7 +170,7 @@ def test_the_example_runs_and_is_short(capsys):
 
 @pytest.mark.parametrize("make", [HuberHingeLoss, partial(HingeLoss, loss="max")], ids=["huber", "hinge"])
 def test_moving_planes_takes_no_memory_for_cuts_times_moved_rows(make, monkeypatch):
-    monkeypatch.setattr("widegap.rows._centred.CHUNK_ROWS", 1000)
+    monkeypatch.setattr("widegap.rows._centred.MOVED_ROWS", 1000)
     n, m = 50_000, 40
     loss = make(CentredRows(row_blocks(np.random.default_rng(0).normal(size=(n, 2)))), 2)
     labels, plane = loss.best_labels(np.eye(2), np.zeros(2))

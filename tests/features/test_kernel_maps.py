@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from _representations import every_representation, table
 from widegap.exceptions import InvalidDataError
-from widegap.features._kernel_maps import RANK_TOL, FoldedScores, decompose, fit_kernel_map
+from widegap.features._kernel_maps import KERNEL_RANK_TOL, FoldedScores, decompose, fit_kernel_map
 from widegap.features._kernels import median_gamma
 from widegap.features._spectrum import leading_variances
 from widegap.rows._sources import row_blocks
@@ -364,7 +364,7 @@ def test_a_kernel_of_low_rank_is_decomposed_as_any_other():
     K = np.exp(-0.05 * squared_distances(X, X))
     found = decompose(K, np.float64, centred=False)
     values, vectors = np.linalg.eigh(K)
-    keep = values > RANK_TOL * values[-1]
+    keep = values > KERNEL_RANK_TOL * values[-1]
     rank = found.projection.shape[1]
     assert rank == keep.sum() < 100
     assert found.highest == pytest.approx(values[-1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widegap.features._label_spreading import ALPHA, SETS, STEPS, Spread
+from widegap.features._label_spreading import ALPHA, SETS, SPREAD_STEPS, Spread
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_the_formula_by_dense_matrices(parts):
     Y = np.zeros((60, 3), np.float32)
     Y[[4, 9], [0, 2]] = 1  # the column between has no seeds
     F = Y.astype(np.float64)
-    for _ in range(STEPS):
+    for _ in range(SPREAD_STEPS):
         F = ALPHA * ((1 - SETS) * (S @ F) + SETS * (BB @ F)) + (1 - ALPHA) * Y
     found = Spread.of(sp.csr_array(W), sets)(Y)
     np.testing.assert_allclose(found, F, rtol=1e-4, atol=1e-7)

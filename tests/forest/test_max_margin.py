@@ -415,7 +415,7 @@ def test_whitening_in_place_is_whitening_and_takes_no_second_table(monkeypatch):
     expected = whiten(principal.transform(features), principal.lam, 1.0)
     assert expected.shape[1] < 8  # negligible directions are left out, so the rows of Q are shorter
     for chunk in (8, 64, 1 << 18):
-        monkeypatch.setattr("widegap.rows._matrices.CHUNK", chunk)
+        monkeypatch.setattr("widegap.rows._matrices.CACHED_NUMBERS", chunk)
         buffer = features.copy()
         Q = principal.whiten_in_place(buffer, 1.0)
         np.testing.assert_allclose(Q, expected, atol=1e-10)

@@ -371,7 +371,7 @@ def test_square_matrix_size_is_the_documented_one():
 
 @pytest.mark.parametrize("init", ["auto", "k-means", "spectral"])
 def test_start_on_a_sample(monkeypatch, init):
-    monkeypatch.setattr(_bisection_starts, "SAMPLE", 50)
+    monkeypatch.setattr(_bisection_starts, "START_SAMPLE", 50)
     X, groups = blobs(400)
     model = IterSVM(init=init, random_state=0).fit(X)
     assert same_partition(groups, model.labels_)

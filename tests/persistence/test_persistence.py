@@ -22,7 +22,7 @@ from tests._model_files import array_bytes, edited, forge, part_of, saved_parts,
 from widegap import CPM3C, IterSVR, MaxMarginClustering, persistence
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.persistence import _archive
-from widegap.persistence._types import fits
+from widegap.persistence._declared_types import fits
 
 ESTIMATORS = [
     MaxMarginClustering(3, random_state=0),
@@ -189,7 +189,7 @@ def test_an_array_that_claims_to_be_huge_is_refused_unread(parts, tmp_path):
     name = part_of(parts, "coef_")
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(buffer, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 8)})
-    with pytest.raises(InvalidDataError, match="claims shape"):
+    with pytest.raises(InvalidDataError, match="declares shape"):
         persistence.load(forge(tmp_path / "forged", parts, **{name: buffer.getvalue()}))
 
 
@@ -264,7 +264,7 @@ def test_links_are_followed_and_modes_kept(wine, tmp_path):
     assert there.stat().st_mode & 0o777 == 0o600
     persistence.load(there)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidDataError, match="is no ordinary file; only files can be replaced"):
+    with pytest.raises(InvalidDataError, match="is not an ordinary file and cannot be replaced"):
         persistence.save(model, tmp_path / "pipe")
     assert (tmp_path / "pipe").is_fifo()
 

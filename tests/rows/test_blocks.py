@@ -141,7 +141,7 @@ def test_moved_rows_enter_one_cluster_and_leave_another(make_blocks, small_block
 @pytest.mark.parametrize("chunk_rows", [7, 1000])
 def test_weighted_sums_over_some_rows(make_blocks, chunk_rows, small_blocks, monkeypatch, tmp_path):
     small_blocks(600)
-    monkeypatch.setattr("widegap.rows._centred.CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr("widegap.rows._centred.MOVED_ROWS", chunk_rows)
     X = table(157, 6)
     rows = CentredRows(make_blocks(X, tmp_path))
     rng = np.random.default_rng(0)
@@ -400,7 +400,7 @@ class TestRefusals:
 
     def test_wrong_suffix(self, tmp_path):
         (tmp_path / "X.csv").write_text("1,2")
-        self.refuse([tmp_path / "X.csv"], r"X\.csv ends in '\.csv'; only .* are read: convert it")
+        self.refuse([tmp_path / "X.csv"], r"X\.csv ends in '\.csv'; shards must be .* files: convert it")
 
     def test_not_a_list(self, tmp_path):
         self.refuse("X.npy", r"shards\(\) got 'X\.npy'; pass a list of one or more file names")
@@ -468,7 +468,7 @@ class TestRefusals:
     def test_column_beyond_the_table(self, tmp_path):
         X = sp.csr_array(np.eye(3))
         np.savez(tmp_path / "a.npz", data=X.data, indices=[0, 99, 2], indptr=X.indptr, shape=X.shape, format=b"csr")
-        self.refuse([tmp_path / "a.npz"], r"a\.npz cannot be read as \.npz: .*indices")
+        self.refuse([tmp_path / "a.npz"], r"a\.npz cannot be read as \.npz: entries of a sparse matrix lie outside its shape")
 
     @pytest.mark.parametrize("suffix", ["npy", "npz"])
     def test_missing_file(self, suffix, tmp_path):

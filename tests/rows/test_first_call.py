@@ -16,7 +16,7 @@ from sklearn.datasets import make_blobs
 
 from widegap import CPM3C, MKC, MaxMarginClustering, _jit, persistence
 from widegap.rows._blocks import Scorer
-from widegap.rows._few_rows import FEW, certain_labels, largest
+from widegap.rows._few_rows import FEW_PREDICTED, certain_labels, largest
 from widegap.rows._sources import row_blocks
 from widegap.rows.loops import _passes
 
@@ -75,7 +75,7 @@ def block_of(X):
 def test_certain_labels_are_those_of_the_loops(seed, is_sparse, is_single, offset):
     rng = np.random.default_rng(seed)
     d, k = rng.integers(1, 40), rng.integers(1, 6)
-    X = (offset + rng.normal(size=(rng.integers(1, FEW + 1), d))).astype(np.float32 if is_single else np.float64)
+    X = (offset + rng.normal(size=(rng.integers(1, FEW_PREDICTED + 1), d))).astype(np.float32 if is_single else np.float64)
     W, mean = rng.normal(size=(k, d)), np.full(d, float(offset))
     block = block_of(sp.csr_array(X) if is_sparse else X)
     scorer = Scorer(W, rng.normal(size=k), mean)
@@ -88,7 +88,7 @@ def test_certain_labels_are_those_of_the_loops(seed, is_sparse, is_single, offse
 
 
 @pytest.mark.parametrize(
-    "X", [np.zeros((2, 3)), np.full((1, 3), np.nan), np.full((1, 3), 1e308), np.ones((FEW + 1, 3))]
+    "X", [np.zeros((2, 3)), np.full((1, 3), np.nan), np.full((1, 3), 1e308), np.ones((FEW_PREDICTED + 1, 3))]
 )
 def test_ties_numbers_that_are_none_and_many_rows_are_left_to_the_loops(X):
     scorer = Scorer(1e6 * np.array([[1.0, 0, 0], [-1.0, 0, 0]]), np.zeros(2), np.zeros(3))

@@ -124,9 +124,9 @@ def test_a_checkpoint_does_not_mind(tmp_path):
 
 
 def test_names_that_cannot_be(tmp_path):
-    with pytest.raises(InvalidDataError, match=r"labels\.csv' is to hold an array; give it a name that ends in \.npy"):
+    with pytest.raises(InvalidDataError, match=r"labels\.csv' must end in \.npy; rename it"):
         CPM3C(4, labels_out=tmp_path / "labels.csv").fit(X)
-    with pytest.raises(InvalidDataError, match="there is no folder .*; make it first"):
+    with pytest.raises(InvalidDataError, match="the folder .* does not exist; create it"):
         CPM3C(4, labels_out=tmp_path / "none" / "labels.npy").fit(X)
 
 

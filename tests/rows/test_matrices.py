@@ -100,10 +100,10 @@ def test_columns_far_from_zero_are_moved_there(form, tmp_path):
     found = tables.shift_columns(made, offsets)
     assert sp.issparse(found) == sp.issparse(made) and found.dtype == np.float64
     assert_array_equal(dense(found), X - offsets)
-    assert_array_equal(dense(tables.near_origin(made)), X - offsets)
+    assert_array_equal(dense(tables.without_far_offsets(made)), X - offsets)
     assert_array_equal(dense(made), X)  # which is left alone
     near = form(table(40, 6, density=0.4), tmp_path)
-    assert tables.column_offsets(near) is None and tables.near_origin(near) is near
+    assert tables.column_offsets(near) is None and tables.without_far_offsets(near) is near
 
 
 @every_form

@@ -51,7 +51,7 @@ CASES = {
     "t.csv -k 1000000000": "-k 1000000000 asks for more clusters than there are rows (60)",
     "long.npy -k 2": "mmap length is greater than file size",
     "negative.npy -k 2": "memory mapped length must be positive",
-    "long.npz -k 2": "claims shape (268435456, 8) of float64 in 192 bytes",
+    "long.npz -k 2": "declares shape (268435456, 8) of float64 in 192 bytes",
     "wide.npz -k 2": "has 2,000,000,000 columns, but only 3 entries",
 }
 
@@ -79,7 +79,7 @@ def test_parquet_that_claims_many_rows(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1.0, 2.0]}), path)
     monkeypatch.setattr(_columnar._Parquet, "lengths", lambda self: [10**12])
-    with pytest.raises(InvalidDataError, match=r"claims 1,000,000,000,000 rows in \d+ bytes, so it is damaged"):
+    with pytest.raises(InvalidDataError, match=r"declares 1,000,000,000,000 rows in \d+ bytes, so it is damaged"):
         shards([path])
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 Documented = TypeVar("Documented")
 
-TEXTS = r"""
+SHARED_TEXTS = r"""
 n_clusters : int, default=2
     Number of clusters k.
 
@@ -182,7 +182,7 @@ def _named(text: str) -> tuple[str, str]:
     return (first[1:-1], rest) if first.startswith("[") else (first.split()[0], text)
 
 
-_TEXTS = dict(map(_named, TEXTS.strip().split("\n\n")))
+_TEXTS = dict(map(_named, SHARED_TEXTS.strip().split("\n\n")))
 
 
 def shared_docs(documented: Documented) -> Documented:

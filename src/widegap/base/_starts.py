@@ -1,6 +1,6 @@
 """Where a search begins: a sample of the rows, and starting labels on it.
 
-Above ``SAMPLE`` rows the many starts are tried on a sample only, and the best is carried to all rows by its weights,
+Above ``START_SAMPLE`` rows the many starts are tried on a sample only, and the best is carried to all rows by its weights,
 so that choosing a start costs the same whatever n is. ``init`` means the same wherever it is a parameter: "k-means" is
 k-means on the rows as the method sees them, that is after the kernel's map, "random" are random linear scores of those
 rows, "spectral" is the normalised cut of a graph of nearest neighbours.
@@ -21,11 +21,11 @@ from widegap.rows._sampling import all_or_drawn
 from widegap.rows._sources import row_blocks
 from widegap.rows._threads import one_blas_thread
 
-SAMPLE = 5000
+START_SAMPLE = 5000
 DRAWS = 4  # samples drawn, each twice as large, before rows that differ are given up
 ALIKE = 0.9
 AXES = 8  # principal axes tried as directions of a threshold, for two clusters
-SMALL = 1 << 20  # numbers in a sample below which waking BLAS and OpenMP threads costs more than it saves
+QUIET_NUMBERS = 1 << 20  # numbers in a sample below which waking BLAS and OpenMP threads costs more than it saves
 
 
 def rounded(value: float) -> float:
@@ -35,7 +35,7 @@ def rounded(value: float) -> float:
 
 def sample_size(n_clusters: int) -> int:
     """How many rows are enough to choose among starts."""
-    return max(SAMPLE, 2 * n_clusters)
+    return max(START_SAMPLE, 2 * n_clusters)
 
 
 class Sample:
@@ -70,7 +70,7 @@ class Sample:
 
 def kmeans_starts(sample: Sample, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
     """Labels of the ``keep`` best by inertia of ``n_runs`` k-means runs, the best first; equal runs count once."""
-    with one_blas_thread(openmp=bool(np.prod(sample.X.shape) < SMALL)):
+    with one_blas_thread(openmp=bool(np.prod(sample.X.shape) < QUIET_NUMBERS)):
         runs = [_kmeans(sample.X, k, rng, sample.rows.weights) for _ in range(n_runs)]
     distinct = {rounded(model.inertia_): model for model in reversed(runs)}
     return [distinct[inertia].labels_.astype(np.int32) for inertia in sorted(distinct)[:keep]]

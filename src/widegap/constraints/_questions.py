@@ -129,7 +129,7 @@ class Doubts:
 
     def candidates(self, most: int) -> list[int]:
         """A row of every group, those of the groups worth most first, without known ones; and of unnamed clusters."""
-        in_reach = self.spread.near(self.worth) * self.trust * ~self.settled
+        in_reach = self.spread.spread_values(self.worth) * self.trust * ~self.settled
         worth: dict[int, float] = {}
         for groups in self.groupings:
             sums = np.bincount(groups, self.worth)

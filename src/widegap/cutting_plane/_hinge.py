@@ -21,7 +21,7 @@ import numpy as np
 from widegap._types import Codes, Floats, Labels
 from widegap.cutting_plane._planes import Plane, PlaneShift
 from widegap.rows._blocks import Loops, Part
-from widegap.rows._centred import CentredRows, given, times_weights
+from widegap.rows._centred import CentredRows, optional_state, times_weights
 from widegap.rows._protocols import Parts, State
 
 
@@ -82,9 +82,9 @@ def hinge_pass(
         return (False, all_rivals, labels, codes, weights), (codes,)
 
     if labels is None:
-        (labels, codes), sums = rows.run(LOOPS, W, b, choosing, *given(held), *given(rows.weights))
+        (labels, codes), sums = rows.run(LOOPS, W, b, choosing, *optional_state(held), *optional_state(rows.weights))
     else:
-        (codes,), sums = rows.run(LOOPS, W, b, fixed, labels, *given(rows.weights))
+        (codes,), sums = rows.run(LOOPS, W, b, fixed, labels, *optional_state(rows.weights))
     loss, pairs = sums.values
     return HingePass(float(loss), float(pairs), sums.normal, sums.bias, labels, codes)
 
@@ -126,7 +126,7 @@ class HingeLoss:
             bias = counts @ (np.eye(k)[new] - np.eye(k)[old])
             return PlaneShift(offset, rows.moved(counts, old, new, k), bias)
 
-        return self.rows.sum_moved(part, old, new, *codes, *given(self.rows.weights))
+        return self.rows.sum_moved(part, old, new, *codes, *optional_state(self.rows.weights))
 
 
 def _max_costs(scores: Floats) -> Floats:

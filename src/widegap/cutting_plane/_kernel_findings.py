@@ -9,7 +9,7 @@ from widegap._warnings import warn_caller
 from widegap.cutting_plane._norms import KernelNorm
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.features._kernel_stack import KernelStack
-from widegap.rows._centred import CentredRows, given
+from widegap.rows._centred import CentredRows, optional_state
 
 ONE_DIRECTION = 1.1  # effective rank below which nearly all of a kernel lies in one direction
 
@@ -94,4 +94,4 @@ def kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:
         parts = scores[everyone, 1:, labels] - scores[everyone, 1:, others.argmax(axis=1)]
         return (parts * weights[0][:, None] if weights else parts).sum(axis=0, dtype=np.float64)
 
-    return rows.sum_scores(W, b, leads, point.labels, *given(rows.weights)) / rows.total
+    return rows.sum_scores(W, b, leads, point.labels, *optional_state(rows.weights)) / rows.total

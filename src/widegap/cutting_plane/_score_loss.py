@@ -22,7 +22,7 @@ import numpy as np
 from widegap._types import Floats, Labels
 from widegap.cutting_plane._planes import Plane, PlaneShift
 from widegap.rows._blocks import Part
-from widegap.rows._centred import CentredRows, given, times_weights
+from widegap.rows._centred import CentredRows, optional_state, times_weights
 from widegap.rows._protocols import Parts, State
 
 Codes = np.ndarray[Any, Any]
@@ -78,7 +78,7 @@ class ScoreLoss(ABC):
             values = times_weights(losses, *row_weights).sum(), times_weights(offsets, *row_weights).sum()
             return values, times_weights(weights.T, *row_weights).T, (chosen, codes)
 
-        (labels, codes), sums = self.rows.judge(W, b, judge, *given(labels), *given(self.rows.weights))
+        (labels, codes), sums = self.rows.judge(W, b, judge, *optional_state(labels), *optional_state(self.rows.weights))
         value, offset = sums.values / n
         return labels, Plane(float(value), float(offset), sums.normal / n, sums.bias / n, codes)
 
@@ -95,4 +95,4 @@ class ScoreLoss(ABC):
                 bias.append(weights.sum(axis=1))
             return PlaneShift(np.array(offset), np.array(normal), np.array(bias))
 
-        return self.rows.sum_moved(part, old, new, *codes, *given(self.rows.weights))
+        return self.rows.sum_moved(part, old, new, *codes, *optional_state(self.rows.weights))

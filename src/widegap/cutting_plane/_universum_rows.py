@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from widegap.base._records import Point, SearchRecorder
-from widegap.base._starts import SAMPLE
+from widegap.base._starts import START_SAMPLE
 from widegap.base._validation import check_numbers
 from widegap.cutting_plane._cuts import CutSet, add_all
 from widegap.cutting_plane._cutting_plane import minimize_convex
@@ -60,7 +60,7 @@ def check_nearness(blocks: RowBlocks, frame: CentredRows) -> None:
 
 
 class UniversumRows:
-    """All universum rows, and up to ``SAMPLE`` of them for the choice of a start; ``whole`` if none is left out.
+    """All universum rows, and up to ``START_SAMPLE`` of them for the choice of a start; ``whole`` if none is left out.
 
     ``C`` weighs their loss for rows as they come; "auto" is ``AUTO_SHARE`` of the target's weight.
     """
@@ -68,10 +68,10 @@ class UniversumRows:
     def __init__(self, blocks: RowBlocks, C: float | str, tolerance: float, rng: np.random.Generator):
         n = blocks.shape[0]
         self.C, self.tolerance = C, tolerance
-        self.whole = n <= SAMPLE
+        self.whole = n <= START_SAMPLE
         self._all = self._sample = blocks
         if not self.whole:
-            self._sample = row_blocks(blocks.take(drawn(n, SAMPLE, rng)), n_threads=blocks.n_threads)
+            self._sample = row_blocks(blocks.take(drawn(n, START_SAMPLE, rng)), n_threads=blocks.n_threads)
 
     def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
         return self._terms(self._sample, frame, beta)

@@ -18,7 +18,7 @@ from widegap._types import Floats
 from widegap.exceptions import InvalidDataError
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalAxes
-from widegap.rows._matrices import near_origin
+from widegap.rows._matrices import without_far_offsets
 
 MAP_ROWS = 100_000
 GRAPH_ROWS = 3_000
@@ -79,7 +79,7 @@ def _part(X: Any, rows: Any) -> Any:
 
 def _features(X: Any, seed: int) -> Floats:
     """The rows in which neighbours are sought: as they are, or by their principal axes if they are wide or sparse."""
-    X = near_origin(X)
+    X = without_far_offsets(X)
     try:
         return PrincipalAxes(X, min(GRAPH_AXES, *X.shape), seed).coordinates(X)
     except InvalidDataError:  # all rows are equal

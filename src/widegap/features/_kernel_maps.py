@@ -2,7 +2,7 @@
 
 Nystrom: with landmarks L and ``K(L, L) = U diag(s) U'``, the map ``phi(x) = K(x, L) U s^(-1/2)`` has inner products
 that equal the kernel on the landmarks and its best approximation from them elsewhere. With every row a landmark the
-map is exact (kernel PCA before centring). Directions with s below ``RANK_TOL`` times the largest, or below what
+map is exact (kernel PCA before centring). Directions with s below ``KERNEL_RANK_TOL`` times the largest, or below what
 rounding in the dtype of the data leaves, are dropped, so constant or low-rank kernels give few columns. The table
 takes n * r numbers in the dtype of the data, the landmarks r rows.
 
@@ -39,7 +39,7 @@ from widegap.rows._protocols import Parts, Rows, State
 from widegap.rows._sampling import drawn, drawn_as_repeated
 from widegap.rows._threads import one_blas_thread
 
-RANK_TOL = 1e-10
+KERNEL_RANK_TOL = 1e-10
 INDEFINITE = 1e-5  # negative eigenvalues up to this share of the largest are rounding
 SYMMETRY_TOL = 1e-5
 SVD_SAMPLE = 5000  # rows whose singular vectors serve the linear and the cosine kernel
@@ -199,7 +199,7 @@ def fit_map(
     form = inner_product_form(kernel)
     if form is not None and min(n_components, rows.shape[1]) < rows.shape[0]:
         some, offsets = without_offsets(kernel, rows.some(SVD_SAMPLE))
-        directions = leading_directions(form(some), n_components, rng)
+        directions = singular_directions(form(some), n_components, rng)
         return KernelMap(
             kernel, arguments, directions, np.eye(len(directions)), rows.weights, offsets, rows.unit_rows
         ), None
@@ -341,7 +341,7 @@ def centre_kernel(K: Floats) -> Floats:
     return K - K.mean(axis=1, keepdims=True)
 
 
-def leading_directions(X: Any, r: int, rng: np.random.Generator) -> Floats:
+def singular_directions(X: Any, r: int, rng: np.random.Generator) -> Floats:
     """Up to r leading right singular vectors of the rows, as rows; the axes themselves where there are no more."""
     if X.shape[1] <= r:
         return np.eye(X.shape[1])
@@ -350,7 +350,7 @@ def leading_directions(X: Any, r: int, rng: np.random.Generator) -> Floats:
 
 def decompose(K: Floats, dtype: Any, *, centred: bool) -> Spectrum:
     """Eigenvalues of a kernel matrix, centred on demand; those within the rounding of K or of the rows are 0."""
-    tol = max(RANK_TOL, 10 * float(np.finfo(dtype).eps))
+    tol = max(KERNEL_RANK_TOL, 10 * float(np.finfo(dtype).eps))
     rounding = tol * float(np.abs(K).max())
     K = (K + K.T) / 2
     values, vectors = _eigen(centre_kernel(K) if centred else K, rounding)

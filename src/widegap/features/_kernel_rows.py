@@ -71,7 +71,7 @@ class _Transformed:
 
     def _as_seen(self, spec: KernelSpec, table: Any) -> Any:
         transformer = self._transformers.get(spec.name)
-        return table if transformer is None else apply(transformer, table, spec.name)
+        return table if transformer is None else transformed_table(transformer, table, spec.name)
 
 
 class TableRows(_Transformed):
@@ -88,10 +88,10 @@ class TableRows(_Transformed):
     def _training(self, spec: KernelSpec) -> Any:
         whole = may_be_held(self._rows, self._rows.shape[1])
         table = check_finite(self._rows.take(np.arange(self.n_rows))) if whole else self._take(self.sample)
-        return select(table, spec.source)
+        return source_part(table, spec.source)
 
     def take(self, spec: KernelSpec, rows: Any) -> Any:
-        return self._as_seen(spec, select(self._take(rows), spec.source))
+        return self._as_seen(spec, source_part(self._take(rows), spec.source))
 
     def _take(self, rows: Any) -> Any:
         """Some rows, read once for all kernels."""
@@ -156,14 +156,14 @@ def n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def select(X: Any, source: Any) -> Any:
+def source_part(X: Any, source: Any) -> Any:
     """A source's part of a table or of a dict of views."""
     if isinstance(X, Mapping):
         return X[source]
     return X if source is None else X[:, source]
 
 
-def apply(transformer: Any, table: Any, name: str) -> Any:
+def transformed_table(transformer: Any, table: Any, name: str) -> Any:
     """What a transformer makes of rows, as a table of finite numbers."""
     return check_array(
         transformer.transform(table), accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"kernel {name!r}"

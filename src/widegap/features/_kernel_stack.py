@@ -22,7 +22,7 @@ import numpy as np
 from widegap._types import Floats
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernel_maps import SVD_SAMPLE, FeatureMap, KernelMap, fit_map, not_finite
-from widegap.features._kernel_rows import SeenRows, TableRows, ViewRows, apply, n_columns, n_rows, select
+from widegap.features._kernel_rows import SeenRows, TableRows, ViewRows, transformed_table, n_columns, n_rows, source_part
 from widegap.features._kernel_specs import KernelSpec
 from widegap.features._kernels import holds_values, needs_width
 from widegap.rows._centred import CentredRows, Moments
@@ -77,8 +77,8 @@ class FittedKernel:
 
     def _seen(self, X: Any) -> Any:
         """The rows as the map sees them."""
-        table = select(X, self.source)
-        return table if self.transformer is None else apply(self.transformer, table, self.name)
+        table = source_part(X, self.source)
+        return table if self.transformer is None else transformed_table(self.transformer, table, self.name)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from widegap._jit import jit
 from widegap._types import Floats
 from widegap.exceptions import InvalidDataError
-from widegap.rows._matrices import near_origin
+from widegap.rows._matrices import without_far_offsets
 
 MEDIAN_SAMPLE = 500  # rows whose pairwise distances set the width
 MEDIAN_FACTOR = 1.5  # width of the Gaussian in medians of the distances
@@ -287,7 +287,7 @@ class WidthRule:
 
 def median_gamma(X: Any) -> float:
     """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
-    X = near_origin(X).astype(np.float64, copy=False)
+    X = without_far_offsets(X).astype(np.float64, copy=False)
     positive = _squares_apart(safe_sparse_dot(X, X.T, dense_output=True), row_norms(X, squared=True))
     if not len(positive):
         raise _equal_rows()
@@ -316,7 +316,7 @@ def _squares_apart(products, norms):  # type: ignore[no-untyped-def]
 
 def diameter_gamma(X: Any, rng: np.random.Generator) -> float:
     """1 / (4 D)^2 with D the largest distance among the rows."""
-    X = near_origin(X)
+    X = without_far_offsets(X)
     squared = far_pair(X, True, rng)[0].max()
     if not squared > ZERO_SQUARED * row_norms(X, squared=True).max():
         raise _equal_rows()

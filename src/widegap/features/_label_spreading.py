@@ -18,7 +18,7 @@ from widegap._types import Floats
 
 ALPHA = 0.95  # share of a step that comes from neighbours and sets
 SETS = 0.15  # w
-STEPS = 40  # 0.95^40 is 0.13: more change little
+SPREAD_STEPS = 40  # 0.95^40 is 0.13: more change little
 REACH_STEPS = 10  # tell as well as all of them which rows a label reaches first
 
 
@@ -44,7 +44,7 @@ class Spread:
         sown = Y.any(axis=0)
         found = np.zeros_like(Y)
         if sown.any():
-            found[:, sown] = self._steps(Y[:, sown], STEPS)
+            found[:, sown] = self._steps(Y[:, sown], SPREAD_STEPS)
         return found
 
     def reach(self, rows: Any) -> Floats:
@@ -58,7 +58,7 @@ class Spread:
         F /= np.sqrt(F[np.arange(len(rows)), rows])[:, None]
         return F / np.maximum(F.max(axis=0, initial=0.0), np.finfo(np.float32).tiny)
 
-    def near(self, values: Floats) -> Floats:
+    def spread_values(self, values: Floats) -> Floats:
         """What comes of values of all rows, (n,), to every row."""
         return self._steps(values.astype(np.float32)[:, None], REACH_STEPS)[:, 0]
 

@@ -29,17 +29,17 @@ from sklearn.neighbors import NearestNeighbors
 
 from widegap._jit import jit
 from widegap._types import Floats
-from widegap.rows._matrices import near_origin, storage
+from widegap.rows._matrices import without_far_offsets, storage
 from widegap.rows._threads import one_blas_thread, ordered_map
 
 WORKING_MEMORY = 64  # MiB of distances of sparse rows at a time
-BLOCK = 1 << 22  # distances of dense rows at a time, for every thread
+DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread
 LANES = 64  # into which values are dealt out to bound the smallest, at least
 HALVINGS = 8  # of what lies between the lanes: a tighter bound would not save what it costs
-FEW = 3  # mutual neighbours below which the graph does not serve a row
+FEW_MUTUAL = 3  # mutual neighbours below which the graph does not serve a row
 LINKED = 20  # neighbours with a weight
 TENTH = 10  # neighbour by whose distance rows are ranked
-NEGLIGIBLE = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
+DECISIVE_ROUNDING = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 FIFTH = 5  # of few rows no more than a fifth are neighbours: else all are averaged into one
 
 
@@ -52,8 +52,8 @@ class NeighbourGraph:
 
     @property
     def reached(self) -> float:
-        """Share of rows with at least ``FEW`` mutual neighbours."""
-        return float((np.diff(self.average.indptr) > FEW).mean())  # a row is one of its own entries
+        """Share of rows with at least ``FEW_MUTUAL`` mutual neighbours."""
+        return float((np.diff(self.average.indptr) > FEW_MUTUAL).mean())  # a row is one of its own entries
 
     @property
     def spacing(self) -> Floats:
@@ -110,7 +110,7 @@ def neighbour_graph(X: Any, n_neighbors: int, n_threads: int = 1) -> NeighbourGr
     Every row has ``n_neighbors`` neighbours, or a fifth of the rows where these are few.
     """
     count = min(n_neighbors, max(1, X.shape[0] // FIFTH))
-    X = near_origin(X)
+    X = without_far_offsets(X)
     with config_context(working_memory=WORKING_MEMORY), one_blas_thread():
         if storage(X) == "dense":
             return NeighbourGraph(*_nearest_rows(X, count, n_threads))
@@ -132,7 +132,7 @@ def _nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Any, Floats]:
     nearest, distances = _search_rows(X, columns, np.arange(len(X)), count, n_threads)
     reach = 2 * np.sqrt(np.einsum("ij,ij->i", columns, columns)) + distances[:, -1]
     rounding = np.finfo(np.float32).eps * (4 + np.sqrt(X.shape[1])) * np.square(reach)
-    blurred = np.flatnonzero(rounding > NEGLIGIBLE * np.square(distances[:, -1]))
+    blurred = np.flatnonzero(rounding > DECISIVE_ROUNDING * np.square(distances[:, -1]))
     if len(blurred):
         nearest[blurred], distances[blurred] = _search_rows(X, X - centre, blurred, count, n_threads)
     return nearest, distances
@@ -143,7 +143,7 @@ def _search_rows(
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Floats]:
     """Neighbours of the rows numbered ``wanted``, found by products in the dtype of the centred rows."""
     norms, columns = np.einsum("ij,ij->i", centred, centred), -2 * centred.T
-    step = max(1, BLOCK // len(X))
+    step = max(1, DISTANCES_HELD // len(X))
 
     def search(start: int) -> tuple[Any, Any]:
         rows = wanted[start : start + step]

@@ -2,7 +2,7 @@
 
 For centred features Phi of some rows, ``Phi'Phi = U diag(lam) U'``: P = Phi U are kernel PCA coordinates, and
 ``Q = P (lam + rho)^(-1/2)`` those of the regularised least-squares fit (see ``forest/_single_moves.py``). Directions
-that the ridge leaves less than ``NEGLIGIBLE`` of a degree of freedom are dropped.
+that the ridge leaves less than ``LEAST_FREEDOM`` of a degree of freedom are dropped.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from widegap.rows._matrices import row_chunks, storage
 from widegap.rows._sources import row_blocks
 
 EXPLICIT_COLUMNS = 400  # up to this many columns of a sparse table their covariance is formed and solved whole
-RANK_TOL = 1e-10
-SVD_STEPS = 4  # of power iteration: more leave the directions of words as they are
-NEGLIGIBLE = 1e-3
+AXIS_TOL = 1e-10
+DIRECTION_STEPS = 4  # of power iteration: more leave the directions of words as they are
+LEAST_FREEDOM = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PrincipalMap:
     def of(cls, mean: Floats, gram: Floats) -> "PrincipalMap":
         """From the mean of features and their products about it."""
         lam, U = np.linalg.eigh(gram)
-        keep = lam > RANK_TOL * max(lam[-1], 0)
+        keep = lam > AXIS_TOL * max(lam[-1], 0)
         return cls(mean, U[:, keep][:, ::-1], lam[keep][::-1])
 
     def transform(self, features: Any) -> Floats:
@@ -80,7 +80,7 @@ def ridge_whitening(gram: Floats, rho: float) -> Floats:
 
     The ridge is at least what rounding leaves of a direction without variance.
     """
-    rho = max(rho, RANK_TOL * float(np.trace(gram)))
+    rho = max(rho, AXIS_TOL * float(np.trace(gram)))
     L = np.linalg.cholesky(gram + rho * np.eye(len(gram)))
     return np.asarray(dtrtri(L, lower=True)[0].T)
 
@@ -97,12 +97,12 @@ def _ridge_axes(lam: Floats, rho: float) -> tuple[Any, Floats]:
     Under a ridge so strong that no axis has a tenth of a degree of freedom, the strongest one sets the scale.
     """
     freedom = lam / (lam + rho)
-    return freedom > NEGLIGIBLE * min(1.0, 10 * freedom.max(initial=0.0)), 1 / np.sqrt(lam + rho)
+    return freedom > LEAST_FREEDOM * min(1.0, 10 * freedom.max(initial=0.0)), 1 / np.sqrt(lam + rho)
 
 
 def leading_directions(X: Any, size: int) -> Floats:
     """Coordinates of the rows of a table on its leading singular directions, each row of length 1."""
-    found = TruncatedSVD(min(size, *X.shape), n_iter=SVD_STEPS, random_state=0).fit_transform(X)
+    found = TruncatedSVD(min(size, *X.shape), n_iter=DIRECTION_STEPS, random_state=0).fit_transform(X)
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     return (found / np.maximum(lengths, np.finfo(found.dtype).tiny)).astype(np.float32)
 

@@ -59,7 +59,7 @@ from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._collections import count_labels, is_collection
 from widegap.rows._few_rows import largest
-from widegap.rows._protocols import constant
+from widegap.rows._protocols import constant_state
 from widegap.rows._threads import one_blas_thread
 
 FEW_VALUES = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
@@ -449,14 +449,14 @@ class MaxMarginClustering(SelectiveClusterer):
 
     def _store_single_cluster(self, rows: RowsToFit) -> None:
         super()._store_single_cluster(rows)
-        self.labels_ = constant(rows.blocks, np.int32(0))
+        self.labels_ = constant_state(rows.blocks, np.int32(0))
         self.classes_ = rows.constraints.classes_of(1)
         self.temperature_, self.reject_below_ = 1.0, -np.inf
         self.kernel_map_ = None
         if self._method.cuts_anywhere:
             leaf = np.array([rows.shape[0]])
             self.tree_ = MergeTree(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64), leaf)
-            self.agreement_ = constant(rows.blocks, np.float64(1))
+            self.agreement_ = constant_state(rows.blocks, np.float64(1))
         else:
             self.starts_, self.smoothing_ = np.zeros(0), 0
 

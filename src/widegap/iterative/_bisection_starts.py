@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from widegap._types import Floats
-from widegap.base._starts import SAMPLE, kmeans_labels, rounded, spectral_labels
+from widegap.base._starts import START_SAMPLE, kmeans_labels, rounded, spectral_labels
 from widegap.features._kernels import far_pair
 from widegap.iterative._alternation import Axes, relaxed_search, solve_least_squares
 from widegap.iterative._bisection import principal_axes
@@ -39,8 +39,8 @@ def bisection_starts(
     if init == "random":
         return [_halves(axes.P @ rng.standard_normal(axes.P.shape[1])) for _ in range(n_starts)]
     sample = axes
-    if n > SAMPLE:
-        sampled = principal_axes(axes.P[drawn(n, SAMPLE, rng)], tail_tol=0.0)
+    if n > START_SAMPLE:
+        sampled = principal_axes(axes.P[drawn(n, START_SAMPLE, rng)], tail_tol=0.0)
         if sampled.P.shape[1]:  # else the few rows that differ were not drawn
             sample = sampled
     found = _starts_on(init, sample, bounds(len(sample.P)), n_starts, rng)

@@ -1,10 +1,10 @@
 """Model files that are safe to open: a zip of JSON texts and plain NumPy arrays, nothing that runs.
 
 A pickle runs whatever it says when it is opened, so models that are passed around must not be pickles. Here
-``model.json`` holds the parameters and fitted attributes as a tree (``_tree.py``), whose arrays lie beside it as
+``model.json`` holds the parameters and fitted attributes as a tree (``_json_tree.py``), whose arrays lie beside it as
 ``0.npy``, ``1.npy``, ... An estimator in the tree is named as in ``widegap``, or is one that the program has defined;
 the objects inside are of the classes that this estimator declares (``_stored``). All get the attributes set that their
-class declares, of the declared types (``_types.py``). Sizes and checksums are compared before anything is made of a
+class declares, of the declared types (``_declared_types.py``). Sizes and checksums are compared before anything is made of a
 file (``_archive.py``), and a model is returned only if its parameters are allowed, its weights fit each other and it
 can score a row. The format is our own rather than skops' because it needs no further package, and because declarations
 are easier to judge than a general loader.
@@ -27,7 +27,7 @@ import widegap
 from widegap._atomic import replacing
 from widegap.base._clusterer import Clusterer, WeightVectorClusterer
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.persistence._archive import MAX_BYTES, DamagedModelError, ModelArchive, TooLargeError, write_archive
+from widegap.persistence._archive import MAX_MODEL_BYTES, DamagedModelError, ModelArchive, ModelTooLargeError, write_archive
 from widegap.persistence._json_tree import Reader, Writer
 from widegap.persistence._weights import check_weights, try_out
 
@@ -67,7 +67,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
         write_archive(temporary, text, writer.arrays, name)
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Any, dict[str, Any]]:
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_MODEL_BYTES) -> tuple[Any, dict[str, Any]]:
     """Read a model file; no code of it runs, wherever it comes from.
 
     Parameters
@@ -103,7 +103,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[A
             extra = document.get("extra")
             extra = extra if isinstance(extra, dict) else {}
             model = _with_table(model, document[TABLE] if TABLE in document else extra.pop(TABLE, None))
-        except TooLargeError as error:
+        except ModelTooLargeError as error:
             raise InvalidDataError(f"{path} {error}") from error
         except MemoryError:
             raise

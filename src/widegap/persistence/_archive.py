@@ -22,7 +22,7 @@ import numpy as np
 
 from widegap.exceptions import NotSupportedError
 
-MAX_BYTES = 4 << 30
+MAX_MODEL_BYTES = 4 << 30
 MAX_JSON_BYTES = 32 << 20
 MAX_DEPTH = 100
 MAX_PARTS = 10_000
@@ -34,7 +34,7 @@ class DamagedModelError(ValueError):
     """What is wrong with a model file, in a few words."""
 
 
-class TooLargeError(Exception):
+class ModelTooLargeError(Exception):
     """A model file is larger than allowed; the message goes on after its name."""
 
 
@@ -84,7 +84,7 @@ class ModelArchive:
         json_bytes = self._sizes[TREE] + self._sizes[CHECKSUMS]
         total = sum(self._sizes.values()) + (JSON_COST - 1) * json_bytes
         if total > max_bytes:
-            raise TooLargeError(
+            raise ModelTooLargeError(
                 f"could take {total:,} bytes of memory, more than the limit of {max_bytes:,} bytes; if you trust it, "
                 "call persistence.load with a higher max_bytes."
             )
@@ -93,7 +93,7 @@ class ModelArchive:
             (json_bytes, MAX_JSON_BYTES, "bytes of JSON"),
         ):
             if found > most:
-                raise TooLargeError(
+                raise ModelTooLargeError(
                     f"holds {found:,} {what}, more than the {most:,} that a model file may have; get it anew from "
                     "where it was saved."
                 )

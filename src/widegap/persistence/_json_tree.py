@@ -17,7 +17,7 @@ from widegap.exceptions import NotSupportedError
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._kernels import may_be_stored
 from widegap.persistence._archive import DamagedModelError, ModelArchive
-from widegap.persistence._types import fits
+from widegap.persistence._declared_types import fits
 from widegap.rows._file_sizes import check_compressed
 
 ARRAY_KINDS = "biufU"  # dtypes that models hold

@@ -1,48 +1,51 @@
 """Blocks of rows, and RowBlocks: the one way in which a method reads data.
 
 A block is a few MiB of consecutive rows and knows its own representation; nothing above this package asks whether
-data are sparse. Each operation is linear in the stored entries and never densifies. The mean is subtracted on the
-way: dense rows are centred as they are read, sparse rows by correcting the constants and the sums.
+data are sparse. Each operation is linear in the stored entries and never makes a dense copy. Dense rows are centred as
+they are read; sparse rows stay as they are, and constants and sums are corrected for the mean.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
-from widegap._types import Floats, Labels
+from widegap._types import Array, Doubles, Floats, FloatType, Indices, Labels, Matrix, SparseMatrix
 from widegap.rows._protocols import Filling, Parts, Source, State, Total, add_in_place, end_to_end, marked, pieces
 from widegap.rows._state_files import CHUNK_ROWS, NewArray
 from widegap.rows._threads import ordered_map
 from widegap.rows.loops._entry_tables import aligned_zeros, grouped
 
+_Found = TypeVar("_Found")
+
 
 class Scorer:
-    """Scores ``W (x - mean) + b``, with the forms that dense and CSR loops want, each made once a pass."""
+    """Scores ``W (x - mean) + b``, with W, b and mean as dense and CSR loops need them, prepared once per pass."""
 
     def __init__(self, W: Floats, b: Floats, mean: Floats):
         self.W, self.b, self.mean = W, b, mean
-        self._forms: dict[Any, tuple[Floats, ...]] = {}
+        self._forms: dict[tuple[str, FloatType], tuple[Floats, ...]] = {}
 
     def __len__(self) -> int:
         return len(self.W)
 
-    def dense(self, dtype: np.dtype[Any]) -> tuple[Floats, ...]:
-        """mean, W and b in the dtype of the rows; b makes up for what the mean loses by rounding to float32."""
+    def dense(self, dtype: FloatType) -> tuple[Floats, ...]:
+        """mean, W and b in the dtype of the rows; b corrects what the mean loses by rounding to float32."""
 
         def make() -> tuple[Floats, ...]:
             return self.mean, self.W, self.b - self.W @ (self.mean - self.mean.astype(dtype))
 
         return self._form(("dense", dtype), make, dtype)
 
-    def csr(self, dtype: np.dtype[Any]) -> tuple[Floats, ...]:
+    def csr(self, dtype: FloatType) -> tuple[Floats, ...]:
         """W in groups of clusters, end to end, and the constants of uncentred rows."""
         return self._form(("csr", dtype), lambda: (grouped(self.W, dtype), self.b - self.W @ self.mean), dtype)
 
-    def _form(self, key: Any, make: Callable[[], tuple[Floats, ...]], dtype: np.dtype[Any]) -> tuple[Floats, ...]:
+    def _form(
+        self, key: tuple[str, FloatType], make: Callable[[], tuple[Floats, ...]], dtype: FloatType
+    ) -> tuple[Floats, ...]:
         if key not in self._forms:
             self._forms[key] = tuple(np.ascontiguousarray(part, dtype) for part in make())
         return self._forms[key]
@@ -63,9 +66,9 @@ class Loops:
 
 @dataclass(frozen=True)
 class PassSums:
-    """What a pass over rows adds up: some numbers, and of weighted rows the sum (k, d) and the sum of weights (k,).
+    """What a pass over rows adds up: some numbers, the sum of weighted rows (k, d) and the sum of weights (k,).
 
-    ``uncentred`` (k,) are the weights of rows that entered the normal without their mean being subtracted.
+    ``uncentred`` (k,) are the weights of rows that were added to the normal before the mean was subtracted.
     """
 
     values: Floats
@@ -97,7 +100,8 @@ class PassSums:
         return replace(self, normal=normal, uncentred=np.zeros(len(self.uncentred)))
 
 
-def csr_parts(X: Any) -> tuple[Any, Any, Any]:
+def csr_parts(X: SparseMatrix) -> tuple[Floats, Labels, Labels]:
+    """The arrays that loops over CSR rows take; places are int32, or int64 where there are more."""
     return X.data, X.indices, X.indptr
 
 
@@ -106,7 +110,7 @@ class Part(Protocol):
 
     n_features: int
 
-    def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
+    def weighted(self, weights: Floats, chosen: Indices | None = None) -> Floats:
         """Sums of the rows (or the chosen ones) weighted by each row of ``weights`` (m, rows): shape (m, d)."""
 
     def moved(self, counts: Floats, old: Labels, new: Labels, k: int) -> Floats:
@@ -119,11 +123,11 @@ class DensePart:
     def __init__(self, centred: Floats, scale: float):
         self.X, self.scale, self.n_features = centred, scale, centred.shape[1]
 
-    def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
+    def weighted(self, weights: Floats, chosen: Indices | None = None) -> Floats:
         return weights @ (self.X if chosen is None else self.X[chosen]) / self.scale
 
     def moved(self, counts: Floats, old: Labels, new: Labels, k: int) -> Floats:
-        # A few rows a cluster are faster to sum up than all rows with weights that are mostly zero.
+        # It is faster to sum the few rows of each cluster than all rows with weights that are mostly zero.
         sums = np.zeros((len(counts), k, self.n_features))
         for p in range(k):
             for side, sign in ((new, 1.0), (old, -1.0)):
@@ -134,36 +138,38 @@ class DensePart:
 
 
 class CsrPart:
-    """Sparse rows, whose mean is taken off the sums."""
+    """Sparse rows, from whose sums the mean is subtracted."""
 
-    def __init__(self, X: Any, mean: Floats, scale: float):
+    def __init__(self, X: SparseMatrix, mean: Floats, scale: float):
         self.X, self.mean, self.scale, self.n_features = X, mean, scale, X.shape[1]
 
-    def weighted(self, weights: Floats, chosen: np.ndarray[Any, Any] | None = None) -> Floats:
+    def weighted(self, weights: Floats, chosen: Indices | None = None) -> Floats:
         from widegap.rows.loops import _passes
 
         rows, weights = np.arange(self.X.shape[0]) if chosen is None else chosen, np.ascontiguousarray(weights)
-        return _passes.weighted_csr(*csr_parts(self.X), rows, weights, self.mean, self.scale)
+        sums: Doubles = _passes.weighted_csr(*csr_parts(self.X), rows, weights, self.mean, self.scale)
+        return sums
 
     def moved(self, counts: Floats, old: Labels, new: Labels, k: int) -> Floats:
         from widegap.rows.loops import _passes
 
         counts = np.ascontiguousarray(counts)
-        return _passes.moved_csr(*csr_parts(self.X), counts, old, new, k, self.mean, self.scale)
+        sums: Doubles = _passes.moved_csr(*csr_parts(self.X), counts, old, new, k, self.mean, self.scale)
+        return sums
 
 
 class Block(Protocol):
-    """Consecutive rows, ``rows`` being their place in the whole data."""
+    """Consecutive rows; ``rows`` is their place in the whole data."""
 
     rows: slice
 
-    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[Any, ...]) -> PassSums:
+    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[object, ...]) -> PassSums:
         """A compiled pass over the rows."""
 
     def scores(self, scorer: Scorer) -> Floats:
         """Scores of every row, shape (rows, k), in the dtype of the data."""
 
-    def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
+    def part(self, rows: Indices, mean: Floats, scale: float) -> Part:
         """Some of the rows, to be summed up centred and divided by the scale."""
 
     def moments(self, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
@@ -172,15 +178,15 @@ class Block(Protocol):
         NaN or inf show in the last.
         """
 
-    def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
-        """Those rows as an in-memory array or CSR array."""
+    def take(self, rows: Indices | slice) -> Matrix:
+        """Some of the rows as an array or CSR array in memory."""
 
 
 class DenseBlock:
     """Rows of an ndarray or memmap."""
 
     def __init__(self, X: Floats, start: int):
-        # Read-only and C-ordered always: every other layout would be a separate compilation of each loop.
+        # Always read-only and C-ordered: numba would compile each loop anew for every other layout.
         self.X = np.ascontiguousarray(X)
         if self.X.flags.writeable:
             self.X = self.X.view()
@@ -188,7 +194,7 @@ class DenseBlock:
         self.X = self.X.view(np.ndarray)
         self.rows = slice(start, start + X.shape[0])
 
-    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[Any, ...]) -> PassSums:
+    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[object, ...]) -> PassSums:
         mean, W, b = scorer.dense(self.X.dtype)
         normal, bias = np.zeros(W.shape), np.zeros(len(W))
         values = loops.dense(self.X, mean, W, b, *arguments, normal, bias)
@@ -198,12 +204,12 @@ class DenseBlock:
     def scores(self, scorer: Scorer) -> Floats:
         from widegap.rows.loops import _passes
 
-        out = np.empty((len(self.X), len(scorer)), self.X.dtype)
+        out: Floats = np.empty((len(self.X), len(scorer)), self.X.dtype)
         mean, W, b = scorer.dense(self.X.dtype)
         _passes.scores_dense(self.X, mean, W, b, out)
         return out
 
-    def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
+    def part(self, rows: Indices, mean: Floats, scale: float) -> Part:
         return DensePart(self.X[rows] - mean, scale)
 
     def moments(self, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
@@ -218,18 +224,18 @@ class DenseBlock:
             error = weights @ steps / total
             return total, mean + error, weights @ np.square(steps) - total * np.square(error)
 
-    def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
+    def take(self, rows: Indices | slice) -> Floats:
         return self.X[rows]
 
 
 class CsrBlock:
-    """Rows of a CSR matrix; the arrays are views into it."""
+    """Rows of a CSR matrix, whose arrays they share."""
 
-    def __init__(self, X: Any, start: int):
+    def __init__(self, X: SparseMatrix, start: int):
         self.X = X
         self.rows = slice(start, start + X.shape[0])
 
-    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[Any, ...]) -> PassSums:
+    def run(self, loops: Loops, scorer: Scorer, arguments: tuple[object, ...]) -> PassSums:
         table, b = scorer.csr(self.X.dtype)
         normal, bias = aligned_zeros((self.X.shape[1], len(b))), np.zeros(len(b))
         values = loops.csr(*csr_parts(self.X), table, b, *arguments, normal, bias)
@@ -238,12 +244,12 @@ class CsrBlock:
     def scores(self, scorer: Scorer) -> Floats:
         from widegap.rows.loops import _passes
 
-        out = np.empty((self.X.shape[0], len(scorer)), self.X.dtype)
+        out: Floats = np.empty((self.X.shape[0], len(scorer)), self.X.dtype)
         table, b = scorer.csr(self.X.dtype)
         _passes.scores_csr(*csr_parts(self.X), table, b, out)
         return out
 
-    def part(self, rows: np.ndarray[Any, Any], mean: Floats, scale: float) -> Part:
+    def part(self, rows: Indices, mean: Floats, scale: float) -> Part:
         return CsrPart(self.X[rows], mean, scale)
 
     def moments(self, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
@@ -252,8 +258,9 @@ class CsrBlock:
         each = None if weights is None else np.repeat(weights, np.diff(self.X.indptr))  # of every entry
         total = n if weights is None else float(weights.sum())
 
-        def sums(values: Any) -> Any:
-            return np.bincount(indices, values if each is None else each * values, d)
+        def sums(values: Floats) -> Doubles:
+            weighted: Floats = values if each is None else each * values
+            return np.bincount(indices, weighted, d).astype(np.float64, copy=False)
 
         absent = total - (np.bincount(indices, each, d) if each is not None else np.bincount(indices, minlength=d))
         with np.errstate(over="ignore", invalid="ignore"):  # NaN and inf are reported by the caller
@@ -263,15 +270,21 @@ class CsrBlock:
             error = (sums(steps) - absent * mean) / total  # what long sums lost in the mean
             return total, mean + error, scatter - total * np.square(error)
 
-    def take(self, rows: np.ndarray[Any, Any] | slice) -> Any:
+    def take(self, rows: Indices | slice) -> SparseMatrix:
         taken = self.X[rows]
         if max(*taken.shape, taken.nnz) < np.iinfo(np.int32).max:  # scikit-learn's k-means refuses 64-bit indices
             taken.indices, taken.indptr = taken.indices.astype(np.int32), taken.indptr.astype(np.int32)
         return taken
 
 
-def as_it_is(state: State) -> Any:
+def _as_it_is(state: Array) -> Array:
     """A state in memory, for users."""
+    return state
+
+
+def _array(state: State) -> np.ndarray[Any, Any]:
+    """A state of rows that this process reads: the array that it is."""
+    assert isinstance(state, np.ndarray)
     return state
 
 
@@ -279,8 +292,7 @@ class RowBlocks:
     """Rows from one or several sources, read block by block on up to ``n_threads`` threads.
 
     Passes read every row exactly once. Blocks and the order of summation do not depend on the number of threads, so
-    neither does any result. ``publish`` brings a state into the form in which users get it; ``new_array`` makes the
-    arrays that states are.
+    neither does any result. ``to_user_form`` turns a state into what users get, ``new_array`` makes its array.
     """
 
     in_process = True
@@ -289,12 +301,12 @@ class RowBlocks:
         self,
         sources: Sequence[Source],
         n_threads: int = 1,
-        publish: Callable[[State], Any] = as_it_is,
+        to_user_form: Callable[[Array], Any] = _as_it_is,
         new_array: NewArray = np.empty,
     ):
-        self.sources, self.publish, self.new_array = sources, publish, new_array
+        self.sources, self.to_user_form, self.new_array = sources, to_user_form, new_array
         self.shape = (sum(s.shape[0] for s in sources), sources[0].shape[1])
-        self.dtype = np.result_type(*(s.dtype for s in sources))
+        self.dtype: FloatType = np.result_type(*(s.dtype for s in sources))
         self.n_threads = n_threads
         self._spans = self._place(sources)
 
@@ -307,7 +319,7 @@ class RowBlocks:
             first += source.shape[0]
         return spans
 
-    def _holding(self, rows: np.ndarray[Any, Any]) -> list[tuple[Source, int, int, int]]:
+    def _holding(self, rows: Indices) -> list[tuple[Source, int, int, int]]:
         """The spans that contain at least one of the ascending ``rows``."""
         starts = np.array([span[3] for span in self._spans])
         return [self._spans[s] for s in np.unique(np.searchsorted(starts, rows, side="right") - 1)]
@@ -317,19 +329,24 @@ class RowBlocks:
         """The blocks of a span: one, unless its source gives it in pieces."""
         source, start, stop, first = span
         for X in pieces(source.read(start, stop)):
-            yield CsrBlock(X, first) if sp.issparse(X) else DenseBlock(X, first)
+            yield DenseBlock(X, first) if isinstance(X, np.ndarray) else CsrBlock(X, first)
             first += X.shape[0]
 
-    def _each(self, function: Callable[..., Any], state: tuple[State, ...], spans: Sequence[Any]) -> Iterator[Any]:
+    def _each(
+        self,
+        function: Callable[..., _Found],
+        state: Sequence[Array],
+        spans: Sequence[tuple[Source, int, int, int]],
+    ) -> Iterator[_Found]:
         """``function(block, *parts)`` for some spans, in their order."""
 
-        def part(span: tuple[Source, int, int, int]) -> list[Any]:
+        def part(span: tuple[Source, int, int, int]) -> list[_Found]:
             return [function(block, *(values[block.rows] for values in state)) for block in self._read(span)]
 
         return chain.from_iterable(ordered_map(part, spans, self.n_threads))
 
     def sweep(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
-        return self._gathered(self._each(function, state, self._spans))
+        return self._gathered(self._each(function, list(map(_array, state)), self._spans))
 
     def _gathered(self, found: Iterator[tuple[Parts, Total]]) -> tuple[tuple[State, ...], Total]:
         """States and sums of consecutive rows as those of all rows."""
@@ -346,35 +363,36 @@ class RowBlocks:
     def reduce(
         self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
     ) -> Total | None:
+        arrays = list(map(_array, state))
         if where is None:
-            return add_in_place(self._each(function, state, self._spans))
+            return add_in_place(self._each(function, arrays, self._spans))
 
-        def part(block: Block, *parts: Any) -> Total | None:
+        def part(block: Block, *parts: Array) -> Total | None:
             return function(block, *parts) if where(*parts) else None  # a piece of a span may have none
 
-        spans = [span for span in self._spans if where(*(values[_rows(span)] for values in state))]
-        return add_in_place(found for found in self._each(part, state, spans) if found is not None)
+        spans = [span for span in self._spans if where(*(values[_rows(span)] for values in arrays))]
+        return add_in_place(found for found in self._each(part, arrays, spans) if found is not None)
 
     def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
-        starts = range(0, self.shape[0], CHUNK_ROWS)
-        return self._gathered(function(*(values[i : i + CHUNK_ROWS] for values in state)) for i in starts)
+        starts, arrays = range(0, self.shape[0], CHUNK_ROWS), list(map(_array, state))
+        return self._gathered(function(*(values[i : i + CHUNK_ROWS] for values in arrays)) for i in starts)
 
-    def map(self, function: Callable[[Block], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-        """``function(block)``, one entry a row, laid end to end: one read of the data."""
-        return self.sweep(lambda block: ((function(block),), 0))[0][0]
+    def map(self, function: Callable[[Block], Array]) -> np.ndarray[Any, Any]:
+        """``function(block)``, one entry per row, laid end to end: one read of the data."""
+        return _array(self.sweep(lambda block: ((function(block),), 0))[0][0])
 
-    def take(self, rows: np.ndarray[Any, Any]) -> Any:
-        """The given rows (ascending); reads only the blocks that hold them."""
+    def take(self, rows: Indices) -> Matrix:
+        """Some rows, numbered in ascending order; reads only the blocks that hold them."""
         parts = []
         for block in chain.from_iterable(map(self._read, self._holding(rows))):
             inside = slice(*np.searchsorted(rows, [block.rows.start, block.rows.stop]))
             parts.append(block.take(rows[inside] - block.rows.start))
         return end_to_end(parts)
 
-    def place(self, values: np.ndarray[Any, Any]) -> State:
+    def place(self, values: Array) -> State:
         return values
 
-    def mark(self, rows: np.ndarray[Any, Any]) -> State:
+    def mark(self, rows: Indices) -> State:
         return marked(self.shape[0], rows, np.arange(len(rows)), self.new_array)
 
     def numbers(self) -> State:
@@ -384,7 +402,10 @@ class RowBlocks:
         return found
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
-        return state
+        return _array(state)
+
+    def publish(self, state: State) -> Any:
+        return self.to_user_form(_array(state))
 
 
 def _rows(span: tuple[Source, int, int, int]) -> slice:

@@ -3,30 +3,29 @@
     x~ = (x - mean) / scale,      scale^2 = total variance = (1/n) sum_i |x_i - mean|^2,
 
 so that a problem's constants mean the same in metres and in millimetres, and a sparse matrix stays sparse. Weights
-for x~ are turned into weights for x on the way in, normals the other way on the way out.
+for x~ are converted to weights for x before a pass, and normals back after it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 
-from widegap._types import Floats, Labels
+from widegap._types import Array, Doubles, Floats, Indices, Ints, Labels, Mask
 from widegap.exceptions import InvalidDataError
 from widegap.rows._blocks import Block, Loops, Part, PassSums, Scorer
 from widegap.rows._protocols import Parts, Rows, State, Total
 
-CHUNK_ROWS = 1 << 14  # moved rows worked on at a time, so that what is held does not grow with their number
+MOVED_ROWS = 1 << 14  # moved rows worked on at a time: memory does not grow with their number; not tuned
 
 Judgement = tuple[tuple[float, ...], Floats, Parts]
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Row count (or weight), means and summed squared distances to them by column; adds up exactly (Chan et al.)."""
+    """Row count (or weight), column means and summed squared distances to them; adds up exactly (Chan et al.)."""
 
     n_rows: float
     mean: Floats
@@ -45,14 +44,14 @@ class Moments:
         return float(self.scatter.sum()) / self.n_rows
 
     @property
-    def varies(self) -> Any:
-        """Which columns vary by more than rounding, which alone gives equal entries a variance of (eps mean)^2."""
-        return self.scatter > 4 * self.n_rows * np.square(np.finfo(np.float64).eps * self.mean)
+    def varies(self) -> Mask:
+        """Which columns vary by more than rounding, which gives equal entries a variance of (eps mean)^2."""
+        return np.asarray(self.scatter > 4 * self.n_rows * np.square(np.finfo(np.float64).eps * self.mean))
 
 
 def finite_moments(blocks: Rows, name: str = "data", weights: State | None = None) -> Moments:
     """Moments of all rows, in one read; refuses NaN and infinity."""
-    moments = blocks.reduce(lambda block, *weights: Moments(*block.moments(*weights)), *given(weights))
+    moments = blocks.reduce(lambda block, *weights: Moments(*block.moments(*weights)), *optional_state(weights))
     assert moments is not None
     if not np.isfinite(moments.scatter).all():
         raise InvalidDataError(
@@ -62,10 +61,10 @@ def finite_moments(blocks: Rows, name: str = "data", weights: State | None = Non
 
 
 class CentredRows:
-    """Rows of a RowBlocks, seen centred and with total variance 1. ``n_passes`` counts reads of the whole data.
+    """Rows of a RowBlocks, centred and with total variance 1. ``n_passes`` counts reads of the whole data.
 
     ``mean`` and ``scale`` are those of the rows themselves, or, by ``in_frame_of``, those of other rows. ``weights`` is
-    a state with a positive number a row, or None; ``total`` is their sum, or the number of rows.
+    a state with a positive number per row, or None; ``total`` is their sum, or the number of rows.
     """
 
     def __init__(self, blocks: Rows, weights: Floats | None = None):
@@ -80,28 +79,33 @@ class CentredRows:
 
     @classmethod
     def in_frame_of(cls, other: "CentredRows", blocks: Rows) -> "CentredRows":
-        """Further rows, known to be finite, as the weights for ``other`` see them: same mean, same scale."""
+        """Further rows, known to be finite, with the mean and scale of ``other``, so that its weights apply."""
         rows = cls.__new__(cls)
         rows.blocks, rows.shape, rows.n_passes = blocks, blocks.shape, 0
         rows.mean, rows.scale = other.mean, other.scale
         rows.weights, rows.total = None, blocks.shape[0]
         return rows
 
+    def array_weights(self) -> Floats | None:
+        """The weights of the rows as an array of this process."""
+        return None if self.weights is None else self.blocks.collect(self.weights)
+
     def run(
         self,
         loops: Loops,
         W: Floats,
         b: Floats,
-        arguments: Callable[..., tuple[tuple[Any, ...], Parts]],
+        arguments: Callable[..., tuple[tuple[object, ...], Parts]],
         *state: State,
     ) -> tuple[tuple[State, ...], PassSums]:
         """A loss's compiled pass at weights (W, b): one read.
 
-        ``arguments(n_rows, *parts)`` are the loop's own for a block of so many rows, and the new states among them.
+        ``arguments(n_rows, *parts)`` gives the loop's own arguments for a block of ``n_rows`` rows, and the new states
+        among them.
         """
         scorer = self._scorer(W, b)
 
-        def part(block: Block, *parts: Any) -> tuple[Parts, PassSums]:
+        def part(block: Block, *parts: Array) -> tuple[Parts, PassSums]:
             own, new = arguments(block.rows.stop - block.rows.start, *parts)
             return new, block.run(loops, scorer, own)
 
@@ -119,7 +123,7 @@ class CentredRows:
         """
         scorer, mean, scale = self._scorer(W, b), self.mean, self.scale
 
-        def part(block: Block, *parts: Any) -> tuple[Parts, PassSums]:
+        def part(block: Block, *parts: Array) -> tuple[Parts, PassSums]:
             values, weights, new = function(block.scores(scorer).astype(np.float64, copy=False), *parts)
             some = np.flatnonzero(weights.any(axis=1))
             normal = block.part(some, mean, scale).weighted(weights[some].T)
@@ -131,7 +135,7 @@ class CentredRows:
     def _scorer(self, W: Floats, b: Floats) -> Scorer:
         return Scorer(W / self.scale, b, self.mean)
 
-    def map_scores(self, W: Floats, b: Floats, function: Callable[[Floats], Any]) -> State:
+    def map_scores(self, W: Floats, b: Floats, function: Callable[[Floats], Array]) -> State:
         """``function`` of the scores of every row, a block at a time, as a state: one read."""
         scorer = self._scorer(W, b)
         self.n_passes += 1
@@ -160,7 +164,7 @@ class CentredRows:
         """
         mean, scale = self.mean, self.scale
 
-        def part(block: Block, old: Labels, new: Labels, *parts: Any) -> Total:
+        def part(block: Block, old: Labels, new: Labels, *parts: Array) -> Total:
             return _in_chunks(block, np.flatnonzero(old != new), mean, scale, function, old, new, *parts)
 
         return self.blocks.reduce(part, old, new, *state, where=lambda old, new, *_: bool((old != new).any()))
@@ -175,47 +179,55 @@ class CentredRows:
         def part(block: Block, labels: Labels, *weights: Floats) -> Floats:
             return _in_chunks(block, np.arange(len(labels)), mean, scale, chunk, labels, *weights)
 
-        sums = self.blocks.reduce(part, labels, *given(self.weights))
+        sums = self.blocks.reduce(part, labels, *optional_state(self.weights))
         assert sums is not None
         return sums
 
-    def label_counts(self, labels: State, k: int) -> Any:
+    def label_counts(self, labels: State, k: int) -> Ints:
         """Number of rows of each cluster, shape (k,)."""
-        return self.blocks.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
 
-    def label_weights(self, labels: State, k: int) -> Any:
-        """Summed weight of the rows of each cluster, shape (k,)."""
+        def part(labels: Labels) -> tuple[Parts, Ints]:
+            return (), np.bincount(labels, minlength=k)
 
-        def part(labels: Labels, weights: Floats | None = None) -> tuple[Parts, Any]:
-            return (), np.bincount(labels, weights, k)
+        return self.blocks.fold(part, labels)[1]
 
-        return self.blocks.fold(part, labels, *given(self.weights))[1]
+    def label_weights(self, labels: State, k: int) -> Doubles | Ints:
+        """Summed weight of the rows of each cluster, shape (k,); without weights their number."""
+
+        def part(labels: Labels, weights: Floats | None = None) -> tuple[Parts, Doubles | Ints]:
+            return (), np.bincount(labels, minlength=k) if weights is None else np.bincount(labels, weights, k)
+
+        return self.blocks.fold(part, labels, *optional_state(self.weights))[1]
 
     def count_flips(self, old: State, new: State) -> int:
         """In how many rows two labelings differ."""
-        return int(self.blocks.fold(lambda old, new: ((), np.count_nonzero(old != new)), old, new)[1])
+
+        def part(old: Labels, new: Labels) -> tuple[Parts, int]:
+            return (), int(np.count_nonzero(old != new))
+
+        return self.blocks.fold(part, old, new)[1]
 
     def to_input_space(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """Weights and intercept for the rows as they came."""
+        """Weights and intercept for rows that are neither centred nor rescaled."""
         coef = W / self.scale
         return coef, b - coef @ self.mean
 
 
-def given(state: State | None) -> list[State]:
-    """The state as a further argument of a pass, if there is one."""
+def optional_state(state: State | None) -> list[State]:
+    """The state as one more argument of a pass, or none."""
     return [] if state is None else [state]
 
 
-def times_weights(values: Any, *weights: Floats) -> Any:
-    """Values whose last axis are rows, times the weights of these, if there are any."""
+def times_weights(values: Floats, *weights: Floats) -> Floats:
+    """Values whose last axis are rows, times the weights of the rows if there are any."""
     return values * weights[0] if weights else values
 
 
 def _in_chunks(
-    block: Block, rows: Any, mean: Floats, scale: float, function: Callable[..., Total], *parts: Any
+    block: Block, rows: Indices, mean: Floats, scale: float, function: Callable[..., Total], *parts: Array
 ) -> Total:
     """Sum of ``function(some, *parts)`` over rows of a block, a few thousand at a time."""
-    places = [rows[start : start + CHUNK_ROWS] for start in range(0, len(rows), CHUNK_ROWS)]
+    places = [rows[start : start + MOVED_ROWS] for start in range(0, len(rows), MOVED_ROWS)]
     return reduce(
         add, (function(block.part(place, mean, scale), *(values[place] for values in parts)) for place in places)
     )

@@ -1,13 +1,13 @@
 """Checkpoints: fits that survive their process.
 
 A fit is a deterministic function of its settings and of the sums that its passes give, so these sums, (k, d) numbers
-each, are all that has to be kept. Every one is appended to a file as soon as it is known. A fit that finds the file
-replays: it asks for the same passes, and those that the file holds are answered without reading a row. Their new
-states are made when somebody needs them, all that are needed at once in one read. So the fit arrives where it was lost,
-with the same bits, after two or three reads, whatever it had done; steps in which the bound on cluster sizes was
-active take one read each, as their labels are no sum.
+each, are all that a checkpoint keeps. Each is appended to a file as soon as it is known. A fit that finds the file
+replays: it asks for the same passes, and those in the file are answered without reading a row. Their new states are
+made when they are needed, all of them in one read. So the fit arrives where it was killed, with the same bits, after
+two or three reads, however long it had run; steps in which the bound on cluster sizes was active take one read each,
+because their labels do not follow from sums.
 
-File: a line of JSON that tells what the fit is, then records of a length, a digest and the content (``np.savez``, no
+File: a line of JSON that identifies the fit, then records of a length, a digest and the content (``np.savez``, no
 pickles). A record that a killed process left unfinished fails its digest, and the file is cut there.
 """
 
@@ -22,18 +22,20 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from widegap._types import Array, Indices, Matrix
 from widegap.exceptions import InvalidDataError
+from widegap.rows._blocks import Block
 from widegap.rows._protocols import Parts, Rows, State, Total
 
-_DIGEST = 16  # bytes of the digest of a record: an unfinished one is not taken for a whole one by chance
-_FORMAT = 2  # 1 told rows by a thousand of them
+_DIGEST = 16  # bytes of a record's digest: an unfinished record matches it with a probability of 2^-128
+_FORMAT = 2  # format 1 identified the data by a thousand rows
 
 
 @dataclass(eq=False)
 class _Replayed:
     """A pass that the checkpoint answered; its states are made on demand."""
 
-    function: Callable[..., Any]
+    function: Callable[..., tuple[Parts, Any]]
     inputs: tuple[State, ...]
     reads: bool
     n_states: int
@@ -49,7 +51,7 @@ class _Pending:
 
 
 class CheckpointedRows:
-    """Rows whose passes are noted in a checkpoint, and answered by it as far as it goes."""
+    """Rows whose passes are written to a checkpoint, and answered by it as far as it goes."""
 
     def __init__(self, rows: Rows, checkpoint: "Checkpoint"):
         self._rows, self._checkpoint = rows, checkpoint
@@ -71,7 +73,9 @@ class CheckpointedRows:
         self._checkpoint.add((0, found))
         return found
 
-    def _pass(self, function: Any, state: tuple[State, ...], *, reads: bool) -> Any:
+    def _pass(
+        self, function: Callable[..., tuple[Parts, Total]], state: tuple[State, ...], *, reads: bool
+    ) -> tuple[tuple[State, ...], Total]:
         if self._checkpoint.replays:
             n_states, total = self._checkpoint.next()
             known = _Replayed(function, state, reads, n_states)
@@ -81,13 +85,13 @@ class CheckpointedRows:
         self._checkpoint.add((len(new), total))
         return new, total
 
-    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+    def take(self, rows: Indices) -> Matrix:
         return self._rows.take(rows)
 
-    def place(self, values: np.ndarray[Any, Any]) -> State:
+    def place(self, values: Array) -> State:
         return self._rows.place(values)
 
-    def mark(self, rows: np.ndarray[Any, Any]) -> State:
+    def mark(self, rows: Indices) -> State:
         return self._rows.mark(rows)
 
     def numbers(self) -> State:
@@ -114,18 +118,18 @@ class CheckpointedRows:
             (known,) = passes
             known.results = self._rows.fold(known.function, *map(_result, known.inputs))[0]
             return
-        given: list[State] = []
-        steps = []
+        inputs: list[State] = []
+        steps: list[_Step] = []
         for known in passes:
             sources: list[tuple[int | None, int]] = []
             for value in known.inputs:
                 if isinstance(value, _Pending) and value.of.results is None:
                     sources.append((passes.index(value.of), value.index))
                 else:
-                    given.append(_result(value))
-                    sources.append((None, len(given) - 1))
+                    inputs.append(_result(value))
+                    sources.append((None, len(inputs) - 1))
             steps.append((known.function, sources))
-        made, _ = self._rows.sweep(lambda block, *parts: (_together(steps, block, parts), 0), *given)
+        made, _ = self._rows.sweep(lambda block, *parts: (_together(steps, block, parts), 0), *inputs)
         for known in passes:
             known.results, made = made[: known.n_states], made[known.n_states :]
 
@@ -138,7 +142,10 @@ def _result(value: State) -> State:
     return value.of.results[value.index]
 
 
-def _together(steps: list[Any], block: Any, parts: tuple[Any, ...]) -> Parts:
+_Step = tuple[Callable[..., tuple[Parts, Any]], list[tuple[int | None, int]]]
+
+
+def _together(steps: list[_Step], block: Block, parts: Parts) -> Parts:
     """New states of several passes for one block; sources are (pass, its state), or (None, place among the parts)."""
     results: list[Parts] = []
     for function, sources in steps:
@@ -151,7 +158,7 @@ def _in_order(state: tuple[State, ...]) -> list[_Replayed]:
     """The passes to run for some states, each after those it needs, and once."""
     found: list[_Replayed] = []
 
-    def visit(value: Any) -> None:
+    def visit(value: State) -> None:
         if isinstance(value, _Pending) and value.of.results is None and value.of not in found:
             for needed in value.of.inputs:
                 visit(needed)
@@ -163,9 +170,9 @@ def _in_order(state: tuple[State, ...]) -> list[_Replayed]:
 
 
 class Checkpoint:
-    """The file. ``replays`` as long as it holds the answer to the next pass.
+    """The file. ``replays`` is true as long as it holds the answer to the next pass.
 
-    ``identity`` is what the fit is, names and values; a file of another fit is refused, with what differs.
+    ``identity`` holds the settings and rows of the fit by name; the file of another fit is refused, with what differs.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, str]):
@@ -191,33 +198,34 @@ class Checkpoint:
             name = different[0]
             raise InvalidDataError(
                 f"{self._path} is the checkpoint of another fit: {name} was {former.get(name)}, and is "
-                f"{json.loads(head)[name]}; delete the file, or choose another name, to begin anew."
+                f"{json.loads(head)[name]}; delete the file, or choose another name, to start again."
             )
 
     @property
     def replays(self) -> bool:
         return self._next < len(self._known)
 
-    def next(self) -> Any:
-        """The answer to the next pass; it is forgotten here."""
+    def next(self) -> tuple[int, Any]:
+        """The answer to the next pass, its number of states and its sum; the checkpoint then drops it."""
         answer, self._known[self._next] = self._known[self._next], b""
         self._next += 1
-        return _decoded(answer)
+        n_states, total = _decoded(answer)
+        return n_states, total
 
-    def add(self, answer: Any) -> None:
-        """Note the answer of a pass."""
+    def add(self, answer: tuple[int, object]) -> None:
+        """Append the answer of a pass."""
         content = _encoded(answer)
         with open(self._path, "ab") as file:
             file.write(len(content).to_bytes(8, "little") + _digest(content) + content)
 
 
 def _records(file: BinaryIO, n_bytes: int) -> list[bytes]:
-    """The whole records from here on in a file of so many bytes, each read once; the file is left where they end."""
+    """The complete records that follow in a file of ``n_bytes``, each read once; the file is left where they end."""
     found: list[bytes] = []
     while True:
         start = file.tell()
         size, digest = int.from_bytes(file.read(8), "little"), file.read(_DIGEST)
-        record = file.read(size) if size <= n_bytes - file.tell() else b""  # a torn number may be any
+        record = file.read(size) if size <= n_bytes - file.tell() else b""  # an unfinished length may be any number
         if not record or _digest(record) != digest:
             file.seek(start)
             return found
@@ -228,16 +236,20 @@ def _digest(content: bytes) -> bytes:
     return blake2b(content, digest_size=_DIGEST).digest()
 
 
-def _encoded(value: Any) -> bytes:
-    arrays: list[Any] = []
+def _encoded(value: object) -> bytes:
+    arrays: list[Array | np.generic] = []
     form = json.dumps(_form(value, arrays))
     file = BytesIO()
-    np.savez(file, form=np.array(form), **{f"a{i}": array for i, array in enumerate(arrays)})
+    named: dict[str, Any] = {f"a{i}": array for i, array in enumerate(arrays)}
+    np.savez(file, form=np.array(form), **named)
     return file.getvalue()
 
 
-def _form(value: Any, arrays: list[Any]) -> Any:
-    """What a value is made of, in JSON; its arrays are set aside."""
+_Json = None | bool | int | float | dict[str, Any]
+
+
+def _form(value: object, arrays: list[Array | np.generic]) -> _Json:
+    """What a value is made of, in JSON; its arrays are collected in ``arrays``."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, np.ndarray | np.generic):
@@ -245,7 +257,7 @@ def _form(value: Any, arrays: list[Any]) -> Any:
         return {"array": len(arrays) - 1}
     if isinstance(value, list | tuple):
         return {type(value).__name__: [_form(item, arrays) for item in value]}
-    assert is_dataclass(value) and type(value).__module__.startswith("widegap.")
+    assert is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith("widegap.")
     members = {each.name: _form(getattr(value, each.name), arrays) for each in fields(value)}
     return {"class": [type(value).__module__, type(value).__name__], "fields": members}
 
@@ -255,7 +267,7 @@ def _decoded(content: bytes) -> Any:
         return _value(json.loads(str(archive["form"])), archive)
 
 
-def _value(form: Any, arrays: Any) -> Any:
+def _value(form: _Json, arrays: Mapping[str, Array]) -> Any:
     if not isinstance(form, dict):
         return form
     if "array" in form:
@@ -266,5 +278,5 @@ def _value(form: Any, arrays: Any) -> Any:
     module, name = form["class"]
     made = getattr(import_module(module), name) if module.startswith("widegap.") else None
     if not is_dataclass(made):
-        raise InvalidDataError(f"A checkpoint names {module}.{name}, which no fit writes; delete the file.")
+        raise InvalidDataError(f"A checkpoint names {module}.{name}, which no fit stores; delete the file.")
     return made(**{key: _value(item, arrays) for key, item in form["fields"].items()})  # type: ignore[operator]

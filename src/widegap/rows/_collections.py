@@ -1,28 +1,71 @@
-"""Dask collections at the door: what is accepted, and the rows that they become.
+"""Dask collections: which ones are accepted, and how they become rows.
 
-Nothing here imports Dask unless a collection of it was given.
+Nothing here imports Dask unless X is one of its collections.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast
 
 import numpy as np
 
+from widegap._types import Array, FloatType, Indices, Ints, Matrix
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.rows._protocols import Rows
 from widegap.rows._state_files import CHUNK_ROWS
+
+if TYPE_CHECKING:
+    from widegap.rows._dask import ChunkStates
 
 _EXTRA = "Rows of Dask need the packages dask and distributed: pip install 'widegap[dask]'."
 
 
-def is_collection(X: Any) -> bool:
+class DaskCollection(Protocol):
+    """What is used of a Dask array or data frame."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def to_delayed(self) -> Sequence[Any]: ...
+
+    def __dask_keys__(self) -> Sequence[Any]: ...
+
+
+class DaskArray(DaskCollection, Protocol):
+    """What is used of a Dask array."""
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]: ...
+
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]: ...
+
+    def map_blocks(self, function: Callable[..., object], **options: object) -> "DaskArray": ...
+
+
+class _DaskFrame(DaskCollection, Protocol):
+    """What is used of a Dask data frame."""
+
+    @property
+    def columns(self) -> Sequence[object]: ...
+
+    @property
+    def dtypes(self) -> Mapping[object, object]: ...
+
+    def to_dask_array(self) -> DaskArray: ...
+
+
+def is_collection(X: object) -> TypeGuard[DaskArray]:
     """Whether X is an array or a data frame of Dask."""
     return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(X)
 
 
-def collection_rows(X: Any, n_threads: int) -> tuple[Any, Any, str | None]:
-    """The rows of a collection, the names of its columns or None, and what to warn of.
+def collection_rows(X: DaskCollection, n_threads: int) -> tuple[Rows, Array | None, str | None]:
+    """The rows of a collection, the names of its columns or None, and a warning or None.
 
     With a client of ``distributed`` they stay on its cluster; without one they are read chunk by chunk in this process.
     """
@@ -43,21 +86,23 @@ def collection_rows(X: Any, n_threads: int) -> tuple[Any, Any, str | None]:
 
 
 _AGAIN = (
-    "X is not persisted, so that each pass of the fit computes its chunks again; if they fit into the memory of the "
+    "X is not persisted, so each pass of the fit computes its chunks again; if they fit into the memory of the "
     "cluster, call X = X.persist() first."
 )
 
 
-def map_collection(X: Any, function: Callable[[Any], Any]) -> Any:
-    """``function`` of every chunk, one entry a row, as a lazy array."""
-    X, _ = _as_array(X)
-    sample = function(np.zeros((1, X.shape[1]), _float_dtype(X)))
-    chunks = {"drop_axis": [1]} if sample.ndim == 1 else {"chunks": (X.chunks[0], (sample.shape[1],))}
+def map_collection(X: DaskCollection, function: Callable[[Matrix], Array]) -> DaskArray:
+    """``function`` of every chunk, one entry per row, as a lazy array."""
+    array, _ = _as_array(X)
+    sample = function(np.zeros((1, array.shape[1]), _float_dtype(array)))
     part = partial(_of_chunk, function=function, width=sample.shape[1:], dtype=sample.dtype)
-    return X.map_blocks(part, dtype=sample.dtype, meta=sample[:0], **chunks)
+    if sample.ndim == 1:
+        return array.map_blocks(part, dtype=sample.dtype, meta=sample[:0], drop_axis=[1])
+    chunks = array.chunks[0], (sample.shape[1],)
+    return array.map_blocks(part, dtype=sample.dtype, meta=sample[:0], chunks=chunks)
 
 
-def look_up(table: np.ndarray[Any, Any], places: Any) -> Any:
+def look_up(table: Array, places: Any) -> Any:
     """``table[places]``, lazy where the places are a collection."""
     if not is_collection(places):
         return table[places]
@@ -67,7 +112,7 @@ def look_up(table: np.ndarray[Any, Any], places: Any) -> Any:
     return places.map_blocks(_entries, table=dask.delayed(table), dtype=table.dtype, meta=table[:0])
 
 
-def in_chunks_of(values: np.ndarray[Any, Any], like: Any) -> Any:
+def in_chunks_of(values: Array, like: object) -> Any:
     """Values of this process, lazy in the chunks of ``like`` where that is a collection."""
     if not is_collection(like):
         return values
@@ -76,41 +121,52 @@ def in_chunks_of(values: np.ndarray[Any, Any], like: Any) -> Any:
     return da.from_array(values, chunks=like.chunks)
 
 
-def chunk_states(like: Any) -> Any:
+def chunk_states(like: DaskArray) -> "ChunkStates":
     """What passes over states need, for the chunks of a collection."""
     from widegap.rows import _dask
 
     return _dask.ChunkStates(like)
 
 
-def count_labels(labels: Any, k: int) -> np.ndarray[Any, Any]:
-    """How often each of k labels occurs, whether they are lazy or not; a few at a time, as counting takes copies."""
+def count_labels(labels: Any, k: int) -> Ints:
+    """How often each of k labels occurs, lazy or not; a part at a time, because counting makes copies."""
     if is_collection(labels):
-        return np.asarray(np.bincount(labels, minlength=k))
+        import dask.array as da
+
+        return np.asarray(da.bincount(labels, minlength=k))
     starts = range(0, len(labels), CHUNK_ROWS)
     return sum((np.bincount(labels[i : i + CHUNK_ROWS], minlength=k) for i in starts), np.zeros(k, np.int64))
 
 
-def _entries(places: Any, *, table: Any) -> Any:
+def _entries(places: Indices, *, table: Array) -> Array:
     return table[places]
 
 
-def _of_chunk(chunk: Any, *, function: Callable[[Any], Any], width: tuple[int, ...], dtype: Any) -> Any:
+def _of_chunk(
+    chunk: Matrix, *, function: Callable[[Matrix], Array], width: tuple[int, ...], dtype: np.dtype[np.generic]
+) -> Array:
     return function(chunk) if chunk.shape[0] else np.empty((0, *width), dtype)
 
 
-def _as_array(X: Any) -> tuple[Any, Any]:
+def _is_frame(X: DaskCollection) -> TypeGuard[_DaskFrame]:
+    return hasattr(X, "to_dask_array")
+
+
+def _array_of_frame(frame: _DaskFrame) -> tuple[DaskArray, Array | None]:
+    """The array of a frame of numbers, and the names of its columns if all are strings."""
+    named = all(isinstance(name, str) for name in frame.columns)
+    wrong = [name for name, dtype in frame.dtypes.items() if getattr(dtype, "kind", "O") not in "biuf"]
+    if wrong:
+        raise InvalidDataError(
+            f"Column {wrong[0]!r} of X has dtype {frame.dtypes[wrong[0]]}; only numbers can be clustered: encode or "
+            "drop it."
+        )
+    return frame.to_dask_array(), np.array(list(frame.columns), dtype=object) if named else None
+
+
+def _as_array(collection: DaskCollection) -> tuple[DaskArray, Array | None]:
     """A Dask array of two dimensions cut along the first only, and names of columns."""
-    names = None
-    if hasattr(X, "to_dask_array"):
-        names = np.array(list(X.columns), dtype=object) if all(isinstance(name, str) for name in X.columns) else None
-        wrong = [name for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "O") not in "biuf"]
-        if wrong:
-            raise InvalidDataError(
-                f"Column {wrong[0]!r} of X has dtype {X.dtypes[wrong[0]]}; only numbers can be clustered: encode or "
-                "drop it."
-            )
-        X = X.to_dask_array()
+    X, names = _array_of_frame(collection) if _is_frame(collection) else (cast(DaskArray, collection), None)
     if X.ndim != 2:
         raise InvalidDataError(f"X has {X.ndim} dimensions; rows must form a table of 2: reshape it.")
     if X.dtype.kind not in "biuf":
@@ -123,5 +179,5 @@ def _as_array(X: Any) -> tuple[Any, Any]:
     return X, names
 
 
-def _float_dtype(X: Any) -> Any:
-    return X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+def _float_dtype(X: DaskArray) -> FloatType:
+    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)

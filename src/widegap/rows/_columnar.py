@@ -1,19 +1,26 @@
 """Tables stored by columns: Parquet, read a row group at a time, and Arrow (Feather), read a record batch at a time.
 
-Such a piece is one block, so that a thread holds its table of numbers and, decoded, one column. Files are opened for
-every read: readers of pyarrow are not made for several threads.
+Such a piece is one block, so that a thread holds its table of numbers and one decoded column. Files are opened for
+every read, because pyarrow's readers are not thread-safe.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from widegap._types import Array, Floats, FloatType
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.rows._file_sizes import check_row_count
 
-_EXTRA = "{} needs pyarrow to be read: pip install pyarrow."
+_EXTRA = "Reading {} needs pyarrow: pip install pyarrow."
+
+
+class _Column(Protocol):
+    """A column of pyarrow."""
+
+    def to_numpy(self, zero_copy_only: bool = ...) -> Array: ...
 
 
 class _File(Protocol):
@@ -21,10 +28,10 @@ class _File(Protocol):
 
     def lengths(self) -> list[int]: ...
 
-    def fields(self) -> list[tuple[str, Any]]: ...
+    def fields(self) -> list[tuple[str, object]]: ...
 
-    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
-        """Some columns of a piece, by their places, of which one is held at a time."""
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[_Column]:
+        """Some columns of a piece, by their places; one is held at a time."""
 
 
 class _Parquet:
@@ -37,12 +44,12 @@ class _Parquet:
         metadata = self._file.metadata
         return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
 
-    def fields(self) -> list[tuple[str, Any]]:
+    def fields(self) -> list[tuple[str, object]]:
         return [(field.name, field.type) for field in self._file.schema_arrow]
 
-    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
-        names = self._file.schema_arrow.names
-        if len(set(names)) < len(names):  # columns are asked for by their names
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[_Column]:
+        names: list[str] = self._file.schema_arrow.names
+        if len(set(names)) < len(names):  # pyarrow selects columns by name
             whole = self._file.read_row_group(piece, use_threads=False)
             yield from (whole.column(place) for place in places)
             return
@@ -59,15 +66,15 @@ class _Arrow:
     def lengths(self) -> list[int]:
         return [self._reader.get_batch(i).num_rows for i in range(self._reader.num_record_batches)]
 
-    def fields(self) -> list[tuple[str, Any]]:
+    def fields(self) -> list[tuple[str, object]]:
         return [(field.name, field.type) for field in self._reader.schema]
 
-    def columns(self, piece: int, places: Sequence[int]) -> Iterable[Any]:
+    def columns(self, piece: int, places: Sequence[int]) -> Iterable[_Column]:
         batch = self._reader.get_batch(piece)
         return (batch.column(place) for place in places)
 
 
-FORMATS: dict[str, Callable[[Path], _File]] = {
+COLUMNAR_FORMATS: dict[str, Callable[[Path], _File]] = {
     ".parquet": _Parquet,
     ".pq": _Parquet,
     ".feather": _Arrow,
@@ -81,7 +88,7 @@ def _opened(path: Path) -> _File:
     except ImportError as error:
         raise NotSupportedError(_EXTRA.format(path)) from error
     try:
-        return FORMATS[path.suffix.lower()](path)
+        return COLUMNAR_FORMATS[path.suffix.lower()](path)
     except pa.ArrowException as error:
         raise InvalidDataError(
             f"{path} cannot be read as {path.suffix}: {error}. Write it again with pyarrow."
@@ -102,21 +109,21 @@ class ColumnarSource:
         self._lengths, types = file.lengths(), self._numeric()
         self.shape = (sum(self._lengths), len(self.names))
         check_row_count(self.shape[0], path)
-        self.dtype = np.dtype(np.float32 if types == {"float"} else np.float64)
+        self.dtype: FloatType = np.dtype(np.float32 if types == {"float"} else np.float64)
 
     @staticmethod
     def column_names(path: Path) -> list[str]:
-        """The columns of a file, numbers or not."""
+        """All columns of a file, numeric or not."""
         return [name for name, _ in _opened(path).fields()]
 
     def _open(self) -> _File:
         return _opened(self.path)
 
     def _numeric(self) -> set[str]:
-        """The types of the columns; refuses those that are no numbers."""
+        """The types of the columns; refuses columns that are not numeric."""
         import pyarrow.types as kinds
 
-        found = set()
+        found: set[str] = set()
         fields = self._open().fields()
         for name, kind in (fields[place] for place in self._places):
             if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind)):
@@ -127,15 +134,15 @@ class ColumnarSource:
         return found
 
     def spans(self) -> list[tuple[int, int]]:
-        ends = np.cumsum(self._lengths).tolist()
+        ends: list[int] = np.cumsum(self._lengths).tolist()
         return [(end - length, end) for end, length in zip(ends, self._lengths, strict=True) if length]
 
-    def read(self, start: int, stop: int) -> Any:
-        table = np.empty((stop - start, self.shape[1]), self.dtype)
+    def read(self, start: int, stop: int) -> Floats:
+        table: Floats = np.empty((stop - start, self.shape[1]), self.dtype)
         file, ends = self._open(), np.cumsum(self._lengths)
-        for piece in range(np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop) + 1):
-            first = ends[piece] - self._lengths[piece]
-            begin, end = max(start, first), min(stop, ends[piece])
+        for piece in range(int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(ends, stop)) + 1):
+            first = int(ends[piece]) - self._lengths[piece]
+            begin, end = max(start, first), min(stop, int(ends[piece]))
             for j, column in enumerate(file.columns(piece, self._places)):
                 table[begin - start : end - start, j] = column.to_numpy(zero_copy_only=False)[
                     begin - first : end - first

@@ -1,48 +1,46 @@
-"""Telling the rows of a fit from others, by digests that are the same for equal values, however they are stored.
+"""Recognising the rows of a fit, by digests that are the same for equal values, however they are stored.
 
 ``fingerprint`` looks at up to a thousand rows of a table, evenly spread, and costs next to nothing. ``digest_of_rows``
-reads all rows, wherever they are, and notices one that has changed:
+reads all rows, wherever they are, and notices any change:
 
     sum_i mix(h_i + mix(i))  mod 2^64,    h_i = sum_j key_j bits(x_ij)  mod 2^64,    key_j odd, bits(0) = 0,
 
-a sum, so that it does not matter how rows are cut into blocks and where these are; a single other entry always changes
-h_i, and mix, a bijection, spreads that over all bits.
+a sum, so it does not depend on how rows are cut into blocks and where these are; a single changed entry always changes
+h_i, and mix, a bijection, spreads the change over all bits.
 """
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
+from widegap._types import Ints, Matrix, SparseMatrix
 from widegap.rows._blocks import Block
 from widegap.rows._matrices import row_chunks
 from widegap.rows._protocols import Rows
 
-ROWS = 1000  # enough to tell other data apart, few enough for every fit
+DIGEST_ROWS = 1000  # enough to recognise other data, few enough to look at in every fit
 # The increment and the two multipliers of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
 _GAMMA, _FIRST, _SECOND = (np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
-Words = np.ndarray[Any, np.dtype[np.uint64]]
+_Bits = npt.NDArray[np.uint64]
 
 
-def fingerprint(X: Any) -> str:
+def fingerprint(X: Matrix) -> str:
     """Digest of a table; the same for equal values, however they are stored."""
     n, width = X.shape
-    chosen = np.linspace(0, n - 1, min(n, ROWS)).astype(np.intp)
+    chosen = np.linspace(0, n - 1, min(n, DIGEST_ROWS)).astype(np.intp)
     digest = _digest(f"{n} rows, {width} columns")
-    sparse = None if isinstance(X, np.ndarray) else _canonical(X[chosen])
+    sparse = None if isinstance(X, np.ndarray) else _canonical_copy(X[chosen])
     for part in row_chunks(len(chosen), width):
-        rows = _canonical(X[chosen[part]]) if sparse is None else sparse
+        rows = _canonical_copy(X[chosen[part]]) if sparse is None else sparse
         starts = rows.indptr if sparse is None else rows.indptr[part.start : part.stop + 1]
         entries = slice(starts[0], starts[-1])
-        for values in (
-            (starts - starts[0]).astype(np.int64),
-            rows.indices[entries].astype(np.int64),
-            rows.data[entries],
-        ):
-            digest.update(values)
+        digest.update((starts - starts[0]).astype(np.int64).data)
+        digest.update(rows.indices[entries].astype(np.int64).data)
+        digest.update(rows.data[entries].data)
     return digest.hexdigest()
 
 
@@ -54,25 +52,26 @@ def digest_of_rows(rows: Rows) -> str:
     return _digest(f"{n} rows, {width} columns, {int(total[0])}").hexdigest()
 
 
-def _row_hashes(block: Block, numbers: Any) -> Words:
-    """Sum over the rows of a block, an array of one number, as arrays wrap round without a word."""
+def _row_hashes(block: Block, numbers: Ints) -> _Bits:
+    """Sum over the rows of a block, an array of one number, because arrays wrap around without a warning."""
     X = block.take(slice(None))
     keys = _mixed(np.arange(X.shape[1], dtype=np.uint64)) | np.uint64(1)
+    hashes: _Bits
     if isinstance(X, np.ndarray):
-        words: Any = _words(X)
+        hashes = _words(X) @ keys
     else:
-        X = _canonical(X)
-        words = sp.csr_array((_words(X.data), X.indices, X.indptr), shape=X.shape)
-    return _mixed(words @ keys + _mixed(numbers.astype(np.uint64))).sum(keepdims=True)
+        rows = _canonical_copy(X)
+        hashes = np.asarray(sp.csr_array((_words(rows.data), rows.indices, rows.indptr), shape=rows.shape) @ keys)
+    return _mixed(hashes + _mixed(numbers.astype(np.uint64))).sum(keepdims=True)
 
 
-def _words(values: Any) -> Words:
+def _words(values: npt.NDArray[np.number]) -> _Bits:
     """The bits of numbers, the upper half added to the lower, which is often empty; minus zero is zero."""
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
     return bits ^ (bits >> np.uint64(32))
 
 
-def _mixed(words: Words) -> Words:
+def _mixed(words: _Bits) -> _Bits:
     """SplitMix64's mixing of every number."""
     words = words + _GAMMA
     words = (words ^ (words >> np.uint64(30))) * _FIRST
@@ -80,12 +79,13 @@ def _mixed(words: Words) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
-def _canonical(rows: Any) -> Any:
-    """The same values stored in the one way: each once, in the order of columns, and no zeros."""
-    rows = sp.csr_array(rows, dtype=np.float64)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    return rows
+def _canonical_copy(rows: Matrix) -> SparseMatrix:
+    """The same values in float64, in one form: each stored once, in the order of columns, and no zeros."""
+    doubles = rows.astype(np.float64)
+    found: SparseMatrix = sp.csr_array(doubles) if isinstance(doubles, np.ndarray) else doubles
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    return found
 
 
 def text_fingerprint(texts: Iterable[str]) -> str:
@@ -97,5 +97,5 @@ def text_fingerprint(texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _digest(start: str) -> Any:
+def _digest(start: str) -> blake2b:
     return blake2b(start.encode(), digest_size=16)

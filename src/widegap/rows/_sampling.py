@@ -1,26 +1,22 @@
-"""Which rows are drawn where not all are looked at."""
-
-from typing import Any
+"""Random samples of row numbers, where a method does not look at all rows."""
 
 import numpy as np
 
-from widegap._types import Indices
-
-Weights = np.ndarray[Any, np.dtype[np.floating[Any]]] | None
+from widegap._types import Floats, Indices
 
 
-def drawn(n: int, size: int, rng: np.random.Generator, weights: Weights = None) -> Indices:
+def drawn(n: int, size: int, rng: np.random.Generator, weights: Floats | None = None) -> Indices:
     """Indices of up to ``size`` of n rows at random, in their order; heavier rows more often."""
     return np.sort(rng.choice(n, min(n, size), replace=False, p=None if weights is None else weights / weights.sum()))
 
 
-def drawn_as_repeated(n: int, size: int, rng: np.random.Generator, weights: Weights) -> Indices:
-    """The same, but a row is drawn as often as if it stood there as many times as its weight says."""
+def drawn_as_repeated(n: int, size: int, rng: np.random.Generator, weights: Floats | None) -> Indices:
+    """The same, but with replacement: a row of weight 3 is drawn as often as three copies of it."""
     if weights is None:
         return drawn(n, size, rng)
     return np.sort(rng.choice(n, size, p=weights / weights.sum()))
 
 
 def all_or_drawn(n: int, size: int, rng: np.random.Generator) -> Indices:
-    """The same, but where no row is left out the generator is not asked: a fit on few rows does not depend on it."""
+    """The same, but if all rows fit, the generator is not used: a fit on few rows does not depend on it."""
     return np.arange(n) if n <= size else drawn(n, size, rng)

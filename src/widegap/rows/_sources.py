@@ -1,4 +1,4 @@
-"""Where rows come from: arrays and memmaps, CSR matrices, files on disk; ``row_blocks`` tells them apart.
+"""Where rows come from: arrays and memmaps, CSR matrices, files on disk; ``row_blocks`` chooses the source.
 
 Float32 and float64 are kept as they come. Files are opened without pickle: an ``.npy`` shard is memory-mapped and
 read block by block, an ``.npz`` shard (an array named X, or scipy's ``save_npz``) is read whole, once a pass; Parquet
@@ -8,31 +8,32 @@ and Arrow are in ``_columnar.py``.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
 
+from widegap._types import Floats, FloatType, Indices, Matrix, SparseMatrix
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.rows._blocks import RowBlocks
-from widegap.rows._columnar import FORMATS, ColumnarSource
+from widegap.rows._columnar import COLUMNAR_FORMATS, ColumnarSource
 from widegap.rows._file_sizes import check_compressed, check_npz, check_width
-from widegap.rows._protocols import Source, pieces
+from widegap.rows._protocols import Rows, Source, pieces
 from widegap.rows._state_files import NewArray
 
-TABLE_BYTES = 64 << 20  # features of rows on disk up to so many bytes are kept
+TABLE_BYTES = 64 << 20  # features of rows on disk up to this size are kept in memory; not tuned
 BLOCK_BYTES = 4 << 20  # large enough to hide the cost of a Python call, small enough for the cache and two threads
 
 
-def _is_mapped(X: Any) -> bool:
-    """Whether an array is a view of a file."""
+def _is_mapped(X: object) -> bool:
+    """Whether an array shows a part of a file."""
     while X is not None and not isinstance(X, np.memmap):
         X = getattr(X, "base", None)
     return X is not None
 
 
 def _spans(n_rows: int, n_bytes: int) -> list[tuple[int, int]]:
-    """Cut rows into blocks of at most BLOCK_BYTES, or a row, all of a size: a thread with a longer one keeps others."""
+    """Cut rows into blocks of at most BLOCK_BYTES, or one row, of equal size: threads then finish together."""
     count = max(1, -(-n_bytes // BLOCK_BYTES))
     size = max(1, -(-n_rows // count))
     return [(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
@@ -41,53 +42,54 @@ def _spans(n_rows: int, n_bytes: int) -> list[tuple[int, int]]:
 class ArraySource:
     """An ndarray or memmap, in any memory order; blocks become ``dtype`` as they are read."""
 
-    def __init__(self, X: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None):
-        self.X, self.shape, self.dtype = X, X.shape, dtype or X.dtype
+    def __init__(self, X: Floats, dtype: FloatType | None = None):
+        self.X, self.dtype = X, dtype or X.dtype
+        self.shape = (X.shape[0], X.shape[1])
         self.in_memory = not _is_mapped(X)
 
     def spans(self) -> list[tuple[int, int]]:
         return _spans(self.shape[0], self.shape[0] * self.shape[1] * self.dtype.itemsize)
 
-    def read(self, start: int, stop: int) -> Any:
+    def read(self, start: int, stop: int) -> Floats:
         return self.X[start:stop].astype(self.dtype, copy=False)
 
 
 class CsrSource:
-    """A CSR matrix in memory; blocks are views of its three arrays."""
+    """A CSR matrix in memory; blocks share its three arrays."""
 
     in_memory = True
 
-    def __init__(self, X: Any):
+    def __init__(self, X: SparseMatrix):
         if not X.has_canonical_format:  # moments need every entry stored once
             X = X.copy()
             X.sum_duplicates()
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
-        self._views: dict[tuple[int, int], Any] = {}
+        self._blocks: dict[tuple[int, int], SparseMatrix] = {}
 
     def spans(self) -> list[tuple[int, int]]:
         # A block adds up its own (k, d) normal, which for text is as large as the rows: fewer, larger blocks.
         return _spans(self.shape[0], (self.X.data.nbytes + self.X.indices.nbytes) // 4)
 
-    def read(self, start: int, stop: int) -> Any:
-        if (start, stop) not in self._views:  # kept, because scipy checks every index of a new one
+    def read(self, start: int, stop: int) -> SparseMatrix:
+        if (start, stop) not in self._blocks:  # kept, because scipy checks every index of a new one
             lo, hi = self.X.indptr[start], self.X.indptr[stop]
             parts = (self.X.data[lo:hi], self.X.indices[lo:hi], self.X.indptr[start : stop + 1] - lo)
-            self._views[start, stop] = sp.csr_array(parts, shape=(stop - start, self.shape[1]), copy=False)
-        return self._views[start, stop]
+            self._blocks[start, stop] = sp.csr_array(parts, shape=(stop - start, self.shape[1]), copy=False)
+        return self._blocks[start, stop]
 
 
 class NpzSource:
-    """An ``.npz`` file that is read whole whenever it is needed, so that only one shard is in memory a thread."""
+    """An ``.npz`` file that is read whole in every pass, so that a thread holds one shard at a time."""
 
     in_memory = False
 
     def __init__(self, path: Path):
         self.path = path
         X = self._load()
-        self.shape, self.dtype = X.shape, X.dtype
+        self.shape, self.dtype = (X.shape[0], X.shape[1]), X.dtype
 
-    def _load(self) -> Any:
-        # Opened here, because np.load leaves the file open when it is no archive.
+    def _load(self) -> Matrix:
+        # Opened here, because np.load leaves the file open when it is not an archive.
         with open(self.path, "rb") as file:
             check_npz(file, self.path)
             with np.load(file, allow_pickle=False) as archive:
@@ -100,31 +102,42 @@ class NpzSource:
                     f"{self.path} holds the arrays {sorted(names)}; expected an array named 'X' "
                     "or a matrix written by scipy.sparse.save_npz."
                 )
-        X = check_width(_as_csr(sp.load_npz(self.path)), self.path)
-        X.sum_duplicates()  # moments need every entry stored once
-        return X.astype(_float_dtype(X, self.path), copy=False)
+        rows = check_width(_as_csr(sp.load_npz(self.path)), self.path)
+        rows.sum_duplicates()  # moments need every entry stored once
+        return rows.astype(_float_dtype(rows, self.path), copy=False)
 
     def spans(self) -> list[tuple[int, int]]:
         return [(0, self.shape[0])]
 
-    def read(self, start: int, stop: int) -> Any:
+    def read(self, start: int, stop: int) -> Matrix:
         return self._load()
 
 
-def _as_csr(X: Any) -> sp.csr_array:
-    """A compressed matrix of a file as CSR; refuses one whose entries lie elsewhere, which loops would follow."""
+def _as_csr(X: Any) -> SparseMatrix:
+    """A compressed matrix of a file as CSR; refuses one with entries out of bounds, which loops would read."""
     shape = [length // block for length, block in zip(X.shape, getattr(X, "blocksize", (1, 1)), strict=True)]
     check_compressed(len(X.data), X.indices, X.indptr, shape[::-1] if X.format == "csc" else shape)
-    return sp.csr_array(X)
+    found: SparseMatrix = sp.csr_array(X)
+    return found
 
 
-def _float_dtype(X: Any, path: Path) -> np.dtype[Any]:
+class _Shaped(Protocol):
+    """A table of any kind of entries."""
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]: ...
+
+
+def _float_dtype(X: _Shaped, path: Path) -> FloatType:
     """Float32 and float64 stay; integers and booleans become float64; anything else is refused."""
     if X.ndim != 2:
         raise InvalidDataError(f"{path} has {X.ndim} dimensions; rows must form a table of 2: reshape it.")
     if X.dtype.kind not in "biuf":
         raise InvalidDataError(f"{path} has dtype {X.dtype}; only numbers can be clustered: encode it first.")
-    return X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
 
 
 def _shard(path: str | os.PathLike[str]) -> Source:
@@ -137,16 +150,16 @@ def _shard(path: str | os.PathLike[str]) -> Source:
             return ArraySource(X, _float_dtype(X, path))
         if ending == ".npz":
             return NpzSource(path)
-        if ending in FORMATS:
+        if ending in COLUMNAR_FORMATS:
             return ColumnarSource(path)
     except (InvalidDataError, NotSupportedError, MemoryError, FileNotFoundError, PermissionError):
         raise
-    except Exception as error:  # whatever a damaged file brings about in zipfile, zlib, tokenize or NumPy
+    except Exception as error:  # whatever a damaged file causes in zipfile, zlib, tokenize or NumPy
         raise InvalidDataError(
             f"{path} cannot be read as {path.suffix}: {error}. Write it again with numpy."
         ) from error
     raise InvalidDataError(
-        f"{path} ends in '{path.suffix}'; only .npy, .npz, .parquet and .feather are read: convert it."
+        f"{path} ends in '{path.suffix}'; shards must be .npy, .npz, .parquet or .feather files: convert it."
     )
 
 
@@ -174,66 +187,74 @@ def shards(paths: Sequence[str | os.PathLike[str]]) -> RowBlocks:
     return RowBlocks([source for source in sources if source.shape[0]] or sources)
 
 
-def row_blocks(X: Any, *, n_threads: int = 1, new_array: NewArray = np.empty) -> RowBlocks:
-    """Blocks over a validated array, memmap, CSR matrix or other RowBlocks, to be read by so many threads."""
-    sources = X.sources if isinstance(X, RowBlocks) else [CsrSource(X) if sp.issparse(X) else ArraySource(X)]
-    return RowBlocks(sources, n_threads, new_array=new_array)
+def row_blocks(X: Matrix | RowBlocks, *, n_threads: int = 1, new_array: NewArray = np.empty) -> RowBlocks:
+    """Blocks over a validated array, memmap, CSR matrix or other RowBlocks, to be read by ``n_threads`` threads."""
+    if isinstance(X, RowBlocks):
+        return RowBlocks(X.sources, n_threads, new_array=new_array)
+    return RowBlocks([ArraySource(X) if isinstance(X, np.ndarray) else CsrSource(X)], n_threads, new_array=new_array)
 
 
-def may_be_held(rows: Any, width: int) -> bool:
-    """Whether a table of so many columns is formed of rows: if they are in memory themselves, or if it is small."""
+def may_be_held(rows: Rows, width: int) -> bool:
+    """Whether ``width`` features of all rows may be held in memory: if the rows are, or if the features are few."""
     if isinstance(rows, RowBlocks) and all(source.in_memory for source in rows.sources):
         return True
     return bool(rows.shape[0] * width * rows.dtype.itemsize <= TABLE_BYTES)
 
 
 class MappedSource:
-    """Another source after a feature map, which is applied whenever rows are read, to a few MiB of features a time."""
+    """Another source after a feature map, which is applied whenever rows are read, to a few MiB at a time."""
 
     in_memory = False
 
-    def __init__(self, source: Source, transform: Callable[[Any], Any], width: int, dtype: np.dtype[Any]):
+    def __init__(self, source: Source, transform: Callable[[Matrix], Floats], width: int, dtype: FloatType):
         self._source, self._transform = source, transform
         self.shape, self.dtype = (source.shape[0], width), dtype
 
     def spans(self) -> list[tuple[int, int]]:
         return self._source.spans()
 
-    def read(self, start: int, stop: int) -> Iterator[Any]:
+    def read(self, start: int, stop: int) -> Iterator[Floats]:
         for X in pieces(self._source.read(start, stop)):
             for first, last in _spans(X.shape[0], X.shape[0] * self.shape[1] * self.dtype.itemsize):
                 yield self._transform(X[first:last])
 
 
 class MappedBlocks(RowBlocks):
-    """Rows after a feature map, mapped anew in every pass; of rows that are taken, these alone are mapped."""
+    """Rows after a feature map, mapped again in every pass; ``take`` maps only the rows that it takes."""
 
-    def __init__(self, rows: RowBlocks, transform: Callable[[Any], Any], width: int):
+    def __init__(self, rows: RowBlocks, transform: Callable[[Matrix], Floats], width: int):
         sources = [MappedSource(source, transform, width, rows.dtype) for source in rows.sources]
-        super().__init__(sources, rows.n_threads, rows.publish, rows.new_array)
+        super().__init__(sources, rows.n_threads, rows.to_user_form, rows.new_array)
         self._rows, self._transform = rows, transform
 
-    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+    def take(self, rows: Indices) -> Floats:
         return self._transform(self._rows.take(rows))
 
 
-def feature_rows(rows: Any, transform: Callable[[Any], Any], width: int) -> Any:
-    """Rows after a feature map: a table of so many columns where it may be held, else mapped in every pass."""
+class _RemoteRows(Rows, Protocol):
+    """Rows that are mapped where they are."""
+
+    def features(self, transform: Callable[[Matrix], Floats]) -> Rows: ...
+
+
+def feature_rows(rows: Rows, transform: Callable[[Matrix], Floats], width: int) -> Rows:
+    """Rows after a feature map: a table of ``width`` columns where it may be held, else mapped in every pass."""
     if not isinstance(rows, RowBlocks):
-        return rows.features(transform)
+        return cast(_RemoteRows, rows).features(transform)
     if not may_be_held(rows, width):
         return MappedBlocks(rows, transform, width)
     table = rows.map(lambda block: transform(block.take(slice(None))))
-    return RowBlocks([ArraySource(table)], rows.n_threads, rows.publish, rows.new_array)
+    return RowBlocks([ArraySource(table)], rows.n_threads, rows.to_user_form, rows.new_array)
 
 
-def divided_columns(rows: Any, columns: np.ndarray[Any, Any], divisors: np.ndarray[Any, Any]) -> Any:
-    """Some columns of rows that ``feature_rows`` has made, each divided by its own number.
+def divided_columns(rows: Rows, columns: Indices, divisors: Floats) -> Rows:
+    """Some columns of rows from ``feature_rows``, each divided by its own number.
 
     A table of them is divided in place: all features of all rows would otherwise be held twice.
     """
 
-    def divided(X: Any, out: Any = None) -> Any:
+    def divided(X: Matrix, out: Floats | None = None) -> Floats:
+        assert isinstance(X, np.ndarray)  # features are dense
         return np.divide(X if len(columns) == X.shape[1] else X[:, columns], divisors.astype(X.dtype), out=out)
 
     if isinstance(rows, MappedBlocks) or not isinstance(rows, RowBlocks) or len(columns) < rows.shape[1]:

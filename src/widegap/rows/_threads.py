@@ -1,12 +1,12 @@
 """Threads: an ordered map over a small shared pool, and how many threads BLAS and OpenMP may use.
 
 Not ``prange``: its workqueue layer aborts under concurrent Python threads and its OpenMP layer kills forked children.
-A forked child finds no pool and opens its own. Work of one item never opens a pool: on small data waking threads
-costs more than the work. numba and BLAS release the GIL inside the mapped function.
+A forked child has no pool and opens its own. Work of one item never opens a pool: on small data waking threads costs
+more than the work. numba and BLAS release the GIL inside the mapped function.
 
-The number of BLAS threads is one number for the whole process. Two ``threadpool_limits`` that overlap leave it at one
-for good: the second saves what the first has set. ``one_blas_thread`` counts its users, so that fits in several
-threads leave the process as they found it; nothing else in the library may change the number.
+The whole process has one number of BLAS threads. Two ``threadpool_limits`` that overlap leave it at one for good: the
+second saves what the first has set. ``one_blas_thread`` counts its users, so that fits in several threads leave the
+process as they found it; nothing else in the library may change the number.
 """
 
 import os
@@ -17,12 +17,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 import threadpoolctl
 
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 
@@ -31,21 +31,21 @@ if hasattr(os, "register_at_fork"):
 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """The one pool of so many threads."""
+    """The one pool of ``n_threads`` threads."""
     found = _pools.get(n_threads)
     if found is None:
-        # Atomic, so that all threads get the same pool; one that is made in vain has not started a thread.
+        # Atomic, so that all threads get the same pool; a surplus pool has not started a thread.
         found = _pools.setdefault(n_threads, ThreadPoolExecutor(n_threads, thread_name_prefix="widegap"))
     return found
 
 
-def ordered_map(function: Callable[[Item], Answer], items: Sequence[Item], n_threads: int) -> Iterator[Answer]:
-    """Yield ``function(item)`` in the order of the items, at most two answers a thread in flight."""
+def ordered_map(function: Callable[[_Item], _Answer], items: Sequence[_Item], n_threads: int) -> Iterator[_Answer]:
+    """Yield ``function(item)`` in the order of the items, with at most two answers per thread in flight."""
     if n_threads <= 1 or len(items) <= 1:
         yield from map(function, items)
         return
     pool = _pool(n_threads)
-    pending: deque[Future[Answer]] = deque()
+    pending: deque[Future[_Answer]] = deque()
     try:
         for item in items:
             pending.append(pool.submit(function, item))
@@ -58,13 +58,22 @@ def ordered_map(function: Callable[[Item], Answer], items: Sequence[Item], n_thr
             future.cancel()
 
 
+class _Library(Protocol):
+    """A library of threadpoolctl."""
+
+    filepath: str
+    num_threads: int
+
+    def set_num_threads(self, number: int, /) -> None: ...
+
+
 class _BlasLimit:
     """One BLAS thread while there are users; the last to leave restores what the first found."""
 
     def __init__(self) -> None:
         self.lock = Lock()
         self._users = 0
-        self._former: dict[str, tuple[Any, int]] = {}
+        self._former: dict[str, tuple[_Library, int]] = {}
 
     def enter(self) -> None:
         with self.lock:
@@ -92,23 +101,23 @@ if hasattr(os, "register_at_fork"):  # a child must not inherit the lock while a
     )
 
 
-def _libraries(user_api: str) -> list[Any]:
+def _libraries(user_api: str) -> list[_Library]:
     return list(_controller(len(sys.modules)).select(user_api=user_api).lib_controllers)
 
 
 @lru_cache(maxsize=1)
-def _controller(n_modules: int) -> Any:
-    """The libraries loaded so far; looking for them takes 2 ms, so only when modules were imported since."""
+def _controller(n_modules: int) -> threadpoolctl.ThreadpoolController:
+    """The libraries loaded so far; finding them takes 2 ms, so this runs only after further imports."""
     return threadpoolctl.ThreadpoolController()
 
 
-def _set_numbers(numbers: list[tuple[Any, int]]) -> None:
+def _set_numbers(numbers: list[tuple[_Library, int]]) -> None:
     for library, number in numbers:
         library.set_num_threads(number)
 
 
-def _set_blas_numbers(numbers: list[tuple[Any, int]]) -> None:
-    """The same from whatever thread this is."""
+def _set_blas_numbers(numbers: list[tuple[_Library, int]]) -> None:
+    """The same for BLAS, from any thread."""
     # threadpoolctl 3.8 lets only the thread that first limited OpenBLAS limit it again; ours may be another one.
     if not numbers:
         return
@@ -120,11 +129,11 @@ def _set_blas_numbers(numbers: list[tuple[Any, int]]) -> None:
 
 @contextmanager
 def one_blas_thread(*, openmp: bool = False) -> Iterator[None]:
-    """Hold BLAS to one thread, in the whole process, until the last user leaves; for fits, where that pays.
+    """Limit BLAS to one thread, in the whole process, until the last user leaves.
 
-    With ``openmp`` also the OpenMP loops that this thread starts. On a busy machine threads that wait for each other
-    cost small products and k-means on small tables up to a hundredfold. scikit-learn's k-means and nearest neighbours
-    limit BLAS by themselves, without counting: they too belong inside this context.
+    With ``openmp``, the OpenMP loops that this thread starts are limited too. On a busy machine, threads that wait for
+    each other make small products and k-means on small tables up to a hundred times slower. scikit-learn's k-means and
+    nearest neighbours limit BLAS by themselves, without counting: they too belong inside this context.
     """
     former = [(library, library.num_threads) for library in _libraries("openmp")] if openmp else []
     _blas_limit.enter()

@@ -5,24 +5,23 @@ quarter longer where they cross the border of a cache line. So weights are store
 (d, lanes) table after the other, and memory begins at such a border.
 """
 
-from typing import Any
-
 import numpy as np
 
-from widegap._types import Floats
+from widegap._types import Floats, FloatType
 
-LINE_BYTES = 64
+_DOUBLE = np.dtype(np.float64)
+LINE_BYTES = 64  # a cache line of x86 and of most ARM processors; elsewhere borders are only less well met
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Floats:
+def aligned_zeros(shape: tuple[int, ...], dtype: FloatType = _DOUBLE) -> Floats:
     """Zeros that begin at the border of a cache line."""
-    size, item = int(np.prod(shape)), np.dtype(dtype).itemsize
+    size, item = int(np.prod(shape)), dtype.itemsize
     memory = np.zeros(size + LINE_BYTES // item, dtype)
     first = -memory.ctypes.data % LINE_BYTES // item
     return memory[first : first + size].reshape(shape)
 
 
-def grouped(W: Floats, dtype: Any) -> Floats:
+def grouped(W: Floats, dtype: FloatType) -> Floats:
     """Weights (k, d) as groups of clusters, end to end."""
     k, d = W.shape
     table = aligned_zeros((k * d,), dtype)

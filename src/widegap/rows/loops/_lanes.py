@@ -1,8 +1,8 @@
-"""LLVM vectors inside numba's loops: the few operations of which ``_tiles.py`` and ``_vectors.py`` are made.
+"""LLVM vectors inside numba's loops: the few operations that ``_tiles.py`` and ``_vectors.py`` are made of.
 
-numba's own vectorizer decides from a plain loop what to keep in registers, and decides badly where a loop has a dozen
-running sums or an entry needs a handful of neighbouring numbers. An intrinsic spells such a loop out. The code is the
-same for every processor: where vectors are longer than its registers LLVM splits them.
+From a plain loop, LLVM's vectorizer decides what to keep in registers, and decides badly where a loop has a dozen
+running sums or an entry needs a handful of neighbouring numbers. An intrinsic states such a loop explicitly. The code
+is the same for every processor: LLVM splits vectors that are longer than its registers.
 """
 
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def array_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def prefetch(builder: Any, address: Any) -> None:
-    """Ask for the cache line of an address, which need not be one that may be read, into the second cache."""
+    """Prefetch the cache line of an address, which need not be readable, into the second cache."""
     byte = ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [byte, _INT32, _INT32, _INT32])
     function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)

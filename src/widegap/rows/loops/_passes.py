@@ -1,6 +1,6 @@
 """Compiled loops over one chunk of rows: scores, moments, and the hinge's fused pass, which does all in one read.
 
-They share a file because numba's cache does not notice a changed function of another file. Who runs a pass says so by
+They share a file because numba's cache does not notice a changed function of another file. A loss names its passes in
 ``Loops``; blocks know none of them by name.
 
 The hinge. For a row x with scores ``s_p = W_p . (x - mean) + b_p`` and label z, a rival r is *active* when its hinge
@@ -23,19 +23,19 @@ them: the loop is the one that it would be if there were none.
 import numpy as np
 
 from widegap._jit import jit
-from widegap.rows.loops._tiles import ROWS, add_tile, load_tile, move_row, padded, tile_scores
+from widegap.rows.loops._tiles import TILE_ROWS, add_tile, load_tile, move_row, padded, tile_scores
 from widegap.rows.loops._vectors import add_products, add_rows
 
-FLUSH = 4096
-SCORED = 64  # CSR rows that are scored before they are judged
+FLUSH = 4096  # rows between two flushes: float32 sums then keep six digits (above), and flushing costs nothing
+SCORED = 64  # CSR rows that are scored before they are judged: their scores stay in the first cache; not tuned
 
 
 @jit
 def _judge(S, r, k, choose, all_rivals, labels, codes, i, active):  # type: ignore[no-untyped-def]
-    """Settle the label of row i, whose scores are S[r], and write its active rivals as bits and as a list.
+    """Find the label of row i, whose scores are S[r], and write its active rivals as bits and as a list.
 
     Returns the label, the number of active rivals and their summed hinge. Ties go to the lowest index. Tables are
-    passed whole, because a view of a row costs more than what is done with it.
+    passed whole, because slicing out a row costs more than the work on it.
     """
     best = 0
     second = -1
@@ -86,15 +86,15 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, weights, norm
     n, d = X.shape
     k = W.shape[0]
     padded_W = _padded_copy(W, padded(X))
-    R = np.zeros((ROWS, padded(X)), X.dtype)
-    S = np.empty((ROWS, k), X.dtype)
+    R = np.zeros((TILE_ROWS, padded(X)), X.dtype)
+    S = np.empty((TILE_ROWS, k), X.dtype)
     recent = np.zeros((k, padded(X)), X.dtype)
     active = np.empty(k, np.int64)
     loss = 0.0
     pairs = 0.0
-    for first in range(0, n, ROWS):
+    for first in range(0, n, TILE_ROWS):
         rows = load_tile(X, mean, first, R)
-        tile_scores(R, padded_W, S, X, first + ROWS)
+        tile_scores(R, padded_W, S, X, first + TILE_ROWS)
         for r in range(rows):
             i = first + r
             for p in range(k):
@@ -111,7 +111,7 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, weights, norm
                 bias[z] += weight
                 bias[active[a]] -= weight
                 move_row(R, r, recent, z, active[a])
-        if (first // ROWS + 1) % (FLUSH // ROWS) == 0:
+        if (first // TILE_ROWS + 1) % (FLUSH // TILE_ROWS) == 0:
             _flush(recent, normal)
     _flush(recent, normal)
     return loss, pairs
@@ -122,17 +122,17 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias
     """The same for two clusters: w = W_1 - W_0, of shape (1, d), needs one product; the two normals are opposite."""
     n, d = X.shape
     padded_w = _padded_copy(w, padded(X))
-    R = np.zeros((ROWS, padded(X)), X.dtype)
-    S = np.empty((ROWS, 1), X.dtype)
-    pulls = np.zeros(ROWS, X.dtype)
+    R = np.zeros((TILE_ROWS, padded(X)), X.dtype)
+    S = np.empty((TILE_ROWS, 1), X.dtype)
+    pulls = np.zeros(TILE_ROWS, X.dtype)
     recent = np.zeros((1, padded(X)), X.dtype)
     total = np.zeros((1, d), np.float64)
     loss = 0.0
     pairs = 0.0
     ahead = 0.0
-    for first in range(0, n, ROWS):
+    for first in range(0, n, TILE_ROWS):
         rows = load_tile(X, mean, first, R)
-        tile_scores(R, padded_w, S, X, first + ROWS)
+        tile_scores(R, padded_w, S, X, first + TILE_ROWS)
         pulls[:] = 0
         for r in range(rows):
             i = first + r
@@ -152,7 +152,7 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias
                 ahead += weight * sign
                 pulls[r] = weight * sign
         add_tile(R, pulls, recent[0])
-        if (first // ROWS + 1) % (FLUSH // ROWS) == 0:
+        if (first // TILE_ROWS + 1) % (FLUSH // TILE_ROWS) == 0:
             _flush(recent, total)
     _flush(recent, total)
     for j in range(d):
@@ -167,9 +167,9 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias
 def margin_csr(data, indices, indptr, W, b, choose, all_rivals, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
     """The pass over CSR rows, uncentred. ``W`` is in groups of clusters, ``normal_t`` (features, clusters).
 
-    All rows are scored before any is added up: the two tables together are more than the second cache holds, and
-    reading the rows again, one after the other, costs less than waiting for numbers from anywhere in them. Several
-    rows are scored before they are judged, so that no score is waited for.
+    All rows are scored before any is added up: the two tables together exceed the second cache, and reading the rows
+    again, one after the other, costs less than fetching numbers from all over them. Several rows are scored before
+    they are judged, so that the processor does not wait for scores.
     """
     n, k = labels.shape[0], b.shape[0]
     S = np.empty((SCORED, k), data.dtype)
@@ -265,11 +265,11 @@ def scores_dense(X, mean, W, b, out):  # type: ignore[no-untyped-def]
     """out[i, p] = W_p . (X_i - mean) + b_p, by the same arithmetic as the pass."""
     n, k = X.shape[0], W.shape[0]
     padded_W = _padded_copy(W, padded(X))
-    R = np.zeros((ROWS, padded(X)), X.dtype)
-    S = np.empty((ROWS, k), X.dtype)
-    for first in range(0, n, ROWS):
+    R = np.zeros((TILE_ROWS, padded(X)), X.dtype)
+    S = np.empty((TILE_ROWS, k), X.dtype)
+    for first in range(0, n, TILE_ROWS):
         rows = load_tile(X, mean, first, R)
-        tile_scores(R, padded_W, S, X, first + ROWS)
+        tile_scores(R, padded_W, S, X, first + TILE_ROWS)
         for r in range(rows):
             for p in range(k):
                 out[first + r, p] = S[r, p] + b[p]
@@ -291,7 +291,7 @@ def centre_normal(normal_t, uncentred, mean, factor, normal):  # type: ignore[no
 
 @jit
 def weighted_csr(data, indices, indptr, rows, weights, mean, scale):  # type: ignore[no-untyped-def]
-    """Sums of the given CSR rows, centred and rescaled, weighted by each row of ``weights``: one after the other.
+    """Sums of some CSR rows, centred and rescaled, weighted by each row of ``weights``: one after the other.
 
     A sum of d numbers stays in the cache, which all of them together would not.
     """
@@ -313,7 +313,7 @@ def weighted_csr(data, indices, indptr, rows, weights, mean, scale):  # type: ig
 def moved_csr(data, indices, indptr, counts, old, new, k, mean, scale):  # type: ignore[no-untyped-def]
     """Sums of CSR rows, centred and rescaled, that enter each of k clusters minus those that leave it: (m, k, d).
 
-    ``counts`` (m, rows) says how often a row counts in each of m sums.
+    ``counts`` (m, rows) is how often a row counts in each of m sums.
     """
     out = np.zeros((counts.shape[0], k, mean.shape[0]), np.float64)
     for m in range(counts.shape[0]):

