@@ -16,10 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from widegap import persistence
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_error
-from widegap.sdp._gmmc import GMMC
-from widegap.sdp._gmmc_relaxation import score_norm, score_value, solve_gmmc
-from widegap.sdp._mmc import MMC
-from widegap.sdp._mmc_relaxation import margin_value, solve_mmc
+from widegap.sdp._gmmc import GMMC, score_norm, score_value, solve_gmmc
+from widegap.sdp._mmc import MMC, margin_value, solve_mmc
 from widegap.sdp._semidefinite import round_matrix, signs_within
 
 pytest.importorskip("scs", reason='MMC needs scs: pip install "widegap[sdp]"')
