@@ -10,7 +10,7 @@ from sklearn.svm import SVR
 from benchmarks._measure import Row, best_ratio, exponent, time_once
 from experiments import loaders
 from widegap import IterSVR
-from widegap.iterative._bisection_starts import far_kmeans
+from widegap.iterative._bisection import far_kmeans
 from widegap.iterative._threshold import absolute_losses, best_split, size_bounds
 from widegap.metrics import clustering_accuracy, clustering_error
 

@@ -15,7 +15,7 @@ from sklearn.svm import SVR
 from _data import requires_data
 from experiments.loaders import load_letter, load_ringnorm, load_satimage
 from widegap.datasets import load_digits
-from widegap.iterative._bisection_starts import far_kmeans
+from widegap.iterative._bisection import far_kmeans
 from widegap.iterative._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.iterative._threshold import absolute_losses, best_split, size_bounds
 from widegap.metrics import clustering_accuracy, clustering_error

@@ -31,8 +31,7 @@ from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.features._kernel_maps import KernelMap, fit_kernel_map
 from widegap.features._kernels import check_kernel_params
 from widegap.iterative._alternation import TAIL_TOL, Alternation, Axes, Step, alternate
-from widegap.iterative._bisection import Tree, divides_equal_rows, principal_axes
-from widegap.iterative._bisection_starts import bisection_starts, merged_labels
+from widegap.iterative._bisection import Tree, bisection_starts, divides_equal_rows, merged_labels, principal_axes
 from widegap.iterative._svm import Machine, WarmStart
 from widegap.iterative._threshold import TIE_TOL, Bounds, CutLosses, best_split, size_bounds
 from widegap.rows._blocks import RowBlocks, Scorer
