@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from _weights import compares_repeated_rows
 from widegap import CPM3C, M2DCU, universum
 from widegap.base import _starts
-from widegap.cutting_plane import _m2dcu, _universum_rows
+from widegap.cutting_plane import _m2dcu, _universum_loss
 from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 from widegap.metrics import clustering_accuracy
 from widegap.rows import _sources, shards
@@ -417,7 +417,7 @@ def test_wide_sparse_rows_stay_sparse():
 @pytest.mark.parametrize("many", ["target", "universum", "both"])
 def test_beyond_a_sample_the_search_goes_on_with_all_rows(monkeypatch, many):
     monkeypatch.setattr(_starts, "SAMPLE", 200)
-    monkeypatch.setattr(_universum_rows, "SAMPLE", 200)
+    monkeypatch.setattr(_universum_loss, "SAMPLE", 200)
     sizes = {"target": (900, 100), "universum": (150, 900), "both": (900, 900)}[many]
     X, y = make_blobs(sizes[0], 6, centers=3, random_state=1, cluster_std=2.0)
     U = universum.random(X, sizes[1], random_state=0)

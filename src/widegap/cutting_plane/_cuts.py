@@ -19,8 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._types import Doubles
-from widegap.cutting_plane._planes import Plane, PlaneShift
+from widegap.cutting_plane._problem import Plane, PlaneShift
 
+# Planes of a group, and rounds without weight, before a plane retires. Not tuned: well above the 6 to 9 planes that
+# carry weight; fewer make the search find planes again that it had dropped, more only enlarge the QP and the memory.
 CAPACITY = 24
 MAX_AGE = 12
 _FIRST_SIZE = 8  # rows of the buffers at first; they double when full
@@ -128,7 +130,7 @@ class CutSet:
     def _select(self, chosen: npt.NDArray[np.int64]) -> None:
         m = len(chosen)
         for place, c in enumerate(chosen):
-            if c != place:  # the others stay where they are: a normal may be as large as the rows
+            if c != place:  # the rest stays in place: a normal may be as large as the rows
                 self._normals[place] = self._normals[c]
         self._grams[:, :m, :m] = self.grams[:, chosen[:, None], chosen]
         self.groups, self.offsets, self.biases = self.groups[chosen], self.offsets[chosen], self.biases[chosen]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from widegap._types import Codes, Floats, Labels
-from widegap.cutting_plane._planes import Plane, PlaneShift
+from widegap.cutting_plane._problem import Plane, PlaneShift
 from widegap.rows._blocks import Loops, Part
 from widegap.rows._centred import CentredRows, given, times_weights
 from widegap.rows._protocols import Parts, State

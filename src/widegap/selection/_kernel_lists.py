@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from widegap._warnings import muted
 from widegap.base._validation import check_generator, check_numbers
-from widegap.cutting_plane._mkc import KERNELS, MKC
+from widegap.cutting_plane._mkc import DEFAULT_KERNELS, MKC
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.rows._matrices import storage
 from widegap.selection._trials import Trials, check_plan, gain_over_chance
@@ -19,7 +19,7 @@ from widegap.selection._trials import Trials, check_plan, gain_over_chance
 __all__ = ["CANDIDATES", "CRITERIA", "KernelRecord", "choose_kernels", "sort_records"]
 
 CANDIDATES: tuple[tuple[Any, ...], ...] = (
-    KERNELS,
+    DEFAULT_KERNELS,
     ("linear",),
     ("poly",),
     (("rbf", {"width": 0.5}),),
