@@ -29,7 +29,7 @@ __all__ = [
     "unwrap",
 ]
 
-HISTOGRAM_BINS = 30
+HISTOGRAM_BINS = 30  # of margins, as bars of one chart of the report; not tuned
 AXIS_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
 
 

@@ -30,12 +30,12 @@ from widegap.rows._sampling import drawn
 
 __all__ = ["bisections", "clean", "describe_segments", "overlay", "paint", "pixel_features", "segment", "tint"]
 
-SAMPLE = 5000  # pixels to which a clusterer is fitted
-BLOCK = 1 << 17  # pixels that are worked on at a time
-DIVIDED = 0.01  # share of the sampled pixels that may be labelled unlike others of their colour
-TEXTURE_WINDOW = 7
-LUMINANCE = (0.299, 0.587, 0.114)
-ESTIMATORS = {
+FITTED_PIXELS = 5000  # pixels to which a clusterer is fitted
+PIXEL_BLOCK = 1 << 17  # pixels that are worked on at a time
+MOST_DIVIDED = 0.01  # share of the sampled pixels that may be labelled unlike others of their colour
+TEXTURE_WINDOW = 7  # pixels a side. Not tuned: fabric and grass show their grain, and edges stay narrow
+LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue, as in ITU-R BT.601
+SEGMENTERS = {
     # Objects rarely fill half of a picture: each side of a split may take from 25 to 75 %.
     "iter-svr": lambda: IterSVR(min_cluster_fraction=0.5),
     # Pixels have no neighbourhood of their own among colours, only mass: moves suit them.
@@ -181,7 +181,7 @@ def overlay(image: Any, labels: Any, colour: Sequence[int] = (255, 40, 40)) -> n
     _check_labels(labels, image)
     _check_colour(colour)
     drawn = np.empty((*labels.shape, 3), np.uint8)
-    height = max(1, BLOCK // labels.shape[1])
+    height = max(1, PIXEL_BLOCK // labels.shape[1])
     for top in range(0, len(drawn), height):
         drawn[top : top + height] = np.rint(255 * _colours(image[top : top + height]))
     edge = np.zeros(labels.shape, bool)
@@ -295,7 +295,7 @@ class _Pixels:
     def sample(self, labels: Any, wanted: int, rng: np.random.Generator) -> Any:
         """Features of pixels drawn from those with one label."""
         n = int(self.sizes(labels, wanted + 1)[wanted])
-        ranks = drawn(n, SAMPLE, rng)
+        ranks = drawn(n, FITTED_PIXELS, rng)
         found, seen = [], 0
         for block, values in self.of_pixels(labels):
             inside = np.flatnonzero(values == wanted)
@@ -307,8 +307,8 @@ class _Pixels:
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, BLOCK):
-        yield slice(start, min(n, start + BLOCK))
+    for start in range(0, n, PIXEL_BLOCK):
+        yield slice(start, min(n, start + PIXEL_BLOCK))
 
 
 def _pixels(image: Any, n_segments: int, position: float, texture: float) -> _Pixels:
@@ -354,7 +354,7 @@ def _divide(pixels: _Pixels, labels: Any, part: int, names: Any, estimator: Any,
     sample = pixels.sample(labels, part, rng)
     model = _clusterer(estimator, len(names), rng)
     model.fit(sample)
-    if isinstance(model, IterativeClusterer) and np.mean(model.predict(sample) != model.labels_) > DIVIDED:
+    if isinstance(model, IterativeClusterer) and np.mean(model.predict(sample) != model.labels_) > MOST_DIVIDED:
         # One flat colour fills more than a segment may hold, as in drawings: it was divided to meet the bound.
         model.set_params(min_cluster_fraction=0.0).fit(sample)
     names = np.asarray(names, np.int32)
@@ -366,9 +366,9 @@ def _divide(pixels: _Pixels, labels: Any, part: int, names: Any, estimator: Any,
 
 def _clusterer(estimator: Any, n_clusters: int, rng: np.random.Generator) -> Any:
     if isinstance(estimator, str):
-        if estimator not in ESTIMATORS:
-            raise ValueError(f"estimator={estimator!r} is not known; choose {', '.join(ESTIMATORS)} or pass one.")
-        model = ESTIMATORS[estimator]()
+        if estimator not in SEGMENTERS:
+            raise ValueError(f"estimator={estimator!r} is not known; choose {', '.join(SEGMENTERS)} or pass one.")
+        model = SEGMENTERS[estimator]()
     else:
         model = clone(estimator)
     model.set_params(n_clusters=n_clusters)

@@ -23,9 +23,9 @@ from widegap.rows._threads import one_blas_thread
 
 __all__ = ["boundary", "means", "random", "rest", "select"]
 
-ROWS_A_DIMENSION = 5  # rows of X that a full covariance needs for each of its dimensions and components
-MAX_COUNT = 10_000_000  # rows of a universum
-MAX_DIMENSIONS = 50
+MIXTURE_ROWS = 5  # rows of X that a full covariance needs for each of its dimensions and components
+MAX_COUNT = 10_000_000  # rows of a universum; a mistyped number is refused before memory runs out
+MAX_DIMENSIONS = 50  # of a full covariance: 1275 numbers a component. Not tuned
 
 
 def rest(X: Any, y: Any, keep: Any) -> Any:
@@ -245,7 +245,7 @@ def _first(values: np.ndarray[Any, Any], fraction: float) -> np.ndarray[Any, Any
 def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> np.ndarray[Any, Any]:
     """Log-likelihood of every row of U under a mixture fitted to the principal coordinates of X."""
     n, d = X.shape
-    size = max(1, min(d, MAX_DIMENSIONS, n // (ROWS_A_DIMENSION * n_clusters)))
+    size = max(1, min(d, MAX_DIMENSIONS, n // (MIXTURE_ROWS * n_clusters)))
     axes = PrincipalAxes(X, size, seed)
     mixture = GaussianMixture(n_clusters, random_state=seed)
     with one_blas_thread(), warnings.catch_warnings():

@@ -131,7 +131,7 @@ def test_a_large_picture_takes_memory_for_its_colours_and_labels_alone(step, fea
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_equal_colours_are_labelled_once_and_alike(channels, monkeypatch):
     """A picture of bytes and the same one in floats, of which every pixel is labelled, give the same segments."""
-    monkeypatch.setattr(module, "BLOCK", 100)
+    monkeypatch.setattr(module, "PIXEL_BLOCK", 100)
     picture = np.random.default_rng(0).integers(0, 5, (15, 20, channels), dtype=np.uint8) * 40
     if channels == 4:
         picture[:, :, -1] = 255

@@ -338,7 +338,7 @@ def test_shards(tmp_path):
 
 @every_method
 def test_low_rank_above_the_documented_size(method, monkeypatch):
-    monkeypatch.setattr(_iterative_base, "EXACT_ROWS", 100)
+    monkeypatch.setattr(_iterative_base, "EXACT_KERNEL_ROWS", 100)
     monkeypatch.setattr(_iterative_base, "LOW_RANK", 20)
     X, groups = blobs(150)
     model = method(random_state=0).fit(X)
@@ -352,7 +352,7 @@ def test_low_rank_above_the_documented_size(method, monkeypatch):
 @pytest.mark.parametrize("init", ["auto", "k-means", "random", "spectral"])
 @pytest.mark.parametrize("gamma", ["diameter", "median"])
 def test_no_square_matrix_above_the_documented_size(method, init, gamma):
-    n = 2 * _iterative_base.EXACT_ROWS
+    n = 2 * _iterative_base.EXACT_KERNEL_ROWS
     X, groups = blobs(n)
     tracemalloc.start()
     try:
@@ -365,7 +365,7 @@ def test_no_square_matrix_above_the_documented_size(method, init, gamma):
 
 
 def test_square_matrix_size_is_the_documented_one():
-    assert f"exact up to\n        {_iterative_base.EXACT_ROWS} rows" in IterSVR.__doc__
+    assert f"exact up to\n        {_iterative_base.EXACT_KERNEL_ROWS} rows" in IterSVR.__doc__
     assert f"{_iterative_base.LOW_RANK} landmarks above" in IterSVR.__doc__
 
 

@@ -13,7 +13,7 @@ from widegap._types import Doubles
 
 NormParts = tuple[float, Doubles, Doubles]  # N, the kernel weights w, the products h_k
 
-ZERO = 1e-7  # of the loss of zero weights: what is left below it is rounding of single-precision features
+ZERO = 1e-7  # of the loss of zero weights: smaller losses are rounding
 _TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
 _HALVINGS = 6  # of a step that makes things worse: to 1/64 of it, after which a worse point is accepted
 _TINY = 1e-300  # below it a quotient would overflow

@@ -69,6 +69,8 @@ class Tree:
         self.bisected.append(cluster)
 
 
+# Candidates of "auto". Not tuned singly: with these the 45 pairs of digits err by 1.4 %, and all of them cost less than
+# one support vector machine.
 N_KMEANS = 4
 N_AXES = 8
 
@@ -78,8 +80,8 @@ def bisection_starts(
 ) -> list[Floats]:
     """Up to ``n_starts`` labelings, the most promising first.
 
-    Above 5000 rows all but "random" see a sample, whose least-squares machine labels the others. ``bounds`` gives the
-    numbers of positives that are allowed among so many rows.
+    Above 5000 rows all but "random" see a sample, whose least-squares machine labels the rest. ``bounds`` maps a
+    number of rows to the numbers of positives that are allowed among them.
     """
     n = len(axes.P)
     if init == "random":
@@ -136,9 +138,9 @@ def _extended(y: Floats, sample: Axes, axes: Axes, bounds: Bounds) -> Floats:
     return best_split(f, square_losses, bounds).y
 
 
-def merged_labels(given: Any, P: Floats, rng: np.random.Generator) -> Floats | None:
-    """Given groups merged into -1.0 and 1.0: 2-means of their means. None if there are not two of them."""
-    groups, codes = np.unique(given, return_inverse=True)
+def merged_labels(start: Any, P: Floats, rng: np.random.Generator) -> Floats | None:
+    """The groups of a start merged into -1.0 and 1.0 by 2-means of their means; None if there are not two."""
+    groups, codes = np.unique(start, return_inverse=True)
     if len(groups) < 2:
         return None
     sides: Any = np.arange(2)

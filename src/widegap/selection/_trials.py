@@ -1,4 +1,4 @@
-"""What settings are compared on: the same rows, subsamples and shuffled columns for each, so that none has luck."""
+"""What settings are compared on: the same rows, subsamples and shuffled columns for each, so that none is lucky."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from widegap.exceptions import InvalidDataError
 from widegap.rows._matrices import shuffle_columns, storage
 from widegap.rows._sampling import drawn
 
-COMPARED_ROWS = 2000  # of more rows, a sample of so many is compared
+TRIAL_ROWS = 2000  # a sample of more rows is enough to compare settings, and each is fitted several times
 
 
 def read_rows(X: Any) -> Any:
@@ -31,7 +31,7 @@ def _are_documents(X: Any) -> bool:
 
 
 def check_plan(n_subsamples: int, fraction: float) -> None:
-    """Refuse subsamples that say nothing."""
+    """Refuse subsamples that measure nothing."""
     if not isinstance(n_subsamples, Integral) or n_subsamples < 1:
         raise ValueError(
             f"n_subsamples={n_subsamples!r} must be an integer of at least 1: stability needs a subsample."
@@ -65,8 +65,8 @@ class Trials:
     def draw(cls, X: Any, n_subsamples: int, fraction: float, rng: np.random.Generator) -> "Trials":
         """Draw the sample, the subsamples and the shuffle."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if n > COMPARED_ROWS:
-            X, n = take_rows(X, drawn(n, COMPARED_ROWS, rng)), COMPARED_ROWS
+        if n > TRIAL_ROWS:
+            X, n = take_rows(X, drawn(n, TRIAL_ROWS, rng)), TRIAL_ROWS
         size = min(n, max(2, int(fraction * n)))
         subsamples = [drawn(n, size, rng) for _ in range(n_subsamples)]
         return cls(X, subsamples, _shuffled(X, rng))
@@ -103,7 +103,7 @@ def _shuffled(X: Any, rng: np.random.Generator) -> Any:
     return frame
 
 
-def gain_over_chance(model: Any, chance: float | None) -> float | None:
-    """Relative improvement over the objective that chance reaches; None where a model does not declare one."""
+def gain_over_null(model: Any, null: float | None) -> float | None:
+    """Relative improvement over the objective without structure; None if the model declares no objective."""
     objective = getattr(model, "_objective", None)
-    return objective.gain(float(model.objective_), chance) if chance and objective is not None else None
+    return objective.gain(float(model.objective_), null) if null and objective is not None else None
