@@ -160,7 +160,7 @@ def test_a_flat_colour_has_no_scatter_whatever_its_value():
         ("photo.jpg", {}, "image is the name 'photo.jpg'; open it first"),
         (np.zeros((2, 2, 7)), {}, r"shape \(2, 2, 7\).*1 to 4 channels"),
         (np.zeros((0, 4)), {}, "not empty"),
-        (np.full((3, 3), 300), {}, "from 300 to 300; integers must lie in 0 to 255"),
+        (np.full((3, 3), 300), {}, "from 300 to 300; integers must be 0 to 255"),
         (np.full((3, 3), -0.5), {}, "from -0.5 to -0.5"),
         (np.full((3, 3), np.nan), {}, "rescale"),
         (np.array([["a", "b"]]), {}, "must be numbers"),

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from widegap._types import Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, WeightVectorClusterer
 from widegap.base._progress import logger
@@ -37,7 +38,7 @@ from widegap.cutting_plane._norms import Ridge
 from widegap.cutting_plane._problem import Loss, Problem
 from widegap.cutting_plane._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
 from widegap.exceptions import InvalidDataError
-from widegap.features._kernel_maps import fit_kernel_map
+from widegap.features._kernel_maps import KernelMap, fit_kernel_map
 from widegap.features._spectrum import leading_variances
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
@@ -134,7 +135,7 @@ class CuttingPlaneClusterer(OutlierRejection):
     _slow_remedy: ClassVar[str]
     _not_stored = WeightVectorClusterer._not_stored | {"checkpoint"}
     _fits_collections = True
-    checkpoint: Any = None
+    checkpoint: str | PathLike[str] | None = None
     _record = IterationRecord
     _stored = {"C_": float}
 
@@ -190,7 +191,8 @@ class CuttingPlaneClusterer(OutlierRejection):
             identity = identity_of(self, rows, constraints.digest(), further)
         return CheckpointedRows(rows, Checkpoint(Path(self.checkpoint), identity))
 
-    def _fit_kernel_map(self, blocks: RowBlocks, weights: Any, rng: np.random.Generator):
+    def _fit_kernel_map(self, blocks: RowBlocks, weights: Floats | None, rng: np.random.Generator) -> KernelMap | None:
+        """The kernel as features; None where the rows themselves are the features."""
         if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
             return None
         n_components = AUTO_LANDMARKS if self.n_components == "auto" else self.n_components
@@ -206,7 +208,7 @@ class CuttingPlaneClusterer(OutlierRejection):
 
     def _features(self, blocks: RowBlocks) -> RowBlocks:
         """The rows as the linear method sees them."""
-        if self.kernel_map_ is None:
+        if not isinstance(self.kernel_map_, KernelMap):
             return blocks
         with one_blas_thread():  # blocks are mapped side by side
             return feature_rows(blocks, self.kernel_map_.transform, self.kernel_map_.projection.shape[1])
@@ -215,7 +217,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         """Search from several starts on a sample, then from the best on all rows; store what was found."""
         rows, constraints, extra_losses = prepared.rows, prepared.constraints, prepared.extra_losses
         if rows.scale == 0:
-            some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
+            some = self.kernel_map_.landmarks if isinstance(self.kernel_map_, KernelMap) else None
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
         recorder = SearchRecorder(lambda: rows.n_passes, self.callback, logger.info if self.verbose else None)
         sample = Sample(rows, self.n_clusters, rng, some_of_each_label(constraints.units))
@@ -289,7 +291,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         return found, sample.whole and extra_losses.whole
 
     def _best_start(
-        self, starts: Sequence[Any], problem: Problem, recorder: SearchRecorder, tol: float, max_iter: int
+        self, starts: Sequence[Labels], problem: Problem, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> Result:
         """Search from every start; the lowest objective among the runs that did not starve."""
         results: list[Result] = []
@@ -301,7 +303,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         return min(results, key=lambda result: (self._degenerate(result, problem), rounded(result.point.objective)))
 
     def _search_from_labels(
-        self, problem: Problem, labels: Any, recorder: SearchRecorder, tol: float, max_iter: int
+        self, problem: Problem, labels: Labels, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> Result:
         placed = problem.target.rows.blocks.place(labels)
         search = Search.from_labels(problem, placed, recorder, tol, max_iter)
@@ -316,7 +318,9 @@ class CuttingPlaneClusterer(OutlierRejection):
         result = search_from(search, "linearize_first", anneal=False)
         return replace(result, n_iter=found.n_iter + result.n_iter)
 
-    def _starts(self, sample: Sample | ReducedSample, constraints: RowConstraints, rng: np.random.Generator):
+    def _starts(
+        self, sample: Sample | ReducedSample, constraints: RowConstraints, rng: np.random.Generator
+    ) -> list[Labels]:
         """Starting labels of the sample, the most promising first."""
         plan = self._plan()
         n_runs, keep, n_random = plan.kmeans_runs, plan.kmeans_starts, plan.random_starts

@@ -5,7 +5,6 @@ The symbols, the equations and the method are at the top of ``_kernel_weights.py
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -252,7 +251,9 @@ class Newton:
     at: Iterate
     matrix: Doubles
 
-    def direction(self, target: float, of_x: Any, of_slack: Any, of_w: Any) -> Change:
+    def direction(
+        self, target: float, of_x: Doubles | float, of_slack: Doubles | float, of_w: Doubles | float
+    ) -> Change:
         """Newton step to complementarity products ``target``, less the given second-order terms."""
         x, z, y, slack, rows = self.at.x, self.at.z, self.at.y, self.at.slack, self.at.dual.rows
         w, zeta, misfit = self.at.w, self.at.zeta, self.at.misfit

@@ -48,12 +48,10 @@ masters, and that of 1e-6 in 11, within 200 QPs (worst 2e-4). Only for p = 4 is 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from widegap._types import Doubles
+from widegap._types import Doubles, Ints
 from widegap.cutting_plane._kernel_dual import Iterate, KernelDual, NormParts
 from widegap.exceptions import SolverError
 
@@ -84,7 +82,7 @@ class KernelSolution:
 def solve_kernel_master(
     grams: Doubles,
     linear: Doubles,
-    groups: npt.NDArray[Any],
+    groups: Ints,
     caps: Doubles,
     biases: Doubles,
     *,

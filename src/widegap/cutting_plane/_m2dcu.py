@@ -1,14 +1,18 @@
 """M2DCU: maximum margin clustering with non-examples."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
+from widegap._types import Labels
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import Objective
 from widegap.base._docs import shared_docs
+from widegap.base._records import IterationRecord
 from widegap.base._validation import COST, Interval, StrOptions, check_threads
 from widegap.constraints._side_information import SideInformation
 from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Prepared, SearchOutcome
@@ -216,34 +220,34 @@ class M2DCU(CuttingPlaneClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        C="auto",
-        C_universum="auto",
-        margin_tolerance=0.5,
-        kernel="linear",
-        gamma="median",
-        kernel_params=None,
-        n_components="auto",
-        balance=0.0,
-        min_cluster_fraction=0.3,
-        size_min=None,
-        size_max=None,
-        outliers=0,
-        order="auto",
-        annealing=False,
-        loss="sum",
-        init="k-means",
-        n_init="auto",
-        tol=0.01,
-        max_iter=300,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-        checkpoint=None,
-        labels_out=None,
-    ):
+        C: str | float = "auto",
+        C_universum: str | float = "auto",
+        margin_tolerance: float = 0.5,
+        kernel: str | Callable[..., Any] = "linear",
+        gamma: str | float = "median",
+        kernel_params: dict[str, Any] | None = None,
+        n_components: str | int = "auto",
+        balance: float = 0.0,
+        min_cluster_fraction: float = 0.3,
+        size_min: Any = None,
+        size_max: Any = None,
+        outliers: float | str = 0,
+        order: str = "auto",
+        annealing: bool = False,
+        loss: str = "sum",
+        init: Any = "k-means",
+        n_init: str | int = "auto",
+        tol: float = 0.01,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[IterationRecord], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        labels_out: str | PathLike[str] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.C = C
         self.C_universum = C_universum
@@ -299,7 +303,7 @@ class M2DCU(CuttingPlaneClusterer):
         side = SideInformation(known, must_link, cannot_link, sample_weight)
         return self._complete_fit(X, side=side, universum=universum)
 
-    def fit_predict(self, X: Any, y: Any = None, universum: Any = None, **side: Any) -> np.ndarray[Any, Any]:
+    def fit_predict(self, X: Any, y: Any = None, universum: Any = None, **side: Any) -> Labels:
         """Find the clusters of the rows of X and return ``labels_``.
 
         Parameters
@@ -316,8 +320,14 @@ class M2DCU(CuttingPlaneClusterer):
         return self.fit(X, y, universum, **side).labels_
 
     def _prepare(
-        self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation, universum: Any = None
+        self,
+        blocks: RowBlocks,
+        rng: np.random.Generator,
+        side: SideInformation,
+        further: str = "",
+        universum: Any = None,
     ) -> Prepared:
+        """The rows and, as an extra loss, the universum."""
         if universum is None and self.C_universum != 0:
             raise InvalidDataError(
                 f"fit got no universum, but C_universum={self.C_universum!r}; pass fit(X, universum=U) with rows that "

@@ -1,18 +1,20 @@
 """MKC: multiple kernel clustering. What it reads, the estimator, and what it finds out about its kernels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from widegap._types import Doubles, Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import Clusterer, Objective
 from widegap.base._docs import shared_docs
-from widegap.base._records import Result
-from widegap.base._starts import different_starts
+from widegap.base._records import IterationRecord, Point, Result
+from widegap.base._starts import Sample, different_starts
 from widegap.base._validation import (
     COST,
     Interval,
@@ -23,10 +25,11 @@ from widegap.base._validation import (
     check_views,
     kernel_constraints,
 )
-from widegap.constraints._side_information import SideInformation
+from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Prepared, SearchOutcome, SearchPlan
 from widegap.cutting_plane._norms import KernelNorm
-from widegap.cutting_plane._problem import Problem
+from widegap.cutting_plane._problem import Loss, Problem
+from widegap.cutting_plane._reduced_sample import ReducedSample
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.features._kernel_rows import is_views, n_rows
 from widegap.features._kernel_specs import KernelSpec, TableColumns, raw_views, read_specs
@@ -272,32 +275,32 @@ class MKC(CuttingPlaneClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        kernels=DEFAULT_KERNELS,
-        C=10.0,
-        norm=2.0,
-        normalize="trace",
-        n_components="auto",
-        balance=0.0,
-        min_cluster_fraction=0.3,
-        size_min=None,
-        size_max=None,
-        outliers=0,
-        order="auto",
-        annealing=False,
-        loss="max",
-        init="k-means",
-        n_init="auto",
-        tol=0.003,
-        max_iter=300,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-        checkpoint=None,
-        labels_out=None,
-    ):
+        kernels: Sequence[Any] = DEFAULT_KERNELS,
+        C: float = 10.0,
+        norm: float = 2.0,
+        normalize: str | None = "trace",
+        n_components: str | int = "auto",
+        balance: float = 0.0,
+        min_cluster_fraction: float = 0.3,
+        size_min: Any = None,
+        size_max: Any = None,
+        outliers: float | str = 0,
+        order: str = "auto",
+        annealing: bool = False,
+        loss: str = "max",
+        init: Any = "k-means",
+        n_init: str | int = "auto",
+        tol: float = 0.003,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[IterationRecord], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        labels_out: str | PathLike[str] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.C = C
@@ -328,16 +331,19 @@ class MKC(CuttingPlaneClusterer):
         entries = [entry if isinstance(entry, tuple) else (entry,) for entry in self.kernels]
         return any(isinstance(part, str) and part == "precomputed" for entry in entries for part in entry)
 
-    def _read(self, X: Any) -> Any:
+    def _read(self, X: Any) -> tuple[Any, list[KernelSpec]]:
         """The checked table or views, and what each kernel reads of them."""
         self._has_views = is_views(X)
-        X, specs = (read_views if self._has_views else read_kernel_table)(self, X, self.kernels)
-        check_cluster_number(n_rows(X), self.n_clusters)
-        return X, specs
+        rows: Any
+        rows, specs = (read_views if self._has_views else read_kernel_table)(self, X, self.kernels)
+        check_cluster_number(n_rows(rows), self.n_clusters)
+        return rows, specs
 
-    def _prepare(self, read: Any, rng: np.random.Generator, side: SideInformation) -> Prepared:
+    def _prepare(
+        self, blocks: tuple[Any, list[KernelSpec]], rng: np.random.Generator, side: SideInformation, further: str = ""
+    ) -> Prepared:
         """The features of all kernels."""
-        X, specs = read
+        X, specs = blocks
         constraints = self._check_constraints(side, n_rows(X), self._has_views or X.in_process)
         rank = AUTO_LANDMARKS_A_KERNEL if self.n_components == "auto" else self.n_components
         threads, normalize = check_threads(self.n_jobs), self.normalize is not None
@@ -347,7 +353,7 @@ class MKC(CuttingPlaneClusterer):
         check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
         with one_blas_thread():  # where features are made anew in every pass
             return Prepared(
-                CentredRows(self._checkpointed(features, constraints, further=""), constraints.weights), constraints
+                CentredRows(self._checkpointed(features, constraints, further), constraints.weights), constraints
             )
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
@@ -362,12 +368,16 @@ class MKC(CuttingPlaneClusterer):
         order = "cuts_first" if self.n_clusters == 2 else "linearize_first"
         return SearchPlan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)  # no rho: C is a number
 
-    def _starts(self, sample, constraints, rng):
+    def _starts(
+        self, sample: Sample | ReducedSample, constraints: RowConstraints, rng: np.random.Generator
+    ) -> list[Labels]:
         starts = super()._starts(sample, constraints, rng)
         # Many k-means runs are much alike; the objective is a good judge only of those that are not.
         return different_starts(starts, KEPT_STARTS) if self.n_init == "auto" else starts
 
-    def _problem(self, rows, constraints, beta, extra_losses) -> Problem:
+    def _problem(
+        self, rows: CentredRows, constraints: RowConstraints, beta: float, extra_losses: Sequence[Loss]
+    ) -> Problem:
         problem = super()._problem(rows, constraints, beta, extra_losses)
         balance = min(self.balance, largest_lead(rows, beta)) if self.balance > 1 else self.balance
         return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
@@ -390,7 +400,7 @@ class MKC(CuttingPlaneClusterer):
         self.collapsed_ = self._collapsed(found.best)
         self._store_kernels(norm.weights(point.W), kernel_margins(found.rows, norm, point))
 
-    def _store_kernels(self, weights: Any, margins: Any) -> None:
+    def _store_kernels(self, weights: Floats, margins: Floats) -> None:
         """Weights and margins of all kernels, 0 for those that are not active."""
         kernels = self.kernel_map_.kernels
         active = [kernel.map is not None for kernel in kernels]
@@ -403,7 +413,7 @@ class MKC(CuttingPlaneClusterer):
         super()._store_single_cluster(rows)
         norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
         self.kkt_residual_, self.collapsed_ = 0.0, False
-        self._store_kernels(norm.weights(self.coef_) if norm.sizes else [], 0.0)
+        self._store_kernels(norm.weights(self.coef_) if norm.sizes else np.zeros(0), np.zeros(len(norm.sizes)))
 
     def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> Any:
         check_is_fitted(self)
@@ -417,7 +427,7 @@ def read_views(estimator: Clusterer, views: Mapping[str, Any], kernels: Any) -> 
     """The views that the kernels look at, checked, and where each of them looks."""
     specs = read_specs(kernels, list(views))
     for name in ("n_features_in_", "feature_names_in_", "_rows_digest"):
-        vars(estimator).pop(name, None)  # of an earlier fit on a table
+        estimator.__dict__.pop(name, None)  # of an earlier fit on a table
     used = {spec.source: views[spec.source] for spec in specs}
     return check_views(used, raw_views((spec.source, spec.is_transformer) for spec in specs)), specs
 
@@ -471,7 +481,7 @@ def warn_of_collapse(objective: float, tol: float) -> None:
     )
 
 
-def warn_of_one_direction(names: list[str], weights: Any, ranks: Any) -> None:
+def warn_of_one_direction(names: list[str], weights: Floats, ranks: Floats) -> None:
     """Warn if the heaviest kernel owes its weight to lying in one direction while another does not lie in one."""
     heaviest = int(weights.argmax())
     if ranks[heaviest] < ONE_DIRECTION and (np.delete(ranks, heaviest) >= 2).any():
@@ -509,7 +519,7 @@ class _Largest:
         return _Largest(max(self.value, other.value))
 
 
-def kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:
+def kernel_margins(rows: CentredRows, norm: KernelNorm, point: Point) -> Doubles:
     """Mean lead of a row's cluster over its best rival that each kernel contributes: one read."""
     k, ends = len(point.W), np.cumsum(norm.sizes)
     W = np.tile(point.W, (1 + len(ends), 1))  # of all kernels, then of each alone
@@ -518,7 +528,7 @@ def kernel_margins(rows: CentredRows, norm: KernelNorm, point: Any) -> Any:
         W[m * k : (m + 1) * k, stop:] = 0
     b = np.concatenate([point.b, np.zeros(k * len(ends))])
 
-    def leads(scores: Any, labels: Any, *weights: Any) -> Any:
+    def leads(scores: Floats, labels: Labels, *weights: Floats) -> Doubles:
         everyone = np.arange(len(labels))
         scores = scores.reshape(len(labels), -1, k)
         rivals = scores[:, 0].copy()

@@ -33,11 +33,12 @@ solver hands on without looking inside.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from widegap._types import Floats
+from widegap._types import Doubles, Floats, Ints
+from widegap.base._records import Point
 from widegap.constraints._label_rules import Rules
 from widegap.cutting_plane._norms import Norm, Ridge
 from widegap.rows._centred import CentredRows
@@ -55,7 +56,7 @@ class Plane:
     offset: float
     normal: Floats
     bias: Floats
-    codes: Any
+    codes: State | None
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class PlaneShift:
 class LabelStep:
     """New labels at some weights, the planes of all losses there, and whether the count bound moved a row."""
 
-    labels: Any
+    labels: State
     planes: list[Plane]
     bound_active: bool
 
@@ -134,7 +135,7 @@ class Problem:
         return [self.target, *self.extra_losses]
 
     @property
-    def caps(self) -> Floats:
+    def caps(self) -> Doubles:
         return np.array([loss.cap for loss in self.losses])
 
     def planes(self, W: Floats, b: Floats, labels: State) -> list[Plane]:
@@ -168,11 +169,11 @@ class Problem:
         """Whether labels keep all rules."""
         return self.rules.allow(self.label_counts(labels)) and self.rules.keeps(labels)
 
-    def starved(self, point: Any) -> bool:
+    def starved(self, point: Point) -> bool:
         """Whether a bound decides labels of a point, or a cluster is as small as it may get."""
         return bool(point.bound_active or self.rules.at_minimum(self.label_counts(point.labels)))
 
-    def target_shift(self, codes: Sequence[Any], old: State, new: State) -> PlaneShift:
+    def target_shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift:
         """How the target's planes with these codes move when labels go from old to new."""
         shift = self.target.shift(codes, old, new) if codes else None
         if shift is not None:
@@ -180,7 +181,7 @@ class Problem:
         m, k = len(codes), self.n_clusters
         return PlaneShift(np.zeros(m), np.zeros((m, k, self.n_features)), np.zeros((m, k)))
 
-    def label_counts(self, labels: State) -> Any:
+    def label_counts(self, labels: State) -> Ints:
         """Number of rows of each cluster."""
         return self.target.rows.label_counts(labels, self.n_clusters)
 
@@ -193,13 +194,13 @@ class Problem:
         total = sum(loss.cap * plane.loss for loss, plane in zip(self.losses, planes, strict=True))
         return float(self.beta / 2 * self.norm.value(W) + total)
 
-    def weights_of(self, labels: State) -> Floats:
+    def weights_of(self, labels: State) -> Doubles:
         """Weights that start the search from labels: the cluster means, scaled to a mean margin of about one.
 
         W = 0 would be a fixed point (all scores tie); the means are the direction in which the labels pull.
         """
         k, rows = self.n_clusters, self.target.rows
-        sums = rows.class_sums(labels, k) / rows.total
+        sums = np.asarray(rows.class_sums(labels, k) / rows.total, np.float64)
         shares = rows.label_weights(labels, k) / rows.total
         means = np.divide(sums, shares[:, None], out=np.zeros_like(sums), where=shares[:, None] > 0)
         between = float(np.vdot(sums, means))

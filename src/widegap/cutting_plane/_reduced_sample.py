@@ -10,10 +10,10 @@ so that weights w stand for w V stretch, and beta / 2 |W|^2 for stretch^2 beta /
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from widegap._types import Floats
 from widegap.base._records import Result
 from widegap.base._starts import Sample
 from widegap.features._spectrum import leading_vectors
@@ -37,9 +37,9 @@ def is_wide(sample: Sample) -> bool:
 class ReducedSample:
     """A sample by its coordinates ``X``, and centred as ``rows``; ``V`` and ``stretch`` are as above."""
 
-    X: Any
+    X: Floats
     rows: CentredRows
-    V: Any
+    V: Floats
     stretch: float
 
     @classmethod

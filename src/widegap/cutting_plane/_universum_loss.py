@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Floats
+from widegap._types import Floats, Indices
 from widegap.base._records import Point, SearchRecorder
 from widegap.base._starts import SAMPLE
 from widegap.base._validation import check_numbers
@@ -91,7 +91,7 @@ def _judge(scores: Floats, tolerance: float) -> tuple[tuple[float, ...], Floats,
     return (float(excess[active].sum()), float(np.count_nonzero(active))), weights, ()
 
 
-def _leads(scores: Floats, clusters: np.ndarray[Any, Any]) -> Floats:
+def _leads(scores: Floats, clusters: Indices) -> Floats:
     """Lead of one cluster of each row over the mean of the rest."""
     k = scores.shape[1]
     return k / (k - 1) * (scores[np.arange(len(scores)), clusters] - scores.mean(axis=1))
@@ -152,13 +152,13 @@ class UniversumRows:
         return self._terms(self._all, frame, beta)
 
     def _terms(self, blocks: RowBlocks, frame: CentredRows, beta: float) -> Sequence[Loss]:
-        cap = AUTO_SHARE if self.C == "auto" else self.C * beta * frame.scale**2
+        cap = AUTO_SHARE if self.C == "auto" else float(self.C) * beta * frame.scale**2
         if not cap:
             return ()
         rows = CentredRows.in_frame_of(frame, blocks)
         return (UniversumLoss(rows, tolerance=self.tolerance, cap=cap),)
 
-    def margins(self, frame: CentredRows, point: Point) -> np.ndarray[Any, Any]:
+    def margins(self, frame: CentredRows, point: Point) -> Floats:
         """Margin of every universum row at some weights for the rows of ``frame``: one read."""
         return universum_margins(CentredRows.in_frame_of(frame, self._all).scores(point.W, point.b))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
-from widegap._types import Floats
+from widegap._types import Doubles, Floats, Labels, Mask
 from widegap.base._starts import SAMPLE, kmeans_labels, rounded, spectral_labels
 from widegap.features._kernels import far_pair
 from widegap.features._principal import PrincipalMap
@@ -77,7 +77,7 @@ N_AXES = 8
 
 def bisection_starts(
     init: str, axes: Axes, bounds: Callable[[int], Bounds], n_starts: int, rng: np.random.Generator
-) -> list[Floats]:
+) -> list[Doubles]:
     """Up to ``n_starts`` labelings, the most promising first.
 
     Above 5000 rows all but "random" see a sample, whose least-squares machine labels the rest. ``bounds`` maps a
@@ -95,7 +95,7 @@ def bisection_starts(
     return found if sample is axes else [_extended(y, sample, axes, bounds(n)) for y in found]
 
 
-def _starts_on(init: str, axes: Axes, bounds: Bounds, n_starts: int, rng: np.random.Generator) -> list[Floats]:
+def _starts_on(init: str, axes: Axes, bounds: Bounds, n_starts: int, rng: np.random.Generator) -> list[Doubles]:
     P = axes.P
     if init == "auto":
         return _best_of_candidates(axes, bounds, n_starts, rng)
@@ -106,7 +106,7 @@ def _starts_on(init: str, axes: Axes, bounds: Bounds, n_starts: int, rng: np.ran
     return [_signs(labels) if labels.any() else _halves(P[:, 0]) for labels in labelings]
 
 
-def _best_of_candidates(axes: Axes, bounds: Bounds, n_starts: int, rng: np.random.Generator) -> list[Floats]:
+def _best_of_candidates(axes: Axes, bounds: Bounds, n_starts: int, rng: np.random.Generator) -> list[Doubles]:
     """Where the candidates lead, by objective; labelings that are equal up to names count once."""
     P = axes.P
     by_means = [far_kmeans(P, True, rng), *(kmeans_labels(P, 2, rng) for _ in range(max(N_KMEANS, n_starts)))]
@@ -119,37 +119,37 @@ def _best_of_candidates(axes: Axes, bounds: Bounds, n_starts: int, rng: np.rando
     return [end.step.split.y for end in ranked[:n_starts]]
 
 
-def _signs(labels: Any) -> Floats:
+def _signs(labels: Labels | Mask) -> Doubles:
     return np.where(labels > 0, 1.0, -1.0)
 
 
-def _halves(f: Floats) -> Floats:
+def _halves(f: Floats) -> Doubles:
     return _signs(f > np.median(f))
 
 
-def _named_by_first(y: Floats) -> Floats:
+def _named_by_first(y: Doubles) -> Doubles:
     return y * y[0]
 
 
-def _extended(y: Floats, sample: Axes, axes: Axes, bounds: Bounds) -> Floats:
+def _extended(y: Doubles, sample: Axes, axes: Axes, bounds: Bounds) -> Doubles:
     """Labels of all rows from those of a sample."""
     machine = solve_least_squares(sample, y, 1 / float(sample.lam.mean()))
     f = (axes.P - sample.mean) @ sample.coef(machine.w)
     return best_split(f, square_losses, bounds).y
 
 
-def merged_labels(start: Any, P: Floats, rng: np.random.Generator) -> Floats | None:
+def merged_labels(start: Labels, P: Doubles, rng: np.random.Generator) -> Doubles | None:
     """The groups of a start merged into -1.0 and 1.0 by 2-means of their means; None if there are not two."""
     groups, codes = np.unique(start, return_inverse=True)
     if len(groups) < 2:
         return None
-    sides: Any = np.arange(2)
+    sides: Labels = np.arange(2, dtype=np.int32)
     if len(groups) > 2:
         sides = far_kmeans(np.stack([P[codes == group].mean(axis=0) for group in range(len(groups))]), True, rng)
     return _signs(sides[codes]) if sides.any() else None
 
 
-def far_kmeans(X: Any, thorough: bool, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.int32]]:
+def far_kmeans(X: Floats, thorough: bool, rng: np.random.Generator) -> Labels:
     """2-means from two rows that are far apart; a thorough search finds the two that are farthest."""
     first, second = far_pair(X, thorough, rng)
     side = second < first

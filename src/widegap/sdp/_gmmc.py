@@ -355,7 +355,7 @@ class GMMC(SDPClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _relax(self, kernel: np.ndarray) -> Relaxation:
+    def _relax(self, kernel: Doubles) -> Relaxation:
         B = score_norm(kernel, self.C_e, self.ridge)
         solution = solve_gmmc(B, self.C, tol=self.tol, max_iter=self.max_iter)
         inverse = np.linalg.inv(B)

@@ -157,8 +157,10 @@ def solve_mmc(kernel: Doubles, C: float, limit: float, *, tol: float, max_iter: 
     )
 
 
-def _solve_scs(data: dict[str, Any], cones: dict[str, Any], settings: dict[str, Any]) -> Any:
-    """Primal and dual vector of SCS, with zeros for numbers that are none, and what it says of itself."""
+def _solve_scs(
+    data: dict[str, Any], cones: dict[str, Any], settings: dict[str, float]
+) -> tuple[Doubles, Doubles, dict[str, Any]]:
+    """Primal and dual vector of SCS, with zeros in place of NaN, and its own report."""
     scs = import_scs()
     try:
         answer = scs.SCS(data, cones, verbose=False, **settings).solve()
@@ -349,7 +351,7 @@ class MMC(SDPClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _relax(self, kernel: np.ndarray) -> Relaxation:
+    def _relax(self, kernel: Doubles) -> Relaxation:
         n = len(kernel)
         # An odd number of rows has no halves, and no cluster may be empty.
         limit = min(max((1 - self.min_cluster_fraction) * n, n % 2), n - 2)

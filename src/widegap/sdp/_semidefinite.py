@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from widegap._types import Doubles
+from widegap._types import Doubles, Floats
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import WeightVectorClusterer
 from widegap.base._validation import COST, Interval, kernel_constraints
@@ -177,10 +177,11 @@ class SDPClusterer(WeightVectorClusterer):
     def _search(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
         self.n_clusters_ = self.n_clusters
         with one_blas_thread():  # as the solvers ask for, with the reason
-            self._fit_rows(check_finite(blocks.take(np.arange(blocks.shape[0]))).astype(np.float64), rng)
+            self._fit_table(check_finite(blocks.take(np.arange(blocks.shape[0]))).astype(np.float64), rng)
 
-    def _fit_rows(self, rows: Any, rng: np.random.Generator) -> None:
-        rows, offsets = without_offsets(self.kernel, rows)
+    def _fit_table(self, table: Doubles, rng: np.random.Generator) -> None:
+        """Labels from the relaxation, and a support vector machine that reproduces them."""
+        rows, offsets = without_offsets(self.kernel, table)
         params = self._resolve_kernel(rows)
         gram = check_values(kernel_matrix(rows, rows, self.kernel, params), repr(self.kernel))
         kernel = self._centre(gram)
@@ -193,7 +194,7 @@ class SDPClusterer(WeightVectorClusterer):
         self.coef_, self.intercept_ = halves[:, None], halves * svm.intercept_
         self._mean, self._mean_scores = np.zeros(1), self.intercept_
 
-    def _relax(self, kernel: np.ndarray[Any, Any]) -> Relaxation:
+    def _relax(self, kernel: Doubles) -> Relaxation:
         """Solve the program for a centred kernel of mean diagonal one."""
         raise NotImplementedError
 
@@ -222,7 +223,7 @@ class SDPClusterer(WeightVectorClusterer):
         self.lower_bound_ = self.gap_ = 0.0
         self.tightness_ = 1.0
 
-    def _resolve_kernel(self, rows: Any) -> dict[str, Any]:
+    def _resolve_kernel(self, rows: Floats) -> dict[str, Any]:
         """The kernel's arguments, with the width set; refuses rows that are all equal."""
         if CentredRows(row_blocks(rows)).scale == 0:
             raise InvalidDataError(
@@ -231,7 +232,7 @@ class SDPClusterer(WeightVectorClusterer):
         options = kernel_options(self.kernel, self.gamma, self.kernel_params)
         return settle_width(self.kernel, options, lambda size: rows, np.random.default_rng(0))
 
-    def _centre(self, gram: np.ndarray) -> np.ndarray:
+    def _centre(self, gram: Doubles) -> Doubles:
         """The kernel about the mean of the rows in its space; refuses what no hyperplane could separate."""
         spectrum = decompose(gram, np.float64, centred=True)
         spectrum.check_margin(self.kernel, len(gram))

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from widegap._types import Doubles, Labels
 from widegap._warnings import muted
 from widegap.base._validation import check_generator, take_rows
 from widegap.describe import last_step
 from widegap.exceptions import NoStructureWarning
-from widegap.selection._trials import Trials, check_plan, gain_over_null, read_rows
+from widegap.selection._trials import FittedClusterer, Trials, check_plan, gain_over_null, read_rows
 
 __all__ = ["ClusterNumberRecord", "compare_cluster_numbers"]
 
@@ -108,7 +109,7 @@ def compare_cluster_numbers(
     factory = _factory(make)
     rng = check_generator(random_state)
     trials = Trials.draw(read_rows(X), n_subsamples, fraction, rng)
-    numbers = _check_numbers(numbers, trials)
+    wanted = _check_numbers(numbers, trials)
 
     def fit(k: int, rows: Any) -> Any:
         with muted(NoStructureWarning):  # shuffled columns have none, and the records show it for the rows
@@ -117,9 +118,9 @@ def compare_cluster_numbers(
             on_fit(k)
         return model
 
-    if one_fit_serves(make) and max(numbers, default=1) > 1:
-        return _compare_cuts(numbers, partial(fit, max(numbers)), trials, rng)
-    return [_compare_fits(k, partial(fit, k), trials) for k in numbers]
+    if one_fit_serves(make) and max(wanted, default=1) > 1:
+        return _compare_cuts(wanted, partial(fit, max(wanted)), trials, rng)
+    return [_compare_fits(k, partial(fit, k), trials) for k in wanted]
 
 
 def one_fit_serves(make: Any) -> bool:
@@ -160,11 +161,15 @@ def _compare_fits(k: int, fit: Callable[[Any], Any], trials: Trials) -> ClusterN
 
 
 def _record(
-    k: int, model: Any, stability: float, null: float | None, reasons: tuple[Any, Any] = (None, None)
+    k: int,
+    model: FittedClusterer,
+    stability: float,
+    null: float | None,
+    reasons: tuple[float | None, float | None] = (None, None),
 ) -> ClusterNumberRecord:
-    labels = np.asarray(model.labels_)
-    objective = getattr(model, "objective_", None)
-    agreement = getattr(model, "agreement_", None)
+    labels: Labels = np.asarray(model.labels_)
+    objective: float | None = getattr(model, "objective_", None)
+    agreement: Doubles | None = getattr(model, "agreement_", None)
     sizes = np.bincount(labels[labels >= 0], minlength=k) * k / len(labels)
     return ClusterNumberRecord(
         n_clusters=k,

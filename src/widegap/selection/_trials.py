@@ -3,17 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from widegap._types import Indices, Labels
+from widegap.base._clusterer import Objective
 from widegap.base._validation import check_numbers, take_rows
 from widegap.exceptions import InvalidDataError
 from widegap.rows._matrices import shuffle_columns, storage
 from widegap.rows._sampling import drawn
 
 TRIAL_ROWS = 2000  # a sample of more rows is enough to compare settings, and each is fitted several times
+
+
+class FittedClusterer(Protocol):
+    """What a comparison reads of any clusterer."""
+
+    labels_: Labels
 
 
 def read_rows(X: Any) -> Any:
@@ -58,7 +66,7 @@ class Trials:
     """
 
     X: Any
-    subsamples: list[Any]
+    subsamples: list[Indices]
     shuffled: Any
 
     @classmethod
@@ -80,12 +88,12 @@ class Trials:
                 f"most {size}, or raise fraction."
             )
 
-    def stability(self, labels: Any, fit: Callable[[Any], Any], X: Any = None) -> float:
+    def stability(self, labels: Labels, fit: Callable[[Any], FittedClusterer], X: Any = None) -> float:
         """Mean adjusted Rand index of labels of all rows with those that ``fit`` finds in each subsample."""
         X = self.X if X is None else X
         return self.agreement(labels, [fit(take_rows(X, rows)).labels_ for rows in self.subsamples])
 
-    def agreement(self, labels: Any, found: list[Any]) -> float:
+    def agreement(self, labels: Labels, found: list[Labels]) -> float:
         """Mean adjusted Rand index of labels of all rows with those found in each subsample."""
         pairs = zip(self.subsamples, found, strict=True)
         return float(np.mean([adjusted_rand_score(labels[rows], other) for rows, other in pairs]))
@@ -103,7 +111,8 @@ def _shuffled(X: Any, rng: np.random.Generator) -> Any:
     return frame
 
 
-def gain_over_null(model: Any, null: float | None) -> float | None:
+def gain_over_null(model: object, null: float | None) -> float | None:
     """Relative improvement over the objective without structure; None if the model declares no objective."""
-    objective = getattr(model, "_objective", None)
-    return objective.gain(float(model.objective_), null) if null and objective is not None else None
+    declared: Objective | None = getattr(model, "_objective", None)
+    reached: float | None = getattr(model, "objective_", None)
+    return None if not null or declared is None or reached is None else declared.gain(float(reached), null)
