@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from _expected_failures import expected_failures
 from widegap import persistence
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_error
@@ -247,11 +248,6 @@ def test_gap_of_gmmc_is_a_proof_all_along(seed):
 
 
 # ---------------------------------------------------------------------------------------------------------- estimators
-
-
-def expected_failures(estimator):
-    reason = "asks for three clusters; these two methods know two, and say so"
-    return {"check_clustering": reason}
 
 
 # tol for speed alone
