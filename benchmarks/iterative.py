@@ -10,8 +10,8 @@ from sklearn.svm import SVR
 from benchmarks._measure import Row, best_ratio, exponent, time_once
 from experiments import loaders
 from widegap import IterSVR
-from widegap.iterative._bisection_starts import far_kmeans
-from widegap.iterative._threshold import absolute_losses, best_split, size_bounds
+from widegap.iterative._bisection import far_kmeans
+from widegap.iterative._threshold import absolute_losses, best_split, bisection_bounds
 from widegap.metrics import clustering_accuracy, clustering_error
 
 FRACTION = 0.7  # the paper's for unbalanced sets
@@ -43,7 +43,7 @@ def rows() -> Iterator[Row]:
 def libsvm_loop(X: np.ndarray, gamma: float, max_iter: int) -> tuple[np.ndarray, int]:
     """Labels and turns of IterSVR as published, scikit-learn's SVR on the kernel matrix, computed once."""
     labels = np.where(far_kmeans(X, True, np.random.default_rng(0)), 1.0, -1.0)
-    bounds = size_bounds(len(X), FRACTION)
+    bounds = bisection_bounds(len(X), FRACTION)
     K = rbf_kernel(X, gamma=gamma)
     turns = 0
     settled = False

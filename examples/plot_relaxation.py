@@ -14,8 +14,8 @@ from sklearn.datasets import make_blobs, make_moons
 from widegap import GMMC, MMC
 from widegap.features._kernel_maps import centre_kernel
 from widegap.features._kernels import kernel_matrix, median_gamma
-from widegap.sdp._gmmc_relaxation import score_norm, solve_gmmc
-from widegap.sdp._mmc_relaxation import solve_mmc
+from widegap.sdp._gmmc import score_norm, solve_gmmc
+from widegap.sdp._mmc import solve_mmc
 
 # %%
 # Both programs use the kernel as the estimators do: centred, with a mean diagonal of one.

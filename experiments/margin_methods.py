@@ -9,7 +9,7 @@ from experiments.cells import Outcome, Task, method
 from experiments.kernel_baselines import squared_distances
 from widegap import CPM3C, MKC, IterSVR
 from widegap.metrics import clustering_accuracy
-from widegap.selection import CANDIDATES, CRITERIA, KernelRecord, choose_kernels, sort_records
+from widegap.selection._kernel_lists import CRITERIA, KERNEL_LISTS, KernelRecord, choose_kernels, sort_records
 
 SAMPLE = 5000  # rows above which the estimators compare their starts on a sample, and then go on with all
 CCCP_TOL = 0.01  # gain below which the published inner loop ends
@@ -130,4 +130,4 @@ def mkc_chosen(task: Task, seed: int) -> Outcome:
     found = {repr(record.kernels): accuracy(record) for record in records}
     chosen = {criterion: accuracy(sort_records(records, criterion)[0]) for criterion in CRITERIA}
     labels = sort_records(records, "gain")[0].model.labels_
-    return Outcome(labels, {"candidates": [found[repr(kernels)] for kernels in CANDIDATES], "chosen": chosen})
+    return Outcome(labels, {"candidates": [found[repr(kernels)] for kernels in KERNEL_LISTS], "chosen": chosen})

@@ -94,7 +94,7 @@ def make_universum_problem(
     problem = make_problem(X, k, beta, **options)
     rows = problem.target.rows
     term = UniversumLoss(CentredRows.in_frame_of(rows, row_blocks(U)), tolerance=tolerance, cap=cap)
-    return replace(problem, others=(term,)), Universum((U - rows.mean) / rows.scale, tolerance, cap)
+    return replace(problem, extra_losses=(term,)), Universum((U - rows.mean) / rows.scale, tolerance, cap)
 
 
 def clarabel_value(

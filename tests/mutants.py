@@ -29,8 +29,8 @@ SECONDS = 300  # of the processor; the tests of a module take below 60
 
 # Tests of modules that have no file of their own.
 TESTS = {
-    "sdp._gmmc_relaxation": ["test_semidefinite"],
-    "sdp._mmc_relaxation": ["test_semidefinite"],
+    "sdp._gmmc": ["test_semidefinite"],
+    "sdp._mmc": ["test_semidefinite"],
     "sdp._semidefinite": ["test_semidefinite"],
     "constraints._hard_units": ["test_constrained_labels"],
     "cutting_plane._kernel_dual": ["test_kernel_weights"],
@@ -45,7 +45,7 @@ TESTS = {
 }
 UNSEEN = {
     "forest._kmeans: total = X[0, 0] * 0 | 0 -> 1": "the drawn one is an index: any entry times zero",
-    "sdp._mmc_relaxation: (np.full(n, corner), nu, 2 * C * ones), | 2 * C * ones -> 2 * C / ones": "by one, either way",
+    "sdp._mmc: (np.full(n, corner), nu, 2 * C * ones), | 2 * C * ones -> 2 * C / ones": "by one, either way",
     "cutting_plane._kernel_weights: if gap <= least: | gap <= least -> gap < least": "two roundings would have to be equal",
     "iterative._threshold: return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high))) | n - 1 -> n + 1": "a "
     "bound that no number of clusters reaches, and that is gone since",

@@ -5,7 +5,7 @@ import numpy as np
 from experiments.store import Record, Store
 from experiments.tables._compare import Scored
 from experiments.tables._table import ACCURACY, FREE, TUNED, Measured, Row, Score, Table
-from widegap.selection import CANDIDATES, CRITERIA
+from widegap.selection._kernel_lists import CRITERIA, KERNEL_LISTS
 
 SEEDS = 3
 ROWS = 300
@@ -102,8 +102,8 @@ CHOICE = Table(
     tuple(Row(f"{label} ({half})", (name,)) for half, sets in HALVES.items() for label, name in sets.items()),
     tuple(COLUMNS.values()),
     ACCURACY,
-    f"`choose_kernels` of `widegap.selection` on at most {ROWS} rows, {len(CANDIDATES)} lists of kernels. *agreement* "
-    "is the mean adjusted Rand index with the clusters of the other candidates, *stability* that with the clusters of "
+    f"`choose_kernels` of `widegap.selection` on at most {ROWS} rows, {len(KERNEL_LISTS)} lists of kernels. "
+    "*agreement* is the mean adjusted Rand index with the clusters of the other candidates, *stability* that with the clusters of "
     "two random halves of the rows, *gain* the objective's improvement over the same columns shuffled, *excess "
     "stability* the stability less that on shuffled columns; + takes the mean. The halves A and B were fixed before "
     "any run; A may choose the criterion, B judges it. The default kernels were tuned with the labels of digits, "

@@ -19,7 +19,7 @@ _CHAPTERS = {
     "threads": ("asyncio", "concurrent.futures", "threading", "multiprocessing.pool", "queue"),
     "files": ("os", "os.path", "pathlib", "shutil", "tarfile", "zipfile", "tempfile"),
 }
-_LEAST_WORDS = 12
+_LEAST_WORDS = 12  # shorter docstrings hold hardly a word that tells their chapter
 
 
 def load_digits(*, return_X_y: bool = False) -> Any:

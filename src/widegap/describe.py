@@ -4,12 +4,14 @@ Everything here works on estimators of this package, clusterers of scikit-learn 
 and sparse rows, and leaves the estimator alone.
 """
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from widegap._types import Floats
+from widegap._types import Doubles, Floats, Indices, Ints
 from widegap.base._validation import check_labels, check_row_numbers, digest_of
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
@@ -29,7 +31,7 @@ __all__ = [
     "unwrap",
 ]
 
-HISTOGRAM_BINS = 30
+HISTOGRAM_BINS = 30  # of margins, as bars of one chart of the report; not tuned
 AXIS_ROWS = 2000  # rows whose principal axes serve as the second direction where there is one boundary only
 
 
@@ -94,7 +96,7 @@ def is_fitted_on(estimator: Any, X: Any) -> bool:
     return hasattr(estimator, "labels_") and len(estimator.labels_) == _count(X)
 
 
-def labels(estimator: Any, X: Any) -> Any:
+def labels(estimator: Any, X: Any) -> Ints:
     """Clusters of rows: those found by the fit if these are its rows, and else those that ``predict`` gives.
 
     The two can differ on the rows of the fit, where limits on sizes or neighbours had a say.
@@ -157,7 +159,7 @@ def scores(estimator: Any, X: Any) -> Floats | None:
     return values
 
 
-def leads(table: Floats | None, labels: Any) -> Floats:
+def leads(table: Floats | None, labels: npt.ArrayLike) -> Floats:
     """Lead of every row's own cluster over the best other one.
 
     Parameters
@@ -175,19 +177,19 @@ def leads(table: Floats | None, labels: Any) -> Floats:
     if table is None:
         return np.full(len(check_labels(labels)), np.nan)
     _check_two_axes(table, "table")
-    labels = check_labels(labels, len(table), table.shape[1])
+    own_cluster = check_labels(labels, len(table), table.shape[1])
     found = np.full(len(table), np.nan)
-    rows = np.flatnonzero(labels >= 0)
+    rows = np.flatnonzero(own_cluster >= 0)
     if table.shape[1] < 2 or not len(rows):
         return found
-    others = table[rows]  # a copy
-    own = others[np.arange(len(rows)), labels[rows]]
-    others[np.arange(len(rows)), labels[rows]] = -np.inf
-    found[rows] = own - others.max(axis=1)
+    rivals = table[rows]  # a copy
+    own = rivals[np.arange(len(rows)), own_cluster[rows]]
+    rivals[np.arange(len(rows)), own_cluster[rows]] = -np.inf
+    found[rows] = own - rivals.max(axis=1)
     return found
 
 
-def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Floats]:
+def contrasts(X: Any, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats, Floats, Floats]:
     """What sets each cluster apart from all other rows, column by column.
 
     Parameters
@@ -206,28 +208,29 @@ def contrasts(X: Any, labels: Any, n_clusters: int) -> tuple[Floats, Floats, Flo
         for clusters that have no row or all of them.
     """
     _check_two_axes(X, "X")
-    labels = check_labels(labels, X.shape[0], n_clusters)
-    X, present = without_gaps(X)
-    members = np.zeros((len(labels), n_clusters), dtype=X.dtype)
-    rows = np.flatnonzero(labels >= 0)
-    members[rows, labels[rows]] = 1
-    counted = X if present is None else X * present
+    clusters = check_labels(labels, X.shape[0], n_clusters)
+    filled, present = without_gaps(X)
+    members: Doubles = np.zeros((len(clusters), n_clusters), dtype=filled.dtype)
+    rows = np.flatnonzero(clusters >= 0)
+    members[rows, clusters[rows]] = 1
+    counted = filled if present is None else filled * present
     sums = np.asarray(counted.T @ members, dtype=np.float64).T
     sizes = members.sum(axis=0, dtype=np.float64)[:, None]
-    n: Any = len(labels)
-    deviations = column_moments(X)[1]
+    counts = np.full(1, float(len(clusters)))
+    deviations = column_moments(filled)[1]
     if present is not None:
-        deviations = deviations * np.sqrt(n / np.maximum(present.sum(axis=0), 1))  # filled cells do not vary
-        sizes, n = (present.T @ members).T.astype(np.float64), present.sum(axis=0, dtype=np.float64)
+        observed: Doubles = present.sum(axis=0, dtype=np.float64)
+        deviations = deviations * np.sqrt(counts / np.maximum(observed, 1))  # filled cells do not vary
+        sizes, counts = np.asarray(present.T @ members, dtype=np.float64).T, observed
     total = np.asarray(counted.sum(axis=0), dtype=np.float64).reshape(1, -1)
     means = sums / np.maximum(sizes, 1)
-    rest = (total - sums) / np.maximum(n - sizes, 1)
-    varying = (deviations > 0) & (sizes > 0) & (sizes < n)  # otherwise there is nothing to compare
+    rest = (total - sums) / np.maximum(counts - sizes, 1)
+    varying = (deviations > 0) & (sizes > 0) & (sizes < counts)  # otherwise there is nothing to compare
     differences = np.where(varying, (means - rest) / np.where(varying, deviations, 1.0), 0.0)
     return differences, means, rest
 
 
-def margin_bins(margins: Any) -> list[float]:
+def margin_bins(margins: npt.ArrayLike) -> list[float]:
     """Edges of a histogram that shows all but the farthest margins, and zero; empty if there are none.
 
     Parameters
@@ -245,19 +248,20 @@ def margin_bins(margins: Any) -> list[float]:
     low, high = np.quantile(finite, [0.005, 0.995])
     if not low < high:
         low, high = low - 0.5, high + 0.5
-    return np.linspace(min(low, 0.0), max(high, 0.0), HISTOGRAM_BINS + 1).tolist()
+    edges: list[float] = np.linspace(min(float(low), 0.0), max(float(high), 0.0), HISTOGRAM_BINS + 1).tolist()
+    return edges
 
 
-def _finite(margins: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _finite(margins: npt.ArrayLike) -> Doubles:
     """The margins that are finite."""
-    given = np.asarray(margins)
-    if given.dtype.kind == "c":
+    values: npt.NDArray[np.generic] = np.asarray(margins)
+    if values.dtype.kind == "c":
         raise InvalidDataError("margins are complex numbers; pass real ones.")
-    found = given.astype(np.float64)
+    found = values.astype(np.float64)
     return found[np.isfinite(found)]
 
 
-def margin_profile(margins: Any, edges: list[float]) -> dict[str, Any] | None:
+def margin_profile(margins: npt.ArrayLike, edges: Sequence[float]) -> dict[str, Any] | None:
     """Median, 5 % and 95 % quantile of the finite margins, how many are negative, and their histogram.
 
     Parameters
@@ -271,7 +275,8 @@ def margin_profile(margins: Any, edges: list[float]) -> dict[str, Any] | None:
     -------
     dict with median, low, high, negative and counts; None if there is nothing to count
     """
-    finite, borders = _finite(margins), np.asarray(edges)
+    finite = _finite(margins)
+    borders: Doubles = np.asarray(edges)
     if borders.ndim != 1 or borders.dtype.kind not in "biuf":
         raise InvalidDataError(f"edges={edges!r:.40} must be a list of numbers in rising order; margin_bins makes one.")
     if not len(finite) or not len(borders):
@@ -287,7 +292,7 @@ def margin_profile(margins: Any, edges: list[float]) -> dict[str, Any] | None:
     }
 
 
-def spread_sample(labels: Any, size: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.intp]]:
+def spread_sample(labels: npt.ArrayLike, size: int, seed: int = 0) -> Indices:
     """Numbers of at most ``size`` rows in which every cluster has its share, and small ones some more.
 
     Parameters
@@ -304,22 +309,22 @@ def spread_sample(labels: Any, size: int, seed: int = 0) -> np.ndarray[Any, np.d
     ndarray of int, ascending
         All rows if there are no more than ``size``.
     """
-    labels = check_labels(labels)
+    clusters: Ints = check_labels(labels)
     if not isinstance(size, Integral) or size < 0:
-        raise InvalidDataError(f"size={size!r} is no number of rows; pass an integer from 0 on.")
-    if len(labels) <= size:
-        return np.arange(len(labels))
+        raise InvalidDataError(f"size={size!r} is not a number of rows; pass an integer of at least 0.")
+    if len(clusters) <= size:
+        return np.arange(len(clusters))
     rng = np.random.default_rng(seed)
-    kinds, counts = np.unique(labels, return_counts=True)
+    kinds, counts = np.unique(clusters, return_counts=True)
     least = np.minimum(counts, size // (4 * len(kinds)))
     quota = least + ((counts - least) * ((size - least.sum()) / max(1, (counts - least).sum()))).astype(int)
     chosen = [
-        rng.choice(np.flatnonzero(labels == kind), n, replace=False) for kind, n in zip(kinds, quota, strict=True)
+        rng.choice(np.flatnonzero(clusters == kind), n, replace=False) for kind, n in zip(kinds, quota, strict=True)
     ]
     return np.sort(np.concatenate(chosen))
 
 
-def layout(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
+def layout(X: Any, table: Floats | None, rows: npt.ArrayLike, seed: int = 0) -> Floats:
     """Two coordinates of some rows: along the margin directions as far as there are any.
 
     With three clusters or more the clusters are the corners of a regular polygon, neighbours those whose scores are
@@ -345,21 +350,21 @@ def layout(X: Any, table: Floats | None, rows: Any, seed: int = 0) -> Floats:
     for name, rows_of in (("X", X), ("table", table)):
         if rows_of is not None or (X is None and table is None):
             _check_two_axes(rows_of, name)
-    rows = check_row_numbers(rows, X.shape[0] if table is None else len(table))
+    chosen: Ints = check_row_numbers(rows, X.shape[0] if table is None else len(table))
     if table is not None and X is not None and len(table) != X.shape[0]:
         raise InvalidDataError(f"table has {len(table)} rows, X has {X.shape[0]}; pass the scores of the rows of X.")
     if table is not None and table.shape[1] > 2:
-        return table[rows] @ _corners(table)
-    coordinates = _principal(X, rows, seed)
+        return table[chosen] @ _corners(table)
+    coordinates = _principal(X, chosen, seed)
     if table is None or table.shape[1] < 2:
         return coordinates
-    lead = table[rows, 1] - table[rows, 0]
+    lead = table[chosen, 1] - table[chosen, 0]
     design = np.column_stack([np.ones(len(lead)), lead])
     residual = coordinates - design @ np.linalg.lstsq(design, coordinates, rcond=None)[0]
     return np.column_stack([lead, residual[:, residual.var(axis=0).argmax()]])
 
 
-def _principal(X: Any, rows: Any, seed: int) -> Floats:
+def _principal(X: Any, rows: Ints, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     found = np.zeros((len(rows), 2))
     try:

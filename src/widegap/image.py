@@ -16,26 +16,28 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.ndimage import uniform_filter
 from sklearn.base import clone
 
+from widegap._types import Doubles, Indices, Ints, Labels
 from widegap.base._validation import check_generator
 from widegap.cutting_plane._cpm3c import CPM3C
 from widegap.exceptions import InvalidDataError
 from widegap.forest._max_margin import MaxMarginClustering
 from widegap.iterative._iterative import IterSVR
 from widegap.iterative._iterative_clusterer import IterativeClusterer
-from widegap.iterative._regions import clean, describe_segments, tint
+from widegap.iterative._regions import Bytes, Picture, clean, describe_segments, tint
 from widegap.rows._sampling import drawn
 
 __all__ = ["bisections", "clean", "describe_segments", "overlay", "paint", "pixel_features", "segment", "tint"]
 
-SAMPLE = 5000  # pixels to which a clusterer is fitted
-BLOCK = 1 << 17  # pixels that are worked on at a time
-DIVIDED = 0.01  # share of the sampled pixels that may be labelled unlike others of their colour
-TEXTURE_WINDOW = 7
-LUMINANCE = (0.299, 0.587, 0.114)
-ESTIMATORS = {
+FITTED_PIXELS = 5000  # pixels to which a clusterer is fitted
+PIXEL_BLOCK = 1 << 17  # pixels that are worked on at a time
+MOST_DIVIDED = 0.01  # share of the sampled pixels that may be labelled unlike others of their colour
+TEXTURE_WINDOW = 7  # pixels a side. Not tuned: fabric and grass show their grain, and edges stay narrow
+LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue, as in ITU-R BT.601
+SEGMENTERS = {
     # Objects rarely fill half of a picture: each side of a split may take from 25 to 75 %.
     "iter-svr": lambda: IterSVR(min_cluster_fraction=0.5),
     # Pixels have no neighbourhood of their own among colours, only mass: moves suit them.
@@ -43,9 +45,11 @@ ESTIMATORS = {
     "cpm3c": lambda: CPM3C(balance=0.5),
 }
 
+Features = npt.NDArray[np.float32]  # rows of colours from 0 to 1 and what else was asked for
+
 
 def segment(
-    image: Any,
+    image: Picture,
     n_segments: int = 2,
     estimator: Any = "iter-svr",
     *,
@@ -53,7 +57,7 @@ def segment(
     position: float = 0.0,
     texture: float = 0.0,
     random_state: Any = None,
-) -> np.ndarray[Any, Any]:
+) -> Labels:
     """Label every pixel with its segment.
 
     Parameters
@@ -100,14 +104,14 @@ def segment(
 
 
 def bisections(
-    image: Any,
+    image: Picture,
     n_segments: int = 2,
     estimator: Any = "iter-svr",
     *,
     position: float = 0.0,
     texture: float = 0.0,
     random_state: Any = None,
-) -> Iterator[np.ndarray[Any, Any]]:
+) -> Iterator[Labels]:
     """Label images after every split, from one segment to ``n_segments``.
 
     Parameters
@@ -130,7 +134,7 @@ def bisections(
         yield pixels.picture(labels)
 
 
-def pixel_features(image: Any, *, position: float = 0.0, texture: float = 0.0) -> np.ndarray[Any, Any]:
+def pixel_features(image: Picture, *, position: float = 0.0, texture: float = 0.0) -> Features:
     """Rows of colours from 0 to 1, one a pixel, and what else was asked for.
 
     Parameters
@@ -153,7 +157,7 @@ def pixel_features(image: Any, *, position: float = 0.0, texture: float = 0.0) -
         X[:, :, n_channels] = along[:height, None]
         X[:, :, n_channels + 1] = along[:width]
     if texture:
-        brightness = colours @ np.float32(LUMINANCE) if n_channels == 3 else colours[:, :, 0]
+        brightness = colours @ np.asarray(LUMINANCE, np.float32) if n_channels == 3 else colours[:, :, 0]
         del colours
         variance = uniform_filter(np.square(brightness), TEXTURE_WINDOW)
         variance -= np.square(uniform_filter(brightness, TEXTURE_WINDOW))
@@ -161,7 +165,7 @@ def pixel_features(image: Any, *, position: float = 0.0, texture: float = 0.0) -
     return X.reshape(height * width, -1)
 
 
-def overlay(image: Any, labels: Any, colour: Sequence[int] = (255, 40, 40)) -> np.ndarray[Any, Any]:
+def overlay(image: Picture, labels: npt.ArrayLike, colour: Sequence[int] = (255, 40, 40)) -> Bytes:
     """The image in RGB with the boundaries between segments drawn into it.
 
     Parameters
@@ -177,21 +181,21 @@ def overlay(image: Any, labels: Any, colour: Sequence[int] = (255, 40, 40)) -> n
     -------
     ndarray of shape (height, width, 3), dtype uint8
     """
-    image, labels = _array(image), np.asarray(labels)
-    _check_labels(labels, image)
+    pixels = _array(image)
+    segments = _check_labels(labels, pixels)
     _check_colour(colour)
-    drawn = np.empty((*labels.shape, 3), np.uint8)
-    height = max(1, BLOCK // labels.shape[1])
+    drawn = np.empty((*segments.shape, 3), np.uint8)
+    height = max(1, PIXEL_BLOCK // segments.shape[1])
     for top in range(0, len(drawn), height):
-        drawn[top : top + height] = np.rint(255 * _colours(image[top : top + height]))
-    edge = np.zeros(labels.shape, bool)
-    edge[:, 1:] |= labels[:, 1:] != labels[:, :-1]
-    edge[1:] |= labels[1:] != labels[:-1]
+        drawn[top : top + height] = np.rint(255 * _colours(pixels[top : top + height]))
+    edge = np.zeros(segments.shape, bool)
+    edge[:, 1:] |= segments[:, 1:] != segments[:, :-1]
+    edge[1:] |= segments[1:] != segments[:-1]
     drawn[edge] = colour
     return drawn
 
 
-def paint(image: Any, labels: Any) -> np.ndarray[Any, Any]:
+def paint(image: Picture, labels: npt.ArrayLike) -> Bytes:
     """Every segment in the mean colour of its pixels.
 
     Parameters
@@ -205,57 +209,60 @@ def paint(image: Any, labels: Any) -> np.ndarray[Any, Any]:
     -------
     ndarray of shape (height, width, 3), dtype uint8
     """
-    colours, labels = _colours(image), np.asarray(labels)
-    _check_labels(labels, colours)
-    sizes = np.maximum(np.bincount(labels.ravel()), 1)
-    channels = np.broadcast_to(colours, (*labels.shape, 3)).reshape(-1, 3).T
-    means = np.column_stack([np.bincount(labels.ravel(), channel) / sizes for channel in channels])
-    return np.rint(255 * means).astype(np.uint8)[labels]
+    colours = _colours(image)
+    segments = _check_labels(labels, colours)
+    sizes = np.maximum(np.bincount(segments.ravel()), 1)
+    channels = np.broadcast_to(colours, (*segments.shape, 3)).reshape(-1, 3).T
+    means = np.column_stack([np.bincount(segments.ravel(), channel) / sizes for channel in channels])
+    return np.rint(255 * means).astype(np.uint8)[segments]
 
 
-def _check_labels(labels: Any, image: Any) -> None:
-    if labels.shape != image.shape[:2]:
+def _check_labels(labels: npt.ArrayLike, image: Features | Bytes) -> Labels:
+    """One segment for every pixel, from 0."""
+    found: Labels = np.asarray(labels)
+    if found.shape != image.shape[:2]:
         raise InvalidDataError(
-            f"labels has shape {labels.shape}, the image {image.shape[:2]}; one label a pixel is needed."
+            f"labels has shape {found.shape}, the image {image.shape[:2]}; one label a pixel is needed."
         )
-    if labels.dtype.kind not in "iub" or not 0 <= int(labels.min()) <= int(labels.max()) < labels.size:
-        raise InvalidDataError(f"labels holds {labels.dtype}; they must be integers from 0 to {labels.size - 1}.")
+    if found.dtype.kind not in "iub" or not 0 <= int(found.min()) <= int(found.max()) < found.size:
+        raise InvalidDataError(f"labels holds {found.dtype}; they must be integers from 0 to {found.size - 1}.")
+    return found
 
 
-def _check_colour(colour: Any) -> None:
+def _check_colour(colour: Sequence[int]) -> None:
     if len(colour) != 3 or not all(isinstance(level, Integral) and 0 <= level <= 255 for level in colour):
-        raise InvalidDataError(f"colour={colour!r} is no colour; pass three integers from 0 to 255.")
+        raise InvalidDataError(f"colour={colour!r} is not valid; pass three integers from 0 to 255.")
 
 
-def _array(image: Any) -> np.ndarray[Any, Any]:
+def _array(image: Picture) -> Bytes:
     """The image as numbers of shape (height, width, channels)."""
     if isinstance(image, str | PathLike):
         raise InvalidDataError(f"image is the name {str(image)!r}; open it first, for example with PIL.Image.open.")
-    image = np.asarray(image)
-    if image.ndim == 2:
-        image = image[:, :, None]
-    if image.ndim != 3 or image.shape[2] not in (1, 2, 3, 4) or 0 in image.shape:
+    found: Bytes = np.asarray(image)
+    if found.ndim == 2:
+        found = found[:, :, None]
+    if found.ndim != 3 or found.shape[2] not in (1, 2, 3, 4) or 0 in found.shape:
         raise InvalidDataError(
-            f"image has shape {image.shape}; it must be (height, width) or (height, width, 1 to 4 channels), not empty."
+            f"image has shape {found.shape}; it must be (height, width) or (height, width, 1 to 4 channels), not empty."
         )
-    if image.dtype.kind not in "uif":
-        raise InvalidDataError(f"image holds {image.dtype}; its values must be numbers.")
-    return image
+    if found.dtype.kind not in "uif":
+        raise InvalidDataError(f"image holds {found.dtype}; its values must be numbers.")
+    return found
 
 
-def _colours(image: Any) -> np.ndarray[Any, Any]:
+def _colours(image: Picture) -> Features:
     """Colours from 0 to 1 in float32, shape (height, width, 1 or 3)."""
-    image = _array(image)
+    pixels = _array(image)
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
-        values = image.astype(np.float32)
-    if image.dtype.kind in "ui":
+        values = pixels.astype(np.float32)
+    if pixels.dtype.kind in "ui":
         values /= 255
     if not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= 1):
         raise InvalidDataError(
-            f"image holds values from {image.min():g} to {image.max():g}; integers must lie in 0 to 255 and floats in "
+            f"image holds values from {pixels.min():g} to {pixels.max():g}; integers must be 0 to 255 and floats "
             "0 to 1: rescale it."
         )
-    if image.shape[2] in (2, 4):
+    if pixels.shape[2] in (2, 4):
         values = values[:, :, :-1] * values[:, :, -1:] + (1 - values[:, :, -1:])
     return values
 
@@ -269,20 +276,20 @@ class _Pixels:
     """
 
     shape: tuple[int, int]
-    rows: Any
-    places: Any = None
-    counts: Any = None
+    rows: Features
+    places: Labels | None = None
+    counts: Doubles | None = None
 
-    def of_pixels(self, values: Any) -> Iterator[tuple[slice, Any]]:
+    def of_pixels(self, values: Labels) -> Iterator[tuple[slice, Labels]]:
         """Values of the rows for one block of pixels after the other."""
         for block in _blocks(self.shape[0] * self.shape[1]):
             yield block, values[block] if self.places is None else values[self.places[block]]
 
-    def sizes(self, labels: Any, n_labels: int) -> Any:
+    def sizes(self, labels: Labels, n_labels: int) -> Ints:
         """Number of pixels with each label."""
         return np.bincount(labels, self.counts, n_labels).astype(np.int64)
 
-    def picture(self, labels: Any) -> Any:
+    def picture(self, labels: Labels) -> Labels:
         """Labels of the pixels, renamed so that the largest segment is 0."""
         order = np.argsort(-self.sizes(labels, int(labels.max()) + 1), kind="stable")
         names = np.empty(len(order), np.int32)
@@ -292,10 +299,10 @@ class _Pixels:
             found[block] = values
         return found.reshape(self.shape)
 
-    def sample(self, labels: Any, wanted: int, rng: np.random.Generator) -> Any:
+    def sample(self, labels: Labels, wanted: int, rng: np.random.Generator) -> Features:
         """Features of pixels drawn from those with one label."""
         n = int(self.sizes(labels, wanted + 1)[wanted])
-        ranks = drawn(n, SAMPLE, rng)
+        ranks = drawn(n, FITTED_PIXELS, rng)
         found, seen = [], 0
         for block, values in self.of_pixels(labels):
             inside = np.flatnonzero(values == wanted)
@@ -307,25 +314,25 @@ class _Pixels:
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, BLOCK):
-        yield slice(start, min(n, start + BLOCK))
+    for start in range(0, n, PIXEL_BLOCK):
+        yield slice(start, min(n, start + PIXEL_BLOCK))
 
 
-def _pixels(image: Any, n_segments: int, position: float, texture: float) -> _Pixels:
-    """The pixels of an image that are to be divided into so many segments."""
-    image = _array(image)
-    height, width, n_channels = image.shape
+def _pixels(image: Picture, n_segments: int, position: float, texture: float) -> _Pixels:
+    """The pixels of an image that is to be divided into segments."""
+    pixels = _array(image)
+    height, width, n_channels = pixels.shape
     n = height * width
     if not isinstance(n_segments, Integral) or not 1 <= n_segments <= n:
         raise ValueError(f"n_segments={n_segments!r} is out of range; it must be an integer from 1 to {n} pixels.")
-    if n_channels in (2, 4) and image.dtype == np.uint8 and image[:, :, -1].min() == 255:
-        image, n_channels = image[:, :, :-1], n_channels - 1  # nothing is transparent
-    if position or texture or image.dtype != np.uint8 or n_channels not in (1, 3):
-        return _Pixels((height, width), pixel_features(image, position=position, texture=texture))
-    return _Pixels((height, width), *_distinct(image))
+    if n_channels in (2, 4) and pixels.dtype == np.uint8 and pixels[:, :, -1].min() == 255:
+        pixels, n_channels = pixels[:, :, :-1], n_channels - 1  # nothing is transparent
+    if position or texture or pixels.dtype != np.uint8 or n_channels not in (1, 3):
+        return _Pixels((height, width), pixel_features(pixels, position=position, texture=texture))
+    return _Pixels((height, width), *_distinct(pixels))
 
 
-def _distinct(image: Any) -> tuple[Any, Any, Any]:
+def _distinct(image: Bytes) -> tuple[Features, Labels, Doubles]:
     """Different colours of an image of bytes as features, which one every pixel has, and how often each occurs."""
     height, width, n_channels = image.shape
     n = height * width
@@ -347,28 +354,30 @@ def _distinct(image: Any) -> tuple[Any, Any, Any]:
     return pixel_features(np.stack(channels, axis=-1)[None].astype(np.uint8)), places, counts
 
 
-def _divide(pixels: _Pixels, labels: Any, part: int, names: Any, estimator: Any, rng: np.random.Generator) -> None:
+def _divide(
+    pixels: _Pixels, labels: Labels, part: int, names: Sequence[int], estimator: Any, rng: np.random.Generator
+) -> None:
     """Cluster a sample of one segment, and write the names of its parts into the labels of all rows."""
     if len(names) == 1:
         return
     sample = pixels.sample(labels, part, rng)
     model = _clusterer(estimator, len(names), rng)
     model.fit(sample)
-    if isinstance(model, IterativeClusterer) and np.mean(model.predict(sample) != model.labels_) > DIVIDED:
+    if isinstance(model, IterativeClusterer) and np.mean(model.predict(sample) != model.labels_) > MOST_DIVIDED:
         # One flat colour fills more than a segment may hold, as in drawings: it was divided to meet the bound.
         model.set_params(min_cluster_fraction=0.0).fit(sample)
-    names = np.asarray(names, np.int32)
+    numbers = np.asarray(names, np.int32)
     for block in _blocks(len(labels)):
         inside = np.flatnonzero(labels[block] == part) + block.start
         if len(inside):
-            labels[inside] = names[model.predict(pixels.rows[inside])]
+            labels[inside] = numbers[model.predict(pixels.rows[inside])]
 
 
 def _clusterer(estimator: Any, n_clusters: int, rng: np.random.Generator) -> Any:
     if isinstance(estimator, str):
-        if estimator not in ESTIMATORS:
-            raise ValueError(f"estimator={estimator!r} is not known; choose {', '.join(ESTIMATORS)} or pass one.")
-        model = ESTIMATORS[estimator]()
+        if estimator not in SEGMENTERS:
+            raise ValueError(f"estimator={estimator!r} is not known; choose {', '.join(SEGMENTERS)} or pass one.")
+        model = SEGMENTERS[estimator]()
     else:
         model = clone(estimator)
     model.set_params(n_clusters=n_clusters)
@@ -377,7 +386,7 @@ def _clusterer(estimator: Any, n_clusters: int, rng: np.random.Generator) -> Any
     return model
 
 
-def _widest(pixels: _Pixels, labels: Any, n_found: int) -> int:
+def _widest(pixels: _Pixels, labels: Labels, n_found: int) -> int:
     """The segment with the largest sum of squared distances to its mean."""
     scatters = [_scatter(pixels, np.flatnonzero(labels == part)) for part in range(n_found)]
     if not max(scatters) > 0:
@@ -388,9 +397,9 @@ def _widest(pixels: _Pixels, labels: Any, n_found: int) -> int:
     return int(np.argmax(scatters))
 
 
-def _scatter(pixels: _Pixels, inside: Any) -> float:
+def _scatter(pixels: _Pixels, inside: Indices) -> float:
     """Sum of squared distances to the mean; exactly 0 if all are equal."""
-    total, moment, square = 0.0, 0.0, 0.0
+    total, moment, square = 0.0, np.zeros(pixels.rows.shape[1]), 0.0
     for block in _blocks(len(inside)):
         rows = (pixels.rows[inside[block]] - pixels.rows[inside[0]]).astype(np.float64)
         weights = np.ones(len(rows)) if pixels.counts is None else pixels.counts[inside[block]]

@@ -10,13 +10,13 @@ clusters to classes:
   worse than ``"hungarian"``, and 1.0 accuracy for singletons: compare it only at equal numbers of clusters.
 """
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
+from widegap._types import Ints
 from widegap.exceptions import InvalidDataError
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def clustering_accuracy(y_true: Any, y_pred: Any, *, mapping: str = "hungarian") -> float:
+def clustering_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, mapping: str = "hungarian") -> float:
     """Fraction of rows whose cluster is mapped to their class, under the best mapping.
 
     Parameters
@@ -54,11 +54,11 @@ def clustering_accuracy(y_true: Any, y_pred: Any, *, mapping: str = "hungarian")
     1.0
     """
     _check_mapping(mapping)
-    table = contingency_matrix(*_encode(y_true, y_pred))
+    table: Ints = contingency_matrix(*_encode(y_true, y_pred))
     return float(_matched(table, mapping) / table.sum())
 
 
-def clustering_error(y_true: Any, y_pred: Any, *, mapping: str = "hungarian") -> float:
+def clustering_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, mapping: str = "hungarian") -> float:
     """Fraction of rows whose cluster is not mapped to their class: one minus the accuracy.
 
     Parameters
@@ -74,7 +74,7 @@ def clustering_error(y_true: Any, y_pred: Any, *, mapping: str = "hungarian") ->
     return 1.0 - clustering_accuracy(y_true, y_pred, mapping=mapping)
 
 
-def balanced_clustering_error(y_true: Any, y_pred: Any, *, mapping: str = "hungarian") -> float:
+def balanced_clustering_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, mapping: str = "hungarian") -> float:
     r"""Mean over the classes of the error rate within the class, under the mapping that is best for it.
 
     With :math:`s_{cj}` the share of class c that fell into cluster j, and :math:`k` classes, the value is
@@ -104,13 +104,13 @@ def balanced_clustering_error(y_true: Any, y_pred: Any, *, mapping: str = "hunga
     0.125
     """
     _check_mapping(mapping)
-    table = contingency_matrix(*_encode(y_true, y_pred))
+    table: Ints = contingency_matrix(*_encode(y_true, y_pred))
     shares = table / table.sum(axis=1, keepdims=True)
     # Sums of shares may exceed the number of classes by rounding.
     return max(0.0, float(1.0 - _matched(shares, mapping) / len(shares)))
 
 
-def rand_index(y_true: Any, y_pred: Any) -> float:
+def rand_index(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     """Fraction of pairs of rows on which both partitions agree: together in both, or apart in both.
 
     Not adjusted for chance: two random partitions into many clusters score near 1.
@@ -136,7 +136,7 @@ def rand_index(y_true: Any, y_pred: Any) -> float:
     return float(rand_score(*_encode(y_true, y_pred)))
 
 
-def normalized_mutual_info(y_true: Any, y_pred: Any) -> float:
+def normalized_mutual_info(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     """Mutual information of both partitions over the geometric mean of their entropies.
 
     Parameters
@@ -162,23 +162,23 @@ def normalized_mutual_info(y_true: Any, y_pred: Any) -> float:
     return min(1.0, information)
 
 
-def _matched(table, mapping):
+def _matched(table: npt.NDArray[np.number], mapping: str) -> float:
     """Largest mass of ``table`` (classes by clusters) that a mapping of the given kind can keep."""
     if mapping == "majority":
-        return table.max(axis=0).sum()
-    return table[linear_sum_assignment(table, maximize=True)].sum()
+        return float(table.max(axis=0).sum())
+    return float(table[linear_sum_assignment(table, maximize=True)].sum())
 
 
-def _check_mapping(mapping):
+def _check_mapping(mapping: str) -> None:
     """Refuse a mapping that is not one of the two."""
     if mapping not in ("hungarian", "majority"):
         raise ValueError(
-            f"mapping={mapping!r} is not known. Use 'hungarian' (one-to-one) or 'majority' "
+            f"mapping={mapping!r} is unknown. Use 'hungarian' (one-to-one) or 'majority' "
             "(each cluster to its largest class)."
         )
 
 
-def _encode(y_true, y_pred):
+def _encode(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> tuple[Ints, Ints]:
     """Both labelings as integer codes, checked for shape, length and missing labels."""
     codes_true, codes_pred = _codes(y_true, "y_true"), _codes(y_pred, "y_pred")
     if len(codes_true) != len(codes_pred):
@@ -189,20 +189,20 @@ def _encode(y_true, y_pred):
     return codes_true, codes_pred
 
 
-def _codes(labels, name):
+def _codes(labels: npt.ArrayLike, name: str) -> Ints:
     """Integer codes of a labeling, equal where the labels are."""
-    labels = np.asarray(labels)
-    if labels.ndim != 1:
+    found: npt.NDArray[np.generic] = np.asarray(labels)
+    if found.ndim != 1:
         raise InvalidDataError(
-            f"{name} has shape {labels.shape}, but must hold one label per row. Pass an array of shape "
+            f"{name} has shape {found.shape}, but must hold one label per row. Pass an array of shape "
             "(n_samples,), for example labels.ravel() of one column or scores.argmax(axis=1)."
         )
-    if not len(labels):
+    if not len(found):
         raise InvalidDataError(f"{name} is empty, but a score needs at least one row. Pass some labels.")
-    if np.any(labels != labels):
+    if np.any(found != found):
         raise InvalidDataError(f"{name} contains NaN, which is no label. Drop these rows or name them, as -1.")
-    if labels.dtype == object:
+    if found.dtype == object:
         # np.unique sorts, which fails for labels of mixed type such as None and strings.
-        numbers = {label: code for code, label in enumerate(dict.fromkeys(labels))}
-        return np.array([numbers[label] for label in labels])
-    return np.unique(labels, return_inverse=True)[1]
+        numbers = {label: code for code, label in enumerate(dict.fromkeys(found))}
+        return np.array([numbers[label] for label in found])
+    return np.unique(found, return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""Ways to a universum, rows that belong to no cluster, for :class:`widegap.M2DCU`.
+"""Ways to make a universum, rows that belong to no cluster, for :class:`widegap.M2DCU`.
 
 ``rest`` takes rows of other classes, ``random`` draws rows uniformly and ``means`` merges cluster centres; ``select``
 keeps the rows that are closest to the data, ``boundary`` those nearest to the boundaries of a first clustering. All
@@ -6,15 +6,18 @@ give the same rows for the same ``random_state``.
 """
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_consistent_length
 
+from widegap._types import Doubles, Floats, Indices
 from widegap.base._validation import check_cluster_number, check_generator, check_numbers
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
@@ -23,12 +26,12 @@ from widegap.rows._threads import one_blas_thread
 
 __all__ = ["boundary", "means", "random", "rest", "select"]
 
-ROWS_A_DIMENSION = 5  # rows of X that a full covariance needs for each of its dimensions and components
-MAX_COUNT = 10_000_000  # rows of a universum
-MAX_DIMENSIONS = 50
+MIXTURE_ROWS = 5  # rows of X that a full covariance needs for each of its dimensions and components
+MAX_COUNT = 10_000_000  # rows of a universum; a mistyped number is refused before memory runs out
+MAX_DIMENSIONS = 50  # of a full covariance: 1275 numbers a component. Not tuned
 
 
-def rest(X: Any, y: Any, keep: Any) -> Any:
+def rest(X: Any, y: npt.ArrayLike, keep: Sequence[Any]) -> Any:
     """Rows of all classes but those that are to be clustered.
 
     Parameters
@@ -52,24 +55,24 @@ def rest(X: Any, y: Any, keep: Any) -> Any:
     >>> universum.rest(X, ["cats", "dogs", "cars"], keep=["cats", "dogs"])
     array([[4., 5.]])
     """
-    X = _check_table(X, "X")
-    y = np.asarray(y)
-    check_consistent_length(X, y)
-    classes = np.unique(y)
+    rows = _check_table(X, "X")
+    labels: npt.NDArray[np.generic] = np.asarray(y)
+    check_consistent_length(rows, labels)
+    classes = np.unique(labels)
     if np.ndim(keep) != 1:
-        raise InvalidDataError(f"keep={keep!r} is no list of classes; pass one, such as [{keep!r}].")
+        raise InvalidDataError(f"keep={keep!r} is not a list of classes; pass one, such as [{keep!r}].")
     unknown = [label for label in keep if label not in classes]
     if unknown:
         raise InvalidDataError(f"keep holds {unknown}, which are not in y; choose among the classes {_few(classes)}.")
-    others = np.flatnonzero(~np.isin(y, list(keep)))
-    if not len(others):
+    left = np.flatnonzero(~np.isin(labels, list(keep)))
+    if not len(left):
         raise InvalidDataError(
             f"keep holds all {len(classes)} classes of y, so that no row is left for a universum; leave out a class."
         )
-    return X[others]
+    return rows[left]
 
 
-def random(X: Any, n: int, random_state: Any = None) -> np.ndarray[Any, Any]:
+def random(X: Any, n: int, random_state: Any = None) -> Floats:
     """Rows drawn uniformly between the least and the largest value of every column of X.
 
     Parameters
@@ -105,7 +108,7 @@ def random(X: Any, n: int, random_state: Any = None) -> np.ndarray[Any, Any]:
     return (low + draws * (high - low)).astype(X.dtype)
 
 
-def means(X: Any, n_clusters: int, *, n_init: int = 10, random_state: Any = None) -> np.ndarray[Any, Any]:
+def means(X: Any, n_clusters: int, *, n_init: int = 10, random_state: Any = None) -> Floats:
     """Midpoints of every two centres of k-means: rows that lie between two clusters.
 
     Parameters
@@ -134,7 +137,7 @@ def means(X: Any, n_clusters: int, *, n_init: int = 10, random_state: Any = None
     _check_count("n_clusters", n_clusters, 2)
     check_cluster_number(X.shape[0], n_clusters)
     with one_blas_thread():
-        centres = KMeans(n_clusters, n_init=n_init, random_state=_seed(random_state)).fit(X).cluster_centers_
+        centres: Floats = KMeans(n_clusters, n_init=n_init, random_state=_seed(random_state)).fit(X).cluster_centers_
     first, second = np.triu_indices(n_clusters, 1)
     return (centres[first] + centres[second]) / 2
 
@@ -220,7 +223,7 @@ def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Any:
         raise InvalidDataError(
             f"clusterer is {clusterer!r:.60}, which has no decision_function; pass a fitted CPM3C, M2DCU or the like."
         )
-    scores = clusterer.decision_function(U)
+    scores: Floats = clusterer.decision_function(U)
     if scores.ndim == 1:
         leads = np.abs(scores)
     elif scores.shape[1] < 2:
@@ -231,35 +234,36 @@ def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Any:
     return U[_first(leads, fraction)]
 
 
-def _check_fraction(fraction: Any) -> None:
+def _check_fraction(fraction: float) -> None:
     if not isinstance(fraction, Real) or not 0 < fraction <= 1:
         raise ValueError(f"fraction={fraction!r} of the universum cannot be kept; it must be above 0 and at most 1.")
 
 
-def _first(values: np.ndarray[Any, Any], fraction: float) -> np.ndarray[Any, Any]:
+def _first(values: Floats, fraction: float) -> Indices:
     """Places of the smallest values, ascending."""
     n_kept = int(np.ceil(fraction * len(values)))
     return np.sort(np.argsort(values, kind="stable")[:n_kept])
 
 
-def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> np.ndarray[Any, Any]:
+def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> Doubles:
     """Log-likelihood of every row of U under a mixture fitted to the principal coordinates of X."""
     n, d = X.shape
-    size = max(1, min(d, MAX_DIMENSIONS, n // (ROWS_A_DIMENSION * n_clusters)))
+    size = max(1, min(d, MAX_DIMENSIONS, n // (MIXTURE_ROWS * n_clusters)))
     axes = PrincipalAxes(X, size, seed)
     mixture = GaussianMixture(n_clusters, random_state=seed)
     with one_blas_thread(), warnings.catch_warnings():
         # The order of the rows does not wait for the last digits of the mixture.
         warnings.simplefilter("ignore", ConvergenceWarning)
         mixture.fit(axes.coordinates(X))
-    return mixture.score_samples(axes.coordinates(U))
+    found: Doubles = mixture.score_samples(axes.coordinates(U))
+    return found
 
 
 def _check_table(X: Any, name: str, least: int = 1) -> Any:
     return check_numbers(X, ensure_min_samples=least, input_name=name)
 
 
-def _check_count(name: str, value: Any, least: int) -> None:
+def _check_count(name: str, value: int, least: int) -> None:
     if not isinstance(value, Integral) or not least <= value <= MAX_COUNT:
         raise ValueError(f"{name}={value!r} is out of range; it must be an integer from {least} to {MAX_COUNT:,}.")
 
@@ -268,7 +272,7 @@ def _seed(random_state: Any) -> int:
     return int(check_generator(random_state).integers(2**31))
 
 
-def _few(values: np.ndarray[Any, Any]) -> str:
+def _few(values: npt.NDArray[np.generic]) -> str:
     """The values as text, the first ten if there are more."""
     shown = ", ".join(map(str, values[:10].tolist()))
     return f"{shown}, ..." if len(values) > 10 else shown

@@ -6,7 +6,7 @@ import pytest
 from _data import requires_data
 from experiments.loaders import load_letter, load_mnist, load_ringnorm, load_satimage
 from widegap import MKC
-from widegap.cutting_plane._mkc import KERNELS
+from widegap.cutting_plane._mkc import DEFAULT_KERNELS
 from widegap.datasets import load_digits
 from widegap.metrics import clustering_accuracy
 
@@ -94,7 +94,7 @@ def test_a_fit_on_some_rows_serves_all(load, size):
 @pytest.mark.parametrize(("kernel", "most"), [("linear", 0.1), ("rbf", 0.12)])  # measured for rbf: up to 0.098
 def test_kernels_of_noise_get_little_weight_and_cost_little(classes, width, kernel, most):
     X, y = digits(*classes)()
-    own = [(str(i), kernel, "x") for i, kernel in enumerate(KERNELS)]
+    own = [(str(i), kernel, "x") for i, kernel in enumerate(DEFAULT_KERNELS)]
     noise = [(f"noise {i}", kernel, f"noise {i}") for i in range(5)]
     clean, noisy = [], []
     for seed in SEEDS:

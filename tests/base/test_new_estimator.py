@@ -13,7 +13,7 @@ from widegap._catalogue import ESTIMATORS, command_names, estimator_class, publi
 from widegap.base._clusterer import Clusterer, stored_attributes
 from widegap.cli._main import main
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.selection._trials import gain_over_chance
+from widegap.selection._trials import gain_over_null
 
 TOY = '''
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def test_a_new_estimator_has_reports(toy):
 
 def test_a_new_estimator_is_compared_by_its_own_direction(toy):
     model = toy(2).fit(X)
-    assert gain_over_chance(model, 2 * model.objective_) == pytest.approx(0.5)  # lower is better
+    assert gain_over_null(model, 2 * model.objective_) == pytest.approx(0.5)  # lower is better
 
 
 def test_a_new_estimator_is_on_the_command_line(toy, tmp_path, capsys):

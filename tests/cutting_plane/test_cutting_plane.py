@@ -25,8 +25,7 @@ from widegap.cutting_plane import _cuts
 from widegap.cutting_plane._cuts import CutSet, add_all
 from widegap.cutting_plane._cutting_plane import envelope, minimize_convex, solve_master
 from widegap.cutting_plane._hinge import HingeLoss
-from widegap.cutting_plane._planes import Plane
-from widegap.cutting_plane._problem import Problem
+from widegap.cutting_plane._problem import Plane, Problem
 from widegap.exceptions import InfeasibleBalanceError
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks

@@ -200,7 +200,7 @@ def test_order_copies_and_zeros_of_kernels(seed, p):
 def test_lifted_weights_lead_to_the_same_answer(monkeypatch, seed):
     master = random_master(seed)
     reduced = {p: master.solve(p) for p in (1.2, *NORMS)}
-    monkeypatch.setattr(_kernel_weights, "_NEAR_ONE", np.inf)
+    monkeypatch.setattr(_kernel_weights, "_LIFTED_BELOW", np.inf)
     for p, solution in reduced.items():
         assert master.solve(p).dual == pytest.approx(solution.dual, rel=2e-8, abs=1e-10)
 

@@ -313,7 +313,7 @@ def test_the_better_of_two_answers_that_nearly_pass_is_taken(monkeypatch):
     monkeypatch.setattr(_qp, "_solve_daqp", worse)
     monkeypatch.setattr(_qp, "_solve_piqp", better)
     found = solve_qp(*problem)
-    assert found.solver == "piqp" and found.gap > _qp.TOLERANCE * abs(found.primal)  # it tells that it is not exact
+    assert found.solver == "piqp" and found.gap > _qp.QP_TOLERANCE * abs(found.primal)  # it tells that it is not exact
     assert found.dual == pytest.approx(right.dual, rel=1e-7)
     monkeypatch.setattr(_qp, "_solve_piqp", wrong)
     assert solve_qp(*problem).solver == "daqp"

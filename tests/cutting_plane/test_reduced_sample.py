@@ -10,7 +10,7 @@ from widegap.base._records import Point, Result
 from widegap.base._starts import Sample
 from widegap.cutting_plane import _cutting_plane_clusterer as _cutting_plane_base
 from widegap.cutting_plane._hinge import HingeLoss
-from widegap.cutting_plane._reduced_sample import WIDE, ReducedSample, is_wide
+from widegap.cutting_plane._reduced_sample import WIDE_COLUMNS, ReducedSample, is_wide
 from widegap.features._spectrum import leading_variances, leading_vectors
 from widegap.metrics import clustering_accuracy
 from widegap.rows._centred import CentredRows
@@ -78,8 +78,8 @@ def test_only_a_sample_of_wide_rows_is_reduced(monkeypatch):
     X = sp.random_array((1200, 1050), density=0.02, rng=np.random.default_rng(0), format="csr")
     assert is_wide(sample_of(X))
     assert not is_wide(sample_of(X[:1100]))
-    assert is_wide(sample_of(X[:, : WIDE + 1]))
-    assert not is_wide(sample_of(X[:, :WIDE]))
+    assert is_wide(sample_of(X[:, : WIDE_COLUMNS + 1]))
+    assert not is_wide(sample_of(X[:, :WIDE_COLUMNS]))
 
 
 @both_forms

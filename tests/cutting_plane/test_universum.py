@@ -265,5 +265,5 @@ def test_boundary_refuses_a_fraction_out_of_range(fraction):
 
 @pytest.mark.parametrize("keep", [0, "cats"])
 def test_rest_refuses_a_single_class_that_is_no_list(keep):
-    with pytest.raises(InvalidDataError, match="is no list of classes; pass one, such as"):
+    with pytest.raises(InvalidDataError, match="is not a list of classes; pass one, such as"):
         universum.rest(np.eye(3), [0, 1, 2], keep)

@@ -114,7 +114,7 @@ def test_a_universum_on_the_separating_planes_changes_nothing(k, loss, tolerance
     X = blobs(rng, 60, 8, k, spread=2.0)
     labels = (centre(X) @ rng.normal(size=(8, k))).argmax(axis=1).astype(np.int32)
     problem, _ = make_universum_problem(X, X[:1], k, 0.05, loss=loss)
-    plain, _ = solve_convex(replace(problem, others=()), labels, tol=1e-9)
+    plain, _ = solve_convex(replace(problem, extra_losses=()), labels, tol=1e-9)
     U = rows_on_the_planes(X, plain.W, rng)
     problem, universum = make_universum_problem(X, U, k, 0.05, tolerance=tolerance, cap=10.0, loss=loss)
     point, _ = solve_convex(problem, labels, tol=1e-7)
@@ -125,7 +125,7 @@ def test_a_universum_on_the_separating_planes_changes_nothing(k, loss, tolerance
 
 def test_a_universum_off_the_plane_does_change_it():
     Z, problem, universum, labels = random_case(0, 2)
-    plain, _ = solve_convex(replace(problem, others=()), labels)
+    plain, _ = solve_convex(replace(problem, extra_losses=()), labels)
     point, _ = solve_convex(problem, labels)
     assert universum.value(point) < 0.9 * universum.value(plain)
 
@@ -134,7 +134,7 @@ def test_universum_is_centred_by_the_mean_of_the_target():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2)) + 7
     problem, _ = make_universum_problem(X, np.tile(X.mean(axis=0), (4, 1)), 3, 0.1, tolerance=0.0)
-    (term,) = problem.others
+    (term,) = problem.extra_losses
     plane = term.plane(rng.normal(size=(3, 2)) * 1e3, np.zeros(3), None)
     assert plane.loss == pytest.approx(0, abs=1e-9)
 
@@ -154,7 +154,7 @@ def test_a_plane_touches_the_risk_and_lies_below_it(seed, k, size, tolerance):
     X, U = blobs(rng, 20, 3, k), rng.normal(size=(15, 3)) * 10 ** rng.uniform(-2, 2)
     problem, universum = make_universum_problem(X, U, k, 0.1, tolerance=tolerance)
     W, b = rng.normal(size=(k, 3)) * size, rng.normal(size=k)
-    plane = problem.others[0].plane(W, b, None)
+    plane = problem.extra_losses[0].plane(W, b, None)
     risk = universum.losses(universum.V @ W.T + b).mean()
     scale = 1 + np.abs(universum.V @ W.T).max()
     assert plane.loss == pytest.approx(risk, abs=1e-10 * scale)
@@ -168,7 +168,7 @@ def test_a_plane_touches_the_risk_and_lies_below_it(seed, k, size, tolerance):
 
 def test_nothing_outside_the_tolerance_gives_the_zero_plane():
     Z, problem, universum, _ = random_case(1, 3)
-    term = problem.others[0]
+    term = problem.extra_losses[0]
     term.tolerance = 1e9
     plane = term.plane(np.ones((3, 3)) * [[1], [2], [3]], np.zeros(3), None)
     assert (plane.loss, plane.offset, np.abs(plane.normal).max(), np.abs(plane.bias).max()) == (0, 0, 0, 0)
@@ -306,7 +306,7 @@ def paper_objectives(problem, labels, n_rounds=12):
     for _ in range(n_rounds):
         step = problem.relabel(W, b)
         values.append(problem.objective(W, step.planes))
-        linearised = replace(problem, others=tuple(AnchoredLoss(term, W, b) for term in problem.others))
+        linearised = replace(problem, extra_losses=tuple(AnchoredLoss(term, W, b) for term in problem.extra_losses))
         planes, cuts = linearised.planes(W, b, step.labels), CutSet(k, d)
         add_all(cuts, planes)
         point = Point(W, b, step.labels, linearised.objective(W, planes))
@@ -331,7 +331,7 @@ def test_the_papers_term_touches_the_true_one_and_lies_below(k):
     rng = np.random.default_rng(k)
     _, problem, universum, _ = random_case(k, k)
     W, b = rng.normal(size=(k, 3)), np.zeros(k)
-    (term,) = problem.others
+    (term,) = problem.extra_losses
     anchored = AnchoredLoss(term, W, b)
     assert anchored.plane(W, b, None).loss == pytest.approx(term.plane(W, b, None).loss)
     gaps = []

@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from _expected_failures import expected_failures
 from widegap import CPM3C, MaxMarginClustering
 from widegap.base import _starts
 from widegap.exceptions import InvalidDataError, StarvedClusterWarning
@@ -42,18 +43,6 @@ def pair():
 @pytest.fixture(scope="module")
 def triple():
     return make_blobs(240, 5, centers=3, cluster_std=1.5, random_state=0)
-
-
-def expected_failures(estimator):
-    """Weights are copies of searched rows, drawn where there are many: equal in distribution, not to the bit."""
-    weights = "landmarks and starts are drawn from the searched rows, which weights change"
-    classes = "it asks a classifier's tags of everything with predict_proba that takes sparse rows"
-    return {
-        "check_sample_weight_equivalence_on_dense_data": weights,
-        "check_sample_weight_equivalence_on_sparse_data": weights,
-        "check_estimator_sparse_array": classes,
-        "check_estimator_sparse_matrix": classes,
-    }
 
 
 @pytest.mark.filterwarnings("ignore::widegap.exceptions.NoStructureWarning")  # many checks draw noise

@@ -18,8 +18,8 @@ from widegap.iterative._svm import WarmStart, classification_hinges, regression_
 from widegap.iterative._threshold import (
     absolute_losses,
     best_split,
+    bisection_bounds,
     hinge_losses,
-    size_bounds,
     square_losses,
 )
 from widegap.metrics import clustering_error
@@ -64,7 +64,7 @@ tied_values = st.integers(2, 14).flatmap(
     shift=st.sampled_from([0.0, 3.0, -1e6]),
 )
 def test_split_equals_its_definition(name, f, fraction, shift):
-    [(low, high)] = size_bounds(len(f), fraction)
+    [(low, high)] = bisection_bounds(len(f), fraction)
     f = f + shift
     split = best_split(f, LOSSES[name][0], [(low, high)])  # whatever values are equal
     scale = 1 + abs(shift)
@@ -89,7 +89,7 @@ def test_split_does_not_depend_on_the_order_of_rows(name, f, seed):
 @every_loss
 def test_split_of_a_large_sample_equals_its_definition(name):
     f = np.random.default_rng(0).normal(size=301) ** 3
-    [(low, high)] = size_bounds(301, 0.6)
+    [(low, high)] = bisection_bounds(301, 0.6)
     split = best_split(f, LOSSES[name][0], [(low, high)])
     assert split.loss == pytest.approx(best_by_definition(f, name, low, high), rel=1e-10)
 
@@ -120,7 +120,7 @@ def test_four_points_by_hand(name):
     ],
 )
 def test_bounds_of_a_bisection_follow_its_share_of_clusters(n, fraction, n_leaves, bounds):
-    assert size_bounds(n, fraction, n_leaves) == bounds
+    assert bisection_bounds(n, fraction, n_leaves) == bounds
 
 
 @every_loss
@@ -352,7 +352,7 @@ def test_equal_rows_have_no_axes(dtype):
 def by_square_loss(C=1.0, fraction=0.6):
     Phi, y, _ = problem()
     axes = principal_axes(Phi, C)
-    bounds = size_bounds(len(y), fraction)
+    bounds = bisection_bounds(len(y), fraction)
 
     def fit(y, warm=None):
         return solve_least_squares(axes, y, C)
@@ -455,7 +455,7 @@ def test_relaxed_search_of_few_rows_or_axes(n, d):
 def test_relaxed_search_leaves_a_start_where_turns_at_once_stay():
     """Digits 2 and 7, as many axes as pixels: from k-means 2.5 % err after least squares alone, none after relaxing."""
     X, y = digit_pair(2, 7)
-    axes, bounds = principal_axes(X, tail_tol=0.0), size_bounds(len(X), 0.94)
+    axes, bounds = principal_axes(X, tail_tol=0.0), bisection_bounds(len(X), 0.94)
     start = np.where(KMeans(2, n_init=1, random_state=0).fit(X).labels_, 1.0, -1.0)
     found = relaxed_search(axes, start, bounds)
     assert clustering_error(y, found.step.split.y) < clustering_error(y, start) / 2

@@ -131,7 +131,7 @@ def test_a_large_picture_takes_memory_for_its_colours_and_labels_alone(step, fea
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_equal_colours_are_labelled_once_and_alike(channels, monkeypatch):
     """A picture of bytes and the same one in floats, of which every pixel is labelled, give the same segments."""
-    monkeypatch.setattr(module, "BLOCK", 100)
+    monkeypatch.setattr(module, "PIXEL_BLOCK", 100)
     picture = np.random.default_rng(0).integers(0, 5, (15, 20, channels), dtype=np.uint8) * 40
     if channels == 4:
         picture[:, :, -1] = 255
@@ -160,7 +160,7 @@ def test_a_flat_colour_has_no_scatter_whatever_its_value():
         ("photo.jpg", {}, "image is the name 'photo.jpg'; open it first"),
         (np.zeros((2, 2, 7)), {}, r"shape \(2, 2, 7\).*1 to 4 channels"),
         (np.zeros((0, 4)), {}, "not empty"),
-        (np.full((3, 3), 300), {}, "from 300 to 300; integers must lie in 0 to 255"),
+        (np.full((3, 3), 300), {}, "from 300 to 300; integers must be 0 to 255"),
         (np.full((3, 3), -0.5), {}, "from -0.5 to -0.5"),
         (np.full((3, 3), np.nan), {}, "rescale"),
         (np.array([["a", "b"]]), {}, "must be numbers"),

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._kernels import far_pair
-from widegap.iterative import _bisection_starts, _iterative
+from widegap.iterative import _bisection, _iterative
 from widegap.iterative import _iterative_clusterer as _iterative_base
 from widegap.iterative._bisection import divides_equal_rows
 from widegap.iterative._iterative import IterLSSVM, IterSVM, IterSVR
@@ -252,7 +252,7 @@ def test_a_cluster_within_one_given_label_starts_with_k_means():
 
 def test_given_groups_with_equal_means_are_no_start():
     P = np.array([[1.0], [-1.0]] * 3)
-    assert _bisection_starts.merged_labels(np.repeat([0, 1, 2], 2), P, np.random.default_rng(0)) is None
+    assert _bisection.merged_labels(np.repeat([0, 1, 2], 2), P, np.random.default_rng(0)) is None
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_shards(tmp_path):
 
 @every_method
 def test_low_rank_above_the_documented_size(method, monkeypatch):
-    monkeypatch.setattr(_iterative_base, "EXACT_ROWS", 100)
+    monkeypatch.setattr(_iterative_base, "EXACT_KERNEL_ROWS", 100)
     monkeypatch.setattr(_iterative_base, "LOW_RANK", 20)
     X, groups = blobs(150)
     model = method(random_state=0).fit(X)
@@ -352,7 +352,7 @@ def test_low_rank_above_the_documented_size(method, monkeypatch):
 @pytest.mark.parametrize("init", ["auto", "k-means", "random", "spectral"])
 @pytest.mark.parametrize("gamma", ["diameter", "median"])
 def test_no_square_matrix_above_the_documented_size(method, init, gamma):
-    n = 2 * _iterative_base.EXACT_ROWS
+    n = 2 * _iterative_base.EXACT_KERNEL_ROWS
     X, groups = blobs(n)
     tracemalloc.start()
     try:
@@ -365,13 +365,13 @@ def test_no_square_matrix_above_the_documented_size(method, init, gamma):
 
 
 def test_square_matrix_size_is_the_documented_one():
-    assert f"exact up to\n        {_iterative_base.EXACT_ROWS} rows" in IterSVR.__doc__
+    assert f"exact up to\n        {_iterative_base.EXACT_KERNEL_ROWS} rows" in IterSVR.__doc__
     assert f"{_iterative_base.LOW_RANK} landmarks above" in IterSVR.__doc__
 
 
 @pytest.mark.parametrize("init", ["auto", "k-means", "spectral"])
 def test_start_on_a_sample(monkeypatch, init):
-    monkeypatch.setattr(_bisection_starts, "START_SAMPLE", 50)
+    monkeypatch.setattr(_bisection, "START_SAMPLE", 50)
     X, groups = blobs(400)
     model = IterSVM(init=init, random_state=0).fit(X)
     assert same_partition(groups, model.labels_)

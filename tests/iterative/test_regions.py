@@ -104,7 +104,7 @@ def test_the_tint_mixes_picture_and_colour():
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
-        (np.zeros(4, int), {}, r"labels have shape \(4,\) and type int64; they must be a picture of whole numbers"),
+        (np.zeros(4, int), {}, r"labels have shape \(4,\) and type int64; pass integers of shape"),
         (np.zeros((4, 4)), {}, "type float64; they must be a picture"),
         (np.zeros((4, 4), int), {"smooth": -1}, "smooth=-1 and min_region=0 must not be negative"),
     ],
@@ -112,7 +112,7 @@ def test_the_tint_mixes_picture_and_colour():
 def test_refusals(labels, options, message):
     with pytest.raises((InvalidDataError, ValueError), match=message):
         clean(labels, **options)
-    with pytest.raises(InvalidDataError, match="they must be equal"):
+    with pytest.raises(InvalidDataError, match="make them equal"):
         describe_segments(np.zeros((2, 2)), np.zeros((3, 3), int))
 
 

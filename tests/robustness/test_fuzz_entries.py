@@ -16,6 +16,7 @@ from test_fuzz import OPTIONS, tables, within
 from _counts import tried
 from widegap import CPM3C, TableEncoder, describe, image, metrics, persistence, report, selection, universum
 from widegap.exceptions import WidegapError
+from widegap.selection import _kernel_lists
 
 X = np.vstack([np.random.default_rng(0).normal(size=(8, 2)), 7 + np.random.default_rng(1).normal(size=(8, 2))])
 MODEL = CPM3C(2, random_state=0).fit(X)
@@ -57,8 +58,8 @@ ENTRIES = {
     "report.summarize": report.summarize,
     "report.render": report.render,
     "selection.compare_cluster_numbers": selection.compare_cluster_numbers,
-    "selection.choose_kernels": selection.choose_kernels,
-    "selection.sort_records": selection.sort_records,
+    "selection.choose_kernels": _kernel_lists.choose_kernels,
+    "selection.sort_records": _kernel_lists.sort_records,
     "persistence.load": persistence.load,
     "TableEncoder.fit": lambda rows: TableEncoder().fit_transform(rows),
 }

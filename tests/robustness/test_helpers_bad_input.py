@@ -49,8 +49,8 @@ def test_labels_that_do_not_fit(labels, model):
     [
         (lambda: describe.contrasts(X, y, 10**12), "n_clusters=1000000000000 must be an integer from 0 to 100,000"),
         (lambda: describe.contrasts(X, y, "3"), "n_clusters='3' must be an integer"),
-        (lambda: describe.spread_sample(y, -3), "size=-3 is no number of rows"),
-        (lambda: describe.spread_sample(y, 2.5), "size=2.5 is no number of rows"),
+        (lambda: describe.spread_sample(y, -3), "size=-3 is not a number of rows"),
+        (lambda: describe.spread_sample(y, 2.5), "size=2.5 is not a number of rows"),
         (lambda: describe.layout(X, TABLE, [10**9]), "rows are numbered from 0 to 59"),
         (lambda: describe.layout(X, TABLE, [-99]), "rows are numbered from 0 to 59"),
         (lambda: describe.layout(X, TABLE, [0.5]), "pass a list of row numbers"),

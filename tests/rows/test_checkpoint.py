@@ -243,6 +243,6 @@ def test_another_fit_is_refused_with_the_reason(tmp_path):
     path.write_text("something else\n")
     with pytest.raises(InvalidDataError, match="is not a checkpoint; choose another file name"):
         model(checkpoint=path).fit(X)
-    with pytest.raises(InvalidDataError, match="random_state=None; give it a number"):
+    with pytest.raises(InvalidDataError, match="random_state=None; set it to an integer"):
         model(checkpoint=path, random_state=None).fit(X)
     model(checkpoint=path.with_suffix(".new"), n_jobs=2, verbose=0).fit(X)

@@ -13,13 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from _expected_failures import expected_failures
 from widegap import persistence
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_error
-from widegap.sdp._gmmc import GMMC
-from widegap.sdp._gmmc_relaxation import score_norm, score_value, solve_gmmc
-from widegap.sdp._mmc import MMC
-from widegap.sdp._mmc_relaxation import margin_value, solve_mmc
+from widegap.sdp._gmmc import GMMC, score_norm, score_value, solve_gmmc
+from widegap.sdp._mmc import MMC, margin_value, solve_mmc
 from widegap.sdp._semidefinite import round_matrix, signs_within
 
 pytest.importorskip("scs", reason='MMC needs scs: pip install "widegap[sdp]"')
@@ -249,11 +248,6 @@ def test_gap_of_gmmc_is_a_proof_all_along(seed):
 
 
 # ---------------------------------------------------------------------------------------------------------- estimators
-
-
-def expected_failures(estimator):
-    reason = "asks for three clusters; these two methods know two, and say so"
-    return {"check_clustering": reason}
 
 
 # tol for speed alone

@@ -212,5 +212,5 @@ class TestRefusals:
 
 @pytest.mark.parametrize("metric", MAPPED)
 def test_unknown_mapping(metric):
-    with pytest.raises(ValueError, match="mapping='greedy' is not known.*'hungarian'.*'majority'"):
+    with pytest.raises(ValueError, match="mapping='greedy' is unknown.*'hungarian'.*'majority'"):
         metric([0, 1], [0, 1], mapping="greedy")

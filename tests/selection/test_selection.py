@@ -14,10 +14,11 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from widegap import CPM3C, MKC, DocumentClustering, MaxMarginClustering
+from widegap import CPM3C, MKC, DocumentClustering, MaxMarginClustering, selection
 from widegap.exceptions import InvalidDataError, KernelWarning
-from widegap.selection import CANDIDATES, CRITERIA, choose_kernels, compare_cluster_numbers, sort_records
-from widegap.selection._trials import COMPARED_ROWS, Trials
+from widegap.selection import _kernel_lists, compare_cluster_numbers
+from widegap.selection._kernel_lists import CRITERIA, KERNEL_LISTS, choose_kernels, sort_records
+from widegap.selection._trials import TRIAL_ROWS, Trials
 
 CENTRES = [[0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]]
 
@@ -90,7 +91,7 @@ def test_noise_has_no_gain():
 
 
 def test_sparse_rows_have_no_shuffle_and_many_rows_are_sampled():
-    X = sparse.random(COMPARED_ROWS + 500, 20, 0.3, format="csr", random_state=0)
+    X = sparse.random(TRIAL_ROWS + 500, 20, 0.3, format="csr", random_state=0)
     seen = []
 
     def make(k):
@@ -102,7 +103,7 @@ def test_sparse_rows_have_no_shuffle_and_many_rows_are_sampled():
     with pytest.warns(UserWarning, match="max_iter|converge"):
         (record,) = compare_cluster_numbers(make, X, [2], n_subsamples=1, random_state=0)
     assert record.gain is None
-    assert seen == [COMPARED_ROWS, int(0.8 * COMPARED_ROWS)]
+    assert seen == [TRIAL_ROWS, int(0.8 * TRIAL_ROWS)]
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +195,7 @@ def three_blobs():
 
 
 def parts(record):
-    return record.score, record.agreement, record.stability, record.gain, record.chance_stability, record.degenerate
+    return record.score, record.agreement, record.stability, record.gain, record.null_stability, record.degenerate
 
 
 def test_the_order_of_candidates_only_orders_the_records(three_blobs):
@@ -238,12 +239,12 @@ def test_default_candidates_find_clear_clusters():
     X, y = make_blobs(60, centers=CENTRES[:2], cluster_std=0.5, random_state=0)
     calls = []
     records = choose_kernels(X, 2, n_subsamples=1, random_state=0, on_fit=calls.append)
-    assert len(records) == len(CANDIDATES)
-    assert len(calls) == 3 * len(CANDIDATES)  # all rows, one subsample, the shuffled rows
+    assert len(records) == len(KERNEL_LISTS)
+    assert len(calls) == 3 * len(KERNEL_LISTS)  # all rows, one subsample, the shuffled rows
     assert adjusted_rand_score(y, records[0].model.labels_) == 1
     assert records[0].stability == 1
     assert records[0].gain > 0
-    assert records[0].chance_stability is None
+    assert records[0].null_stability is None
 
 
 def test_kernels_of_sparse_rows():
@@ -305,3 +306,21 @@ def test_bad_rows(three_blobs):
         choose_kernels(sparse.csr_array(three_blobs), 3, criterion="gain")
     with pytest.raises(ValueError, match="contains NaN"):
         choose_kernels(np.full((9, 2), np.nan), 3)
+
+
+@pytest.mark.parametrize("name", ["CANDIDATES", "CRITERIA", "KernelRecord", "choose_kernels", "sort_records"])
+def test_names_that_choose_kernels_still_work_with_a_warning(name):
+    with pytest.warns(FutureWarning, match=f"selection.{name} goes with version 0.3") as caught:
+        found = getattr(selection, name)
+    assert caught[0].filename == __file__
+    assert found is getattr(_kernel_lists, {"CANDIDATES": "KERNEL_LISTS"}.get(name, name))
+    assert name not in selection.__all__
+
+
+def test_a_record_answers_to_its_former_name(three_blobs):
+    (record,) = choose_kernels(three_blobs, 2, [["linear"]], criterion="excess stability", n_subsamples=1)
+    assert record.chance_stability == record.null_stability is not None
+    with pytest.raises(AttributeError, match="no attribute 'chance'"):
+        _ = record.chance
+    with pytest.raises(AttributeError, match="has no attribute 'choose'"):
+        _ = selection.choose

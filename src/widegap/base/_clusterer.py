@@ -30,7 +30,7 @@ from widegap.base._progress import progress_logging
 from widegap.base._site import HasPage
 from widegap.base._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.exceptions import InvalidDataError
-from widegap.features._kernel_maps import FoldedScores, KernelMap
+from widegap.features._kernel_maps import FeatureMap, FoldedScores, KernelMap
 from widegap.features._kernels import check_kernel_params
 from widegap.rows._blocks import RowBlocks, Scorer
 from widegap.rows._collections import is_collection, map_collection
@@ -191,7 +191,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         check_cluster_number(blocks.shape[0], self.n_clusters)
         return blocks
 
-    def _prepare(self, blocks: Any, rng: np.random.Generator) -> Any:
+    def _prepare(self, blocks: Any, rng: np.random.Generator, *args: Any, **kwargs: Any) -> Any:
         """The rows as the search sees them: anything with a ``shape``."""
         return blocks
 
@@ -263,7 +263,7 @@ class WeightVectorClusterer(Clusterer):
 
     coef_: np.ndarray[Any, Any]
     intercept_: np.ndarray[Any, Any]
-    kernel_map_: KernelMap | None
+    kernel_map_: FeatureMap | None
 
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)

@@ -1,14 +1,14 @@
 """Where a search begins: a sample of the rows, and starting labels on it.
 
-Above ``START_SAMPLE`` rows the many starts are tried on a sample only, and the best is carried to all rows by its weights,
-so that choosing a start costs the same whatever n is. ``init`` means the same wherever it is a parameter: "k-means" is
-k-means on the rows as the method sees them, that is after the kernel's map, "random" are random linear scores of those
-rows, "spectral" is the normalised cut of a graph of nearest neighbours.
+Above ``START_SAMPLE`` rows the many starts are tried on a sample only, and the best is carried to all rows by its
+weights, so that choosing a start costs the same whatever n is. ``init`` means the same wherever it is a parameter:
+"k-means" is k-means on the rows as the method sees them, that is after the kernel's map, "random" are random linear
+scores of those rows, "spectral" is the normalised cut of a graph of nearest neighbours.
 """
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
@@ -68,7 +68,17 @@ class Sample:
         return CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads), weights)
 
 
-def kmeans_starts(sample: Sample, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
+class StartRows(Protocol):
+    """Rows that starts are made of: as a table in memory, and centred."""
+
+    @property
+    def X(self) -> Any: ...
+
+    @property
+    def rows(self) -> CentredRows: ...
+
+
+def kmeans_starts(sample: StartRows, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
     """Labels of the ``keep`` best by inertia of ``n_runs`` k-means runs, the best first; equal runs count once."""
     with one_blas_thread(openmp=bool(np.prod(sample.X.shape) < QUIET_NUMBERS)):
         runs = [_kmeans(sample.X, k, rng, sample.rows.weights) for _ in range(n_runs)]
@@ -117,14 +127,14 @@ def spectral_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
         return model.fit_predict(X).astype(np.int32)
 
 
-def random_start(sample: Sample, k: int, rng: np.random.Generator) -> Labels:
+def random_start(sample: StartRows, k: int, rng: np.random.Generator) -> Labels:
     """Labels by the largest of k random linear scores."""
     rows = sample.rows
     return rows.largest_scores(rng.standard_normal((k, rows.shape[1])), np.zeros(k))
 
 
 def sample_starts(
-    init: str, sample: Sample, k: int, n_runs: int, keep: int, n_random: int, rng: np.random.Generator
+    init: str, sample: StartRows, k: int, n_runs: int, keep: int, n_random: int, rng: np.random.Generator
 ) -> list[Labels]:
     """Starting labels of a sample, the most promising first.
 

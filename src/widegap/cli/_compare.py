@@ -147,9 +147,9 @@ def _end_interrupted(records: list[Any], missing: list[int], json: bool) -> None
 
 def _most(n_rows: int) -> int:
     """The largest number of clusters that random subsamples have rows for."""
-    from widegap.selection._trials import COMPARED_ROWS
+    from widegap.selection._trials import TRIAL_ROWS
 
-    return int(FRACTION * min(n_rows, COMPARED_ROWS))
+    return int(FRACTION * min(n_rows, TRIAL_ROWS))
 
 
 def _possible(numbers: range, found: Comparison) -> list[int]:

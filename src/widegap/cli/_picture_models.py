@@ -66,7 +66,7 @@ def fit_model(images: Any, n_images: int, k: int, method: str, settings: dict[st
     """A model of the pixels of several pictures, each with the same share of the sample."""
     import numpy as np
 
-    from widegap.image import DIVIDED, SAMPLE, _clusterer, _pixels
+    from widegap.image import FITTED_PIXELS, MOST_DIVIDED, _clusterer, _pixels
 
     rng = np.random.default_rng(settings["random_state"])
     position, texture = settings["position"], settings["texture"]
@@ -74,10 +74,10 @@ def fit_model(images: Any, n_images: int, k: int, method: str, settings: dict[st
     for image in images:
         pixels = _pixels(in_colour(image), 1, position, texture)
         sample = pixels.sample(np.zeros(len(pixels.rows), np.int32), 0, rng)
-        samples.append(sample[: max(1, SAMPLE // n_images)] if n_images > 1 else sample)
+        samples.append(sample[: max(1, FITTED_PIXELS // n_images)] if n_images > 1 else sample)
     rows = np.concatenate(samples)
     model = _clusterer(method, k, rng).fit(rows)
-    if "min_cluster_fraction" in model.get_params() and np.mean(model.predict(rows) != model.labels_) > DIVIDED:
+    if "min_cluster_fraction" in model.get_params() and np.mean(model.predict(rows) != model.labels_) > MOST_DIVIDED:
         model.set_params(min_cluster_fraction=0.0).fit(rows)  # a flat colour was divided, as in drawings
     sizes = np.bincount(model.predict(rows), minlength=k)
     order = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")

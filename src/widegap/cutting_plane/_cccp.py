@@ -25,17 +25,17 @@ from widegap._types import Doubles, Labels
 from widegap.base._records import Point, Result, SearchRecorder, StopFit
 from widegap.cutting_plane._cuts import CutSet, add_all
 from widegap.cutting_plane._cutting_plane import empty_cuts, envelope, minimize_convex, solve_master
-from widegap.cutting_plane._planes import CutProblem, Plane
+from widegap.cutting_plane._problem import Plane, Problem
 
 CCCP_TOL = 0.01  # as published: the inner alternation of cuts_first ends when it gains less than 1 %
-PATIENCE = 8  # iterations without progress after which labels that still flicker count as settled
+FLICKER_PATIENCE = 8  # iterations without progress after which labels that still flicker count as settled
 
 
 @dataclass
 class Search:
     """State of one search: the cuts, the labels they are linearised at, and the best point so far."""
 
-    problem: CutProblem
+    problem: Problem
     cuts: CutSet
     labels: Labels
     best: Point
@@ -45,7 +45,7 @@ class Search:
 
     @classmethod
     def from_labels(
-        cls, problem: CutProblem, labels: Labels, recorder: SearchRecorder, tol: float, max_iter: int
+        cls, problem: Problem, labels: Labels, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> "Search":
         """Begin at the weights that labels suggest, with the plane there as the first cut.
 
@@ -63,7 +63,7 @@ class Search:
 
     @classmethod
     def from_weights(
-        cls, problem: CutProblem, W: Doubles, b: Doubles, recorder: SearchRecorder, tol: float, max_iter: int
+        cls, problem: Problem, W: Doubles, b: Doubles, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> "Search":
         """Begin at given weights and the labels that are best there."""
         step = problem.relabel(W, b)
@@ -75,7 +75,7 @@ class Search:
     def set_beta(self, beta: float) -> None:
         """Change the regulariser; the best point is judged anew, its loss being the same."""
         change = (beta - self.problem.beta) / 2 * self.problem.norm.value(self.best.W)
-        self.problem = replace(self.problem, beta=beta)  # type: ignore[type-var]
+        self.problem = replace(self.problem, beta=beta)
         self.best = replace(self.best, objective=self.best.objective + change)
 
     def move_to(self, labels: Labels) -> int:
@@ -117,7 +117,7 @@ def one_step(search: Search) -> bool:
         search.record(point.objective, gap, flips)
         since = 0 if search.best.objective < reference * (1 - search.tol / 10) else since + 1
         reference = min(reference, search.best.objective) if since else search.best.objective
-        if gap <= search.tol * point.objective and (flips == 0 or since >= PATIENCE):
+        if gap <= search.tol * point.objective and (flips == 0 or since >= FLICKER_PATIENCE):
             return True
     return False
 

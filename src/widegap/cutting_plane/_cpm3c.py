@@ -1,7 +1,12 @@
 """CPM3C: cutting plane multiclass maximum margin clustering."""
 
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
 from widegap.base._clusterer import Objective
 from widegap.base._docs import shared_docs
+from widegap.base._records import IterationRecord
 from widegap.base._validation import COST, StrOptions
 from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer
 
@@ -163,32 +168,32 @@ class CPM3C(CuttingPlaneClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        C="auto",
-        kernel="linear",
-        gamma="median",
-        kernel_params=None,
-        n_components="auto",
-        balance=0.0,
-        min_cluster_fraction=0.3,
-        size_min=None,
-        size_max=None,
-        outliers=0,
-        order="auto",
-        annealing=False,
-        loss="max",
-        init="k-means",
-        n_init="auto",
-        tol=0.01,
-        max_iter=300,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-        checkpoint=None,
-        labels_out=None,
-    ):
+        C: str | float = "auto",
+        kernel: str | Callable[..., Any] = "linear",
+        gamma: str | float = "median",
+        kernel_params: dict[str, Any] | None = None,
+        n_components: str | int = "auto",
+        balance: float = 0.0,
+        min_cluster_fraction: float = 0.3,
+        size_min: Any = None,
+        size_max: Any = None,
+        outliers: float | str = 0,
+        order: str = "auto",
+        annealing: bool = False,
+        loss: str = "max",
+        init: Any = "k-means",
+        n_init: str | int = "auto",
+        tol: float = 0.01,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[IterationRecord], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        labels_out: str | PathLike[str] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.C = C
         self.kernel = kernel

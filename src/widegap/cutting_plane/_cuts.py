@@ -13,14 +13,16 @@ Memory: k * d floats for the normal and n codes a plane (of the hinge, ceil(k/8)
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from widegap._types import Doubles
-from widegap.cutting_plane._planes import Plane, PlaneShift
+from widegap.cutting_plane._problem import Plane, PlaneShift
+from widegap.rows._protocols import State
 
+# Planes of a group, and rounds without weight, before a plane retires. Not tuned: well above the 6 to 9 planes that
+# carry weight; fewer make the search find planes again that it had dropped, more only enlarge the QP and the memory.
 CAPACITY = 24
 MAX_AGE = 12
 _FIRST_SIZE = 8  # rows of the buffers at first; they double when full
@@ -38,7 +40,7 @@ class CutSet:
         self.biases: Doubles = np.zeros((0, n_clusters))
         self.multipliers: Doubles = np.zeros(0)
         self._ages: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        self._codes: list[Any] = []
+        self._codes: list[State | None] = []
         self._normals = np.zeros((_FIRST_SIZE, n_clusters * n_features))
         self._grams = np.zeros((len(self._blocks), _FIRST_SIZE, _FIRST_SIZE))
 
@@ -87,7 +89,7 @@ class CutSet:
         normals[: len(self)], grams[:, : len(self), : len(self)] = self.normals, self.grams
         self._normals, self._grams = normals, grams
 
-    def codes(self, group: int) -> list[Any]:
+    def codes(self, group: int) -> list[State | None]:
         """Codes of the planes of one group, in their order."""
         return [self._codes[c] for c in np.flatnonzero(self.groups == group)]
 
@@ -128,7 +130,7 @@ class CutSet:
     def _select(self, chosen: npt.NDArray[np.int64]) -> None:
         m = len(chosen)
         for place, c in enumerate(chosen):
-            if c != place:  # the others stay where they are: a normal may be as large as the rows
+            if c != place:  # the rest stays in place: a normal may be as large as the rows
                 self._normals[place] = self._normals[c]
         self._grams[:, :m, :m] = self.grams[:, chosen[:, None], chosen]
         self.groups, self.offsets, self.biases = self.groups[chosen], self.offsets[chosen], self.biases[chosen]

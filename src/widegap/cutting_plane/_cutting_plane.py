@@ -8,7 +8,7 @@ Master over the planes c of groups g (see ``cutting_plane/_problem.py`` for the 
 W = 1/beta sum_c lam_c normal_c. With balance = 0 the bias is zero and the last term is absent. Otherwise
 ``t <= b_p <= t + balance`` adds 2k multipliers without cap: sigma (lower) and tau (upper), ``D + sigma - tau = 0``,
 and b is the multiplier of that equation. The master's value is a lower bound of F for the current labels. With several
-kernels the square becomes another norm, and the master is no QP: see ``_kernel_weights.py``.
+kernels the square becomes another norm, and the master is not a QP: see ``_kernel_weights.py``.
 
 The next plane is not taken at the master's minimiser, which swings from side to side while planes are few, but on the
 way to it from the best point so far. Where that plane does not cut the minimiser off, the point itself is better, by
@@ -24,12 +24,12 @@ from widegap._types import Doubles
 from widegap.base._records import Point, SearchRecorder, StopFit
 from widegap.cutting_plane._cuts import CutSet, add_all
 from widegap.cutting_plane._kernel_weights import solve_kernel_master
-from widegap.cutting_plane._planes import CutProblem
+from widegap.cutting_plane._problem import Problem
 from widegap.cutting_plane._qp import solve_qp
 
-STEP = 0.3  # how far to go
-NEAR, FAR = 1e-3, 0.5  # relative gaps between which it is not all the way
-PHASE = "master problem of the cutting planes"
+STEP = 0.3  # of the way to the master's minimiser. Not tuned finely: 1 swings, much less crawls
+SMALL_GAP, LARGE_GAP = 1e-3, 0.5  # relative gaps between which the step is not all the way, as said above
+MASTER_PHASE = "master problem of the cutting planes"  # in the words of an error
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class MasterSolution:
     residual: float
 
 
-def empty_cuts(problem: CutProblem) -> CutSet:
+def empty_cuts(problem: Problem) -> CutSet:
     """A set of cuts that fits the problem."""
     return CutSet(problem.n_clusters, problem.n_features, problem.norm.blocks(problem.n_features))
 
@@ -79,10 +79,10 @@ def _one_kernel(cuts: CutSet, beta: float, caps: Doubles, balance: float) -> tup
         linear = np.concatenate([cuts.offsets, free[:k], np.full(k, -balance)])
         groups = np.concatenate([cuts.groups, np.full(2 * k, -1)])
         equality = np.hstack([cuts.biases.T, np.eye(k), -np.eye(k)])
-        found = solve_qp(gram, linear, groups, caps, equality, phase=PHASE)
+        found = solve_qp(gram, linear, groups, caps, equality, phase=MASTER_PHASE)
         b = found.bias - found.bias.mean()
     else:
-        found = solve_qp(cuts.gram / beta, cuts.offsets, cuts.groups, caps, start=cuts.multipliers, phase=PHASE)
+        found = solve_qp(cuts.gram / beta, cuts.offsets, cuts.groups, caps, start=cuts.multipliers, phase=MASTER_PHASE)
         b = np.zeros(k)
     multipliers = found.multipliers[:m]
     residual = max(found.residual, abs(found.gap) / max(found.primal, 1e-300))
@@ -91,11 +91,11 @@ def _one_kernel(cuts: CutSet, beta: float, caps: Doubles, balance: float) -> tup
 
 def _towards(best: Point, master: MasterSolution, lower_bound: float) -> tuple[Doubles, Doubles]:
     """Weights and bias on the way from the best point to the master's."""
-    step = STEP if NEAR < 1 - lower_bound / best.objective < FAR else 1.0
+    step = STEP if SMALL_GAP < 1 - lower_bound / best.objective < LARGE_GAP else 1.0
     return best.W + step * (master.W - best.W), best.b + step * (master.b - best.b)
 
 
-def envelope(cuts: CutSet, W: Doubles, b: Doubles, problem: CutProblem) -> float:
+def envelope(cuts: CutSet, W: Doubles, b: Doubles, problem: Problem) -> float:
     """Regulariser plus the planes' upper envelope at (W, b): what the master believes F to be there."""
     heights = cuts.heights(W, b)
     value = problem.beta / 2 * problem.norm.value(W)
@@ -105,7 +105,7 @@ def envelope(cuts: CutSet, W: Doubles, b: Doubles, problem: CutProblem) -> float
 
 
 def minimize_convex(
-    problem: CutProblem, cuts: CutSet, incumbent: Point, tol: float, max_iter: int, recorder: SearchRecorder
+    problem: Problem, cuts: CutSet, incumbent: Point, tol: float, max_iter: int, recorder: SearchRecorder
 ) -> tuple[Point, float]:
     """Minimise F for the incumbent's labels until its gap is below ``tol`` times F; never worse than the incumbent.
 

@@ -1,4 +1,7 @@
-"""What CPM3C, M2DCU and MKC share: the plan of a fit, its starts, and the search by cutting planes."""
+"""What CPM3C, M2DCU and MKC share: the plan of a fit, its starts, and the search by cutting planes.
+
+``_search`` is the whole of a fit after the rows are prepared: starts on a sample, the best of them carried to all rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from widegap._types import Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, WeightVectorClusterer
 from widegap.base._progress import logger
@@ -34,7 +38,7 @@ from widegap.cutting_plane._norms import Ridge
 from widegap.cutting_plane._problem import Loss, Problem
 from widegap.cutting_plane._reduced_sample import START_STEPS, START_TOL, ReducedSample, is_wide
 from widegap.exceptions import InvalidDataError
-from widegap.features._kernel_maps import fit_kernel_map
+from widegap.features._kernel_maps import KernelMap, fit_kernel_map
 from widegap.features._spectrum import leading_variances
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
@@ -44,12 +48,13 @@ from widegap.rows._protocols import Rows
 from widegap.rows._sources import feature_rows
 from widegap.rows._threads import one_blas_thread
 
-AUTO_COMPONENTS = 300
-RANK_TOL = 1e-6
+# Features of a kernel. Not tuned here: 200 to 300 were enough for other methods on sets below 100,000 rows.
+AUTO_LANDMARKS = 300
+VARIANCE_TOL = 1e-6  # of the largest variance; below it is rounding, and the data have no such direction
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """How a default fit searches: the loop order, the ridge relative to the spectrum, and the starts.
 
     Of ``kmeans_runs`` runs of k-means the ``kmeans_starts`` best by inertia are followed, and all random starts.
@@ -62,29 +67,29 @@ class Plan:
     random_starts: int
 
 
-def plan_for(n_clusters: int) -> Plan:
+def default_plan(n_clusters: int) -> SearchPlan:
     """The default rules: no run sees a label; their constants were settled on digits, letters, satellite and news."""
     if n_clusters <= 2:
-        return Plan("cuts_first", rho=0.3, kmeans_runs=2, kmeans_starts=2, random_starts=2)
+        return SearchPlan("cuts_first", rho=0.3, kmeans_runs=2, kmeans_starts=2, random_starts=2)
     if n_clusters <= 4:
-        return Plan("one_step", rho=0.3, kmeans_runs=10, kmeans_starts=4, random_starts=0)
-    return Plan("linearize_first", rho=0.2, kmeans_runs=8, kmeans_starts=1, random_starts=0)
+        return SearchPlan("one_step", rho=0.3, kmeans_runs=10, kmeans_starts=4, random_starts=0)
+    return SearchPlan("linearize_first", rho=0.2, kmeans_runs=8, kmeans_starts=1, random_starts=0)
 
 
-class Others(Protocol):
-    """Terms over rows that are not clustered. ``whole`` tells whether the two lists hold the same rows."""
+class ExtraLosses(Protocol):
+    """Losses over rows that are not clustered. ``whole`` is whether a sample and all rows are the same."""
 
     whole: bool
 
     def on_sample(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
-        """The terms for the choice of a start, their rows centred and scaled as those of ``frame``."""
+        """The losses for the choice of a start, their rows centred and scaled like those of ``frame``."""
 
     def on_all(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
-        """The terms for the search on all rows."""
+        """The losses for the search on all rows."""
 
 
-class NoOthers:
-    """Nothing but the rows to be clustered."""
+class NoExtraLosses:
+    """Only the rows to be clustered."""
 
     whole = True
 
@@ -94,16 +99,16 @@ class NoOthers:
     on_all = on_sample
 
 
-NO_OTHERS = NoOthers()
+NO_EXTRA_LOSSES = NoExtraLosses()
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The rows to be clustered as the problem sees them, what the user says of them, and losses of others."""
+    """The rows to be clustered as the problem sees them, their constraints, and losses over further rows."""
 
     rows: CentredRows
-    heard: RowConstraints
-    others: Others = NO_OTHERS
+    constraints: RowConstraints
+    extra_losses: ExtraLosses = NO_EXTRA_LOSSES
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -111,11 +116,11 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Fit:
+class SearchOutcome:
     """What a search ends with: the rows and the problem over all of them, the best result, and how it was found."""
 
     rows: CentredRows
-    others: Others
+    extra_losses: ExtraLosses
     problem: Problem
     best: Result
     recorder: SearchRecorder
@@ -124,13 +129,13 @@ class Fit:
 class CuttingPlaneClusterer(OutlierRejection):
     """Base of clusterers that minimise a hinge over weight vectors and labels by cutting planes.
 
-    A subclass says what makes a slow search converge.
+    ``_slow_remedy`` of a subclass is what it advises where a search is slow.
     """
 
     _slow_remedy: ClassVar[str]
     _not_stored = WeightVectorClusterer._not_stored | {"checkpoint"}
     _fits_collections = True
-    checkpoint: Any = None
+    checkpoint: str | PathLike[str] | None = None
     _record = IterationRecord
     _stored = {"C_": float}
 
@@ -157,36 +162,40 @@ class CuttingPlaneClusterer(OutlierRejection):
         self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation, further: str = ""
     ) -> Prepared:
         """The rows after the kernel's map if there is one."""
-        heard = self._hear_all(side, blocks.shape[0], blocks.in_process)
-        self.kernel_map_ = self._fit_kernel_map(blocks, heard.weights, rng)
-        return Prepared(CentredRows(self._checkpointed(self._features(blocks), heard, further), heard.weights), heard)
+        constraints = self._check_constraints(side, blocks.shape[0], blocks.in_process)
+        self.kernel_map_ = self._fit_kernel_map(blocks, constraints.weights, rng)
+        return Prepared(
+            CentredRows(self._checkpointed(self._features(blocks), constraints, further), constraints.weights),
+            constraints,
+        )
 
-    def _hear_all(self, given: SideInformation, n_rows: int, in_process: bool) -> RowConstraints:
-        """What was said of so many rows, if it can be kept where they are; refuses sizes that cannot."""
-        heard = self._read_constraints(given, n_rows)
+    def _check_constraints(self, side: SideInformation, n_rows: int, in_process: bool) -> RowConstraints:
+        """The constraints of the rows; refuses those that cannot hold, or not where the rows are."""
+        constraints = self._read_constraints(side, n_rows)
         if not in_process:
-            refuse_elsewhere(heard, self.size_max)
-        self._size_bounds(heard, n_rows, self.n_clusters)
-        self.classes_ = heard.classes_of(self.n_clusters)
-        return heard
+            refuse_elsewhere(constraints, self.size_max)
+        self._size_bounds(constraints, n_rows, self.n_clusters)
+        self.classes_ = constraints.classes_of(self.n_clusters)
+        return constraints
 
-    def _checkpointed(self, rows: Rows, heard: RowConstraints, further: str) -> Rows:
-        """The rows, whose passes a checkpoint keeps if there is one; ``further`` tells other rows of the fit apart."""
+    def _checkpointed(self, rows: Rows, constraints: RowConstraints, further: str) -> Rows:
+        """The rows, with their passes kept in the checkpoint if there is one; ``further`` is a digest of other rows."""
         if self.checkpoint is None:
             return rows
         if not isinstance(self.random_state, Integral):
             raise InvalidDataError(
-                f"A checkpoint needs a fit that can be repeated, but random_state={self.random_state!r}; give it a "
-                "number."
+                f"A checkpoint needs a fit that can be repeated, but random_state={self.random_state!r}; set it to an "
+                "integer."
             )
         with one_blas_thread():  # else features that are made anew depend, in the last digit, on the machine
-            identity = identity_of(self, rows, heard.digest(), further)
+            identity = identity_of(self, rows, constraints.digest(), further)
         return CheckpointedRows(rows, Checkpoint(Path(self.checkpoint), identity))
 
-    def _fit_kernel_map(self, blocks: RowBlocks, weights: Any, rng: np.random.Generator):
+    def _fit_kernel_map(self, blocks: RowBlocks, weights: Floats | None, rng: np.random.Generator) -> KernelMap | None:
+        """The kernel as features; None where the rows themselves are the features."""
         if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
             return None
-        n_components = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
+        n_components = AUTO_LANDMARKS if self.n_components == "auto" else self.n_components
         return fit_kernel_map(
             blocks,
             self.kernel,
@@ -199,36 +208,36 @@ class CuttingPlaneClusterer(OutlierRejection):
 
     def _features(self, blocks: RowBlocks) -> RowBlocks:
         """The rows as the linear method sees them."""
-        if self.kernel_map_ is None:
+        if not isinstance(self.kernel_map_, KernelMap):
             return blocks
         with one_blas_thread():  # blocks are mapped side by side
             return feature_rows(blocks, self.kernel_map_.transform, self.kernel_map_.projection.shape[1])
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         """Search from several starts on a sample, then from the best on all rows; store what was found."""
-        rows, heard, others = prepared.rows, prepared.heard, prepared.others
+        rows, constraints, extra_losses = prepared.rows, prepared.constraints, prepared.extra_losses
         if rows.scale == 0:
-            some = None if self.kernel_map_ is None else self.kernel_map_.landmarks
+            some = self.kernel_map_.landmarks if isinstance(self.kernel_map_, KernelMap) else None
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
         recorder = SearchRecorder(lambda: rows.n_passes, self.callback, logger.info if self.verbose else None)
-        sample = Sample(rows, self.n_clusters, rng, some_of_each_label(heard.units))
+        sample = Sample(rows, self.n_clusters, rng, some_of_each_label(constraints.units))
         beta = self._beta(rows, sample)
         if isinstance(self.init, str):
-            seen = heard if sample.whole else heard.of_rows(sample.chosen, rows.shape[0])
-            best, done = self._best_on_sample(sample, seen, others, beta, rng, recorder)
-        problem = self._problem(rows, heard, beta, others.on_all(rows, beta))
+            seen = constraints if sample.whole else constraints.of_rows(sample.chosen, rows.shape[0])
+            best, done = self._best_on_sample(sample, seen, extra_losses, beta, rng, recorder)
+        problem = self._problem(rows, constraints, beta, extra_losses.on_all(rows, beta))
         if not isinstance(self.init, str):
-            labels = self._start_labels(heard, rows.shape[0], self.n_clusters)
-            labels = matched_to_anchors(labels, heard.units, heard.weights, self.n_clusters)
+            labels = self._start_labels(constraints, rows.shape[0], self.n_clusters)
+            labels = matched_to_anchors(labels, constraints.units, constraints.weights, self.n_clusters)
             best = self._search_from_labels(problem, labels, recorder, self.tol, self.max_iter)
         elif not done:
             best = self._carry_over(problem, best, recorder)
         if not best.converged:
             best = _relabelled(best, problem)
-        self._store(Fit(rows, others, problem, best, recorder))
+        self._store(SearchOutcome(rows, extra_losses, problem, best, recorder))
 
-    def _plan(self) -> Plan:
-        return plan_for(self.n_clusters)
+    def _plan(self) -> SearchPlan:
+        return default_plan(self.n_clusters)
 
     def _beta(self, rows: CentredRows, sample: Sample) -> float:
         """Weight of the regulariser for rescaled rows."""
@@ -237,48 +246,52 @@ class CuttingPlaneClusterer(OutlierRejection):
         seen = sample.rows
         variances = leading_variances(sample.X, seen.mean, self.n_clusters - 1, seen.weights) / seen.scale**2
         # Data of rank below k - 1 have no further variance: take the last direction that has any.
-        return self._plan().rho * float(variances[variances > RANK_TOL * variances[0]][-1])
+        return self._plan().rho * float(variances[variances > VARIANCE_TOL * variances[0]][-1])
 
-    def _problem(self, rows: CentredRows, heard: RowConstraints, beta: float, others: Sequence[Loss]) -> Problem:
+    def _problem(
+        self, rows: CentredRows, constraints: RowConstraints, beta: float, extra_losses: Sequence[Loss]
+    ) -> Problem:
         n, d = rows.shape
         k = self.n_clusters
         term = HingeLoss(rows, k, loss=self.loss)
-        return Problem(term, n, k, d, beta, self._rules(rows.blocks, heard), balance=self.balance, others=others)
+        return Problem(
+            term, n, k, d, beta, self._rules(rows.blocks, constraints), balance=self.balance, extra_losses=extra_losses
+        )
 
-    def _rules(self, rows: Rows, heard: RowConstraints) -> Rules:
+    def _rules(self, rows: Rows, constraints: RowConstraints) -> Rules:
         """What labels of these rows must keep: all rows, or those of a sample with bounds in proportion."""
-        sampled = heard.n_sampled_from is not None
-        lower, upper = self._size_bounds(heard, rows.shape[0], self.n_clusters)
-        if heard.units is None:
+        sampled = constraints.n_sampled_from is not None
+        lower, upper = self._size_bounds(constraints, rows.shape[0], self.n_clusters)
+        if constraints.units is None:
             return size_rules(rows, lower, upper)
         if sampled or self.size_min is None:
-            lower, upper = feasible_bounds(heard.units, lower, upper, relax_upper=sampled)
-        return unit_rules(rows, heard.units, lower, upper, rows.place)
+            lower, upper = feasible_bounds(constraints.units, lower, upper, relax_upper=sampled)
+        return unit_rules(rows, constraints.units, lower, upper, rows.place)
 
     def _best_on_sample(
         self,
         sample: Sample,
-        heard: RowConstraints,
-        others: Others,
+        constraints: RowConstraints,
+        extra_losses: ExtraLosses,
         beta: float,
         rng: np.random.Generator,
         recorder: SearchRecorder,
     ) -> tuple[Result, bool]:
         """The best start of a sample, and whether the search for it was one on all rows and columns."""
-        problem = self._problem(sample.rows, heard, beta, others.on_sample(sample.rows, beta))
+        problem = self._problem(sample.rows, constraints, beta, extra_losses.on_sample(sample.rows, beta))
         # The norm of a list of kernels knows their columns, even of a list of one.
-        if is_wide(sample) and isinstance(problem.norm, Ridge) and not problem.others:
+        if is_wide(sample) and isinstance(problem.norm, Ridge) and not problem.extra_losses:
             reduced = ReducedSample.of(sample, self.n_clusters, rng)
-            problem = self._problem(reduced.rows, heard, beta * reduced.stretch**2, ())
-            starts = self._starts(reduced, heard, rng)
+            problem = self._problem(reduced.rows, constraints, beta * reduced.stretch**2, ())
+            starts = self._starts(reduced, constraints, rng)
             tol, steps = max(self.tol, START_TOL), min(self.max_iter, START_STEPS)
             return reduced.lifted(self._best_start(starts, problem, recorder, tol, steps)), False
-        starts = self._starts(sample, heard, rng)
+        starts = self._starts(sample, constraints, rng)
         found = self._best_start(starts, problem, recorder, self.tol, self.max_iter)
-        return found, sample.whole and others.whole
+        return found, sample.whole and extra_losses.whole
 
     def _best_start(
-        self, starts: Sequence[Any], problem: Problem, recorder: SearchRecorder, tol: float, max_iter: int
+        self, starts: Sequence[Labels], problem: Problem, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> Result:
         """Search from every start; the lowest objective among the runs that did not starve."""
         results: list[Result] = []
@@ -290,7 +303,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         return min(results, key=lambda result: (self._degenerate(result, problem), rounded(result.point.objective)))
 
     def _search_from_labels(
-        self, problem: Problem, labels: Any, recorder: SearchRecorder, tol: float, max_iter: int
+        self, problem: Problem, labels: Labels, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> Result:
         placed = problem.target.rows.blocks.place(labels)
         search = Search.from_labels(problem, placed, recorder, tol, max_iter)
@@ -305,20 +318,24 @@ class CuttingPlaneClusterer(OutlierRejection):
         result = search_from(search, "linearize_first", anneal=False)
         return replace(result, n_iter=found.n_iter + result.n_iter)
 
-    def _starts(self, sample: Sample | ReducedSample, heard: RowConstraints, rng: np.random.Generator):
+    def _starts(
+        self, sample: Sample | ReducedSample, constraints: RowConstraints, rng: np.random.Generator
+    ) -> list[Labels]:
         """Starting labels of the sample, the most promising first."""
         plan = self._plan()
         n_runs, keep, n_random = plan.kmeans_runs, plan.kmeans_starts, plan.random_starts
         if self.n_init != "auto":
             n_runs, keep, n_random = self.n_init, self.n_init, 0
         starts = sample_starts(self.init, sample, self.n_clusters, n_runs, keep, n_random, rng)
-        return [matched_to_anchors(labels, heard.units, heard.weights, self.n_clusters) for labels in starts]
+        return [
+            matched_to_anchors(labels, constraints.units, constraints.weights, self.n_clusters) for labels in starts
+        ]
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
-        """Whether a result is chosen only if all are so: a least size that the user asked for may decide."""
+        """Whether a result is a last resort; a least size that the user asked for does not make it one."""
         return self.size_min is None and problem.starved(result.point)
 
-    def _store(self, found: Fit) -> None:
+    def _store(self, found: SearchOutcome) -> None:
         rows, problem, best = found.rows, found.problem, found.best
         point = best.point
         self.coef_, self.intercept_ = rows.to_input_space(point.W, point.b)
@@ -344,8 +361,8 @@ class CuttingPlaneClusterer(OutlierRejection):
         self.C_ = np.nan
 
 
-def identity_of(estimator: BaseEstimator, rows: Rows, said: str, further: str) -> dict[str, str]:
-    """What makes a fit the same as another: the method, its settings and the rows, by a digest of all of them."""
+def identity_of(estimator: BaseEstimator, rows: Rows, constraints: str, further: str) -> dict[str, str]:
+    """What two fits must have in common to be the same: the method, its settings, and digests of all rows."""
     settings = {
         name: _described(value)
         for name, value in estimator.get_params().items()
@@ -353,7 +370,7 @@ def identity_of(estimator: BaseEstimator, rows: Rows, said: str, further: str) -
     }
     found = {"version": version("widegap"), "method": type(estimator).__name__, **settings}
     digests = {"the digest of the rows": digest_of_rows(rows), "the digest of further rows": further}
-    digests |= {"the digest of labels, links and weights": said} if said else {}
+    digests |= {"the digest of labels, links and weights": constraints} if constraints else {}
     return {**found, "the number of rows": str(rows.shape[0]), **digests}
 
 
@@ -367,7 +384,7 @@ def _described(value: Any) -> str:
 
 
 def _relabelled(result: Result, problem: Problem) -> Result:
-    """The result with the best labels of its weights; an unimproved start, or a stopped fit, may have others."""
+    """The result with the best labels for its weights, which an unimproved start or a stopped fit may lack."""
     W, b = result.point.W, result.point.b
     step = problem.relabel(W, b, result.point.labels)
     point = Point(W, b, step.labels, problem.objective(W, step.planes), step.bound_active)

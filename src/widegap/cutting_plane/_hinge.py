@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Codes, Floats, Labels
-from widegap.cutting_plane._planes import Plane, PlaneShift
+from widegap._types import Codes, Floats, Ints, Labels
+from widegap.cutting_plane._problem import Plane, PlaneShift
 from widegap.rows._blocks import Loops, Part
 from widegap.rows._centred import CentredRows, optional_state, times_weights
 from widegap.rows._protocols import Parts, State
@@ -154,7 +154,7 @@ def _n_rivals(codes: Codes) -> Floats:
     return np.bitwise_count(codes).sum(axis=2, dtype=np.float64)
 
 
-def _has_rival(codes: Codes, labels: Labels) -> np.ndarray[Any, Any]:
+def _has_rival(codes: Codes, labels: Labels) -> Ints:
     """Whether the cluster ``labels[i]`` is among the active rivals of row i in codes (m, rows, bytes), as 0 or 1."""
     words = codes[:, np.arange(len(labels)), labels >> 3]
     return (words >> (labels & 7).astype(np.uint8)).astype(np.int64) & 1

@@ -5,18 +5,17 @@ The symbols, the equations and the method are at the top of ``_kernel_weights.py
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from widegap._types import Doubles
 
-Norm = tuple[float, Doubles, Doubles]  # N, the kernel weights w, the products h_k
+NormParts = tuple[float, Doubles, Doubles]  # N, the kernel weights w, the products h_k
 
-ZERO = 1e-7
+ZERO = 1e-7  # of the loss of zero weights: smaller losses are rounding
 _TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
-_HALVINGS = 6
-_TINY = 1e-300
+_HALVINGS = 6  # of a step that makes things worse: to 1/64 of it, after which a worse point is accepted
+_TINY = 1e-300  # below it a quotient would overflow
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,10 @@ class KernelDual:
 
     @property
     def p(self) -> float:
-        """Norm of the kernel weights."""
+        """NormParts of the kernel weights."""
         return self.exponent / (self.exponent - 1)
 
-    def norm(self, x: Doubles) -> Norm:
+    def norm(self, x: Doubles) -> NormParts:
         """N, the kernel weights w and the products h_k at the cuts' multipliers."""
         h = self.grams @ x
         q = np.maximum(h @ x, 0.0)
@@ -51,7 +50,7 @@ class KernelDual:
         N = largest * float(((q / largest) ** self.exponent).sum() ** (1 / self.exponent))
         return N, (q / N) ** (self.exponent - 1), h
 
-    def norm_with(self, x: Doubles, w: Doubles) -> Norm:
+    def norm_with(self, x: Doubles, w: Doubles) -> NormParts:
         """N, the weights w brought to p-norm 1, without those of kernels that play no part, and the products h_k."""
         N, implied, h = self.norm(x)
         if N <= 0:
@@ -69,7 +68,7 @@ class KernelDual:
             hessian += (2 * (self.exponent - 1) / N) * ((h.T * factors) @ h - np.outer(g, g))
         return hessian
 
-    def values(self, x: Doubles, b: Doubles, norm: Norm) -> tuple[float, float]:
+    def values(self, x: Doubles, b: Doubles, norm: NormParts) -> tuple[float, float]:
         """Dual value of the feasible x, and a bound of the primal value of its weights with the bias b.
 
         The bound, the value itself where w are the weights that x implies, takes N for sum_k w_k q_k <= N.
@@ -81,7 +80,7 @@ class KernelDual:
         slacks = np.where(self.rows > 0, heights, 0.0).max(axis=1)
         return dual, N / 2 + float(self.caps @ np.maximum(slacks, 0.0))
 
-    def relative_gap(self, x: Doubles, b: Doubles, norm: Norm) -> float:
+    def relative_gap(self, x: Doubles, b: Doubles, norm: NormParts) -> float:
         """Distance of the two values relative to the primal one, or to a value that is as good as zero.
 
         That is 1e-3 in these units, or ``ZERO`` times the loss of zero weights, below which losses are rounding.
@@ -126,7 +125,7 @@ class Iterate:
         level = max(float(w @ (self.dual.grams @ x @ x)), 1e-12)
         return replace(self, w=w, zeta=0.1 / w, level=level)
 
-    def norm_at(self, x: Doubles) -> Norm:
+    def norm_at(self, x: Doubles) -> NormParts:
         """The norm as the proof sees it: with the lifted weights, else with those that x implies."""
         return self.dual.norm_with(x, self.w) if len(self.w) else self.dual.norm(x)
 
@@ -162,7 +161,7 @@ class Iterate:
         )
 
     @cached_property
-    def norm(self) -> Norm:
+    def norm(self) -> NormParts:
         """N, the kernel weights and the products h_k here; lifted, the level and weights that are variables."""
         x = self.x[: self.dual.size]
         return (self.level, self.w, self.dual.grams @ x) if len(self.w) else self.dual.norm(x)
@@ -252,7 +251,9 @@ class Newton:
     at: Iterate
     matrix: Doubles
 
-    def direction(self, target: float, of_x: Any, of_slack: Any, of_w: Any) -> Change:
+    def direction(
+        self, target: float, of_x: Doubles | float, of_slack: Doubles | float, of_w: Doubles | float
+    ) -> Change:
         """Newton step to complementarity products ``target``, less the given second-order terms."""
         x, z, y, slack, rows = self.at.x, self.at.z, self.at.y, self.at.slack, self.at.dual.rows
         w, zeta, misfit = self.at.w, self.at.zeta, self.at.misfit

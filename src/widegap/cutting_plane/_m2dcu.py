@@ -1,18 +1,22 @@
 """M2DCU: maximum margin clustering with non-examples."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
+from widegap._types import Labels
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import Objective
 from widegap.base._docs import shared_docs
+from widegap.base._records import IterationRecord
 from widegap.base._validation import COST, Interval, StrOptions, check_threads
 from widegap.constraints._side_information import SideInformation
-from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Fit, Prepared
-from widegap.cutting_plane._universum_rows import (
+from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Prepared, SearchOutcome
+from widegap.cutting_plane._universum_loss import (
     AUTO_SHARE,
     UniversumReport,
     UniversumRows,
@@ -167,14 +171,14 @@ class M2DCU(CuttingPlaneClusterer):
     Notes
     -----
     A universum row outside the tolerance pulls at the weights in proportion to its distance from the mean of X, so that
-    a few rows far from all of X outweigh the others: ``widegap.universum.select`` keeps those near X. What to expect,
+    a few rows far from all of X outweigh the rest: ``widegap.universum.select`` keeps those near X. What to expect,
     in points of accuracy against ``C_universum=0``: +0.1 to +2.0 on four news groups with 2000 documents of other
     groups (tf-idf, seeds 0 to 3), +0.2 to +4.2 on their LSA, and -2.0 to +1.4 on digits with the other digits.
 
     In a pipeline the universum must go through the same transformations as X, which scikit-learn's metadata routing
     does in ``Pipeline.fit``: see the example. Do not use ``Pipeline.fit_predict`` for this: up to scikit-learn 1.9 it
-    passes the universum on untransformed. What is said of scaling, balance and sample weights in :class:`CPM3C` holds
-    here; there are twice as many planes.
+    passes the universum on untransformed. The notes of :class:`CPM3C` on scaling, balance and sample weights apply
+    here too; there are twice as many planes.
 
     References
     ----------
@@ -216,34 +220,34 @@ class M2DCU(CuttingPlaneClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        C="auto",
-        C_universum="auto",
-        margin_tolerance=0.5,
-        kernel="linear",
-        gamma="median",
-        kernel_params=None,
-        n_components="auto",
-        balance=0.0,
-        min_cluster_fraction=0.3,
-        size_min=None,
-        size_max=None,
-        outliers=0,
-        order="auto",
-        annealing=False,
-        loss="sum",
-        init="k-means",
-        n_init="auto",
-        tol=0.01,
-        max_iter=300,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-        checkpoint=None,
-        labels_out=None,
-    ):
+        C: str | float = "auto",
+        C_universum: str | float = "auto",
+        margin_tolerance: float = 0.5,
+        kernel: str | Callable[..., Any] = "linear",
+        gamma: str | float = "median",
+        kernel_params: dict[str, Any] | None = None,
+        n_components: str | int = "auto",
+        balance: float = 0.0,
+        min_cluster_fraction: float = 0.3,
+        size_min: Any = None,
+        size_max: Any = None,
+        outliers: float | str = 0,
+        order: str = "auto",
+        annealing: bool = False,
+        loss: str = "sum",
+        init: Any = "k-means",
+        n_init: str | int = "auto",
+        tol: float = 0.01,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[IterationRecord], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        labels_out: str | PathLike[str] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.C = C
         self.C_universum = C_universum
@@ -287,7 +291,7 @@ class M2DCU(CuttingPlaneClusterer):
         Parameters
         ----------
         X, y, known, must_link, cannot_link, sample_weight
-            As for :meth:`CPM3C.fit`: what is said of rows is said of those of X.
+            As for :meth:`CPM3C.fit`; constraints and weights apply to the rows of X.
         universum : {array-like, sparse matrix, RowBlocks} of shape (n_universum, n_features), default=None
             Rows that belong to no cluster; dense or sparse whatever X is. May be left out only if ``C_universum=0``.
 
@@ -296,28 +300,34 @@ class M2DCU(CuttingPlaneClusterer):
         M2DCU
             The fitted estimator.
         """
-        given = SideInformation(known, must_link, cannot_link, sample_weight)
-        return self._complete_fit(X, side=given, universum=universum)
+        side = SideInformation(known, must_link, cannot_link, sample_weight)
+        return self._complete_fit(X, side=side, universum=universum)
 
-    def fit_predict(self, X: Any, y: Any = None, universum: Any = None, **said: Any) -> np.ndarray[Any, Any]:
+    def fit_predict(self, X: Any, y: Any = None, universum: Any = None, **side: Any) -> Labels:
         """Find the clusters of the rows of X and return ``labels_``.
 
         Parameters
         ----------
         X, y, universum
             As for ``fit``.
-        **said
+        **side
             Further arguments of ``fit``.
 
         Returns
         -------
         ndarray of shape (n_samples,), dtype int32
         """
-        return self.fit(X, y, universum, **said).labels_
+        return self.fit(X, y, universum, **side).labels_
 
     def _prepare(
-        self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation, universum: Any = None
+        self,
+        blocks: RowBlocks,
+        rng: np.random.Generator,
+        side: SideInformation,
+        further: str = "",
+        universum: Any = None,
     ) -> Prepared:
+        """The rows and, as an extra loss, the universum."""
         if universum is None and self.C_universum != 0:
             raise InvalidDataError(
                 f"fit got no universum, but C_universum={self.C_universum!r}; pass fit(X, universum=U) with rows that "
@@ -330,18 +340,18 @@ class M2DCU(CuttingPlaneClusterer):
         universum = check_universum(universum, self.n_features_in_, names, check_threads(self.n_jobs))
         digest = "" if self.checkpoint is None else digest_of_rows(universum)
         prepared = super()._prepare(blocks, rng, side, digest)
-        return replace(prepared, others=self._universum_rows(universum, prepared.rows, rng))
+        return replace(prepared, extra_losses=self._universum_rows(universum, prepared.rows, rng))
 
     def _universum_rows(self, universum: RowBlocks, rows: CentredRows, rng: np.random.Generator) -> UniversumRows:
         blocks = self._features(universum)
         check_nearness(blocks, rows)
         return UniversumRows(blocks, self.C_universum, self.margin_tolerance, rng)
 
-    def _store(self, found: Fit) -> None:
+    def _store(self, found: SearchOutcome) -> None:
         super()._store(found)
         report = None
-        if isinstance(found.others, UniversumRows) and not found.recorder.stopped:
-            report = report_on(found.others, found, self.tol, self.max_iter)
+        if isinstance(found.extra_losses, UniversumRows) and not found.recorder.stopped:
+            report = report_on(found.extra_losses, found, self.tol, self.max_iter)
         self._store_report(report)
 
     def _store_single_cluster(self, rows: Any) -> None:

@@ -1,32 +1,47 @@
-"""MKC: multiple kernel clustering."""
+"""MKC: multiple kernel clustering. What it reads, the estimator, and what it finds out about its kernels."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from widegap.base._clusterer import Objective
+from widegap._types import Doubles, Floats, Labels
+from widegap._warnings import warn_caller
+from widegap.base._clusterer import Clusterer, Objective
 from widegap.base._docs import shared_docs
-from widegap.base._records import Result
-from widegap.base._starts import different_starts
-from widegap.base._validation import COST, Interval, StrOptions, check_cluster_number, check_threads, kernel_constraints
-from widegap.constraints._side_information import SideInformation
-from widegap.cutting_plane import _kernel_findings as findings
-from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Fit, Plan, Prepared
-from widegap.cutting_plane._kernel_inputs import check_form, read_new_views, read_table, read_views
+from widegap.base._records import IterationRecord, Point, Result
+from widegap.base._starts import Sample, different_starts
+from widegap.base._validation import (
+    COST,
+    Interval,
+    StrOptions,
+    check_cluster_number,
+    check_rows,
+    check_threads,
+    check_views,
+    kernel_constraints,
+)
+from widegap.constraints._side_information import RowConstraints, SideInformation
+from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Prepared, SearchOutcome, SearchPlan
 from widegap.cutting_plane._norms import KernelNorm
-from widegap.cutting_plane._problem import Problem
+from widegap.cutting_plane._problem import Loss, Problem
+from widegap.cutting_plane._reduced_sample import ReducedSample
+from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.features._kernel_rows import is_views, n_rows
+from widegap.features._kernel_specs import KernelSpec, TableColumns, raw_views, read_specs
 from widegap.features._kernel_stack import KernelStack, fit_kernel_stack
-from widegap.rows._centred import CentredRows
+from widegap.rows._centred import CentredRows, optional_state
+from widegap.rows._protocols import Rows
 from widegap.rows._threads import one_blas_thread
 
-STARTS = 4
-AUTO_COMPONENTS = 100  # a kernel; several of them are searched together
-KERNELS = ("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
+KEPT_STARTS = 4  # of twenty k-means runs; settled with the other defaults on digits, letters, satellite and ringnorm
+AUTO_LANDMARKS_A_KERNEL = 100  # the search holds the features of all kernels side by side; settled as KEPT_STARTS
+DEFAULT_KERNELS = ("linear", "poly", "rbf", ("rbf", {"width": 0.75}))
+ONE_DIRECTION = 1.1  # effective rank below which nearly all of a kernel lies in one direction
 
 
 @shared_docs
@@ -62,7 +77,7 @@ class MKC(CuttingPlaneClusterer):
         - a triple of a name of your own, one of the above, and where it looks: columns of X (numbers, names, a mask or
           a slice), or the key of a view if X is a dict.
 
-        A kernel that is not told where to look takes all of X, and every view in turn if X is a dict.
+        A kernel without a place to look takes all of X, and every view in turn if X is a dict.
 
     C : float, default=10.0
         Weight of the loss against the regulariser, as in :class:`CPM3C`.
@@ -137,8 +152,8 @@ class MKC(CuttingPlaneClusterer):
         Names of the kernels, in the order of the next three attributes.
 
     kernel_weights_ : ndarray of shape (n_kernels,)
-        w; of p-norm 1, and 0 for a kernel that is constant on the rows. They tell how much margin a kernel gives for
-        its trace, and *not* how relevant it is: a kernel with all its variance in one direction gives much margin
+        w; of p-norm 1, and 0 for a kernel that is constant on the rows. They measure how much margin a kernel gives for
+        its trace, *not* how relevant it is: a kernel with all its variance in one direction gives much margin
         whatever that direction means.
 
     kernel_margins_ : ndarray of shape (n_kernels,)
@@ -260,32 +275,32 @@ class MKC(CuttingPlaneClusterer):
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        kernels=KERNELS,
-        C=10.0,
-        norm=2.0,
-        normalize="trace",
-        n_components="auto",
-        balance=0.0,
-        min_cluster_fraction=0.3,
-        size_min=None,
-        size_max=None,
-        outliers=0,
-        order="auto",
-        annealing=False,
-        loss="max",
-        init="k-means",
-        n_init="auto",
-        tol=0.003,
-        max_iter=300,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        callback=None,
-        checkpoint=None,
-        labels_out=None,
-    ):
+        kernels: Sequence[Any] = DEFAULT_KERNELS,
+        C: float = 10.0,
+        norm: float = 2.0,
+        normalize: str | None = "trace",
+        n_components: str | int = "auto",
+        balance: float = 0.0,
+        min_cluster_fraction: float = 0.3,
+        size_min: Any = None,
+        size_max: Any = None,
+        outliers: float | str = 0,
+        order: str = "auto",
+        annealing: bool = False,
+        loss: str = "max",
+        init: Any = "k-means",
+        n_init: str | int = "auto",
+        tol: float = 0.003,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[IterationRecord], Any] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        labels_out: str | PathLike[str] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.C = C
@@ -316,46 +331,55 @@ class MKC(CuttingPlaneClusterer):
         entries = [entry if isinstance(entry, tuple) else (entry,) for entry in self.kernels]
         return any(isinstance(part, str) and part == "precomputed" for entry in entries for part in entry)
 
-    def _read(self, X: Any) -> Any:
+    def _read(self, X: Any) -> tuple[Any, list[KernelSpec]]:
         """The checked table or views, and what each kernel reads of them."""
         self._has_views = is_views(X)
-        X, specs = (read_views if self._has_views else read_table)(self, X, self.kernels)
-        check_cluster_number(n_rows(X), self.n_clusters)
-        return X, specs
+        rows: Any
+        rows, specs = (read_views if self._has_views else read_kernel_table)(self, X, self.kernels)
+        check_cluster_number(n_rows(rows), self.n_clusters)
+        return rows, specs
 
-    def _prepare(self, read: Any, rng: np.random.Generator, side: SideInformation) -> Prepared:
+    def _prepare(
+        self, blocks: tuple[Any, list[KernelSpec]], rng: np.random.Generator, side: SideInformation, further: str = ""
+    ) -> Prepared:
         """The features of all kernels."""
-        X, specs = read
-        heard = self._hear_all(side, n_rows(X), self._has_views or X.in_process)
-        rank = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
+        X, specs = blocks
+        constraints = self._check_constraints(side, n_rows(X), self._has_views or X.in_process)
+        rank = AUTO_LANDMARKS_A_KERNEL if self.n_components == "auto" else self.n_components
         threads, normalize = check_threads(self.n_jobs), self.normalize is not None
         self.kernel_map_, features = fit_kernel_stack(
-            X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=heard.weights
+            X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=constraints.weights
         )
-        findings.check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
+        check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
         with one_blas_thread():  # where features are made anew in every pass
-            return Prepared(CentredRows(self._checkpointed(features, heard, further=""), heard.weights), heard)
+            return Prepared(
+                CentredRows(self._checkpointed(features, constraints, further), constraints.weights), constraints
+            )
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
         with one_blas_thread():
             super()._search(prepared, rng)
         if self.collapsed_:
-            findings.warn_of_collapse(self.objective_, self.tol)
-        findings.warn_of_one_direction(self.kernel_names_, self.kernel_weights_, self.kernel_ranks_)
+            warn_of_collapse(self.objective_, self.tol)
+        warn_of_one_direction(self.kernel_names_, self.kernel_weights_, self.kernel_ranks_)
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> SearchPlan:
         order = "cuts_first" if self.n_clusters == 2 else "linearize_first"
-        return Plan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)  # no rho: C is a number
+        return SearchPlan(order, rho=np.nan, kmeans_runs=20, kmeans_starts=20, random_starts=0)  # no rho: C is a number
 
-    def _starts(self, sample, heard, rng):
-        starts = super()._starts(sample, heard, rng)
+    def _starts(
+        self, sample: Sample | ReducedSample, constraints: RowConstraints, rng: np.random.Generator
+    ) -> list[Labels]:
+        starts = super()._starts(sample, constraints, rng)
         # Many k-means runs are much alike; the objective is a good judge only of those that are not.
-        return different_starts(starts, STARTS) if self.n_init == "auto" else starts
+        return different_starts(starts, KEPT_STARTS) if self.n_init == "auto" else starts
 
-    def _problem(self, rows, heard, beta, others) -> Problem:
-        problem = super()._problem(rows, heard, beta, others)
-        balance = min(self.balance, findings.largest_lead(rows, beta)) if self.balance > 1 else self.balance
+    def _problem(
+        self, rows: CentredRows, constraints: RowConstraints, beta: float, extra_losses: Sequence[Loss]
+    ) -> Problem:
+        problem = super()._problem(rows, constraints, beta, extra_losses)
+        balance = min(self.balance, largest_lead(rows, beta)) if self.balance > 1 else self.balance
         return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
 
     def _degenerate(self, result: Result, problem: Problem) -> bool:
@@ -368,16 +392,16 @@ class MKC(CuttingPlaneClusterer):
             trivial *= (self.n_clusters - 1) / self.n_clusters
         return bool(result.point.objective >= (1 - self.tol) * trivial)
 
-    def _store(self, found: Fit) -> None:
+    def _store(self, found: SearchOutcome) -> None:
         super()._store(found)
         point = found.best.point
         norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
         self.kkt_residual_ = found.recorder.residual
         self.collapsed_ = self._collapsed(found.best)
-        self._store_kernels(norm.weights(point.W), findings.kernel_margins(found.rows, norm, point))
+        self._store_kernels(norm.weights(point.W), kernel_margins(found.rows, norm, point))
 
-    def _store_kernels(self, weights: Any, margins: Any) -> None:
-        """Spread what is known of the active kernels over all of them."""
+    def _store_kernels(self, weights: Floats, margins: Floats) -> None:
+        """Weights and margins of all kernels, 0 for those that are not active."""
         kernels = self.kernel_map_.kernels
         active = [kernel.map is not None for kernel in kernels]
         self.kernel_names_ = [kernel.name for kernel in kernels]
@@ -389,7 +413,7 @@ class MKC(CuttingPlaneClusterer):
         super()._store_single_cluster(rows)
         norm = KernelNorm(self.kernel_map_.sizes, float(self.norm))
         self.kkt_residual_, self.collapsed_ = 0.0, False
-        self._store_kernels(norm.weights(self.coef_) if norm.sizes else [], 0.0)
+        self._store_kernels(norm.weights(self.coef_) if norm.sizes else np.zeros(0), np.zeros(len(norm.sizes)))
 
     def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> Any:
         check_is_fitted(self)
@@ -397,3 +421,119 @@ class MKC(CuttingPlaneClusterer):
         if not self._has_views:
             return super()._map_scores(X, function)
         return function(self._folded().of_rows(read_new_views(self.kernel_map_, X)))
+
+
+def read_views(estimator: Clusterer, views: Mapping[str, Any], kernels: Any) -> tuple[dict[str, Any], list[KernelSpec]]:
+    """The views that the kernels look at, checked, and where each of them looks."""
+    specs = read_specs(kernels, list(views))
+    for name in ("n_features_in_", "feature_names_in_", "_rows_digest"):
+        estimator.__dict__.pop(name, None)  # of an earlier fit on a table
+    used = {spec.source: views[spec.source] for spec in specs}
+    return check_views(used, raw_views((spec.source, spec.is_transformer) for spec in specs)), specs
+
+
+def read_kernel_table(estimator: Clusterer, X: Any, kernels: Any) -> tuple[Rows, list[KernelSpec]]:
+    """The checked rows of a table, and where each kernel looks in it."""
+    rows = check_rows(estimator, X, reset=True, n_threads=check_threads(estimator.n_jobs))
+    return rows, read_specs(kernels, TableColumns(rows.shape[1], getattr(estimator, "feature_names_in_", None)))
+
+
+def check_form(estimator: Clusterer, X: Any, has_views: bool) -> None:
+    """Refuse a table of new rows where views were fitted, and the other way round."""
+    if is_views(X) != has_views:
+        raise InvalidDataError(
+            f"{type(estimator).__name__} was fitted on {'a dict of views' if has_views else 'one table'}; "
+            "pass new rows in the same form."
+        )
+
+
+def read_new_views(stack: KernelStack, views: Mapping[str, Any]) -> dict[str, Any]:
+    """Views of new rows, checked against those that the kernels were fitted on."""
+    uses = [(kernel.source, kernel.transformer is not None) for kernel in stack.kernels]
+    used = {name: view for name, view in views.items() if name in dict(uses)}
+    checked = check_views(used, raw_views(uses))
+    stack.check_views(checked)
+    return checked
+
+
+def check_kernels(stack: KernelStack, n_rows: int, n_clusters: int) -> None:
+    """Warn of kernels that are indefinite or constant; refuse several clusters if all are constant."""
+    if not stack.active and n_clusters > 1:
+        raise InvalidDataError(
+            f"All {len(stack.kernels)} kernels are constant on the {n_rows} rows, so they cannot be separated into "
+            f"{n_clusters} clusters; use fewer clusters or check the data."
+        )
+    for kernel in stack.kernels:
+        if kernel.negative_share > 0:
+            _warn(
+                f"Kernel {kernel.name!r} is not positive semidefinite: {kernel.negative_share:.1%} of its spectrum "
+                "is negative and was left out; use another kernel, or K @ K.T of a similarity matrix K."
+            )
+        if kernel.map is None:
+            _warn(f"Kernel {kernel.name!r} is constant on these rows and gets the weight 0; leave it out.")
+
+
+def warn_of_collapse(objective: float, tol: float) -> None:
+    """Warn that nothing was separated."""
+    _warn(
+        f"The objective of {objective:.4g} is no better, within tol={tol}, than where nothing is separated; the labels "
+        "mean little. Raise C, lower balance or change the kernels."
+    )
+
+
+def warn_of_one_direction(names: list[str], weights: Floats, ranks: Floats) -> None:
+    """Warn if the heaviest kernel owes its weight to lying in one direction while another does not lie in one."""
+    heaviest = int(weights.argmax())
+    if ranks[heaviest] < ONE_DIRECTION and (np.delete(ranks, heaviest) >= 2).any():
+        _warn(
+            f"Kernel {names[heaviest]!r} has the largest weight, {weights[heaviest]:.2f}, but nearly all its variance "
+            "is in one direction, which gives margin whatever that direction means; compare with a fit without it."
+        )
+
+
+def _warn(message: str) -> None:
+    warn_caller(message, KernelWarning)
+
+
+def largest_lead(rows: CentredRows, beta: float) -> float:
+    """A difference of biases that no solution exceeds, as it would give all rows to one cluster, and some to spare.
+
+    At a solution the regulariser is at most 1, the loss of zero weights: |W|^2 <= 2 / beta. A larger bound on the mean
+    scores means the same, and only costs the master its digits.
+    """
+    mean = rows.mean
+    largest = rows.blocks.reduce(
+        lambda block: _Largest(float(np.square(block.take(slice(None)) - mean).sum(axis=1).max()))
+    )
+    assert largest is not None
+    return 1 + 2 * float(np.sqrt(largest.value / beta)) / rows.scale
+
+
+@dataclass(frozen=True)
+class _Largest:
+    """A number; their sum is the largest."""
+
+    value: float
+
+    def __add__(self, other: "_Largest") -> "_Largest":
+        return _Largest(max(self.value, other.value))
+
+
+def kernel_margins(rows: CentredRows, norm: KernelNorm, point: Point) -> Doubles:
+    """Mean lead of a row's cluster over its best rival that each kernel contributes: one read."""
+    k, ends = len(point.W), np.cumsum(norm.sizes)
+    W = np.tile(point.W, (1 + len(ends), 1))  # of all kernels, then of each alone
+    for m, (stop, size) in enumerate(zip(ends, norm.sizes, strict=True), start=1):
+        W[m * k : (m + 1) * k, : stop - size] = 0
+        W[m * k : (m + 1) * k, stop:] = 0
+    b = np.concatenate([point.b, np.zeros(k * len(ends))])
+
+    def leads(scores: Floats, labels: Labels, *weights: Floats) -> Doubles:
+        everyone = np.arange(len(labels))
+        scores = scores.reshape(len(labels), -1, k)
+        rivals = scores[:, 0].copy()
+        rivals[everyone, labels] = -np.inf
+        parts = scores[everyone, 1:, labels] - scores[everyone, 1:, rivals.argmax(axis=1)]
+        return (parts * weights[0][:, None] if weights else parts).sum(axis=0, dtype=np.float64)
+
+    return rows.sum_scores(W, b, leads, point.labels, *optional_state(rows.weights)) / rows.total

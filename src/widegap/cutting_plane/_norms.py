@@ -37,6 +37,7 @@ class KernelNorm:
     p: float
 
     def blocks(self, n_features: int) -> tuple[int, ...]:
+        """Numbers of columns of the kernels."""
         return self.sizes
 
     def lengths(self, W: Floats) -> Floats:
@@ -44,6 +45,7 @@ class KernelNorm:
         return np.sqrt(np.add.reduceat(np.square(W).sum(axis=0), np.cumsum((0, *self.sizes[:-1]))))
 
     def value(self, W: Floats) -> float:
+        """The regulariser at W."""
         lengths = self.lengths(W)
         largest = float(lengths.max())
         if largest == 0:
@@ -58,3 +60,6 @@ class KernelNorm:
             lengths = np.ones_like(lengths)
         raw = (lengths / lengths.max()) ** (2 / (self.p + 1))
         return raw / float((raw**self.p).sum() ** (1 / self.p))
+
+
+Norm = Ridge | KernelNorm

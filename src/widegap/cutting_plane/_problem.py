@@ -1,4 +1,4 @@
-"""What is optimised: the maths of the master problem, and the pieces that every method is made of.
+"""What is optimised: the maths of the master problem, and the pieces that problems and solvers hand to each other.
 
 For scores ``s_i = W x_i + b`` (rows centred and rescaled, see ``rows/_centred.py``) and a few *losses* L_g,
 
@@ -26,19 +26,63 @@ beta      weight of the regulariser, 1 / C in rescaled units
 
 A cut stays a valid plane for *any* labels and any beta: only its offset and normal depend on z, and they change
 through the rows whose label changed alone. This is what lets cuts survive relabelling and annealing.
+
+Nothing here is of length n but labels and codes, and these are states of the rows (``rows/_protocols.py``), which a
+solver hands on without looking inside.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from widegap._types import Floats
-from widegap.cutting_plane._norms import Ridge
-from widegap.cutting_plane._planes import LabelRules, LabelStep, Norm, Plane, PlaneShift
+from widegap._types import Doubles, Floats, Ints
+from widegap.base._records import Point
+from widegap.constraints._label_rules import Rules
+from widegap.cutting_plane._norms import Norm, Ridge
 from widegap.rows._centred import CentredRows
 from widegap.rows._protocols import State
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A plane below one loss, as a mean over rows; ``loss`` is the loss's value where the plane was taken.
+
+    ``codes`` is what the loss needs to move the plane to other labels, one entry a row, or None if it has no labels.
+    """
+
+    loss: float
+    offset: float
+    normal: Floats
+    bias: Floats
+    codes: State | None
+
+
+@dataclass(frozen=True)
+class PlaneShift:
+    """By how much planes move when labels change: offsets (m,), normals (m, k, d), biases (m, k)."""
+
+    offset: Floats
+    normal: Floats
+    bias: Floats
+
+    def __add__(self, other: "PlaneShift") -> "PlaneShift":
+        return PlaneShift(self.offset + other.offset, self.normal + other.normal, self.bias + other.bias)
+
+    def __iadd__(self, other: "PlaneShift") -> "PlaneShift":
+        for own, more in zip(vars(self).values(), vars(other).values(), strict=True):
+            own += more
+        return self
+
+
+@dataclass(frozen=True)
+class LabelStep:
+    """New labels at some weights, the planes of all losses there, and whether the count bound moved a row."""
+
+    labels: State
+    planes: list[Plane]
+    bound_active: bool
 
 
 class Loss(Protocol):
@@ -70,9 +114,9 @@ class LabelledLoss(Loss, Protocol):
 
 @dataclass
 class Problem:
-    """Losses with their caps, the balance of mean scores, and what labels must keep.
+    """Losses with their caps, the balance of mean scores, and the rules for labels.
 
-    ``target`` carries the labels; ``others`` are further losses over rows of their own (a universum). ``rules`` bound
+    ``target`` carries the labels; ``extra_losses`` are those over rows of their own (a universum). ``rules`` bound
     cluster sizes, hold labels and link rows, and solve the label step where these decide.
     """
 
@@ -81,38 +125,38 @@ class Problem:
     n_clusters: int
     n_features: int
     beta: float
-    rules: LabelRules
+    rules: Rules
     balance: float = 0.0
-    others: Sequence[Loss] = ()
+    extra_losses: Sequence[Loss] = ()
     norm: Norm = Ridge()
 
     @property
     def losses(self) -> list[Loss]:
-        return [self.target, *self.others]
+        return [self.target, *self.extra_losses]
 
     @property
-    def caps(self) -> Floats:
+    def caps(self) -> Doubles:
         return np.array([loss.cap for loss in self.losses])
 
     def planes(self, W: Floats, b: Floats, labels: State) -> list[Plane]:
         """One plane a loss at (W, b), labels held fixed."""
         return [loss.plane(W, b, labels) for loss in self.losses]
 
-    def relabel(self, W: Floats, b: Floats, near: State | None = None) -> LabelStep:
+    def relabel(self, W: Floats, b: Floats, warm_start: State | None = None) -> LabelStep:
         """Labels of least loss at (W, b) among those that keep the rules, and the planes there.
 
         One read of the data where every row is free or held, three where bounds decide, two where rows are linked.
-        Then the labels are not dearer than ``near``, if these keep the rules.
+        Then the labels cost no more than those of ``warm_start``, if these keep the rules.
         """
         bound_active = False
         labels = None
         if not self.rules.linked:
             labels, plane = self.target.best_labels(W, b, self.rules.held)
         if labels is None or not self.rules.allow(self.label_counts(labels)):
-            found = self.rules.label(self._label_costs(W, b), near)
+            found = self.rules.label(self._label_costs(W, b), warm_start)
             labels, bound_active = found.labels, found.bound_active
             plane = self.target.plane(W, b, labels)
-        return LabelStep(labels, [plane, *(loss.plane(W, b, labels) for loss in self.others)], bound_active)
+        return LabelStep(labels, [plane, *(loss.plane(W, b, labels) for loss in self.extra_losses)], bound_active)
 
     def _label_costs(self, W: Floats, b: Floats) -> State:
         """Weighted loss of every row under every label."""
@@ -125,11 +169,11 @@ class Problem:
         """Whether labels keep all rules."""
         return self.rules.allow(self.label_counts(labels)) and self.rules.keeps(labels)
 
-    def starved(self, point: Any) -> bool:
+    def starved(self, point: Point) -> bool:
         """Whether a bound decides labels of a point, or a cluster is as small as it may get."""
         return bool(point.bound_active or self.rules.at_minimum(self.label_counts(point.labels)))
 
-    def target_shift(self, codes: Sequence[Any], old: State, new: State) -> PlaneShift:
+    def target_shift(self, codes: Sequence[State], old: State, new: State) -> PlaneShift:
         """How the target's planes with these codes move when labels go from old to new."""
         shift = self.target.shift(codes, old, new) if codes else None
         if shift is not None:
@@ -137,7 +181,7 @@ class Problem:
         m, k = len(codes), self.n_clusters
         return PlaneShift(np.zeros(m), np.zeros((m, k, self.n_features)), np.zeros((m, k)))
 
-    def label_counts(self, labels: State) -> Any:
+    def label_counts(self, labels: State) -> Ints:
         """Number of rows of each cluster."""
         return self.target.rows.label_counts(labels, self.n_clusters)
 
@@ -150,13 +194,13 @@ class Problem:
         total = sum(loss.cap * plane.loss for loss, plane in zip(self.losses, planes, strict=True))
         return float(self.beta / 2 * self.norm.value(W) + total)
 
-    def weights_of(self, labels: State) -> Floats:
+    def weights_of(self, labels: State) -> Doubles:
         """Weights that start the search from labels: the cluster means, scaled to a mean margin of about one.
 
         W = 0 would be a fixed point (all scores tie); the means are the direction in which the labels pull.
         """
         k, rows = self.n_clusters, self.target.rows
-        sums = rows.class_sums(labels, k) / rows.total
+        sums = np.asarray(rows.class_sums(labels, k) / rows.total, np.float64)
         shares = rows.label_weights(labels, k) / rows.total
         means = np.divide(sums, shares[:, None], out=np.zeros_like(sums), where=shares[:, None] > 0)
         between = float(np.vdot(sums, means))

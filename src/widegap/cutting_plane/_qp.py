@@ -57,9 +57,9 @@ from widegap.exceptions import SolverError
 
 IntArray = npt.NDArray[np.integer]
 
-TOLERANCE = 1e-9
-LEEWAY = 100.0
-_RANK_TOLERANCE = 1e-10
+QP_TOLERANCE = 1e-9  # see the end of the text above: both engines were seen to reach it
+LEEWAY = 100.0  # of the allowed gap: 2.3 was seen; what misses by more than this is a failure, not rounding
+_RANK_TOLERANCE = 1e-10  # of the largest singular value: rows of E that depend on each other do so up to rounding
 _UNBOUNDED = 1e30  # DAQP's infinity
 _EQUALITY = 5  # DAQP's code for a row that holds with equality
 
@@ -146,7 +146,7 @@ def solve_qp(
     equality : (e, m) array, optional
         Rows may be linearly dependent.
     start : (m,) array, optional
-        Multipliers near the solution, such as the last ones padded with zeros.
+        A warm start, such as the last multipliers padded with zeros.
     phase : str, optional
         What the problem is for, in the words of an error.
 
@@ -158,7 +158,7 @@ def solve_qp(
     Raises
     ------
     SolverError
-        If no engine's answer comes near it, for instance because the hard cuts contradict each other.
+        If no engine's answer comes close, for instance because the hard cuts contradict each other.
     ImportError
         If an engine that is asked cannot be imported.
     """
@@ -171,10 +171,10 @@ def solve_qp(
         equality = np.zeros((0, linear.size))
     problem = _Problem(gram, linear, groups, caps, equality, *_units(gram, linear, caps))
     scaled, restore = _scale(problem)
-    failures, near = [], []
+    failures, close = [], []
     for name, engine in (("daqp", _solve_daqp), ("piqp", _solve_piqp)):
         try:
-            with np.errstate(all="ignore"):  # numbers that are none fail the check
+            with np.errstate(all="ignore"):  # NaN and infinity fail the check
                 z, bias = _checked(scaled, *engine(scaled, None if start is None else start / problem.x_unit))
                 solution = _prove(problem, z * problem.x_unit, restore @ bias * problem.linear_unit, name)
                 allowed = _allowed_gap(problem, solution)
@@ -186,15 +186,15 @@ def solve_qp(
         except Exception as error:  # engines raise what they like
             failures.append(f"{name}: {type(error).__name__}: {error!s:.100}")
             continue
-        if solution.residual <= TOLERANCE and abs(solution.gap) <= LEEWAY * allowed:
+        if solution.residual <= QP_TOLERANCE and abs(solution.gap) <= LEEWAY * allowed:
             if abs(solution.gap) <= allowed:
                 return solution
-            near.append(solution)
+            close.append(solution)
         failures.append(
             f"{name}: gap {solution.gap:.1e}, which must be <= {allowed:.1e}, residual {solution.residual:.1e}"
         )
-    if near:
-        return min(near, key=lambda solution: abs(solution.gap))
+    if close:
+        return min(close, key=lambda solution: abs(solution.gap))
     raise _not_solved(problem, phase, failures)
 
 
@@ -211,8 +211,8 @@ def _not_solved(problem: _Problem, phase: str, failures: list[str]) -> SolverErr
         ratio = problem.caps.max(initial=0.0) * np.abs(problem.gram).max() / problem.linear_unit
     return SolverError(
         f"The {phase} with m = {problem.linear.size} multipliers was not solved ({'; '.join(failures)}); the residual "
-        f"must be <= {TOLERANCE:.0e}. Check that gram is positive semi-definite, that the hard cuts (group -1) can be "
-        "satisfied together, and that the data are scaled: max(caps) * max(gram) / max|linear| is "
+        f"must be <= {QP_TOLERANCE:.0e}. Check that gram is positive semi-definite, that the hard cuts (group -1) can "
+        "be satisfied together, and that the data are scaled: max(caps) * max(gram) / max|linear| is "
         f"{ratio:.1e}, which should stay below 1e6. A smaller C lowers it."
     )
 
@@ -360,7 +360,7 @@ def _allowed_gap(problem: _Problem, solution: QPSolution) -> float:
     """The tolerance, relative to the value, plus what rounding alone does to the primal value."""
     size = problem.x_unit * problem.linear_unit + abs(solution.primal)
     rounding = float(problem.caps.sum() * (np.abs(problem.gram) @ solution.multipliers).max())
-    return TOLERANCE * size + 4 * float(np.finfo(np.float64).eps) * rounding
+    return QP_TOLERANCE * size + 4 * float(np.finfo(np.float64).eps) * rounding
 
 
 def _residual(problem: _Problem, x: Doubles, violation: Doubles) -> float:

@@ -10,10 +10,10 @@ so that weights w stand for w V stretch, and beta / 2 |W|^2 for stretch^2 beta /
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from widegap._types import Floats
 from widegap.base._records import Result
 from widegap.base._starts import Sample
 from widegap.features._spectrum import leading_vectors
@@ -21,24 +21,25 @@ from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
 from widegap.rows._threads import one_blas_thread
 
-WIDE = 500  # columns (and rows) above which few dimensions pay
+WIDE_COLUMNS = 500  # columns (and rows) above which few dimensions pay
+# Dimensions, and further ones a cluster. Not tuned: well above the k - 1 that separate k clusters.
 LEAST_RANK, RANK_A_CLUSTER = 20, 5
 START_TOL = 0.03  # the starts are only compared: the search on all columns has a tolerance of its own
-START_STEPS = 15
+START_STEPS = 15  # with 30 or 20 the accuracy on 20news is the same and on RCV1 lower (56.0, 57.6, now 58.8)
 
 
 def is_wide(sample: Sample) -> bool:
     """Whether starts are to be tried in few dimensions: not where the search on the sample is that on all rows."""
-    return not sample.whole and min(sample.X.shape) > WIDE
+    return not sample.whole and min(sample.X.shape) > WIDE_COLUMNS
 
 
 @dataclass(frozen=True)
 class ReducedSample:
     """A sample by its coordinates ``X``, and centred as ``rows``; ``V`` and ``stretch`` are as above."""
 
-    X: Any
+    X: Floats
     rows: CentredRows
-    V: Any
+    V: Floats
     stretch: float
 
     @classmethod

@@ -1,4 +1,4 @@
-"""A labelled loss from three functions of scores: all that a new loss has to write.
+"""A labelled loss from three functions of scores: all that a new loss needs.
 
     costs(scores)            loss l_i(z) of every row under every label, convex in the row's scores s_i
     codes(scores, labels)    for every row what fixes a plane below its loss
@@ -20,12 +20,12 @@ from typing import Any, Self
 import numpy as np
 
 from widegap._types import Floats, Labels
-from widegap.cutting_plane._planes import Plane, PlaneShift
+from widegap.cutting_plane._problem import Plane, PlaneShift
 from widegap.rows._blocks import Part
 from widegap.rows._centred import CentredRows, optional_state, times_weights
 from widegap.rows._protocols import Parts, State
 
-Codes = np.ndarray[Any, Any]
+RowCodes = np.ndarray[Any, Any]
 
 
 class ScoreLoss(ABC):
@@ -47,11 +47,11 @@ class ScoreLoss(ABC):
         """Loss of every row under every label, shape (rows, k), never negative."""
 
     @abstractmethod
-    def codes(self, scores: Floats, labels: Labels) -> Codes:
+    def codes(self, scores: Floats, labels: Labels) -> RowCodes:
         """What fixes a plane below the loss of each row, one entry a row."""
 
     @abstractmethod
-    def planes(self, codes: Codes, labels: Labels) -> tuple[Floats, Floats]:
+    def planes(self, codes: RowCodes, labels: Labels) -> tuple[Floats, Floats]:
         """Offsets (rows,) and weights (rows, k) of the planes that codes mean under labels."""
 
     def plane(self, W: Floats, b: Floats, labels: State) -> Plane:
@@ -78,7 +78,9 @@ class ScoreLoss(ABC):
             values = times_weights(losses, *row_weights).sum(), times_weights(offsets, *row_weights).sum()
             return values, times_weights(weights.T, *row_weights).T, (chosen, codes)
 
-        (labels, codes), sums = self.rows.judge(W, b, judge, *optional_state(labels), *optional_state(self.rows.weights))
+        (labels, codes), sums = self.rows.judge(
+            W, b, judge, *optional_state(labels), *optional_state(self.rows.weights)
+        )
         value, offset = sums.values / n
         return labels, Plane(float(value), float(offset), sums.normal / n, sums.bias / n, codes)
 

@@ -31,7 +31,7 @@ from widegap.base._records import IterationRecord
 from widegap.constraints._known_starts import matched_to_anchors, with_anchors
 from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.cutting_plane._cpm3c import CPM3C
-from widegap.cutting_plane._cutting_plane_clusterer import RANK_TOL
+from widegap.cutting_plane._cutting_plane_clusterer import VARIANCE_TOL
 from widegap.cutting_plane._m2dcu import M2DCU
 from widegap.documents._linear_scores import LinearScores, fit_linear_scores, fit_svm, relabelled
 from widegap.documents._spherical_kmeans import LLOYD_STEPS, of_length_one, settled, spherical_runs
@@ -171,7 +171,7 @@ def sphere_margins(
 
 def _weight_of_loss(X: Any, k: int) -> float | str:
     variances = leading_variances(X, np.asarray(X.mean(axis=0)).ravel(), k - 1)
-    variances = variances[variances > RANK_TOL * variances[0]]
+    variances = variances[variances > VARIANCE_TOL * variances[0]]
     return 1 / (RIDGE * float(variances[-1])) if len(variances) else "auto"
 
 

@@ -22,7 +22,15 @@ import numpy as np
 from widegap._types import Floats
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernel_maps import SVD_SAMPLE, FeatureMap, KernelMap, fit_map, not_finite
-from widegap.features._kernel_rows import SeenRows, TableRows, ViewRows, transformed_table, n_columns, n_rows, source_part
+from widegap.features._kernel_rows import (
+    SeenRows,
+    TableRows,
+    ViewRows,
+    n_columns,
+    n_rows,
+    source_part,
+    transformed_table,
+)
 from widegap.features._kernel_specs import KernelSpec
 from widegap.features._kernels import holds_values, needs_width
 from widegap.rows._centred import CentredRows, Moments

@@ -29,7 +29,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from widegap._jit import jit
 from widegap._types import Floats
-from widegap.rows._matrices import without_far_offsets, storage
+from widegap.rows._matrices import storage, without_far_offsets
 from widegap.rows._threads import one_blas_thread, ordered_map
 
 WORKING_MEMORY = 64  # MiB of distances of sparse rows at a time

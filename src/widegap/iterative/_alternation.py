@@ -23,14 +23,14 @@ import numpy.typing as npt
 
 from widegap._types import Doubles
 from widegap.iterative._svm import Machine, WarmStart
-from widegap.iterative._threshold import Bounds, Split, best_split, square_losses
+from widegap.iterative._threshold import Bounds, LabelCut, best_split, square_losses
 
-TAIL_TOL = 1e-5
+TAIL_TOL = 1e-5  # not tuned: one of n labels changes the objective by about C, and this is C n / 100,000
 FREEDOM = (10, 18, 28, 40, 63)  # degrees of freedom of the least-squares machines in a relaxed search
-MOST_FREEDOM = 1 / 6  # of the rows: with more the machine follows any labels
-LEAST_RIDGE = 2.5e-4  # of the total scatter: with less it listens to axes that rounding can change
-RELAXED_TURNS = 50
-HISTOGRAM_BINS = 40
+MOST_FREEDOM = 1 / 6  # of the number of rows: with more the machine follows any labels
+LEAST_RIDGE = 2.5e-4  # of the total scatter: with less it follows axes that rounding can change
+RELAXED_TURNS = 50  # of one least-squares search; it settles in fewer, and a longer one only chooses a start
+MARGIN_BINS = 40  # of the histogram in a record. Not tuned: enough to see two humps and the gap between them
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Step:
 
     iteration: int
     machine: Machine
-    split: Split
+    split: LabelCut
     flips: int
     margin_counts: tuple[int, ...]
     margin_edges: tuple[float, ...]
@@ -85,7 +85,7 @@ class Alternation:
 
 def alternate(
     fit: Callable[[Doubles, WarmStart | None], Machine],
-    relabel: Callable[[Doubles], Split],
+    relabel: Callable[[Doubles], LabelCut],
     y: Doubles,
     *,
     max_iter: int,
@@ -119,11 +119,11 @@ def alternate(
     return Alternation(step, max_iter, converged=False, cycled=False)
 
 
-def _step(iteration: int, machine: Machine, split: Split, y: Doubles) -> Step:
+def _step(iteration: int, machine: Machine, split: LabelCut, y: Doubles) -> Step:
     margins = y * (machine.f + machine.b)
     least, most = float(margins.min()), float(margins.max())
     most = max(most, least + 1e-6 * max(1.0, abs(least)))  # equal margins still fill a bin
-    counts, edges = np.histogram(margins, HISTOGRAM_BINS, (least, most))
+    counts, edges = np.histogram(margins, MARGIN_BINS, (least, most))
     flips = int(np.count_nonzero(split.y != y))
     return Step(iteration, machine, split, flips, tuple(counts.tolist()), tuple(edges.tolist()))
 
@@ -139,9 +139,9 @@ def _unpacked(key: bytes, n: int) -> Doubles:
 def relaxed_search(axes: Axes, y: Doubles, bounds: Bounds) -> Alternation:
     """Turns of least squares from the labels y, at more and more degrees of freedom; the last turns.
 
-    The degrees of freedom of a machine are sum lam / (lam + 1/C). Few of them see only the broad shape of the data, so
-    that labels move far; many tell which labels a margin separates. As numbers of them, rather than of C, they mean
-    the same for every kernel and scale.
+    The degrees of freedom of a machine are sum lam / (lam + 1/C). With few of them a machine sees only the
+    broad shape of the data, so that labels move far; with many it sees which labels a margin separates. Unlike C, they
+    mean the same for every kernel and scale.
     """
     most = min(MOST_FREEDOM * len(y), _freedom(axes.lam, LEAST_RIDGE * axes.lam.sum()))
     for freedom in sorted({min(freedom, most) for freedom in FREEDOM}):
@@ -165,7 +165,7 @@ def _freedom(lam: Doubles, ridge: float) -> float:
 
 
 def _cost_of(freedom: float, lam: Doubles) -> float:
-    """The C at which a least-squares machine has so many degrees of freedom, fewer than there are axes."""
+    """The C at which a least-squares machine has ``freedom`` degrees of freedom, fewer than there are axes."""
     lowest, highest = 1e-16 / lam[0], 1e16 / lam[-1]
     for _ in range(100):
         C = float(np.sqrt(lowest * highest))

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
+from widegap._types import Doubles
 from widegap.base._docs import shared_docs
 from widegap.base._validation import Interval
 from widegap.iterative._alternation import Axes, solve_least_squares
@@ -195,7 +194,7 @@ class IterSVR(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_machine(self, axes: Axes, y: np.ndarray[Any, Any], warm: WarmStart | None) -> Machine:
+    def _fit_machine(self, axes: Axes, y: Doubles, warm: WarmStart | None) -> Machine:
         warm = warm or WarmStart(solve_least_squares(axes, y, self.C), RIDGE_MOVED)
         return solve_svm(axes.P, regression_hinges(y, self.epsilon), self.C, warm)
 
@@ -273,7 +272,7 @@ class IterLSSVM(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_machine(self, axes: Axes, y: np.ndarray[Any, Any], warm: WarmStart | None) -> Machine:
+    def _fit_machine(self, axes: Axes, y: Doubles, warm: WarmStart | None) -> Machine:
         return solve_least_squares(axes, y, self.C)
 
 
@@ -355,5 +354,5 @@ class IterSVM(IterativeClusterer):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_machine(self, axes: Axes, y: np.ndarray[Any, Any], warm: WarmStart | None) -> Machine:
+    def _fit_machine(self, axes: Axes, y: Doubles, warm: WarmStart | None) -> Machine:
         return solve_svm(axes.P, classification_hinges(y), self.C, warm)

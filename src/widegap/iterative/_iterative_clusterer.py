@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Floats
+from widegap._types import Doubles, Floats, Indices, Ints, Labels, Mask
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import COMMON_CONSTRAINTS, Objective, WeightVectorClusterer
 from widegap.base._docs import shared_docs
@@ -31,17 +31,16 @@ from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 from widegap.features._kernel_maps import KernelMap, fit_kernel_map
 from widegap.features._kernels import check_kernel_params
 from widegap.iterative._alternation import TAIL_TOL, Alternation, Axes, Step, alternate
-from widegap.iterative._bisection import Tree, divides_equal_rows, principal_axes
-from widegap.iterative._bisection_starts import bisection_starts, merged_labels
+from widegap.iterative._bisection import Tree, bisection_starts, divides_equal_rows, merged_labels, principal_axes
 from widegap.iterative._svm import Machine, WarmStart
-from widegap.iterative._threshold import TIE_TOL, Bounds, CutLosses, best_split, size_bounds
+from widegap.iterative._threshold import TIE_TOL, Bounds, CutLosses, best_split, bisection_bounds
 from widegap.rows._blocks import RowBlocks, Scorer
 from widegap.rows._matrices import check_finite
 from widegap.rows._threads import one_blas_thread
 
-EXACT_ROWS = 2000  # up to here "auto" decomposes the whole kernel matrix
-LOW_RANK = 300
-LOW_RANK_TAIL = 1e-4  # landmarks alone move the objective by more than that
+EXACT_KERNEL_ROWS = 2000  # up to here "auto" decomposes the whole kernel matrix
+LOW_RANK = 300  # landmarks above that: 200 to 300 were enough on sets below 100,000 rows, chosen at random
+LOW_RANK_TAIL = 1e-4  # as TAIL_TOL, but landmarks alone move the objective by more than that
 SMALL_WORK = 1e10  # multiplications below which BLAS threads gain little, and lose much on a busy machine
 
 
@@ -54,7 +53,7 @@ class TurnRecord:
     split, start, iteration : int
         Which bisection (always 0 for two clusters), which start of it, and the turn, all from 0.
     objective : float
-        The regression's objective for the labels it was given.
+        The regression's objective for the labels of the turn before.
     flips, n_positive : int
         Rows whose label the turn changed, and rows labelled +1 after it.
     bound_active : bool
@@ -113,13 +112,14 @@ class _Bisection:
     axes: Axes
 
     @property
-    def positive(self) -> Floats:
+    def positive(self) -> Mask:
         return self.found.step.split.y > 0
 
 
 class IterativeClusterer(WeightVectorClusterer):
     """Base of the three methods: a subclass has its loss in ``_fit_machine`` and ``_cut_losses``."""
 
+    kernel_map_: KernelMap | None
     _cut_losses: CutLosses  # a static method
     _objective = Objective(
         "objective", "lower", "regularised loss of the last regression; compare runs on the same data only"
@@ -142,7 +142,7 @@ class IterativeClusterer(WeightVectorClusterer):
     def _n_score_vectors(self) -> int:
         return self.n_clusters_ - 1  # one a bisection
 
-    def _fit_machine(self, axes: Axes, y: Floats, warm: WarmStart | None) -> Machine:
+    def _fit_machine(self, axes: Axes, y: Doubles, warm: WarmStart | None) -> Machine:
         raise NotImplementedError
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator) -> RowBlocks:
@@ -174,7 +174,7 @@ class IterativeClusterer(WeightVectorClusterer):
         """Landmarks of the kernel map."""
         if self.n_components != "auto":
             return self.n_components
-        return n if n <= EXACT_ROWS else LOW_RANK
+        return n if n <= EXACT_KERNEL_ROWS else LOW_RANK
 
     def _fit_kernel_map(self, blocks: RowBlocks, rank: int, rng: np.random.Generator) -> KernelMap | None:
         if self.kernel == "linear" and blocks.shape[1] <= max(rank, LOW_RANK):
@@ -208,8 +208,8 @@ class IterativeClusterer(WeightVectorClusterer):
         self._store(tree, labels, splits, recorder)
 
     def _bisect_largest(
-        self, blocks: RowBlocks, Phi: Floats, labels: Any, rng: np.random.Generator, recorder: Recorder[TurnRecord]
-    ) -> tuple[int, Any, _Bisection]:
+        self, blocks: RowBlocks, Phi: Floats, labels: Labels, rng: np.random.Generator, recorder: Recorder[TurnRecord]
+    ) -> tuple[int, Indices, _Bisection]:
         """Bisect the largest cluster that has two sides, those last whose bounds would divide equal rows.
 
         The error of the first if none has two sides.
@@ -228,15 +228,15 @@ class IterativeClusterer(WeightVectorClusterer):
         assert error is not None  # there are more rows than clusters, so some cluster had two
         raise error
 
-    def _by_preference(self, Phi: Floats, labels: Any, sizes: Any) -> list[int]:
-        """Clusters of two rows or more, by size; those of which equal rows would have to be divided come last."""
+    def _by_preference(self, Phi: Floats, labels: Labels, sizes: Ints) -> list[int]:
+        """Clusters of two rows or more, by size; those come last whose equal rows would have to be divided."""
         clusters = [int(cluster) for cluster in np.argsort(-sizes, kind="stable") if sizes[cluster] > 1]
         if len(clusters) < 2:
             return clusters
 
         def divides(cluster: int) -> bool:
             n_leaves = self._leaves(sizes[cluster] / len(Phi), len(sizes))
-            bounds = size_bounds(int(sizes[cluster]), self.min_cluster_fraction, n_leaves)
+            bounds = bisection_bounds(int(sizes[cluster]), self.min_cluster_fraction, n_leaves)
             return divides_equal_rows(Phi[labels == cluster], bounds)
 
         return sorted(clusters, key=divides)
@@ -246,14 +246,14 @@ class IterativeClusterer(WeightVectorClusterer):
         return min(max(2, round(share * self.n_clusters)), self.n_clusters - n_clusters + 1)
 
     def _bisect(
-        self, blocks: RowBlocks, Phi: Floats, rows: Any, n_leaves: int, rng: np.random.Generator, turns: _Turns
+        self, blocks: RowBlocks, Phi: Floats, rows: Indices, n_leaves: int, rng: np.random.Generator, turns: _Turns
     ) -> _Bisection:
-        """The best of ``n_init`` searches for two clusters of the given rows, ``n_leaves`` in the end."""
+        """The best of ``n_init`` searches for two clusters of some rows, which will be ``n_leaves`` in the end."""
         exact = self.kernel_map_ is None or self.kernel_map_.is_exact(blocks.shape[0])
         axes = principal_axes(Phi, self.C, TAIL_TOL if exact else LOW_RANK_TAIL)
         if not axes.P.shape[1]:
             raise one_point_error(self.kernel, blocks.take(rows), len(rows), self.n_clusters)
-        bounds = partial(size_bounds, min_fraction=self.min_cluster_fraction, n_leaves=n_leaves)
+        bounds = partial(bisection_bounds, min_fraction=self.min_cluster_fraction, n_leaves=n_leaves)
         tie_tol = max(TIE_TOL, 8 * float(np.finfo(Phi.dtype).eps))
         results = []
         for start, y in enumerate(self._starts(axes, rows, bounds, rng)):
@@ -270,14 +270,16 @@ class IterativeClusterer(WeightVectorClusterer):
                 break
         return _Bisection(min(results, key=lambda found: rounded(found.step.machine.objective)), axes)
 
-    def _starts(self, axes: Axes, rows: Any, bounds: Callable[[int], Bounds], rng: np.random.Generator) -> list[Floats]:
-        """Starting labels of some rows; those given by the user where they divide them."""
+    def _starts(
+        self, axes: Axes, rows: Indices, bounds: Callable[[int], Bounds], rng: np.random.Generator
+    ) -> list[Doubles]:
+        """Starting labels of some rows: those of ``init`` where they divide the rows."""
         if isinstance(self.init, str):
             return bisection_starts(self.init, axes, bounds, self.n_init, rng)
-        given = merged_labels(np.asarray(self.init)[rows], axes.P, rng)
-        return bisection_starts("auto", axes, bounds, 1, rng) if given is None else [given]
+        merged = merged_labels(np.asarray(self.init)[rows], axes.P, rng)
+        return bisection_starts("auto", axes, bounds, 1, rng) if merged is None else [merged]
 
-    def _store(self, tree: Tree, labels: Any, splits: list[Alternation], recorder: Recorder[TurnRecord]) -> None:
+    def _store(self, tree: Tree, labels: Labels, splits: list[Alternation], recorder: Recorder[TurnRecord]) -> None:
         self.coef_, self.intercept_ = tree.coef, tree.intercept
         self.bisected_ = np.array(tree.bisected, np.int32)
         self._mean, self._mean_scores = tree.mean, tree.mean_scores
@@ -313,7 +315,7 @@ class IterativeClusterer(WeightVectorClusterer):
         return self._map_nodes(X, lambda scores: scores[:, 0] if self.n_clusters_ == 2 else self._leaf_scores(scores))
 
     @shared_docs
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any) -> Labels:
         """Cluster of each row.
 
         Parameters
@@ -340,7 +342,7 @@ class IterativeClusterer(WeightVectorClusterer):
             return self._map_scores(X, function)
         return function(np.zeros((check_rows(self, X, reset=False, n_threads=1).shape[0], 0)))
 
-    def _leaf_labels(self, scores: Floats) -> np.ndarray[Any, Any]:
+    def _leaf_labels(self, scores: Floats) -> Labels:
         labels = np.zeros(len(scores), np.int32)
         for j, cluster in enumerate(self.bisected_):
             labels[(labels == cluster) & (scores[:, j] > 0)] = j + 1

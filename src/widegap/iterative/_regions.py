@@ -6,20 +6,33 @@ to the neighbour with which they share the longest border.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy import ndimage
 
-from widegap._types import Labels
+from widegap._types import Doubles, Ints, Labels
 from widegap.exceptions import InvalidDataError
 
 STRIP = 256  # rows of a picture that are worked on at a time
 PALETTE = ("4269d0", "efb118", "ff725c", "6cc5b0", "3ca951", "ff8ab7", "a463f2", "97bbf5", "9c6b4e", "9498a0")
-OPACITY = 0.4
+OPACITY = 0.4  # not tuned: ten colours can be told apart, and the picture shows through
+
+Bytes = npt.NDArray[np.uint8]
 
 
-def clean(labels: Any, *, smooth: int = 2, min_region: int = 0) -> Labels:
+class ArrayInterface(Protocol):
+    """Anything that NumPy can read without a copy, such as an image of Pillow."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+
+Picture = npt.ArrayLike | ArrayInterface
+
+
+def clean(labels: npt.ArrayLike, *, smooth: int = 2, min_region: int = 0) -> Labels:
     """Label picture with smoother borders and without tiny regions.
 
     Parameters
@@ -27,8 +40,8 @@ def clean(labels: Any, *, smooth: int = 2, min_region: int = 0) -> Labels:
     labels : array-like of shape (height, width)
         Segment of every pixel, from 0.
     smooth : int, default=2
-        Every pixel gets the most frequent segment within so many pixels, in a square; its own where there is a tie. 0
-        leaves them as they are.
+        Every pixel gets the most frequent segment within this distance, in a square, and keeps its own where there is
+        a tie. 0 changes nothing.
     min_region : int, default=0
         Connected regions with fewer pixels become part of the neighbour that they share the longest border with.
 
@@ -47,14 +60,14 @@ def clean(labels: Any, *, smooth: int = 2, min_region: int = 0) -> Labels:
     >>> clean(labels, smooth=0, min_region=3)[2].tolist()
     [0, 0, 0, 0, 1, 1, 1, 1]
     """
-    labels = np.asarray(labels)
-    if labels.ndim != 2 or labels.dtype.kind not in "ui":
+    found: Labels = np.asarray(labels)
+    if found.ndim != 2 or found.dtype.kind not in "ui":
         raise InvalidDataError(
-            f"labels have shape {labels.shape} and type {labels.dtype}; they must be a picture of whole numbers."
+            f"labels have shape {found.shape} and type {found.dtype}; pass integers of shape (height, width)."
         )
     if smooth < 0 or min_region < 0:
         raise ValueError(f"smooth={smooth!r} and min_region={min_region!r} must not be negative.")
-    found = _smoothed(labels, int(smooth)) if smooth else labels
+    found = _smoothed(found, int(smooth)) if smooth else found
     return _without_tiny(found, int(min_region)) if min_region > 1 else found
 
 
@@ -64,18 +77,24 @@ def _smoothed(labels: Labels, radius: int) -> Labels:
     for top in range(0, len(labels), STRIP):
         above = min(radius, top)
         part = labels[top - above : top + STRIP + radius]
-        best = own = None
-        for label in np.unique(part):
-            votes = ndimage.uniform_filter((part == label).astype(np.float32), 2 * radius + 1, mode="nearest")
-            if best is None:
-                best, own = votes, np.full(part.shape, label, labels.dtype)
-                continue
+        present = np.unique(part)
+        own = np.full(part.shape, present[0], labels.dtype)
+        best = _votes(part, present[0], radius)
+        for label in present[1:]:
+            votes = _votes(part, label, radius)
             # Sums of single precision differ in the last digits where the votes are equal.
             better = (votes > best + 1e-4) | ((votes > best - 1e-4) & (part == label))
             own[better] = label
             np.maximum(best, votes, out=best)
         found[top : top + STRIP] = own[above : above + STRIP]
     return found
+
+
+def _votes(labels: Labels, label: np.int32, radius: int) -> npt.NDArray[np.float32]:
+    """Share of one label in a square around every pixel."""
+    inside = (labels == label).astype(np.float32)
+    votes: npt.NDArray[np.float32] = ndimage.uniform_filter(inside, 2 * radius + 1, mode="nearest")
+    return votes
 
 
 def _components(labels: Labels) -> tuple[Labels, Labels]:
@@ -100,7 +119,7 @@ def _without_tiny(labels: Labels, least: int) -> Labels:
         regions = target[regions]
 
 
-def _neighbours_of_tiny(regions: Labels, sizes: Labels, least: int) -> Labels | None:
+def _neighbours_of_tiny(regions: Labels, sizes: Ints, least: int) -> Labels | None:
     """Which region every region joins, itself if it is large enough; None if all are."""
     tiny = (sizes > 0) & (sizes < least)
     if not tiny.any() or np.count_nonzero(sizes) < 2:
@@ -123,7 +142,7 @@ def _neighbours_of_tiny(regions: Labels, sizes: Labels, least: int) -> Labels | 
     return target.astype(np.int32)
 
 
-def describe_segments(image: Any, labels: Any) -> list[dict[str, Any]]:
+def describe_segments(image: Picture, labels: npt.ArrayLike) -> list[dict[str, Any]]:
     """What each segment is: its area, mean colour and place.
 
     Parameters
@@ -139,30 +158,31 @@ def describe_segments(image: Any, labels: Any) -> list[dict[str, Any]]:
         With segment, pixels, share, colour (as in "#4269d0"), x and y (the centre, from 0 at the left and top to 1),
         left, top, right and bottom (of the box around it, in pixels), and regions (connected parts).
     """
-    image, labels = np.asarray(image), np.asarray(labels)
-    height, width = labels.shape
-    if image.shape[:2] != labels.shape:
-        raise InvalidDataError(f"labels have shape {labels.shape}, the image {image.shape[:2]}; they must be equal.")
-    n = int(labels.max()) + 1
+    pixels: Doubles = np.asarray(image)
+    segments: Labels = np.asarray(labels)
+    height, width = segments.shape
+    if pixels.shape[:2] != segments.shape:
+        raise InvalidDataError(f"labels have shape {segments.shape}, the image {pixels.shape[:2]}; make them equal.")
+    n = int(segments.max()) + 1
     sums, boxes = np.zeros((n, 6)), np.tile(np.array([width, height, -1, -1]), (n, 1))
     for top in range(0, height, STRIP):
-        part = labels[top : top + STRIP]
-        colours = image[top : top + STRIP].reshape(part.size, -1)[:, :3].astype(np.float64)
-        colours = np.broadcast_to(colours / (255 if image.dtype.kind in "ui" else 1), (part.size, 3))
-        ys, xs = (axis.ravel() for axis in np.indices(part.shape))
+        part = segments[top : top + STRIP]
+        colours = pixels[top : top + STRIP].reshape(part.size, -1)[:, :3].astype(np.float64)
+        colours = np.broadcast_to(colours / (255 if pixels.dtype.kind in "ui" else 1), (part.size, 3))
+        ys, xs = np.indices(part.shape).reshape(2, -1)
         weights = np.column_stack([np.ones(part.size), xs + 0.5, ys + top + 0.5, colours])
         for j in range(6):
             sums[:, j] += np.bincount(part.ravel(), weights[:, j], n)
         for column, values in enumerate((xs, ys + top)):
             np.minimum.at(boxes[:, column], part.ravel(), values)
             np.maximum.at(boxes[:, column + 2], part.ravel(), values)
-    regions = np.bincount(_components(labels)[1], minlength=n)
+    regions = np.bincount(_components(segments)[1], minlength=n)
     means = sums / np.maximum(sums[:, :1], 1)
     return [
         {
             "segment": j,
             "pixels": int(sums[j, 0]),
-            "share": float(sums[j, 0] / labels.size),
+            "share": float(sums[j, 0] / segments.size),
             "colour": "#" + "".join(f"{round(255 * value):02x}" for value in means[j, 3:]),
             "x": float(means[j, 1] / width),
             "y": float(means[j, 2] / height),
@@ -174,7 +194,7 @@ def describe_segments(image: Any, labels: Any) -> list[dict[str, Any]]:
     ]
 
 
-def tint(image: Any, labels: Any, colours: Sequence[str] = PALETTE, opacity: float = OPACITY) -> Labels:
+def tint(image: Picture, labels: npt.ArrayLike, colours: Sequence[str] = PALETTE, opacity: float = OPACITY) -> Bytes:
     """The picture with every segment under a transparent colour of its own.
 
     Parameters
@@ -184,7 +204,7 @@ def tint(image: Any, labels: Any, colours: Sequence[str] = PALETTE, opacity: flo
     labels : array-like of shape (height, width)
         Segment of every pixel, from 0.
     colours : sequence of str, default=ten colours
-        As in "4269d0"; more segments begin anew.
+        Such as "4269d0"; they repeat if there are more segments.
     opacity : float, default=0.4
         From 0, which shows the picture, to 1, which hides it.
 
@@ -192,10 +212,11 @@ def tint(image: Any, labels: Any, colours: Sequence[str] = PALETTE, opacity: flo
     -------
     ndarray of shape (height, width, 3), dtype uint8
     """
-    image, labels = np.asarray(image), np.asarray(labels)
+    pixels: Bytes = np.asarray(image)
+    segments: Labels = np.asarray(labels)
     table = np.array([list(bytes.fromhex(colour)) for colour in colours], dtype=np.float32)
-    found = np.empty((*labels.shape, 3), np.uint8)
-    for top in range(0, len(labels), STRIP):
+    found = np.empty((*segments.shape, 3), np.uint8)
+    for top in range(0, len(segments), STRIP):
         part = slice(top, top + STRIP)
-        found[part] = np.rint((1 - opacity) * image[part] + opacity * table[labels[part] % len(table)])
+        found[part] = np.rint((1 - opacity) * pixels[part] + opacity * table[segments[part] % len(table)])
     return found

@@ -27,9 +27,9 @@ from widegap._types import Doubles
 from widegap.exceptions import SolverError
 
 GRAM_ROWS = 4096  # rows whose weighted copy is made at a time
-STEP_BACK = 0.995
+STEP_BACK = 0.995  # of the way to the nearest bound; at the bound itself the next step would be zero
 SINGLE_LARGEST = 10.0  # beyond, rounding in single precision is not small against the regulariser
-RIDGE = 1e-14  # relative, against rounding in the last steps
+GRAM_RIDGE = 1e-14  # relative, on the diagonal of the Gram matrix, against rounding in the last steps
 STALLED = 15  # steps without a smaller gap
 WARM_FACTOR, WARM_LEAST = 8.0, 0.01  # mu / C of a warm start: factor times the share of moved rows, at least the least
 
@@ -204,7 +204,7 @@ def _newton_step(P: Doubles, gram_rows: np.ndarray, state: _State, hinges: Hinge
     omega = a / denominator
     G = _weighted_gram(gram_rows, omega.sum(axis=0))
     G[np.arange(r), np.arange(r)] += 1.0
-    G[np.arange(r + 1), np.arange(r + 1)] *= 1 + RIDGE
+    G[np.arange(r + 1), np.arange(r + 1)] *= 1 + GRAM_RIDGE
     factor = cho_factor(G, overwrite_a=True, check_finite=True)
 
     def direction(first: Doubles, second: Doubles) -> tuple[Doubles, float, Doubles, Doubles, Doubles]:

@@ -29,7 +29,7 @@ Bounds = list[tuple[int, int]]  # fewest and most positives, or several such int
 
 
 @dataclass(frozen=True)
-class Split:
+class LabelCut:
     """The best cut.
 
     Attributes
@@ -54,7 +54,7 @@ class Split:
     bound_active: bool
 
 
-def size_bounds(n: int, min_fraction: float, n_leaves: int = 2) -> Bounds:
+def bisection_bounds(n: int, min_fraction: float, n_leaves: int = 2) -> Bounds:
     """Fewest and most positives of a bisection whose two sides will be ``n_leaves`` clusters in the end.
 
     A side that will be s of them has at least ``min_fraction`` of the n s / n_leaves rows of equal clusters, widened to
@@ -144,7 +144,7 @@ def _part_sums(
     return top, rest
 
 
-def best_split(f: Doubles, losses: CutLosses, bounds: Bounds, tie_tol: float = TIE_TOL) -> Split:
+def best_split(f: Doubles, losses: CutLosses, bounds: Bounds, tie_tol: float = TIE_TOL) -> LabelCut:
     """The labels and bias of least loss among the cuts whose number of positives is within one of the bounds.
 
     Equal values are divided only where no other cut is within the bounds, and then in the order of the rows, so that
@@ -173,4 +173,4 @@ def best_split(f: Doubles, losses: CutLosses, bounds: Bounds, tie_tol: float = T
     if not values[best + 1] < -b < values[best]:
         b = -float(values[best] + values[best + 1]) / 2
     active = loss[best] > overall + 1e-12 * max(1.0, abs(overall)) or not distinct[best]
-    return Split(y, b, float(loss[best]), best + 1, bool(active))
+    return LabelCut(y, b, float(loss[best]), best + 1, bool(active))

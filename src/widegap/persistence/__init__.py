@@ -4,10 +4,10 @@ A pickle runs whatever it says when it is opened, so models that are passed arou
 ``model.json`` holds the parameters and fitted attributes as a tree (``_json_tree.py``), whose arrays lie beside it as
 ``0.npy``, ``1.npy``, ... An estimator in the tree is named as in ``widegap``, or is one that the program has defined;
 the objects inside are of the classes that this estimator declares (``_stored``). All get the attributes set that their
-class declares, of the declared types (``_declared_types.py``). Sizes and checksums are compared before anything is made of a
-file (``_archive.py``), and a model is returned only if its parameters are allowed, its weights fit each other and it
-can score a row. The format is our own rather than skops' because it needs no further package, and because declarations
-are easier to judge than a general loader.
+class declares, of the declared types (``_declared_types.py``). Sizes and checksums are compared before anything is made
+of a file (``_archive.py``), and a model is returned only if its parameters are allowed, its weights fit each other and
+it can score a row. The format is our own rather than skops' because it needs no further package, and because
+declarations are easier to judge than a general loader.
 
 The checksums find accidents. They are no signature: whoever can write a file can write checksums that match, so a
 model of unknown origin runs no code but may give any answer.
@@ -27,7 +27,13 @@ import widegap
 from widegap._atomic import replacing
 from widegap.base._clusterer import Clusterer, WeightVectorClusterer
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.persistence._archive import MAX_MODEL_BYTES, DamagedModelError, ModelArchive, ModelTooLargeError, write_archive
+from widegap.persistence._archive import (
+    MAX_MODEL_BYTES,
+    DamagedModelError,
+    ModelArchive,
+    ModelTooLargeError,
+    write_archive,
+)
 from widegap.persistence._json_tree import Reader, Writer
 from widegap.persistence._weights import check_weights, try_out
 

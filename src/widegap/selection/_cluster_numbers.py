@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from widegap._types import Doubles, Labels
 from widegap._warnings import muted
 from widegap.base._validation import check_generator, take_rows
 from widegap.describe import last_step
 from widegap.exceptions import NoStructureWarning
-from widegap.selection._trials import Trials, check_plan, gain_over_chance, read_rows
+from widegap.selection._trials import FittedClusterer, Trials, check_plan, gain_over_null, read_rows
 
 __all__ = ["ClusterNumberRecord", "compare_cluster_numbers"]
 
@@ -30,13 +31,13 @@ class ClusterNumberRecord:
         subsamples lead to the same clusters, about 0 if to unrelated ones.
     gain : float or None
         By how much the objective beats that on the same columns shuffled independently, relative to the latter: near
-        0 where there is no more structure than chance makes. None for sparse rows, for texts, and for clusterers
+        0 where there is no more structure than in shuffled columns. None for sparse rows, for texts, and for clusterers
         without ``objective_``.
     smallest, largest : float
         Sizes of the smallest and the largest cluster relative to equal sizes.
     objective : float or None
     separation : float or None
-        How much more clearly the two clusters that would be joined next are apart than chance keeps them, as
+        How much more clearly the two clusters that would be joined next are apart than in null tables, as
         ``n_clusters="auto"`` of :class:`MaxMarginClustering` measures it: about 0 without structure, 10 and more
         between clear clusters. None for one cluster, above 25, and for clusterers without a tree of merges.
     excess : float or None
@@ -108,18 +109,18 @@ def compare_cluster_numbers(
     factory = _factory(make)
     rng = check_generator(random_state)
     trials = Trials.draw(read_rows(X), n_subsamples, fraction, rng)
-    numbers = _check_numbers(numbers, trials)
+    wanted = _check_numbers(numbers, trials)
 
     def fit(k: int, rows: Any) -> Any:
-        with muted(NoStructureWarning):  # shuffled columns have none, and the records tell of the others
+        with muted(NoStructureWarning):  # shuffled columns have none, and the records show it for the rows
             model = last_step(factory(k).fit(rows))
         if on_fit is not None:
             on_fit(k)
         return model
 
-    if one_fit_serves(make) and max(numbers, default=1) > 1:
-        return _compare_cuts(numbers, partial(fit, max(numbers)), trials, rng)
-    return [_compare_fits(k, partial(fit, k), trials) for k in numbers]
+    if one_fit_serves(make) and max(wanted, default=1) > 1:
+        return _compare_cuts(wanted, partial(fit, max(wanted)), trials, rng)
+    return [_compare_fits(k, partial(fit, k), trials) for k in wanted]
 
 
 def one_fit_serves(make: Any) -> bool:
@@ -139,8 +140,8 @@ def _compare_cuts(
     for k in numbers:
         model = _at(whole, k)
         stability = trials.agreement(model.labels_, [_at(part, k).labels_ for part in parts])
-        chance = None if shuffled is None or k == 1 else float(_at(shuffled, k).objective_)
-        found.append(_record(k, model, stability, chance, reasons.get(k, (None, None))))
+        null = None if shuffled is None or k == 1 else float(_at(shuffled, k).objective_)
+        found.append(_record(k, model, stability, null, reasons.get(k, (None, None))))
     return found
 
 
@@ -153,23 +154,27 @@ def _compare_fits(k: int, fit: Callable[[Any], Any], trials: Trials) -> ClusterN
     """The record of one number from fits of its own."""
     whole = fit(trials.X)
     stability = trials.stability(np.asarray(whole.labels_), fit)
-    chance = None
+    null = None
     if getattr(whole, "objective_", None) is not None and trials.shuffled is not None and k > 1:
-        chance = float(fit(trials.shuffled).objective_)
-    return _record(k, whole, stability, chance)
+        null = float(fit(trials.shuffled).objective_)
+    return _record(k, whole, stability, null)
 
 
 def _record(
-    k: int, model: Any, stability: float, chance: float | None, reasons: tuple[Any, Any] = (None, None)
+    k: int,
+    model: FittedClusterer,
+    stability: float,
+    null: float | None,
+    reasons: tuple[float | None, float | None] = (None, None),
 ) -> ClusterNumberRecord:
-    labels = np.asarray(model.labels_)
-    objective = getattr(model, "objective_", None)
-    agreement = getattr(model, "agreement_", None)
+    labels: Labels = np.asarray(model.labels_)
+    objective: float | None = getattr(model, "objective_", None)
+    agreement: Doubles | None = getattr(model, "agreement_", None)
     sizes = np.bincount(labels[labels >= 0], minlength=k) * k / len(labels)
     return ClusterNumberRecord(
         n_clusters=k,
         stability=stability,
-        gain=gain_over_chance(model, chance),
+        gain=gain_over_null(model, null),
         smallest=float(sizes.min()),
         largest=float(sizes.max()),
         objective=None if objective is None else float(objective),

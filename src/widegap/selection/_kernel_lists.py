@@ -1,4 +1,8 @@
-"""Choosing the kernels of MKC without labels: agreement of candidates, stability, and gain over shuffled data."""
+"""Choosing the kernels of MKC without labels, deprecated: the names of this module go with version 0.3.
+
+None of the six criteria chose kernels better than the default ones by two standard errors (``docs/results.md``,
+``mkc-choice``). ``examples/plot_compare_kernels.py`` shows the best of them in a few lines.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,15 +15,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from widegap._warnings import muted
 from widegap.base._validation import check_generator, check_numbers
-from widegap.cutting_plane._mkc import KERNELS, MKC
+from widegap.cutting_plane._mkc import DEFAULT_KERNELS, MKC
 from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.rows._matrices import storage
-from widegap.selection._trials import Trials, check_plan, gain_over_chance
+from widegap.selection._trials import Trials, check_plan, gain_over_null
 
-__all__ = ["CANDIDATES", "CRITERIA", "KernelRecord", "choose_kernels", "sort_records"]
-
-CANDIDATES: tuple[tuple[Any, ...], ...] = (
-    KERNELS,
+KERNEL_LISTS: tuple[tuple[Any, ...], ...] = (
+    DEFAULT_KERNELS,
     ("linear",),
     ("poly",),
     (("rbf", {"width": 0.5}),),
@@ -47,7 +49,7 @@ class KernelRecord:
     gain : float or None
         By how much the objective beats that on the same columns shuffled independently, relative to the latter. None
         where no criterion asked for it.
-    chance_stability : float or None
+    null_stability : float or None
         The stability on the shuffled columns: what the kernels alone, without structure, repeat. None where only
         "gain" asked for the shuffled columns, or no criterion did.
     degenerate : bool
@@ -61,14 +63,20 @@ class KernelRecord:
     agreement: float
     stability: float
     gain: float | None
-    chance_stability: float | None
+    null_stability: float | None
     degenerate: bool
     model: MKC
 
+    def __getattr__(self, name: str) -> float | None:
+        """The former name of ``null_stability``."""
+        if name != "chance_stability":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.null_stability
+
 
 def _excess(record: KernelRecord) -> float:
-    assert record.chance_stability is not None
-    return record.stability - record.chance_stability
+    assert record.null_stability is not None
+    return record.stability - record.null_stability
 
 
 def _gain(record: KernelRecord) -> float:
@@ -111,8 +119,8 @@ def choose_kernels(
     n_clusters : int
         Number of clusters.
     candidates : sequence of lists of kernels, default=None
-        Each as the parameter ``kernels`` of :class:`MKC`; columns by number. None is ``CANDIDATES``: linear, polynomial
-        and Gaussian kernels of three widths alone and together.
+        Each as the parameter ``kernels`` of :class:`MKC`; columns by number. None is ``KERNEL_LISTS``: linear,
+        polynomial and Gaussian kernels of three widths, alone and together.
     criterion : str, default=None
         A key of ``CRITERIA``. "gain" and those with "excess" also fit shuffled columns and need dense rows. None is
         "gain", or "agreement" for sparse rows.
@@ -135,12 +143,12 @@ def choose_kernels(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from widegap.selection import choose_kernels
+    >>> from widegap.selection._kernel_lists import choose_kernels
     >>> X, _ = load_iris(return_X_y=True)
     >>> records = choose_kernels(X, 3, [["linear"], ["rbf"], ["linear", "rbf"]], random_state=0)
     >>> labels = records[0].model.labels_
     """
-    lists = _check_candidates(CANDIDATES if candidates is None else candidates)
+    lists = _check_candidates(KERNEL_LISTS if candidates is None else candidates)
     X = check_numbers(X)
     if criterion is None:
         criterion = "gain" if storage(X) == "dense" else "agreement"
@@ -164,17 +172,17 @@ def choose_kernels(
     shuffled = trials.shuffled if criterion in OF_SHUFFLED else None
     records = []
     for kernels, model in zip(lists, models, strict=True):
-        others = [adjusted_rand_score(model.labels_, other.labels_) for other in models if other is not model]
+        agreements = [adjusted_rand_score(model.labels_, other.labels_) for other in models if other is not model]
         stability = trials.stability(model.labels_, partial(fit, kernels))
-        gain = chance_stability = None
+        gain = null_stability = None
         if shuffled is not None:
             null = fit(kernels, shuffled)
-            gain = gain_over_chance(model, float(null.objective_)) or 0.0
+            gain = gain_over_null(model, float(null.objective_)) or 0.0
             if criterion in OF_EXCESS:
-                chance_stability = trials.stability(null.labels_, partial(fit, kernels), shuffled)
-        agreement = float(np.mean(others)) if others else 1.0
+                null_stability = trials.stability(null.labels_, partial(fit, kernels), shuffled)
+        agreement = float(np.mean(agreements)) if agreements else 1.0
         degenerate = bool(model.starved_ or model.collapsed_)
-        record = KernelRecord(kernels, np.nan, agreement, stability, gain, chance_stability, degenerate, model)
+        record = KernelRecord(kernels, np.nan, agreement, stability, gain, null_stability, degenerate, model)
         records.append(record)
     return sort_records(records, criterion)
 
@@ -198,7 +206,7 @@ def sort_records(records: Sequence[KernelRecord], criterion: str) -> list[Kernel
     if wrong:
         raise InvalidDataError(f"records holds a {type(wrong[0]).__name__}; pass what choose_kernels returned.")
     lacks_gain = criterion in OF_SHUFFLED and any(record.gain is None for record in records)
-    if lacks_gain or (criterion in OF_EXCESS and any(record.chance_stability is None for record in records)):
+    if lacks_gain or (criterion in OF_EXCESS and any(record.null_stability is None for record in records)):
         raise ValueError(
             f"criterion={criterion!r} needs fits of shuffled columns, which these lack; give it to choose_kernels."
         )

@@ -1,19 +1,27 @@
-"""What settings are compared on: the same rows, subsamples and shuffled columns for each, so that none has luck."""
+"""What settings are compared on: the same rows, subsamples and shuffled columns for each, so that none is lucky."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from widegap._types import Indices, Labels
+from widegap.base._clusterer import Objective
 from widegap.base._validation import check_numbers, take_rows
 from widegap.exceptions import InvalidDataError
 from widegap.rows._matrices import shuffle_columns, storage
 from widegap.rows._sampling import drawn
 
-COMPARED_ROWS = 2000  # of more rows, a sample of so many is compared
+TRIAL_ROWS = 2000  # a sample of more rows is enough to compare settings, and each is fitted several times
+
+
+class FittedClusterer(Protocol):
+    """What a comparison reads of any clusterer."""
+
+    labels_: Labels
 
 
 def read_rows(X: Any) -> Any:
@@ -31,7 +39,7 @@ def _are_documents(X: Any) -> bool:
 
 
 def check_plan(n_subsamples: int, fraction: float) -> None:
-    """Refuse subsamples that say nothing."""
+    """Refuse subsamples that measure nothing."""
     if not isinstance(n_subsamples, Integral) or n_subsamples < 1:
         raise ValueError(
             f"n_subsamples={n_subsamples!r} must be an integer of at least 1: stability needs a subsample."
@@ -58,15 +66,15 @@ class Trials:
     """
 
     X: Any
-    subsamples: list[Any]
+    subsamples: list[Indices]
     shuffled: Any
 
     @classmethod
     def draw(cls, X: Any, n_subsamples: int, fraction: float, rng: np.random.Generator) -> "Trials":
         """Draw the sample, the subsamples and the shuffle."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if n > COMPARED_ROWS:
-            X, n = take_rows(X, drawn(n, COMPARED_ROWS, rng)), COMPARED_ROWS
+        if n > TRIAL_ROWS:
+            X, n = take_rows(X, drawn(n, TRIAL_ROWS, rng)), TRIAL_ROWS
         size = min(n, max(2, int(fraction * n)))
         subsamples = [drawn(n, size, rng) for _ in range(n_subsamples)]
         return cls(X, subsamples, _shuffled(X, rng))
@@ -80,12 +88,12 @@ class Trials:
                 f"most {size}, or raise fraction."
             )
 
-    def stability(self, labels: Any, fit: Callable[[Any], Any], X: Any = None) -> float:
+    def stability(self, labels: Labels, fit: Callable[[Any], FittedClusterer], X: Any = None) -> float:
         """Mean adjusted Rand index of labels of all rows with those that ``fit`` finds in each subsample."""
         X = self.X if X is None else X
         return self.agreement(labels, [fit(take_rows(X, rows)).labels_ for rows in self.subsamples])
 
-    def agreement(self, labels: Any, found: list[Any]) -> float:
+    def agreement(self, labels: Labels, found: list[Labels]) -> float:
         """Mean adjusted Rand index of labels of all rows with those found in each subsample."""
         pairs = zip(self.subsamples, found, strict=True)
         return float(np.mean([adjusted_rand_score(labels[rows], other) for rows, other in pairs]))
@@ -103,7 +111,8 @@ def _shuffled(X: Any, rng: np.random.Generator) -> Any:
     return frame
 
 
-def gain_over_chance(model: Any, chance: float | None) -> float | None:
-    """Relative improvement over the objective that chance reaches; None where a model does not declare one."""
-    objective = getattr(model, "_objective", None)
-    return objective.gain(float(model.objective_), chance) if chance and objective is not None else None
+def gain_over_null(model: object, null: float | None) -> float | None:
+    """Relative improvement over the objective without structure; None if the model declares no objective."""
+    declared: Objective | None = getattr(model, "_objective", None)
+    reached: float | None = getattr(model, "objective_", None)
+    return None if not null or declared is None or reached is None else declared.gain(float(reached), null)
