@@ -119,7 +119,7 @@ def test_far_cells_of_xls_are_refused(tmp_path, place):
 
 @pytest.mark.parametrize(
     ("rows", "columns", "refusal"),
-    [(60_000, 2_000, "unpacks to 343 MB"), (1, 5_000_000, "a sheet of 5 rows and 5,000,004 columns")],
+    [(60_000, 2_000, "unpacks to .* MB"), (1, 5_000_000, "a sheet of 5 rows and 5,000,004 columns")],
 )
 def test_repeated_cells_of_ods_are_refused(tmp_path, rows, columns, refusal):
     path = tmp_path / "repeated.ods"
