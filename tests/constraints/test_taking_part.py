@@ -34,8 +34,15 @@ def weighted():
 def test_the_way_back():
     part = TakingPart.where(np.array([True, False, True, True, False]))
     assert part.present.tolist() == [0, 2, 3] and part.absent.tolist() == [1, 4]
-    assert part.with_absent(np.array([7, 8, 9]), [5, 6]).tolist() == [7, 5, 8, 9, 6]
-    assert part.some(TakingPart.where(np.array([False, True, True]))).present.tolist() == [2, 3]
+    assert part.to_all(np.array([7, 8, 9]), [5, 6]).tolist() == [7, 5, 8, 9, 6]
+    inner = TakingPart.where(np.array([False, True, True]))
+    assert inner.within(part.fitted, part.n).present.tolist() == [2, 3]
+
+
+def test_outlying_rows_count_but_are_not_fitted():
+    part = TakingPart.where(np.array([True, False, True, True]), np.array([False, True, True, False]))
+    assert part.outlying.tolist() == [2] and part.fitted.tolist() == [0, 3] and part.absent.tolist() == [1]
+    assert part.to_all(np.array([4, 5]), 6).tolist() == [4, 6, -1, 5]
 
 
 def test_cuts_have_all_rows_and_those_that_took_part_as_they_are_alone(weighted):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widegap import DocumentClustering, datasets
-from widegap.constraints._side_information import Heard
+from widegap.constraints._side_information import RowConstraints
 from widegap.documents._linear_scores import LinearScores, relabelled
 from widegap.documents._topic_rules import TopicRules
 from widegap.exceptions import InvalidDataError
@@ -54,7 +54,7 @@ def test_a_cluster_at_its_bound_keeps_its_rows_in_the_scores():
     angles = np.linspace(0, 1, 60)
     rows = np.column_stack([np.cos(angles), np.sin(angles)])
     scores = LinearScores(np.zeros(60, np.int32), np.array([[1.0, 0], [1.0, 1.0], [0, 1.0]]), np.array([-5.0, 0, -7.0]))
-    found = relabelled(scores, rows, TopicRules(Heard(), None, None, 60, 3))
+    found = relabelled(scores, rows, TopicRules(RowConstraints(), None, None, 60, 3))
     assert found.labels.tolist() == [0] * 2 + [1] * 56 + [2] * 2
     assert found.of(rows).argmax(axis=1).tolist() == found.labels.tolist()
     assert found.starved

@@ -171,16 +171,19 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         own = self.get_params(deep=False)
         single = {name: value.item() for name, value in own.items() if isinstance(value, np.floating)}
         if single:  # a float32 would round all that it meets, and parameters stay as they were given
-            _take_over(self, Clusterer._fit(copy.copy(self).set_params(**single), X, **given))
+            _take_over(self, copy.copy(self).set_params(**single)._fit(X, **given))
             return self
         with progress_logging(self.verbose):
-            rng = check_generator(self.random_state)
-            rows = self._prepare(self._read(X), rng, **given)
-            if self.n_clusters == 1:
-                self._store_single_cluster(rows)
-            else:
-                self._search(rows, rng)
+            self._fit_rows(X, check_generator(self.random_state), **given)
         return self
+
+    def _fit_rows(self, X: Any, rng: np.random.Generator, **given: Any) -> None:
+        """The steps of a fit once the parameters are checked."""
+        rows = self._prepare(self._read(X), rng, **given)
+        if self.n_clusters == 1:
+            self._store_single_cluster(rows)
+        else:
+            self._search(rows, rng)
 
     def _read(self, X: Any) -> Any:
         """The rows, checked: finite where that can be seen, and at least one for every cluster."""

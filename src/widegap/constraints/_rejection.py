@@ -12,19 +12,19 @@ Nor do the scores tell it of new rows, as they grow with the distance from a bou
 beyond the value that parts kept rows from those set aside with the least sum of both rates of error.
 """
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from widegap.base._clusterer import WeightVectorClusterer
-from widegap.base._docs import shared_docs
-from widegap.base._validation import check_rows, check_rows_left, check_threads, digest_of
+from widegap._types import Mask
+from widegap.base._validation import check_rows, check_rows_left, check_threads
 from widegap.constraints._outliers import NEAR, first_reach_aside, split_point, typical_rows
-from widegap.constraints._side_information import Given, hear, some_rows
+from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
+from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import NotSupportedError
-from widegap.features._kernel_rows import is_views, n_rows
+from widegap.features._kernel_rows import is_views
 from widegap.features._neighbours import distance_to_nearest, neighbour_graph
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._collections import is_collection
@@ -36,35 +36,37 @@ SEARCHED = 10_000  # rows whose neighbours are looked at; others are compared wi
 CHUNK = 4096
 
 
-class SetsAside(WeightVectorClusterer):
-    """Base of clusterers that have ``outliers`` as a parameter."""
+class OutlierRejection(SelectiveClusterer):
+    """Base of clusterers that leave out the rows far from all others before they begin."""
 
     _stored = {"reject_beyond_": float, "_centres": np.ndarray, "_radii": np.ndarray}
 
-    outliers: float | str
     reject_beyond_: float
-    _precomputed: bool
-    init: Any
 
-    def _fit(self, X: Any, *, given: Given, **others: Any) -> Self:
-        """The steps of a fit, to the rows that are not set aside."""
-        for name in SetsAside._stored:
+    @property
+    def _settles_outliers_first(self) -> bool:
+        return bool(self.outliers)
+
+    def _fit_rows(self, X: Any, rng: np.random.Generator, **further: Any) -> None:
+        for name in OutlierRejection._stored:
             vars(self).pop(name, None)  # of an earlier fit
-        if not self.outliers:
-            return super()._fit(X, given=given, **others)
-        self._validate_params()
-        self._refuse_to_set_aside(X)
-        n = n_rows(X)
-        heard = hear(given, n, self.n_clusters)
-        part = TakingPart.where(self._typical(X, heard.constrained(n)))
-        super()._fit(some_rows(X, part.present), given=Given(heard=heard.of_present(part)), **others)
-        labels = part.with_absent(self.labels_, -1)
-        self._store_rejection(X, labels)
-        self.labels_ = labels
-        self._rows_digest = digest_of(X)
-        return self
+        super()._fit_rows(X, rng, **further)
 
-    def _refuse_to_set_aside(self, X: Any) -> None:
+    def _label_rows_left_out(
+        self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints
+    ) -> None:
+        if self.outliers:
+            kept = part.to_all(self.labels_, -1)[part.present]
+            self._store_rejection(some_rows(X, part.present), kept)
+        super()._label_rows_left_out(X, part, side, constraints)
+
+    def _refuse_to_leave_out(self, X: Any, side: SideInformation) -> None:
+        super()._refuse_to_leave_out(X, side)
+        if self.outliers:
+            self._refuse_outliers(X)
+
+    def _refuse_outliers(self, X: Any) -> None:
+        """Refuse ``outliers`` where distances between rows are not at hand."""
         what = f"outliers={self.outliers!r} needs distances between rows of one table in memory"
         if is_collection(X) or isinstance(X, RowBlocks):
             raise NotSupportedError(
@@ -80,20 +82,19 @@ class SetsAside(WeightVectorClusterer):
                 "take part; set init='k-means', or leave rows out yourself."
             )
 
-    def _typical(self, X: Any, held: Any) -> Any:
-        """Which rows take part."""
+    def _find_outliers(self, X: Any, constrained: Mask) -> Mask:
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         n = blocks.shape[0]
         chosen = all_or_drawn(n, SEARCHED, np.random.default_rng(0))  # which rows are compared is no matter of luck
         sample = blocks.take(chosen)
         graph = neighbour_graph(sample, NEIGHBOURS, check_threads(self.n_jobs))
-        kept = typical_rows(graph.nearest, graph.distances, self.outliers, held[chosen])
-        found = held.copy()
+        kept = typical_rows(graph.nearest, graph.distances, self.outliers, constrained[chosen])
+        found = constrained.copy()
         found[chosen] = kept
         line, near = first_reach_aside(graph.nearest, graph.distances, kept), sample[kept]
         for rows in _in_turn(np.setdiff1d(np.arange(n), chosen)):
             found[rows] |= distance_to_nearest(near, blocks.take(rows), NEAR) < line
-        return check_rows_left(found, self.outliers, self.n_clusters)
+        return ~check_rows_left(found, self.outliers, self.n_clusters)
 
     def _check_stored(self) -> None:
         super()._check_stored()
@@ -115,7 +116,7 @@ class SetsAside(WeightVectorClusterer):
         for rows in _in_turn(np.flatnonzero(labels >= 0)):
             sums += np.asarray(blocks.take(rows).T @ np.eye(k)[labels[rows]]).T
         self._centres = sums / np.maximum(counts, 1)[:, None]
-        nearest = np.where(labels >= 0, labels, super().predict(X))
+        nearest = np.where(labels >= 0, labels, self.predict(X))
         away = self._distances(blocks, nearest)
         medians = [np.median(away[labels == p]) if count else 0.0 for p, count in enumerate(counts)]
         self._radii = np.maximum(medians, np.finfo(np.float64).tiny ** 0.5)
@@ -130,24 +131,7 @@ class SetsAside(WeightVectorClusterer):
         ]
         return np.concatenate(parts)
 
-    @shared_docs
-    def predict(self, X: Any, *, reject: bool = False) -> np.ndarray[Any, Any]:
-        """Cluster with the largest score, for each row.
-
-        Parameters
-        ----------
-        <rows to assign>
-        reject : bool, default=False
-            Give -1 to rows that are farther from the mean of their cluster than ``reject_beyond_`` times its median
-            row, as those that were set aside are. Needs a fit with ``outliers``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), dtype int32
-        """
-        labels = super().predict(X)
-        if not reject:
-            return labels
+    def _predict_or_reject(self, X: Any) -> np.ndarray[Any, Any]:
         check_is_fitted(self)
         if not hasattr(self, "reject_beyond_"):
             raise NotSupportedError(
@@ -158,6 +142,7 @@ class SetsAside(WeightVectorClusterer):
                 "predict(X, reject=True) needs rows in memory or in files; call it for every chunk of X by "
                 "X.map_blocks, or leave reject out."
             )
+        labels = self.predict(X)
         blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
         away = self._distances(blocks, labels) / self._radii[labels]
         return np.where(away > self.reject_beyond_, np.int32(-1), labels)

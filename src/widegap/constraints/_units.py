@@ -86,7 +86,7 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Constraints:
+class LabelledUnits:
     """The units of all rows, and the labels of the first clusters in their order."""
 
     units: Units
@@ -95,7 +95,7 @@ class Constraints:
 
 def read_constraints(
     n_rows: int, n_clusters: int | None, *, known: Any = None, must_link: Any = None, cannot_link: Any = None
-) -> Constraints:
+) -> LabelledUnits:
     """What is known of the rows, contracted to units and free of direct contradictions.
 
     Parameters
@@ -109,7 +109,7 @@ def read_constraints(
 
     Returns
     -------
-    Constraints
+    LabelledUnits
         Labels are given to clusters in sorted order. The order of links does not matter.
 
     Raises
@@ -137,7 +137,7 @@ def read_constraints(
     units = _contract(root[:n_rows], label_roots, apart)
     if n_clusters is not None:
         check_cliques(units, n_clusters)
-    return Constraints(units, classes)
+    return LabelledUnits(units, classes)
 
 
 def _contract(root: Ints, label_roots: Ints, apart: Ints) -> Units:

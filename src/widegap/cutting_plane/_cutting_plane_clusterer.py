@@ -26,8 +26,8 @@ from widegap.base._validation import (
 )
 from widegap.constraints._known_starts import matched_to_anchors, some_of_each_label
 from widegap.constraints._label_rules import Rules, feasible_bounds, size_rules, unit_rules
-from widegap.constraints._rejection import SetsAside
-from widegap.constraints._side_information import SIZE_CONSTRAINTS, Given, Heard, UserSay, refuse_elsewhere
+from widegap.constraints._rejection import OutlierRejection
+from widegap.constraints._side_information import SIZE_CONSTRAINTS, RowConstraints, SideInformation, refuse_elsewhere
 from widegap.cutting_plane._cccp import Search, search_from
 from widegap.cutting_plane._hinge import HingeLoss
 from widegap.cutting_plane._norms import Ridge
@@ -102,7 +102,7 @@ class Prepared:
     """The rows to be clustered as the problem sees them, what the user says of them, and losses of others."""
 
     rows: CentredRows
-    heard: Heard
+    heard: RowConstraints
     others: Others = NO_OTHERS
 
     @property
@@ -121,7 +121,7 @@ class Fit:
     recorder: SearchRecorder
 
 
-class CuttingPlaneClusterer(UserSay, SetsAside):
+class CuttingPlaneClusterer(OutlierRejection):
     """Base of clusterers that minimise a hinge over weight vectors and labels by cutting planes.
 
     A subclass says what makes a slow search converge.
@@ -153,22 +153,24 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
         **LABELS_OUT,
     }
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given, further: str = "") -> Prepared:
+    def _prepare(
+        self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation, further: str = ""
+    ) -> Prepared:
         """The rows after the kernel's map if there is one."""
-        heard = self._hear_all(given, blocks.shape[0], blocks.in_process)
+        heard = self._hear_all(side, blocks.shape[0], blocks.in_process)
         self.kernel_map_ = self._fit_kernel_map(blocks, heard.weights, rng)
         return Prepared(CentredRows(self._checkpointed(self._features(blocks), heard, further), heard.weights), heard)
 
-    def _hear_all(self, given: Given, n_rows: int, in_process: bool) -> Heard:
+    def _hear_all(self, given: SideInformation, n_rows: int, in_process: bool) -> RowConstraints:
         """What was said of so many rows, if it can be kept where they are; refuses sizes that cannot."""
-        heard = self._hear(given, n_rows)
+        heard = self._read_constraints(given, n_rows)
         if not in_process:
             refuse_elsewhere(heard, self.size_max)
         self._size_bounds(heard, n_rows, self.n_clusters)
         self.classes_ = heard.classes_of(self.n_clusters)
         return heard
 
-    def _checkpointed(self, rows: Rows, heard: Heard, further: str) -> Rows:
+    def _checkpointed(self, rows: Rows, heard: RowConstraints, further: str) -> Rows:
         """The rows, whose passes a checkpoint keeps if there is one; ``further`` tells other rows of the fit apart."""
         if self.checkpoint is None:
             return rows
@@ -237,13 +239,13 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
         # Data of rank below k - 1 have no further variance: take the last direction that has any.
         return self._plan().rho * float(variances[variances > RANK_TOL * variances[0]][-1])
 
-    def _problem(self, rows: CentredRows, heard: Heard, beta: float, others: Sequence[Loss]) -> Problem:
+    def _problem(self, rows: CentredRows, heard: RowConstraints, beta: float, others: Sequence[Loss]) -> Problem:
         n, d = rows.shape
         k = self.n_clusters
         term = HingeLoss(rows, k, loss=self.loss)
         return Problem(term, n, k, d, beta, self._rules(rows.blocks, heard), balance=self.balance, others=others)
 
-    def _rules(self, rows: Rows, heard: Heard) -> Rules:
+    def _rules(self, rows: Rows, heard: RowConstraints) -> Rules:
         """What labels of these rows must keep: all rows, or those of a sample with bounds in proportion."""
         sampled = heard.n_sampled_from is not None
         lower, upper = self._size_bounds(heard, rows.shape[0], self.n_clusters)
@@ -256,7 +258,7 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
     def _best_on_sample(
         self,
         sample: Sample,
-        heard: Heard,
+        heard: RowConstraints,
         others: Others,
         beta: float,
         rng: np.random.Generator,
@@ -303,7 +305,7 @@ class CuttingPlaneClusterer(UserSay, SetsAside):
         result = search_from(search, "linearize_first", anneal=False)
         return replace(result, n_iter=found.n_iter + result.n_iter)
 
-    def _starts(self, sample: Sample | ReducedSample, heard: Heard, rng: np.random.Generator):
+    def _starts(self, sample: Sample | ReducedSample, heard: RowConstraints, rng: np.random.Generator):
         """Starting labels of the sample, the most promising first."""
         plan = self._plan()
         n_runs, keep, n_random = plan.kmeans_runs, plan.kmeans_starts, plan.random_starts

@@ -10,7 +10,7 @@ from widegap._warnings import warn_caller
 from widegap.base._clusterer import Objective
 from widegap.base._docs import shared_docs
 from widegap.base._validation import COST, Interval, StrOptions, check_threads
-from widegap.constraints._side_information import Given
+from widegap.constraints._side_information import SideInformation
 from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Fit, Prepared
 from widegap.cutting_plane._universum_rows import (
     AUTO_SHARE,
@@ -296,8 +296,8 @@ class M2DCU(CuttingPlaneClusterer):
         M2DCU
             The fitted estimator.
         """
-        given = Given(known, must_link, cannot_link, sample_weight)
-        return self._complete_fit(X, given=given, universum=universum)
+        given = SideInformation(known, must_link, cannot_link, sample_weight)
+        return self._complete_fit(X, side=given, universum=universum)
 
     def fit_predict(self, X: Any, y: Any = None, universum: Any = None, **said: Any) -> np.ndarray[Any, Any]:
         """Find the clusters of the rows of X and return ``labels_``.
@@ -315,7 +315,9 @@ class M2DCU(CuttingPlaneClusterer):
         """
         return self.fit(X, y, universum, **said).labels_
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given, universum: Any = None) -> Prepared:
+    def _prepare(
+        self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation, universum: Any = None
+    ) -> Prepared:
         if universum is None and self.C_universum != 0:
             raise InvalidDataError(
                 f"fit got no universum, but C_universum={self.C_universum!r}; pass fit(X, universum=U) with rows that "
@@ -323,11 +325,11 @@ class M2DCU(CuttingPlaneClusterer):
                 "pipeline, enable metadata routing and call set_fit_request(universum=True)."
             )
         if universum is None:
-            return super()._prepare(blocks, rng, given)
+            return super()._prepare(blocks, rng, side)
         names = getattr(self, "feature_names_in_", None)
         universum = check_universum(universum, self.n_features_in_, names, check_threads(self.n_jobs))
         digest = "" if self.checkpoint is None else digest_of_rows(universum)
-        prepared = super()._prepare(blocks, rng, given, digest)
+        prepared = super()._prepare(blocks, rng, side, digest)
         return replace(prepared, others=self._universum_rows(universum, prepared.rows, rng))
 
     def _universum_rows(self, universum: RowBlocks, rows: CentredRows, rng: np.random.Generator) -> UniversumRows:

@@ -13,7 +13,7 @@ from widegap.base._docs import shared_docs
 from widegap.base._records import Result
 from widegap.base._starts import different_starts
 from widegap.base._validation import COST, Interval, StrOptions, check_cluster_number, check_threads, kernel_constraints
-from widegap.constraints._side_information import Given
+from widegap.constraints._side_information import SideInformation
 from widegap.cutting_plane import _kernel_findings as findings
 from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, Fit, Plan, Prepared
 from widegap.cutting_plane._kernel_inputs import check_form, read_new_views, read_table, read_views
@@ -323,10 +323,10 @@ class MKC(CuttingPlaneClusterer):
         check_cluster_number(n_rows(X), self.n_clusters)
         return X, specs
 
-    def _prepare(self, read: Any, rng: np.random.Generator, given: Given) -> Prepared:
+    def _prepare(self, read: Any, rng: np.random.Generator, side: SideInformation) -> Prepared:
         """The features of all kernels."""
         X, specs = read
-        heard = self._hear_all(given, n_rows(X), self._has_views or X.in_process)
+        heard = self._hear_all(side, n_rows(X), self._has_views or X.in_process)
         rank = AUTO_COMPONENTS if self.n_components == "auto" else self.n_components
         threads, normalize = check_threads(self.n_jobs), self.normalize is not None
         self.kernel_map_, features = fit_kernel_stack(

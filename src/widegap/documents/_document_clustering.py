@@ -295,7 +295,7 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
     def _read(self, X):
         return X  # by ``_prepare``, which knows the names of columns
 
-    def _prepare(self, X, rng, given, universum, feature_names):
+    def _prepare(self, X, rng, side, universum, feature_names):
         """The documents to cluster, all that is known of them at the start of a fit."""
         self._reader = DocumentReader(None if isinstance(self.features, str) else self.features)
         choice = TermChoice(self.min_df, self.max_df, self.max_features)
@@ -304,12 +304,14 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
         self._rows_digest = digest_of(X)
         self._universum = [] if universum is None else [self._reader.read(universum, "universum")]
         self._marked = np.zeros(len(self._corpus.known), dtype=bool)
-        self._given = given
+        self._given = side
         self._reduction = Reduction(self.n_components) if self.features == "lsa" else None
         return self._corpus
 
     def _search(self, corpus, rng):
-        rules, active = self._rules_for(self._hear(self._given, len(corpus.known)), self._marked, self.n_clusters)
+        rules, active = self._rules_for(
+            self._read_constraints(self._given, len(corpus.known)), self._marked, self.n_clusters
+        )
         found = self._cluster(rules, active, None, self._marked, self._universum, rng)
         k = len(found.scores.coef)
         self._store(found, active, np.arange(k, dtype=np.int32), rules.heard.classes_of(k))

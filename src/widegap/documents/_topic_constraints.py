@@ -9,14 +9,19 @@ import numpy as np
 
 from widegap._types import Mask
 from widegap.base._validation import check_cluster_number
-from widegap.constraints._side_information import Given, Heard, UserSay, hear
+from widegap.constraints._side_information import (
+    ConstrainedClusterer,
+    RowConstraints,
+    SideInformation,
+    read_side_information,
+)
 from widegap.constraints._units import Units, check_cliques
 from widegap.documents._corpus import Corpus
 from widegap.documents._topic_rules import TopicRules
 from widegap.exceptions import NotSupportedError
 
 
-class TopicSay(UserSay):
+class TopicSay(ConstrainedClusterer):
     """``fit`` of a document clustering, and what it hears.
 
     Documents have no weights: how many of them hold a term decides what the term weighs and whether it counts at all.
@@ -24,7 +29,7 @@ class TopicSay(UserSay):
 
     method: Any
     _corpus: Corpus
-    _given: Given
+    _given: SideInformation
 
     def fit(  # type: ignore[override]
         self,
@@ -63,8 +68,8 @@ class TopicSay(UserSay):
         DocumentClustering
             The fitted estimator.
         """
-        given = Given(known, must_link, cannot_link)
-        return self._complete_fit(X, given=given, universum=universum, feature_names=feature_names)
+        given = SideInformation(known, must_link, cannot_link)
+        return self._complete_fit(X, side=given, universum=universum, feature_names=feature_names)
 
     def fit_predict(  # type: ignore[override]
         self,
@@ -91,7 +96,7 @@ class TopicSay(UserSay):
         said = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
         return self.fit(X, y, universum=universum, feature_names=feature_names, **said).labels_
 
-    def _rules_for(self, heard: Heard, marked: Mask, k: int) -> tuple[TopicRules, Mask]:
+    def _rules_for(self, heard: RowConstraints, marked: Mask, k: int) -> tuple[TopicRules, Mask]:
         """What k topics must keep, and which documents take part: not those that were ``marked`` for the universum."""
         active = taking_part(self._corpus.known, heard.units, marked)
         n = int(np.count_nonzero(active))
@@ -103,11 +108,11 @@ class TopicSay(UserSay):
             check_cliques(heard.units, k, np.flatnonzero(active))
         return TopicRules(heard, self.size_min, self.size_max, n, k), active
 
-    def _hear_anew(self, given: Given) -> Heard:
+    def _hear_anew(self, given: SideInformation) -> RowConstraints:
         """What was said of the fitted documents; a label too many makes a topic of its own."""
-        return hear(given, len(self._corpus.known), None)
+        return read_side_information(given, len(self._corpus.known), None)
 
-    def _refuse_for_method(self, heard: Heard) -> None:
+    def _refuse_for_method(self, heard: RowConstraints) -> None:
         """Refuse what an estimator that is given as method cannot be told."""
         if isinstance(self.method, str):
             return
@@ -138,7 +143,7 @@ def taking_part(has_terms: Mask, units: Units | None, marked: Mask) -> Mask:
     return tied[units.of_row] & ~marked
 
 
-def of_documents(heard: Heard, active: Mask) -> Heard:
+def of_documents(heard: RowConstraints, active: Mask) -> RowConstraints:
     """What was said of some of all documents, and only the labels that are known of these."""
     if heard.units is None:
         return heard
@@ -148,4 +153,4 @@ def of_documents(heard: Heard, active: Mask) -> Heard:
     place[present] = np.arange(len(present))
     units = replace(units, anchors=place[units.anchors])
     classes = [heard.classes[p] for p in present]
-    return Heard(units if units.constrained.any() else None, classes)
+    return RowConstraints(units if units.constrained.any() else None, classes)

@@ -23,7 +23,7 @@ import numpy as np
 from widegap._types import Floats, Ints, Labels
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._label_rules import feasible_bounds
-from widegap.constraints._side_information import Heard, size_bounds
+from widegap.constraints._side_information import RowConstraints, size_bounds
 from widegap.constraints._transport import assign
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 
@@ -45,7 +45,7 @@ class TopicRules:
 
     Parameters
     ----------
-    heard : Heard
+    heard : RowConstraints
         What was said of the documents.
     size_min, size_max
         Bounds on sizes as the user gave them.
@@ -53,7 +53,7 @@ class TopicRules:
         Documents and topics.
     """
 
-    def __init__(self, heard: Heard, size_min: Any, size_max: Any, n: int, k: int):
+    def __init__(self, heard: RowConstraints, size_min: Any, size_max: Any, n: int, k: int):
         self.heard, self.n, self.k = heard, n, k
         self._given = size_min, size_max
         self._known = heard.known_counts(k)
@@ -119,7 +119,7 @@ class TopicRules:
         """The bounds as parameters of a method that clusters these documents."""
         return {"size_min": self.lower.tolist(), "size_max": self.upper.tolist()}
 
-    def alone(self) -> Heard:
+    def alone(self) -> RowConstraints:
         """What was said, with weights, as if the sample were all documents: bounds are in proportion already."""
         return replace(self.heard, weights=self.weights, n_sampled_from=None)
 

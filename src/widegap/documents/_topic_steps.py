@@ -29,7 +29,7 @@ from widegap._types import Labels
 from widegap._warnings import muted
 from widegap.base._records import IterationRecord
 from widegap.constraints._known_starts import matched_to_anchors, with_anchors
-from widegap.constraints._side_information import Given, Heard
+from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.cutting_plane._cpm3c import CPM3C
 from widegap.cutting_plane._cutting_plane_clusterer import RANK_TOL
 from widegap.cutting_plane._m2dcu import M2DCU
@@ -186,14 +186,14 @@ def held_out_recovery(X: Any, labels: Labels, seed: int) -> float:
 
 
 def fit_method(
-    X: Any, k: int, start: Any, universum: Any | None, seed: int, heard: Heard, **settings: Any
+    X: Any, k: int, start: Any, universum: Any | None, seed: int, heard: RowConstraints, **settings: Any
 ) -> CPM3C | M2DCU:
     """M2DCU fitted with the universum, CPM3C where there is none."""
     settings = {**settings, "init": start, "random_state": seed}
-    given = Given(heard=heard)
+    given = SideInformation(constraints=heard)
     if universum is None:
-        return CPM3C(k, **settings)._fit(X, given=given)
-    return M2DCU(k, loss="max", **settings)._fit(X, given=given, universum=universum)
+        return CPM3C(k, **settings)._fit(X, side=given)
+    return M2DCU(k, loss="max", **settings)._fit(X, side=given, universum=universum)
 
 
 def self_train(

@@ -60,7 +60,7 @@ class Fit:
         forest = getattr(self.model, "_forest", None)
         if forest is None or self.own not in range(1, forest.most_clusters + 1):
             return range(self.own, self.own + 1)
-        heard = getattr(self.model, "_heard", None)  # every label that is known needs a cluster
+        heard = getattr(self.model, "_constraints", None)  # every label that is known needs a cluster
         least = min(self.own, max(2, 1 if heard is None else heard.fewest_clusters))
         return range(least, forest.most_clusters + 1)
 

@@ -19,7 +19,7 @@ from widegap.base._validation import (
 )
 from widegap.constraints._label_rules import rules_for
 from widegap.constraints._outliers import typical_rows
-from widegap.constraints._side_information import Given, Heard, refuse_elsewhere
+from widegap.constraints._side_information import RowConstraints, SideInformation, refuse_elsewhere
 from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import NoStructureWarning, NotSupportedError, StarvedClusterWarning
 from widegap.features._kernel_maps import FoldedScores, KernelMap, fit_kernel_map, fit_precomputed_map
@@ -117,15 +117,15 @@ class ForestClusterer(ForestCuts):
                 "process; pass the rows and a kernel, or fit X.compute()."
             )
 
-    def _hear_all(self, given: Given, rows: Rows) -> Heard:
+    def _check_constraints(self, side: SideInformation, rows: Rows) -> RowConstraints:
         """What was said of the rows, if it can be kept where they are; refuses sizes that cannot."""
-        heard, k = self._hear(given, rows.shape[0]), self.n_clusters
+        constraints, k = self._read_constraints(side, rows.shape[0]), self.n_clusters
         if not rows.in_process:
-            refuse_elsewhere(heard, self.size_max)
+            refuse_elsewhere(constraints, self.size_max)
         if k != "auto":
-            self._size_bounds(heard, rows.shape[0], k)
-            self.classes_ = heard.classes_of(k)
-        return heard
+            self._size_bounds(constraints, rows.shape[0], k)
+            self.classes_ = constraints.classes_of(k)
+        return constraints
 
     def _search_rows(self, blocks: Any, rng: np.random.Generator) -> None:
         """Search a sample (or all rows), then label all."""
@@ -158,9 +158,9 @@ class ForestClusterer(ForestCuts):
         most = max(SEARCH_ROWS, 1 if self.n_clusters == "auto" else 2 * self.n_clusters)
         if self._by_moves:
             most = n if n <= SEARCH_ROWS else sample_size(self.n_clusters)
-        if self._heard.weights is not None:
-            return rows_by_weight(self._heard.weights, most, rng)
-        return rows_to_search(n, most, self._heard.units, rng)
+        if self._constraints.weights is not None:
+            return rows_by_weight(self._constraints.weights, most, rng)
+        return rows_to_search(n, most, self._constraints.units, rng)
 
     def _search_by_moves(self, k: int, n: int, recorder: Recorder[StartRecord], rng: np.random.Generator) -> Any:
         """Labels of the largest R2 over all starts."""
@@ -172,7 +172,7 @@ class ForestClusterer(ForestCuts):
             min_count=self._min_count(len(self._space.chosen)),
             init=self.init if named else "given",
             n_init=self._n_init,
-            given=None if named else self._start_labels(self._heard, n, k)[self._space.chosen],
+            given=None if named else self._start_labels(self._constraints, n, k)[self._space.chosen],
             smoothing=self.smoothing,
             n_neighbors=self.n_neighbors,
         )
@@ -288,7 +288,7 @@ class ForestClusterer(ForestCuts):
         first = self._fit_map(sample, chosen, rng, self.gamma)
         space = SearchSpace.of(sample, chosen, first, self.C, precomputed=self._precomputed)
         graph = neighbour_graph(space.rows, self.n_neighbors, check_threads(self.n_jobs))
-        held = self._heard.constrained(n)[chosen]
+        held = self._constraints.constrained(n)[chosen]
         kept = typical_rows(graph.nearest, graph.distances, self.outliers, held)
         return check_rows_left(kept, self.outliers, self.n_clusters)
 
@@ -313,7 +313,7 @@ class ForestClusterer(ForestCuts):
             found[aside], found[space.chosen] = -1, labels
         found = self._with_rules(rows, found)
         # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they know of anything else.
-        plain = self._heard.is_empty and not self.outliers and self.size_min is None and self.size_max is None
+        plain = self._constraints.is_empty and not self.outliers and self.size_min is None and self.size_max is None
         polished = by_moves and not whole and not self.smoothing_ and plain
         return self._polish(rows, found, rng) if polished else found
 
@@ -331,10 +331,10 @@ class ForestClusterer(ForestCuts):
 
     def _with_rules(self, rows: Rows, labels: State) -> State:
         """The labels, moved at least cost in the scores where sizes, known labels or links demand it."""
-        k, heard = self.n_clusters_, self._heard
+        k, constraints = self.n_clusters_, self._constraints
         if self.outliers:
             return self._with_rules_inside(rows, labels)
-        rules = rules_for(rows, heard.units, *self._size_bounds(heard, rows.shape[0], k))
+        rules = rules_for(rows, constraints.units, *self._size_bounds(constraints, rows.shape[0], k))
         counts = rows.fold(lambda labels: ((), np.bincount(labels, minlength=k)), labels)[1]
         if rules.allow(counts) and rules.keeps(labels):
             return labels
@@ -343,7 +343,7 @@ class ForestClusterer(ForestCuts):
 
     def _with_rules_inside(self, rows: Rows, labels: Any) -> Any:
         """The same where some rows were set aside, which count for nothing."""
-        part = TakingPart.where((labels >= 0) | self._heard.constrained(len(labels)))
+        part = TakingPart.where((labels >= 0) | self._constraints.constrained(len(labels)))
         rule, inside = self._rule_inside(part, self.n_clusters_), part.present
         if (labels[inside] < 0).any() or not rule.admits(labels[inside]):  # rows of which something is known stay
             (costs,) = self._folded().sweep(rows, _costs, labels)

@@ -10,13 +10,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._types import Doubles, Labels
-from widegap.base._docs import shared_docs
 from widegap.base._validation import check_rows, check_threads
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._label_rules import rules_for
 from widegap.constraints._outliers import split_point
 from widegap.constraints._questions import Doubts, Question, add_answers, choose_questions
-from widegap.constraints._side_information import Given, Heard, UserSay, label_absent
+from widegap.constraints._selective_clusterer import SelectiveClusterer, label_absent, some_rows
+from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.constraints._size_bounds import fewest_of_size
 from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units, check_cliques
@@ -34,7 +34,7 @@ from widegap.rows._collections import chunk_states, count_labels, in_chunks_of
 from widegap.rows._few_rows import largest
 
 
-class ForestCuts(ProbabilityMixin, UserSay):
+class ForestCuts(ProbabilityMixin, SelectiveClusterer):
     """Base of clusterers whose searched rows (``_space``) and members (``_forest``) stay in memory after a fit."""
 
     _stored = {
@@ -43,7 +43,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
         "n_clusters_scores_": list[ClusterNumberScore],
         "reject_below_": float,
     }
-    _kept = frozenset({"_forest", "_space", "_extension", "_heard", "_given", "_aside", "_open_cut", "_voters"})
+    _kept = frozenset({"_forest", "_space", "_extension", "_constraints", "_side", "_aside", "_open_cut", "_voters"})
     _not_stored = ProbabilityMixin._not_stored | _kept
 
     C: float
@@ -53,8 +53,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
     _forest: Forest
     _space: SearchSpace
     _extension: Extension
-    _given: Given
-    _heard: Heard
+    _side: SideInformation
+    _constraints: RowConstraints
     _aside: Doubles  # features of searched rows that were set aside
     _voters: list[Labels]  # clusters of the searched rows by the members of the last cut
     _open_cut: OpenCut | None = None  # the last one, for corrections
@@ -97,7 +97,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
             ``tree_.cut`` gives nested ones. Known labels, links and sizes are kept at every number, and rows that were
             set aside stay so.
         """
-        most, least = self._kept_forest().most_clusters, max(1, len(self._heard.classes))
+        most, least = self._kept_forest().most_clusters, max(1, len(self._constraints.classes))
         if not isinstance(k, Integral) or isinstance(k, bool) or not least <= k <= most:
             known = f" and {least} labels are known" if least > 1 else ""
             raise InvalidDataError(
@@ -106,8 +106,8 @@ class ForestCuts(ProbabilityMixin, UserSay):
             )
         if k == self.n_clusters_:
             return self.labels_
-        if self._heard.units is not None:
-            check_cliques(self._heard.units, int(k))
+        if self._constraints.units is not None:
+            check_cliques(self._constraints.units, int(k))
         return self._to_all(self._cut(int(k)).labels, int(k))
 
     def with_clusters(self, k: int) -> Self:
@@ -139,7 +139,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
         if labels is None:
             labels = self._to_all(searched, k)
         searched = np.asarray(labels[self._space.chosen])  # computed where labels are lazy
-        self.classes_ = self._heard.classes_of(k)
+        self.classes_ = self._constraints.classes_of(k)
         self._fix_scores(searched)
         self._judge_scores(searched)
         self._store_labels(labels)
@@ -171,7 +171,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
 
     def _searched_units(self) -> Units | None:
         """What is known of the searched rows, if anything."""
-        units = self._heard.units
+        units = self._constraints.units
         if units is None:
             return None
         units = units.of_rows(self._space.chosen)
@@ -182,7 +182,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
         found = self._cut(k)
         self.n_clusters_, self.tree_, self.agreement_, self.starved_ = k, found.tree, found.agreement, False
         self._voters = found.members
-        self.classes_ = self._heard.classes_of(k)
+        self.classes_ = self._constraints.classes_of(k)
         sizes = np.bincount(found.labels, minlength=k)
         self.objective_ = explained(self._space.whitened_sums(found.labels, k), sizes) if k > 1 else 0.0
         return found.labels
@@ -196,22 +196,22 @@ class ForestCuts(ProbabilityMixin, UserSay):
 
     def _ruled(self, searched: Labels, labels: Labels, k: int) -> Labels:
         """The labels, moved at least cost where sizes, known labels or links demand it."""
-        heard, weighted = self._heard, self._heard.weighted
-        inside = (np.asarray(self.labels_) >= 0) | heard.constrained(len(labels))
+        constraints, weighted = self._constraints, self._constraints.weighted
+        inside = (np.asarray(self.labels_) >= 0) | constraints.constrained(len(labels))
         labels = np.where(inside, labels, -1).astype(np.int32)
-        part = TakingPart.where(inside if weighted is None else inside & (heard.weights > 0))
+        part = TakingPart.where(inside if weighted is None else inside & (constraints.weights > 0))
         rows, rule = part.present, self._rule_inside(part, k)
         if not rule.admits(labels[rows]):
             labels[rows] = rule.label(self._costs_by_place(searched, k)[self._extension.places[rows]]).labels
-        if weighted is not None and heard.units is not None:
+        if weighted is not None and constraints.units is not None:
             costs = self._costs_by_place(searched, k)[self._extension.places]
-            labels = label_absent(heard.units, labels, weighted, costs)
+            labels = label_absent(constraints.units, labels, weighted, costs)
         return labels
 
     def _ruled_elsewhere(self, searched: Labels, labels: Any, k: int) -> Any:
         """The same where workers hold the labels, which know of least sizes and known labels alone."""
-        heard, rows = self._heard, chunk_states(labels)
-        rules = rules_for(rows, heard.units, *self._size_bounds(heard, rows.shape[0], k))
+        constraints, rows = self._constraints, chunk_states(labels)
+        rules = rules_for(rows, constraints.units, *self._size_bounds(constraints, rows.shape[0], k))
         if rules.allow(count_labels(labels, k)) and rules.keeps(rows.state(labels)):
             return labels
         table = self._costs_by_place(searched, k)
@@ -220,9 +220,9 @@ class ForestCuts(ProbabilityMixin, UserSay):
 
     def _rule_inside(self, part: TakingPart, k: int) -> LabelRule:
         """What labels of the rows that take part must keep."""
-        heard, n = self._heard.of_present(part), len(part.present)
-        units = Units.free(n) if heard.units is None else heard.units
-        return LabelRule(*vars(units).values(), *self._size_bounds(heard, n, k))
+        constraints, n = self._constraints.of_fitted(part), len(part.present)
+        units = Units.free(n) if constraints.units is None else constraints.units
+        return LabelRule(*vars(units).values(), *self._size_bounds(constraints, n, k))
 
     def _costs_by_place(self, searched: Labels, k: int) -> Doubles:
         """What labels cost rows: searched ones by their scores; of a group any but its own as much as the dearest."""
@@ -253,23 +253,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
         self.temperature_ = fit_temperature(scores, member_votes(members, labels, k))
         self.reject_below_ = split_point(scores.max(axis=1), outside.max(axis=1))
 
-    @shared_docs
-    def predict(self, X: Any, *, reject: bool = False) -> np.ndarray[Any, Any]:
-        """Cluster with the largest score, for each row.
-
-        Parameters
-        ----------
-        <rows to assign>
-        reject : bool, default=False
-            Give -1 to rows whose largest score is below ``reject_below_``: they are like those that were set aside, or,
-            if none were, farther out than any row of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), dtype int32
-        """
-        if not reject:
-            return super().predict(X)
+    def _predict_or_reject(self, X: Any) -> np.ndarray[Any, Any]:
         check_is_fitted(self)
         return self._map_scores(X, partial(largest_or_none, least=self.reject_below_))
 
@@ -279,17 +263,20 @@ class ForestCuts(ProbabilityMixin, UserSay):
             self.agreement_ = self._extension.to_all_means(self.agreement_)
             if self.outliers:
                 self.agreement_ = np.where(labels < 0, 0.0, self.agreement_)
-        weighted = self._heard.weighted
+        weighted = self._constraints.weighted
         there = labels if weighted is None else labels[weighted.present]
         sizes = count_labels(there[there >= 0] if self.outliers else there, self.n_clusters_)
         self.starved_ = bool(self.starved_ or sizes.min() <= self._min_count(len(there)))
 
-    def _take_in(self, part: TakingPart, absent: Any, given: Given, heard: Heard) -> None:
-        self._given, self._heard = given, heard
+    def _label_rows_left_out(
+        self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints
+    ) -> None:
+        super()._label_rows_left_out(X, part, side, constraints)
+        self._side, self._constraints = side, constraints
         if hasattr(self, "_extension"):
-            self._number_anew(part, absent)
+            self._number_anew(part, some_rows(X, part.absent))
         elif hasattr(self, "agreement_"):
-            self.agreement_ = part.with_absent(self.agreement_, 1.0)  # one cluster of equal rows
+            self.agreement_ = part.to_all(self.agreement_, 1.0)  # one cluster of equal rows
 
     def _number_anew(self, part: TakingPart, absent: Any) -> None:
         """Number the searched rows in the table of all rows; the ``absent`` ones follow their nearest groups."""
@@ -319,14 +306,14 @@ class ForestCuts(ProbabilityMixin, UserSay):
             others.
         """
         self._kept_forest()
-        other, before = self._copied(), self._given
-        other._given = replace(
+        other, before = self._copied(), self._side
+        other._side = replace(
             before,
             known=before.known if known is None else known,
             must_link=before.must_link if must_link is None else must_link,
             cannot_link=before.cannot_link if cannot_link is None else cannot_link,
         )
-        other._heard = other._hear(other._given, len(self.labels_))
+        other._constraints = other._read_constraints(other._side, len(self.labels_))
         k = self.n_clusters_
         if self.n_clusters == "auto":
             k = max(k, other._fewest_clusters(np.count_nonzero(self.labels_ >= 0)))
@@ -340,7 +327,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
 
     def _fewest_clusters(self, n_rows: int) -> int:
         """Clusters that there must be for what is known of the rows, and for ``size_max``."""
-        return max(self._heard.fewest_clusters, fewest_of_size(self.size_max, n_rows))
+        return max(self._constraints.fewest_clusters, fewest_of_size(self.size_max, n_rows))
 
     def questions(self, n: int = 10) -> list[Question]:
         """Rows whose label would help most, to be answered and passed back.
@@ -392,7 +379,7 @@ class ForestCuts(ProbabilityMixin, UserSay):
             Labels, those known before included, None elsewhere.
         """
         self._kept_forest()
-        units, names = self._heard.units, [*self._heard.classes, None]
+        units, names = self._constraints.units, [*self._constraints.classes, None]
         before = np.full(len(self.labels_), -1) if units is None else units.anchors[units.of_row]
         return add_answers([names[p] for p in before], questions, answers)
 

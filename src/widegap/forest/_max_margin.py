@@ -20,7 +20,7 @@ from widegap.base._validation import (
     kernel_constraints,
     one_point_error,
 )
-from widegap.constraints._side_information import SIZE_CONSTRAINTS, Given
+from widegap.constraints._side_information import SIZE_CONSTRAINTS, SideInformation
 from widegap.exceptions import InvalidDataError
 from widegap.forest._forest_base import AUTO_COMPONENTS, ForestClusterer
 from widegap.forest._forest_cuts import ForestCuts
@@ -343,10 +343,10 @@ class MaxMarginClustering(ForestClusterer):
         check_cluster_number(blocks.shape[0], 1 if self.n_clusters == "auto" else self.n_clusters)
         return blocks
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, given: Given) -> RowBlocks:
+    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation) -> RowBlocks:
         for name in (*MaxMarginClustering._stored, *ForestCuts._stored, *ForestCuts._kept):
             vars(self).pop(name, None)  # of an earlier fit by another search
-        self._given, self._heard = given, self._hear_all(given, blocks)
+        self._side, self._constraints = side, self._check_constraints(side, blocks)
         if self._precomputed:
             check_precomputed(blocks.shape, self.standardize)
         if CentredRows(blocks).scale == 0 and self.n_clusters not in (1, "auto"):
@@ -380,7 +380,7 @@ class MaxMarginClustering(ForestClusterer):
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)
         self.labels_ = constant(rows, np.int32(0))
-        self.classes_ = self._heard.classes_of(1)
+        self.classes_ = self._constraints.classes_of(1)
         self.temperature_, self.reject_below_ = 1.0, -np.inf
         self.kernel_map_ = None
         if self._by_moves:

@@ -66,7 +66,7 @@ class SearchSpace:
 
     def within(self, part: TakingPart) -> "SearchSpace":
         """The same rows, numbered in the table of which these are a part."""
-        return replace(self, chosen=part.present[self.chosen])
+        return replace(self, chosen=part.fitted[self.chosen])
 
     def is_all(self, n: int) -> bool:
         """Whether these are all of n rows, each once."""
@@ -126,7 +126,7 @@ class Extension:
 
     def within(self, part: TakingPart, nearest: Any) -> "Extension":
         """The same for the table of which these rows are a part; the others have these nearest groups."""
-        return replace(self, places=part.with_absent(self.places, nearest))
+        return replace(self, places=part.to_all(self.places, nearest))
 
     def to_all_rows(self, labels: Labels, k: int) -> Any:
         """Clusters of all rows."""
