@@ -14,7 +14,7 @@ from sklearn.preprocessing import normalize
 from experiments.baselines import DENSE_FEATURES, dense, refuse_many_rows
 from experiments.cells import Task, method
 from experiments.runner import RefusedError
-from widegap.documents._topic_steps import spherical_labels
+from widegap.documents._topic_search import spherical_labels
 
 
 def _term_rows(task: Task) -> Any:

@@ -42,7 +42,7 @@ FILES = [
         b"a\n" + b"".join(b"text %d\n" % i for i in range(50)),
         "No column tells rows apart",
     ),
-    ("bad.xlsx", b"PK", "is not an Excel file, or is damaged"),
+    ("bad.xlsx", b"PK", "is not a spreadsheet, or is damaged"),
     ("data.docx", b"PK", "files ending in .docx are not read; convert it"),
     ("bad.npy", b"no array", "cannot be read as .npy"),
     ("bad.npz", b"no archive", "cannot be read as .npz"),

@@ -263,7 +263,7 @@ def test_message_names_the_rule():
         ("features/_kernels.py", "from widegap.rows import RowBlocks"),
         ("cutting_plane/_qp.py", "from widegap.cutting_plane._cuts import CutSet"),
         ("cutting_plane/_cpm3c.py", "from widegap import base, constraints, features, rows"),
-        ("documents/_topic_steps.py", "from widegap.cutting_plane._cpm3c import CPM3C"),
+        ("documents/_topic_search.py", "from widegap.cutting_plane._cpm3c import CPM3C"),
         ("report/_html.py", "from widegap import CPM3C, metrics"),
         ("image.py", "from widegap.iterative import IterSVR"),
         ("__init__.py", "from widegap.forest import MaxMarginClustering"),

@@ -12,7 +12,7 @@ from sklearn.preprocessing import Normalizer
 
 from widegap import DocumentClustering, datasets, persistence
 from widegap.documents._linear_scores import weight_of_loss
-from widegap.documents._topic_steps import MARGIN_STEPS, STARTS
+from widegap.documents._topic_search import KMEANS_RUNS, MARGIN_STEPS
 from widegap.report import summarize
 
 FOOD = ["bread with flour and yeast", "flour and yeast for bread", "bread, salt and flour", "yeast lets flour rise"]
@@ -53,7 +53,7 @@ def test_the_objective_is_that_of_the_weights(fitted):
 def test_history_tells_the_steps(fitted):
     steps = [record.step for record in fitted.history_]
     assert steps == sorted(steps, key=["start", "margins", "terms"].index)
-    assert steps.count("start") == STARTS
+    assert steps.count("start") == KMEANS_RUNS
     assert 0 < steps.count("margins") <= 2 * MARGIN_STEPS
     assert steps.count("terms") == fitted.n_iter_
     assert fitted.history_[-1].objective == fitted.objective_

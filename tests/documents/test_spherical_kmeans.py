@@ -30,7 +30,7 @@ def test_labels_are_the_nearest_centres_of_their_own_clusters(as_rows, k):
 def test_runs_find_clear_clusters_whether_they_share_products_or_not(monkeypatch):
     X = rows_on_the_sphere(200, 10, 4, seed=1)
     together = list(spherical_runs(X, 4, 6, np.random.default_rng(0)))
-    monkeypatch.setattr(_sphere, "TOGETHER", 8)
+    monkeypatch.setattr(_sphere, "CENTRES_AT_ONCE", 8)
     apart = list(spherical_runs(X, 4, 6, np.random.default_rng(0)))
     assert len(together) == len(apart) == 6
     assert max(total for total, _ in together) == pytest.approx(max(total for total, _ in apart))

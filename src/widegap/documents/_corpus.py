@@ -2,12 +2,38 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from widegap._types import Floats, Mask
+from widegap._types import Floats, Indices, Ints, Labels, Mask
+
+
+class Rows(Protocol):
+    """Rows of numbers, an ordinary array or CSR, as far as a search for topics needs them."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[np.floating]: ...
+    @property
+    def T(self) -> "Rows": ...
+    def __getitem__(self, rows: Mask | Indices, /) -> "Rows": ...
+    def __matmul__(self, other: Floats, /) -> Floats: ...
+    def __rmatmul__(self, other: Floats, /) -> Floats: ...
+    def astype(self, dtype: npt.DTypeLike, /) -> "Rows": ...
+    def mean(self, axis: int) -> Floats: ...
+
+
+class TermRows(Rows, Protocol):
+    """Rows of term weights, in CSR."""
+
+    @property
+    def indptr(self) -> Ints: ...
+    @property
+    def nnz(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -17,8 +43,8 @@ class Corpus:
     ``known`` tells which documents hold any term.
     """
 
-    terms: Any
-    features: Any
+    terms: Rows | None
+    features: Rows
     known: Mask
 
     @property
@@ -29,29 +55,36 @@ class Corpus:
     def take(self, chosen: Mask) -> "Corpus":
         """Some of the documents."""
         terms = None if self.terms is None else self.terms[chosen]
-        return Corpus(terms, terms if self.in_terms else self.features[chosen], self.known[chosen])
+        features = terms if terms is not None and self.in_terms else self.features[chosen]
+        return Corpus(terms, features, self.known[chosen])
 
     @staticmethod
     def joined(parts: Sequence["Corpus"]) -> "Corpus":
         """All documents of several corpora."""
-        terms = None if parts[0].terms is None else _stack([part.terms for part in parts])
-        features = terms if parts[0].in_terms else _stack([part.features for part in parts])
+        found = [part.terms for part in parts if part.terms is not None]
+        terms = _stack(found) if found else None
+        features = terms if terms is not None and parts[0].in_terms else _stack([part.features for part in parts])
         return Corpus(terms, features, np.concatenate([part.known for part in parts]))
 
 
-def has_terms(rows: sp.csr_array) -> Mask:
+def has_terms(rows: TermRows) -> Mask:
     """Which rows are not zero."""
     return np.asarray(np.diff(rows.indptr) > 0)
 
 
-def cosines_to_means(rows: Any, labels: np.ndarray[Any, Any], k: int) -> Floats:
+def cosines_to_means(rows: Rows, labels: Labels, k: int) -> Floats:
     """Cosine of every row and the mean row of its cluster."""
     means = np.asarray(rows.T @ np.eye(k)[labels]).T
     products = np.asarray(rows @ means.T)[np.arange(len(labels)), labels]
-    squares = rows * rows if isinstance(rows, np.ndarray) else rows.multiply(rows)
-    lengths = np.sqrt(np.asarray(squares.sum(axis=1)).ravel()) * np.linalg.norm(means, axis=1)[labels]
+    lengths = _lengths(rows) * np.linalg.norm(means, axis=1)[labels]
     return products / np.maximum(lengths, np.finfo(np.float64).tiny)
 
 
-def _stack(parts: Sequence[Any]) -> Any:
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+def _lengths(rows: Any) -> Floats:
+    squares = rows * rows if isinstance(rows, np.ndarray) else rows.multiply(rows)
+    return np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+
+
+def _stack(parts: Sequence[Any]) -> Rows:
+    found: Rows = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+    return found

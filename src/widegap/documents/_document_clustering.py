@@ -1,33 +1,54 @@
 """DocumentClustering: raw documents in, topics out."""
 
+import inspect
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
+from widegap._types import Floats, Indices, Ints, Labels, Mask
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import Clusterer, Objective
 from widegap.base._docs import shared_docs
-from widegap.base._progress import logger
+from widegap.base._progress import logger, progress_logging
 from widegap.base._records import Recorder
-from widegap.base._validation import HasMethods, Interval, StrOptions, check_generator, digest_of
-from widegap.constraints._side_information import SIZE_CONSTRAINTS
-from widegap.documents._corpus import Corpus, cosines_to_means
+from widegap.base._validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_cluster_number,
+    check_generator,
+    digest_of,
+)
+from widegap.constraints._side_information import (
+    SIZE_CONSTRAINTS,
+    ConstrainedClusterer,
+    RowConstraints,
+    SideInformation,
+    read_side_information,
+)
+from widegap.constraints._units import check_cliques
+from widegap.documents._corpus import Corpus, Rows, cosines_to_means
 from widegap.documents._linear_scores import explaining_weights
 from widegap.documents._reader import DocumentReader
-from widegap.documents._topic_constraints import TopicSay
-from widegap.documents._topic_refits import TopicRefits
-from widegap.documents._topic_rules import FLOOR
-from widegap.documents._topic_search import FoundTopics, Reduction, TopicSearch
-from widegap.documents._topic_steps import TopicRecord
-from widegap.documents._topic_terms import TopicViews
-from widegap.documents._vocabulary import TermChoice
-from widegap.exceptions import InvalidDataError, StarvedClusterWarning
+from widegap.documents._topic_rules import FLOOR, TopicRules, of_documents, taking_part
+from widegap.documents._topic_search import FoundTopics, Reduction, TopicRecord, TopicSearch
+from widegap.documents._vocabulary import Names, TermChoice, is_finite
+from widegap.exceptions import InvalidDataError, NotSupportedError, StarvedClusterWarning
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAME_TERMS = 3  # in the name of a topic: as many as fit into a column of a table
+LINKS = ("known", "must_link", "cannot_link")  # arguments of ``fit`` that an estimator may not have
 
 
 @shared_docs
-class DocumentClustering(TopicViews, TopicRefits, TopicSay):
+class DocumentClustering(ConstrainedClusterer):
     """Topics of documents by maximum margin clustering.
 
     Documents become rows of term weights, (1 + ln tf) ln(n / df) of length one; these are reduced by latent semantic
@@ -205,26 +226,41 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
         "_reader": DocumentReader,
     }
     # The fitted documents and the reduction by LSA, which only ``refit`` needs.
-    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_reduction", "_given"}
+    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_reduction", "_side"}
+
+    topics_: Labels
+    labels_: Labels
+    margins_: Floats
+    centrality_: Floats
+    term_weights_: Floats | None
+    coef_: Floats
+    intercept_: Floats
+    objective_: Any  # float or None
+    _reader: DocumentReader
+    _corpus: Corpus
+    _universum: list[Corpus]
+    _marked: Mask
+    _side: SideInformation
+    _reduction: Reduction | None
 
     def __init__(
         self,
-        n_clusters=2,
+        n_clusters: int = 2,
         *,
-        method="auto",
-        features="lsa",
-        stop_words="english",
-        stemmer=None,
-        min_df="auto",
-        max_df=0.5,
-        max_features=10_000,
-        n_components="auto",
-        size_min=None,
-        size_max=None,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
+        method: Any = "auto",
+        features: Any = "lsa",
+        stop_words: str | Collection[str] | None = "english",
+        stemmer: str | None = None,
+        min_df: int | str = "auto",
+        max_df: float = 0.5,
+        max_features: int | None = 10_000,
+        n_components: int | str = "auto",
+        size_min: float | Sequence[float] | None = None,
+        size_max: float | Sequence[float] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        callback: Callable[[TopicRecord], bool | None] | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.method = method
         self.features = features
@@ -240,7 +276,117 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
         self.verbose = verbose
         self.callback = callback
 
-    def decision_function(self, X: Any) -> np.ndarray[Any, Any]:
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        universum: Any = None,
+        feature_names: Sequence[str] | None = None,
+        known: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+    ) -> Self:
+        """Find the topics of documents.
+
+        Parameters
+        ----------
+        X : list of str, sparse matrix or array of shape (n_documents, n_features)
+            Documents, their counts or weights of terms, or their embeddings.
+        y : ignored
+            Present by convention.
+        universum : like X, default=None
+            Documents that belong to no topic: boilerplate, other subjects.
+        feature_names : sequence of str, default=None
+            Names of the columns of a sparse matrix.
+        known : array-like of shape (n_documents,), default=None
+            Labels of some documents, numbers or strings; -1, None or NaN where the label is not known. These documents
+            keep their labels, and ``classes_`` tells which topic is which. There may be more topics than labels.
+        must_link : array-like, default=None
+            Documents that belong together: pairs of their positions, shape (m, 2), or one group a document, shape
+            (n_documents,), with -1, None or NaN for none.
+        cannot_link : array-like, default=None
+            Documents that must be in different topics, in the same two forms; documents of a group are all apart.
+
+        Returns
+        -------
+        DocumentClustering
+            The fitted estimator.
+        """
+        side = SideInformation(known, must_link, cannot_link)
+        return self._complete_fit(X, side=side, universum=universum, feature_names=feature_names)
+
+    def fit_predict(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        universum: Any = None,
+        feature_names: Sequence[str] | None = None,
+        known: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+    ) -> Labels:
+        """Find the topics of documents and return ``labels_``.
+
+        Parameters
+        ----------
+        X, y, universum, feature_names, known, must_link, cannot_link
+            As for ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,), dtype int32
+        """
+        links = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
+        return self.fit(X, y, universum=universum, feature_names=feature_names, **links).labels_
+
+    def refit(
+        self,
+        *,
+        universum_labels: Sequence[int] = (),
+        universum_documents: Sequence[int] | Sequence[str] = (),
+        known: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+    ) -> Self:
+        """Fit again from the present labels, with more in the universum, or with new known labels and links.
+
+        The topics that stay keep their numbers as far as their documents stay together, so that the two results can
+        be compared. What was moved by earlier calls stays in the universum; labels and links of such documents no
+        longer apply, as they have no topic.
+
+        Parameters
+        ----------
+        universum_labels : sequence of int, default=()
+            Topics whose documents belong to no topic; their number is subtracted from the number of topics.
+        universum_documents : sequence of int or of str, default=()
+            Positions of fitted documents, or further documents.
+        known, must_link, cannot_link
+            As for ``fit``, for all fitted documents. None keeps those of the last fit, anything else replaces them. If
+            all topics carry labels already, a new label makes a new topic.
+
+        Returns
+        -------
+        DocumentClustering
+            The estimator, fitted anew.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_corpus"):
+            raise NotSupportedError("refit needs the fitted documents, which a model file does not hold; fit again.")
+        gone = self._check_topics(universum_labels)
+        further, universum = list(universum_documents), self._universum
+        marked = self._marked | np.isin(self.labels_, gone)
+        if further and isinstance(further[0], str):
+            universum = [*universum, self._reader.read(further, "universum_documents")]
+        elif further:
+            marked[self._check_positions(further)] = True
+        links = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
+        side = replace(self._side, **{name: value for name, value in links.items() if value is not None})
+        self._refit(np.setdiff1d(self.topics_, gone), side, marked, universum)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
         """Score of every document for every topic.
 
         Parameters
@@ -256,7 +402,7 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
         scores = self._scores(self._read_fitted(X))
         return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any) -> Labels:
         """Topic with the largest score, for each document.
 
         Parameters
@@ -272,31 +418,147 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
         corpus = self._read_fitted(X)
         return np.where(corpus.known, self.topics_[self._scores(corpus).argmax(axis=1)], np.int32(-1))
 
-    def _refusal_to_store(self):
-        if self._scores_terms:
-            return None
-        return "Embeddings, and transformers of yours, have no model file; save an estimator fitted on them instead."
+    @property
+    def terms_(self) -> Names | None:
+        """ndarray of str of shape (n_terms,), or None: the terms."""
+        return self._reader.terms
+
+    def top_terms(self, n: int = 10) -> dict[int, list[str]]:
+        """Terms with the largest weights for each topic.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Most terms a topic; only terms that speak for the topic count.
+
+        Returns
+        -------
+        dict of int to list of str
+            Terms by topic, the strongest first. With a stemmer, a stem is shown as its most frequent word.
+        """
+        check_is_fitted(self)
+        terms, weights = self.terms_, self.term_weights_
+        if terms is None or weights is None:
+            raise NotSupportedError(
+                "top_terms needs terms, but fit got a dense array of embeddings; fit documents or a sparse matrix of "
+                "counts instead, or documents with features=<the transformer that makes the embeddings>."
+            )
+        strongest = np.argsort(-weights, axis=1, kind="stable")[:, :n]
+        return {
+            int(topic): [str(terms[j]) for j in order if own[j] > 0]
+            for topic, order, own in zip(self.topics_, strongest, weights, strict=True)
+        }
 
     @property
-    def _scores_terms(self):
+    def topic_names_(self) -> dict[int, str]:
+        """dict of int to str: the known label of each topic, or its first three terms, or its number without any."""
+        check_is_fitted(self)
+        if self.terms_ is None:
+            names = {int(topic): f"topic {topic}" for topic in self.topics_}
+        else:
+            names = {topic: ", ".join(terms) for topic, terms in self.top_terms(NAME_TERMS).items()}
+        labels = zip(names, getattr(self, "classes_", []), strict=False)  # model files of 0.1 have none
+        return names | {topic: str(label) for topic, label in labels if label is not None}
+
+    def representatives(self, n: int = 3) -> dict[int, list[int]]:
+        """Most central documents of each topic: those with the largest cosine to the mean of their topic.
+
+        Parameters
+        ----------
+        n : int, default=3
+            Most documents a topic.
+
+        Returns
+        -------
+        dict of int to list of int
+            Positions of the documents in what was fitted, by topic, the most central first.
+        """
+        return self._first_documents(lambda: -self.centrality_, n)
+
+    def borderline(self, n: int = 3) -> dict[int, list[int]]:
+        """Documents of each topic with the smallest lead over another topic.
+
+        Parameters
+        ----------
+        n : int, default=3
+            Most documents a topic.
+
+        Returns
+        -------
+        dict of int to list of int
+            Positions of the documents in what was fitted, by topic, the least certain first.
+        """
+        return self._first_documents(lambda: self.margins_, n)
+
+    def to_frame(self, of: str = "topics", *, n_terms: int = 10, n_documents: int = 3) -> "pd.DataFrame":
+        """The result as a pandas DataFrame.
+
+        Parameters
+        ----------
+        of : {"topics", "documents"}, default="topics"
+            One row a topic (topic, size, name, top_terms, representatives), or one row a document (topic, name,
+            margin, centrality). Documents without a topic have topic -1.
+        n_terms, n_documents : int, default=10 and 3
+            Length of the lists of terms and of representative documents.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        check_is_fitted(self)
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise NotSupportedError("to_frame needs pandas, which is not installed: pip install pandas.") from error
+        if of not in ("topics", "documents"):
+            raise ValueError(f"of={of!r:.60} is not a kind of table; choose 'topics' or 'documents'.")
+        names = self.topic_names_
+        if of == "documents":
+            shown = [names.get(int(topic), "") for topic in self.labels_]
+            columns = {"topic": self.labels_, "name": shown, "margin": self.margins_, "centrality": self.centrality_}
+            return pd.DataFrame(columns).rename_axis("document")
+        terms = self.top_terms(n_terms) if self.terms_ is not None else dict.fromkeys(names, [])
+        representatives = self.representatives(n_documents)
+        rows = [
+            (topic, int((self.labels_ == topic).sum()), name, terms[topic], representatives[topic])
+            for topic, name in names.items()
+        ]
+        return pd.DataFrame(rows, columns=["topic", "size", "name", "top_terms", "representatives"])
+
+    # Inside ------------------------------------------------------------------------------------------------------
+
+    def _refusal_to_store(self) -> str | None:
+        if self._scores_terms:
+            return None
+        return "Embeddings, and transformers of your own, have no model file; save an estimator fitted on them instead."
+
+    @property
+    def _scores_terms(self) -> bool:
         """Whether documents are scored by their terms rather than by their features."""
         return self.terms_ is not None and isinstance(self.features, str)
 
-    def _scored_rows(self, corpus):
-        return corpus.terms if self._scores_terms else corpus.features
+    def _scored_rows(self, corpus: Corpus) -> Rows:
+        return corpus.terms if corpus.terms is not None and self._scores_terms else corpus.features
 
-    def _scores(self, corpus):
+    def _scores(self, corpus: Corpus) -> Floats:
         return np.asarray(self._scored_rows(corpus) @ self.coef_.T) + self.intercept_
 
-    def _read_fitted(self, X):
+    def _read_fitted(self, X: Any) -> Corpus:
         check_is_fitted(self)
         return self._reader.read(X)
 
-    def _read(self, X):
+    def _read(self, X: Any) -> Any:
         return X  # by ``_prepare``, which knows the names of columns
 
-    def _prepare(self, X, rng, side, universum, feature_names):
-        """The documents to cluster, all that is known of them at the start of a fit."""
+    def _prepare(
+        self,
+        X: Any,
+        rng: np.random.Generator,
+        side: SideInformation | None = None,
+        universum: Any = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> Corpus:
+        """The documents to cluster."""
         self._reader = DocumentReader(None if isinstance(self.features, str) else self.features)
         choice = TermChoice(self.min_df, self.max_df, self.max_features)
         words = {"stop_words": self.stop_words, "stemmer": self.stemmer}
@@ -304,29 +566,36 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
         self._rows_digest = digest_of(X)
         self._universum = [] if universum is None else [self._reader.read(universum, "universum")]
         self._marked = np.zeros(len(self._corpus.known), dtype=bool)
-        self._given = side
+        self._side = SideInformation() if side is None else side
         self._reduction = Reduction(self.n_components) if self.features == "lsa" else None
         return self._corpus
 
-    def _search(self, corpus, rng):
-        rules, active = self._rules_for(
-            self._read_constraints(self._given, len(corpus.known)), self._marked, self.n_clusters
-        )
+    def _search(self, corpus: Corpus, rng: np.random.Generator) -> None:
+        constraints = self._read_constraints(self._side, len(corpus.known))
+        rules, active = self._rules_for(constraints, self._marked, self.n_clusters)
         found = self._cluster(rules, active, None, self._marked, self._universum, rng)
         k = len(found.scores.coef)
-        self._store(found, active, np.arange(k, dtype=np.int32), rules.heard.classes_of(k))
+        self._store(found, active, np.arange(k, dtype=np.int32), rules.constraints.classes_of(k))
 
-    def _store_single_cluster(self, corpus):
+    def _store_single_cluster(self, corpus: Corpus) -> None:
         self._search(corpus, check_generator(self.random_state))  # one topic has scores and terms, too
 
-    def _cluster(self, rules, active, start, marked, universum, rng):
+    def _cluster(
+        self,
+        rules: TopicRules,
+        active: Mask,
+        start: Labels | None,
+        marked: Mask,
+        universum: list[Corpus],
+        rng: np.random.Generator,
+    ) -> FoundTopics:
         """Labels and scores of the documents that take part."""
         corpus, outside = self._corpus.take(active), self._universum_features(marked, universum)
         recorder = Recorder(TopicRecord, self.callback, logger.info if self.verbose else None)
         search = TopicSearch(rules, rng, recorder)
         return self._found(search, corpus, start, outside)
 
-    def _found(self, search, corpus, start, universum) -> FoundTopics:
+    def _found(self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: Rows | None) -> FoundTopics:
         reduction = self._reduction if self._scores_terms else None
         if not isinstance(self.method, str):
             return search.by_estimator(self.method, corpus, universum, reduction)
@@ -337,7 +606,7 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
             return search.in_terms(rows, start, universum, reduction)
         return search.in_features(rows, start, universum)
 
-    def _universum_features(self, marked, universum):
+    def _universum_features(self, marked: Mask, universum: list[Corpus]) -> Rows | None:
         parts = [*universum, self._corpus.take(marked)] if marked.any() else universum
         if not parts:
             return None
@@ -346,7 +615,7 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
         joined = Corpus.joined(parts)
         return joined.features[joined.known] if joined.known.any() else None
 
-    def _store(self, found, active, topics, classes):
+    def _store(self, found: FoundTopics, active: Mask, topics: Labels, classes: list[Any]) -> None:
         scores, rows = found.scores, self._scored_rows(self._corpus.take(active))
         self.topics_, self.n_clusters_, self.classes_ = topics, len(topics), classes
         self.coef_, self.intercept_ = scores.coef, scores.intercept
@@ -362,7 +631,7 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
         if self.starved_ and self.size_min is None:
             self._warn_starved()
 
-    def _warn_starved(self):
+    def _warn_starved(self) -> None:
         sizes = {int(topic): int(np.count_nonzero(self.labels_ == topic)) for topic in self.topics_}
         least = min(sizes.values())
         if self.size_max is not None and least > max(1, int(FLOOR * sum(sizes.values()) / len(sizes))):
@@ -375,7 +644,117 @@ class DocumentClustering(TopicViews, TopicRefits, TopicSay):
             StarvedClusterWarning,
         )
 
-    def _explain(self, active, labels):
+    def _explain(self, active: Mask, labels: Labels) -> Floats | None:
         """Weights of terms for labels that were found in other features."""
         terms = self._corpus.take(active).terms
         return None if terms is None else explaining_weights(terms, labels, self.n_clusters_)
+
+    def _rules_for(self, constraints: RowConstraints, marked: Mask, k: int) -> tuple[TopicRules, Mask]:
+        """Rules for k topics, and which documents take part: not those that were ``marked`` for the universum."""
+        active = taking_part(self._corpus.known, constraints.units, marked)
+        n = int(np.count_nonzero(active))
+        check_cluster_number(n, k)
+        constraints = of_documents(constraints, active)
+        self._refuse_for_method(constraints)
+        k = max(k, len(constraints.classes))
+        if constraints.units is not None:
+            check_cliques(constraints.units, k, np.flatnonzero(active))
+        return TopicRules(constraints, self.size_min, self.size_max, n, k), active
+
+    def _refuse_for_method(self, constraints: RowConstraints) -> None:
+        """Refuse constraints that an estimator as ``method`` does not take."""
+        if isinstance(self.method, str):
+            return
+        if self.size_min is not None or self.size_max is not None:
+            raise NotSupportedError(
+                f"size_min={self.size_min!r} and size_max={self.size_max!r} are for method='auto', 'cpm3c' and "
+                f"'m2dcu'; set the bounds of {self.method} instead, if it has any."
+            )
+        taken = inspect.signature(self.method.fit).parameters
+        missing = [] if constraints.units is None else [name for name in LINKS if name not in taken]
+        if missing:
+            raise NotSupportedError(
+                f"fit of {self.method} takes no {missing[0]}; use method='auto', or an estimator that does, such as "
+                "MaxMarginClustering."
+            )
+
+    def _refit(self, topics: Labels, side: SideInformation, marked: Mask, universum: list[Corpus]) -> None:
+        """Search from the present labels for the topics that are left; stored only once that has gone well."""
+        # A label beyond the number of topics makes a topic of its own.
+        constraints = read_side_information(side, len(self._corpus.known), None)
+        rules, active = self._rules_for(constraints, marked, len(topics))
+        start = np.where(np.isin(self.labels_, topics), np.searchsorted(topics, self.labels_), -1)[active]
+        with progress_logging(self.verbose):
+            rng = check_generator(self.random_state)
+            # Documents without terms that are now tied to a topic have no label to start from; any will do.
+            found = self._cluster(rules, active, start.clip(0).astype(np.int32), marked, universum, rng)
+        k = len(found.scores.coef)
+        topics = matched_topics(topics, start, found.scores.labels, k)
+        order, classes = np.argsort(topics), rules.constraints.classes_of(k)
+        self._side, self._marked, self._universum = side, marked, universum
+        found = replace(found, scores=found.scores.reordered(order))
+        self._store(found, active, topics[order], [classes[p] for p in order])
+
+    def _check_topics(self, chosen: Sequence[int]) -> Ints:
+        labels = np.atleast_1d(np.asarray(chosen, dtype=np.int64))
+        unknown = np.setdiff1d(labels, self.topics_)
+        if len(unknown):
+            raise InvalidDataError(
+                f"universum_labels holds {unknown.tolist()}, but the topics are {self.topics_.tolist()}; choose among "
+                "these."
+            )
+        if len(np.unique(labels)) == len(self.topics_):
+            raise InvalidDataError(
+                f"universum_labels={labels.tolist()} would leave no topic; leave at least one out of it."
+            )
+        return labels
+
+    def _check_positions(self, positions: list[Any]) -> Indices:
+        n, found = len(self.labels_), np.asarray(positions)
+        if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
+            raise InvalidDataError(
+                f"universum_documents={positions!r:.80} must be positions from 0 to {n - 1} of fitted documents, or "
+                "further documents as str."
+            )
+        return found
+
+    def _first_documents(self, key: Callable[[], Floats], n: int) -> dict[int, list[int]]:
+        check_is_fitted(self)
+        order = np.argsort(key(), kind="stable")
+        labels = self.labels_[order]
+        return {int(topic): order[labels == topic][:n].tolist() for topic in self.topics_}
+
+    def _check_stored(self) -> None:
+        """Refuse topics of a model file that do not fit each other, or their documents."""
+        n_topics = len(self.topics_)
+        fit_each_other = {
+            "topics_": self.topics_.dtype.kind == "i"
+            and self.topics_.ndim == 1
+            and len(np.unique(self.topics_)) == n_topics == self.n_clusters_
+            and bool((self.topics_ >= 0).all()),
+            "intercept_": self.intercept_.shape == (n_topics,) and is_finite(self.intercept_),
+            "classes_": len(getattr(self, "classes_", self.topics_)) == n_topics,  # files of 0.1 have none
+            "labels_": self.labels_.dtype.kind == "i"
+            and self.labels_.ndim == 1
+            and bool(np.isin(self.labels_, [-1, *self.topics_]).all()),
+            "margins_": self.margins_.dtype.kind == "f" and self.margins_.shape == self.labels_.shape,
+            "centrality_": self.centrality_.dtype.kind == "f" and self.centrality_.shape == self.labels_.shape,
+        }
+        n_terms = self._reader.check_terms()
+        for name in ("coef_", "term_weights_"):
+            weights = getattr(self, name)
+            fit_each_other[name] = weights.shape == (n_topics, n_terms) and is_finite(weights)
+        wrong = [name for name, fits in fit_each_other.items() if not fits]
+        if wrong:
+            raise ValueError(f"{wrong[0]} does not fit {n_topics} topics of {n_terms} terms")
+
+
+def matched_topics(topics: Labels, old: Labels, new: Labels, k: int) -> Labels:
+    """A topic for each of k new clusters: that of the old cluster it overlaps most with, one-to-one, or a new one."""
+    overlap = np.zeros((len(topics), k))
+    both = (old >= 0) & (new >= 0)
+    np.add.at(overlap, (old[both], new[both]), 1)
+    found = topics.max() + 1 + np.arange(k, dtype=np.int32)
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    found[columns] = topics[rows]
+    return found

@@ -10,18 +10,18 @@ score, so that fitting and labelling in turn lower F.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Indices, Labels
+from widegap.documents._corpus import Rows
 from widegap.documents._topic_rules import TopicRules
 from widegap.rows._threads import one_blas_thread
 
-LEAST_C, LARGEST_C = 0.1, 0.5
+LEAST_C, LARGEST_C = 0.1, 0.5  # settled with the constants of ``_topic_search.py``, LARGEST_C on 60 to 200 documents
 LEAST_TOTAL = 30  # of C over all rows: with less, intercepts outweigh terms and the largest cluster takes all rows
-TRAINING_TOL = 1e-2
+TRAINING_TOL = 1e-2  # of liblinear: labels follow from the weights, and rounds to come correct both
 
 
 @dataclass(frozen=True)
@@ -37,28 +37,28 @@ class LinearScores:
     objective: float | None = None
     starved: bool = False
 
-    def of(self, X: Any) -> Floats:
+    def of(self, X: Rows) -> Floats:
         """Scores of rows for every cluster."""
         return np.asarray(X @ self.coef.T) + self.intercept
 
-    def leads(self, X: Any) -> Floats:
+    def leads(self, X: Rows) -> Floats:
         """Lead of each row's own score over the largest other one; infinite for a single topic, NaN for label -1."""
-        others = self.of(X)
+        scores = self.of(X)
         rows = np.flatnonzero(self.labels >= 0)
-        own = others[rows, self.labels[rows]]
-        others[rows, self.labels[rows]] = -np.inf
-        leads = np.full(len(others), np.nan)
-        leads[rows] = own - others[rows].max(axis=1)
+        own = scores[rows, self.labels[rows]]
+        scores[rows, self.labels[rows]] = -np.inf
+        leads = np.full(len(scores), np.nan)
+        leads[rows] = own - scores[rows].max(axis=1)
         return leads
 
-    def reordered(self, order: Floats) -> "LinearScores":
+    def reordered(self, order: Indices) -> "LinearScores":
         """The same with cluster ``order[p]`` as cluster p."""
         place = np.append(np.argsort(order), -1)
         labels = place[self.labels].astype(np.int32)
         return replace(self, labels=labels, coef=self.coef[order], intercept=self.intercept[order])
 
 
-def fit_linear_scores(X: Any, labels: Labels, k: int, seed: int, weights: Floats | None = None) -> LinearScores:
+def fit_linear_scores(X: Rows, labels: Labels, k: int, seed: int, weights: Floats | None = None) -> LinearScores:
     """Scores by one-vs-rest squared hinges; rows labelled -1 do not count, others by their weights."""
     if k == 1:
         return mean_scores(X, labels, k)
@@ -67,7 +67,7 @@ def fit_linear_scores(X: Any, labels: Labels, k: int, seed: int, weights: Floats
     return _judged(LinearScores(labels, *_symmetric(model, k)), X)
 
 
-def explaining_weights(X: Any, labels: Labels, k: int) -> Floats:
+def explaining_weights(X: Rows, labels: Labels, k: int) -> Floats:
     """Weights of columns for labels that were found in others: what clusters share, not what single rows have."""
     if k == 1:
         return mean_scores(X, labels, k).coef
@@ -81,7 +81,7 @@ def _symmetric(model: LinearSVC, k: int) -> tuple[Floats, Floats]:
     return signs * model.coef_, np.ravel(signs * model.intercept_)
 
 
-def mean_scores(X: Any, labels: Labels, k: int) -> LinearScores:
+def mean_scores(X: Rows, labels: Labels, k: int) -> LinearScores:
     """Scores by the nearness to the means of the clusters, in any unit; -1 does not count."""
     known = labels >= 0
     members = np.eye(k)[labels[known]]
@@ -89,7 +89,7 @@ def mean_scores(X: Any, labels: Labels, k: int) -> LinearScores:
     return LinearScores(labels, means, -(means**2).sum(axis=1) / 2)
 
 
-def fit_svm(X: Any, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None) -> LinearSVC:
+def fit_svm(X: Rows, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None) -> LinearSVC:
     """One-vs-rest squared hinges."""
     C = weight_of_loss(len(labels)) if C is None else C
     with one_blas_thread():
@@ -101,7 +101,7 @@ def weight_of_loss(n_rows: int) -> float:
     return float(np.clip(LEAST_TOTAL / n_rows, LEAST_C, LARGEST_C))
 
 
-def relabelled(found: LinearScores, X: Any, rules: TopicRules) -> LinearScores:
+def relabelled(found: LinearScores, X: Rows, rules: TopicRules) -> LinearScores:
     """The same weights with the labels they give to rows, as far as the rules let them.
 
     The intercept of a cluster that would be too small rises until it has that many rows, that of one too large falls,
@@ -125,7 +125,7 @@ def _raises(scores: Floats, labels: Labels, prices: Floats) -> Floats:
     return raises
 
 
-def _judged(found: LinearScores, X: Any) -> LinearScores:
+def _judged(found: LinearScores, X: Rows) -> LinearScores:
     """The same with its objective."""
     known = found.labels >= 0
     scores, labels = found.of(X[known]), found.labels[known]

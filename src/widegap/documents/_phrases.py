@@ -1,4 +1,4 @@
-"""Pairs of words that belong together, such as "space station": found among the terms that a topic is told by.
+"""Pairs of words that belong together, such as "space station": found among the leading terms of a topic.
 
 A pair of neighbouring words is a phrase of a topic if it stands in at least three of its documents, and wherever the
 rarer of the two words occurs there, the other one is its neighbour at least every third time.
@@ -7,15 +7,15 @@ rarer of the two words occurs there, the other one is its neighbour at least eve
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from widegap.documents._words import tokens
 
-LEAST_DOCUMENTS = 3
-TOGETHER = 1 / 3
-MOST_DOCUMENTS = 2000  # of a topic
+LEAST_DOCUMENTS = 3  # with fewer, a pair may be the habit of one writer: not tuned
+NEIGHBOUR_SHARE = 1 / 3  # of the rarer word's places: not tuned; less joins words that merely occur in one topic
+MOST_DOCUMENTS = 2000  # of a topic, which are enough to count pairs
 
 
 def phrases_of(documents: Sequence[str], terms: Sequence[str]) -> list[tuple[str, str]]:
@@ -33,22 +33,24 @@ def phrases_of(documents: Sequence[str], terms: Sequence[str]) -> list[tuple[str
     found = [
         (pair, count)
         for pair, count in beside.items()
-        if spread[pair] >= LEAST_DOCUMENTS and count >= TOGETHER * min(alone[pair[0]], alone[pair[1]])
+        if spread[pair] >= LEAST_DOCUMENTS and count >= NEIGHBOUR_SHARE * min(alone[pair[0]], alone[pair[1]])
     ]
     return [pair for pair, _ in sorted(found, key=lambda entry: (-entry[1], entry[0]))]
 
 
-def with_phrases(documents: Sequence[str], labels: Any, terms: dict[int, list[str]], n: int) -> dict[int, list[str]]:
+def with_phrases(
+    documents: Sequence[str], labels: npt.ArrayLike, terms: dict[int, list[str]], n: int
+) -> dict[int, list[str]]:
     """The first ``n`` terms of every topic, with phrases in place of the words they are made of."""
     labels = np.asarray(labels)
     found = {}
     for topic, words in terms.items():
         rows = np.flatnonzero(labels == topic)[:MOST_DOCUMENTS]
-        told = list(words)
+        shown = list(words)
         for first, second in phrases_of([documents[row] for row in rows], words):
-            if first in told and second in told:
-                place = min(told.index(first), told.index(second))
-                told = [word for word in told if word not in (first, second)]
-                told.insert(place, f"{first} {second}")
-        found[topic] = told[:n]
+            if first in shown and second in shown:
+                place = min(shown.index(first), shown.index(second))
+                shown = [word for word in shown if word not in (first, second)]
+                shown.insert(place, f"{first} {second}")
+        found[topic] = shown[:n]
     return found

@@ -1,5 +1,6 @@
 """Documents, matrices of terms or embeddings as a Corpus: what the first ones settle holds for all that follow."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from sklearn.utils import check_array
 
 from widegap.base._validation import check_documents, input_kind
 from widegap.documents._corpus import Corpus, has_terms
-from widegap.documents._vocabulary import DocumentTerms, TermChoice, TermMatrix
+from widegap.documents._vocabulary import DocumentTerms, Names, TermChoice, TermMatrix
 from widegap.exceptions import InvalidDataError
 
 
@@ -34,7 +35,7 @@ class DocumentReader:
         self.transformer = None if transformer is None else clone(transformer)
 
     @property
-    def terms(self) -> np.ndarray[Any, Any] | None:
+    def terms(self) -> Names | None:
         """Names of the terms."""
         return None if self.vocabulary is None else self.vocabulary.terms
 
@@ -46,7 +47,7 @@ class DocumentReader:
         self.vocabulary.check()
         return len(self.vocabulary.terms)
 
-    def read_first(self, X: Any, choice: TermChoice, words: dict[str, Any], names: Any) -> Corpus:
+    def read_first(self, X: Any, choice: TermChoice, words: dict[str, Any], names: Sequence[str] | None) -> Corpus:
         """The documents that settle kind, terms and features.
 
         ``words`` are the arguments of DocumentTerms, ``names`` those of the columns of a matrix.

@@ -9,32 +9,34 @@ are (runs, k, rows), so that what is done for a row is done for many rows at onc
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Indices, Labels
+from widegap.documents._corpus import Rows
 from widegap.rows._matrices import dense_rows
 
-LLOYD_STEPS = 100
+LLOYD_STEPS = 100  # a bound that runs hardly meet: they end when few labels change
 SETTLED = 0.001  # k-means and self-training end when no more than this fraction of the labels changes
-TOGETHER = 200  # centres of all runs that share a product
+CENTRES_AT_ONCE = (
+    200  # of all runs that share a product with the rows: wide enough for BLAS, and cosines stay in memory
+)
 
 
-def spherical_runs(X: Any, k: int, n_runs: int, rng: np.random.Generator) -> Iterator[tuple[float, Labels]]:
+def spherical_runs(X: Rows, k: int, n_runs: int, rng: np.random.Generator) -> Iterator[tuple[float, Labels]]:
     """Summed cosine and labels of every run; rows, dense or CSR, have length one.
 
     Runs end some at a time, so who stops early saves those that were not begun.
     """
-    most = max(1, TOGETHER // k)
+    most = max(1, CENTRES_AT_ONCE // k)
     for first in range(0, n_runs, most):
         yield from _runs(X, k, min(most, n_runs - first), rng)
 
 
-def _runs(X: Any, k: int, n_runs: int, rng: np.random.Generator) -> list[tuple[float, Labels]]:
+def _runs(X: Rows, k: int, n_runs: int, rng: np.random.Generator) -> list[tuple[float, Labels]]:
     centres = dense_rows(X, _seeds(X, k, n_runs, rng).ravel()).reshape(n_runs, k, -1)
     labels = np.full((n_runs, X.shape[0]), -1, np.int32)
-    found: list[Any] = [None] * n_runs
+    found = [(-np.inf, last) for last in labels]
     going = np.arange(n_runs)
     for step in range(LLOYD_STEPS):
         last, (labels, best) = labels, _nearest(X, centres)
@@ -48,7 +50,7 @@ def _runs(X: Any, k: int, n_runs: int, rng: np.random.Generator) -> list[tuple[f
     return found
 
 
-def _nearest(X: Any, centres: Floats) -> tuple[Labels, Floats]:
+def _nearest(X: Rows, centres: Floats) -> tuple[Labels, Floats]:
     """Label of every row in every run, and its cosine."""
     n_runs, k, d = centres.shape
     cosines = _products(X, centres.reshape(-1, d)).reshape(n_runs, k, -1)
@@ -59,13 +61,13 @@ def _nearest(X: Any, centres: Floats) -> tuple[Labels, Floats]:
     return labels, best
 
 
-def _class_sums(X: Any, labels: Labels, k: int) -> Floats:
+def _class_sums(X: Rows, labels: Labels, k: int) -> Floats:
     """Sum of the rows of every cluster in every run, shape (runs, k, d); labels are (runs, rows)."""
     members = (labels[:, None] == np.arange(k, dtype=np.int32)[:, None]).astype(X.dtype)
     return np.asarray(members.reshape(-1, X.shape[0]) @ X).reshape(*members.shape[:2], -1)
 
 
-def _seeds(X: Any, k: int, n_runs: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+def _seeds(X: Rows, k: int, n_runs: int, rng: np.random.Generator) -> Indices:
     """Numbers of rows, shape (runs, k)."""
     n, trials = X.shape[0], 2 + int(np.log(k))
     each = np.arange(n_runs)
@@ -74,8 +76,8 @@ def _seeds(X: Any, k: int, n_runs: int, rng: np.random.Generator) -> np.ndarray[
     nearest = _distances(X, seeds[:, 0])
     for p in range(1, k):
         sums = np.cumsum(nearest, axis=1, dtype=np.float64)
-        chances = rng.random((n_runs, trials)) * sums[:, -1:]
-        drawn = np.stack([np.searchsorted(sums[run], chances[run]) for run in each]).clip(max=n - 1)
+        draws = rng.random((n_runs, trials)) * sums[:, -1:]
+        drawn = np.stack([np.searchsorted(sums[run], draws[run]) for run in each]).clip(max=n - 1)
         left = _distances(X, drawn.ravel()).reshape(n_runs, trials, n)
         np.minimum(left, nearest[:, None], out=left)
         best = left.sum(axis=2, dtype=np.float64).argmin(axis=1)
@@ -83,12 +85,12 @@ def _seeds(X: Any, k: int, n_runs: int, rng: np.random.Generator) -> np.ndarray[
     return seeds
 
 
-def _distances(X: Any, chosen: np.ndarray[Any, Any]) -> Floats:
+def _distances(X: Rows, chosen: Indices) -> Floats:
     """Squared distances of some rows to all."""
     return np.maximum(2 - 2 * _products(X, dense_rows(X, chosen)), 0)
 
 
-def _products(X: Any, centres: Floats) -> Floats:
+def _products(X: Rows, centres: Floats) -> Floats:
     """Products of centres (m, d) and rows, shape (m, rows)."""
     return np.ascontiguousarray(centres @ X.T)
 

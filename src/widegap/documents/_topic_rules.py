@@ -1,17 +1,16 @@
-"""What topics must keep at every step of a document clustering: known labels, links, bounds on sizes.
+"""Constraints on topics at every step of a document clustering: known labels, links, bounds on sizes.
 
-Start, margins and self-training (``_topics.py``) work on a sample of the documents or on all, and each ends in labels.
-For scores s (n, k) these are
+Start, margins and self-training (``_topic_search.py``) work on a sample of the documents or on all, and each ends in
+labels. For scores s (n, k) these are
 
-    max_z  sum_i s[i, z_i]     subject to   z keeps what was said, and every topic its least and largest size,
+    max_z  sum_i s[i, z_i]     subject to   the constraints on documents, and the least and largest size of every topic,
 
-a transportation problem where nothing is known of single documents, else that of
-``constraints/_constrained_labels.py``. No topic may be empty, whatever the bounds say: weights of terms could not be
-fitted to it.
+a transportation problem without labels and links, else that of ``constraints/_constrained_labels.py``. No topic may be
+empty, whatever the bounds are: weights of terms could not be fitted to it.
 
-A few known labels among thousands of documents would hold and yet hardly be heard: wherever losses or means are summed
-up, the documents that have one weigh ``HEARD`` times as much as all others together. But one document is not a topic:
-each weighs at most ``MOST`` of n / k, and never less than one.
+A few known labels among thousands of documents would hold and yet hardly shape the topics: wherever losses or means are
+summed up, the documents that have one weigh ``KNOWN_WEIGHT`` times as much as all others together. But one document is
+not a topic: each weighs at most ``MOST_WEIGHT`` of n / k, and never less than one.
 """
 
 from dataclasses import dataclass, replace
@@ -20,15 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Floats, Ints, Labels
+from widegap._types import Floats, Indices, Ints, Labels, Mask
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._label_rules import feasible_bounds
 from widegap.constraints._side_information import RowConstraints, size_bounds
 from widegap.constraints._transport import assign
+from widegap.constraints._units import Units
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 
-FLOOR = 0.1  # every topic keeps at least this fraction of n / k documents where size_min says nothing
-HEARD, MOST = 0.5, 0.05  # settled on WebKB and rec4 with 1 to 10 labels a class
+FLOOR = 0.1  # every topic keeps at least this fraction of n / k documents where size_min is None: not tuned
+KNOWN_WEIGHT, MOST_WEIGHT = 0.5, 0.05  # settled on WebKB and rec4 with 1 to 10 labels a class
 
 
 @dataclass(frozen=True)
@@ -45,37 +45,41 @@ class TopicRules:
 
     Parameters
     ----------
-    heard : RowConstraints
-        What was said of the documents.
+    constraints : RowConstraints
+        Known labels and links of the documents.
     size_min, size_max
         Bounds on sizes as the user gave them.
     n, k : int
         Documents and topics.
     """
 
-    def __init__(self, heard: RowConstraints, size_min: Any, size_max: Any, n: int, k: int):
-        self.heard, self.n, self.k = heard, n, k
-        self._given = size_min, size_max
-        self._known = heard.known_counts(k)
+    def __init__(self, constraints: RowConstraints, size_min: Any, size_max: Any, n: int, k: int):
+        self.constraints, self.n, self.k = constraints, n, k
+        self._sizes = size_min, size_max
+        self._known = constraints.known_counts(k)
         self.lower, self.upper = self._bounds(size_min, size_max)
-        units = heard.units
-        self._rule = None if units is None else LabelRule(*vars(units).values(), self.lower, self.upper)
+        units = constraints.units
+        self._rule = (
+            None
+            if units is None
+            else LabelRule(units.of_row, units.sizes, units.anchors, units.apart, self.lower, self.upper)
+        )
 
     @property
     def is_sized(self) -> bool:
         """Whether the user gave bounds on sizes."""
-        return any(bound is not None for bound in self._given)
+        return any(bound is not None for bound in self._sizes)
 
-    def of_rows(self, rows: Any) -> "TopicRules":
+    def of_rows(self, rows: Indices) -> "TopicRules":
         """The rules for a sample of the documents, with bounds in proportion."""
         if len(rows) == self.n:
             return self
-        return TopicRules(self.heard.of_rows(rows, self.n), *self._given, len(rows), self.k)
+        return TopicRules(self.constraints.of_rows(rows, self.n), *self._sizes, len(rows), self.k)
 
     def _bounds(self, size_min: Any, size_max: Any) -> tuple[Ints, Ints]:
-        heard, n, k = self.heard, self.n, self.k
-        sampled, units = heard.n_sampled_from is not None, heard.units
-        lower, upper = size_bounds(heard, size_min, size_max, n, max(1, int(FLOOR * n / k)), k)
+        n, k = self.n, self.k
+        sampled, units = self.constraints.n_sampled_from is not None, self.constraints.units
+        lower, upper = size_bounds(self.constraints, size_min, size_max, n, max(1, int(FLOOR * n / k)), k)
         if units is not None:
             if len(units.sizes) < k:
                 raise InvalidDataError(
@@ -96,7 +100,7 @@ class TopicRules:
     def label(self, scores: Floats) -> RuledTopics:
         """The labels of largest score that keep the rules."""
         if self._rule is None:
-            step = assign(-scores, self.lower, self.upper if self._given[1] is not None else None)
+            step = assign(-scores, self.lower, self.upper if self._sizes[1] is not None else None)
             return RuledTopics(step.labels, step.prices, bool(step.prices.any() or self._starves(step.labels)))
         found = self._rule.label(-scores)
         return RuledTopics(found.labels, np.zeros(self.k), found.bound_active or self._starves(found.labels))
@@ -109,10 +113,10 @@ class TopicRules:
     @cached_property
     def weights(self) -> Floats | None:
         """How much each document counts, None if all count the same."""
-        units = self.heard.units
+        units = self.constraints.units
         known = np.zeros(self.n, bool) if units is None else units.anchors[units.of_row] >= 0
         count = np.count_nonzero(known)
-        weight = min(HEARD * (self.n - count) / count, MOST * self.n / self.k) if count else 1.0
+        weight = min(KNOWN_WEIGHT * (self.n - count) / count, MOST_WEIGHT * self.n / self.k) if count else 1.0
         return np.where(known, weight, 1.0) if weight > 1 else None
 
     def sizes(self) -> dict[str, list[int]]:
@@ -120,15 +124,15 @@ class TopicRules:
         return {"size_min": self.lower.tolist(), "size_max": self.upper.tolist()}
 
     def alone(self) -> RowConstraints:
-        """What was said, with weights, as if the sample were all documents: bounds are in proportion already."""
-        return replace(self.heard, weights=self.weights, n_sampled_from=None)
+        """The constraints with weights, as if the sample were all documents: bounds are in proportion already."""
+        return replace(self.constraints, weights=self.weights, n_sampled_from=None)
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Ints]:
         """For ``fit`` of another estimator: topics of documents (-1: not known), groups, and pairs that are apart."""
-        units = self.heard.units
+        units = self.constraints.units
         if units is None:
             return {}
-        found = {}
+        found: dict[str, Ints] = {}
         if (units.anchors >= 0).any():
             found["known"] = units.anchors[units.of_row]
         linked = (units.sizes > 1) & (units.anchors < 0)
@@ -137,3 +141,26 @@ class TopicRules:
         if len(units.apart):
             found["cannot_link"] = np.unique(units.of_row, return_index=True)[1][units.apart]
         return found
+
+
+def taking_part(has_terms: Mask, units: Units | None, marked: Mask) -> Mask:
+    """Documents that are clustered: those with any term, and those that labels or links tie to a topic."""
+    inside = has_terms & ~marked
+    if units is None:
+        return inside
+    tied = units.anchors >= 0
+    tied[units.of_row[inside]] = True
+    return tied[units.of_row] & ~marked
+
+
+def of_documents(constraints: RowConstraints, active: Mask) -> RowConstraints:
+    """The constraints on some of all documents, and only the labels that are known of these."""
+    if constraints.units is None:
+        return constraints
+    units = constraints.units.of_rows(np.flatnonzero(active))
+    present = np.unique(units.anchors[units.anchors >= 0])
+    place = np.full(len(constraints.classes) + 1, -1)
+    place[present] = np.arange(len(present))
+    units = replace(units, anchors=place[units.anchors])
+    classes = [constraints.classes[p] for p in present]
+    return RowConstraints(units if units.constrained.any() else None, classes)

@@ -6,24 +6,28 @@ Documents and matrices of counts or weights end as the same: a CSR array with on
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from widegap._types import Floats
+from widegap._types import Floats, Indices
 from widegap.base._validation import check_documents
+from widegap.documents._corpus import TermRows
 from widegap.documents._languages import detect_language, stop_words_of
 from widegap.documents._porter import porter_stem
 from widegap.documents._words import count_words
 from widegap.exceptions import InvalidDataError
 
+Names: TypeAlias = npt.NDArray[np.object_]  # of terms
+
 STEMMERS: dict[str | None, Callable[[str], str]] = {None: str, "porter": porter_stem}
 
 
-def is_finite(values: np.ndarray[Any, Any]) -> bool:
+def is_finite(values: Floats) -> bool:
     """Whether an array of a model file holds finite numbers."""
     return values.dtype.kind == "f" and bool(np.isfinite(values).all())
 
@@ -40,7 +44,7 @@ class TermChoice:
     max_df: float
     max_features: int | None
 
-    def columns_and_idf(self, counts: sp.csr_array) -> tuple[np.ndarray[Any, Any], Floats]:
+    def columns_and_idf(self, counts: sp.csr_array) -> tuple[Indices, Floats]:
         """The kept columns of a matrix without stored zeros, and ln(n / df) of each."""
         n, n_terms = counts.shape
         frequencies = np.bincount(counts.indices, minlength=n_terms)
@@ -70,7 +74,7 @@ class TermMatrix:
     After ``fit_transform`` the attribute ``terms`` holds the name of each column.
     """
 
-    terms: np.ndarray[Any, Any]
+    terms: Names
     _stored = {
         "choice": TermChoice,
         "names": Any,
@@ -91,7 +95,7 @@ class TermMatrix:
         if not whole or not is_finite(self._idf) or not ((columns >= 0) & (columns < self._n_columns)).all():
             raise ValueError(f"its {len(self.terms)} terms do not fit the columns of a matrix")
 
-    def fit_transform(self, X: Any) -> sp.csr_array:
+    def fit_transform(self, X: Any) -> TermRows:
         """Rows of the matrix from which terms are chosen."""
         counts = _check_matrix(X)
         names = self._names(counts.shape[1])
@@ -101,7 +105,7 @@ class TermMatrix:
         self._n_columns = counts.shape[1]
         return self._rows(counts)
 
-    def transform(self, X: Any) -> sp.csr_array:
+    def transform(self, X: Any) -> TermRows:
         """Rows of any matrix with the same columns."""
         counts = _check_matrix(X)
         if counts.shape[1] != self._n_columns:
@@ -110,7 +114,7 @@ class TermMatrix:
             )
         return self._rows(counts)
 
-    def _names(self, n_columns: int) -> np.ndarray[Any, Any]:
+    def _names(self, n_columns: int) -> Names:
         if self.names is None:
             return np.array([f"x{j}" for j in range(n_columns)], dtype=object)
         if len(self.names) != n_columns:
@@ -119,7 +123,7 @@ class TermMatrix:
             )
         return np.asarray(self.names, dtype=object)
 
-    def _rows(self, counts: sp.csr_array) -> sp.csr_array:
+    def _rows(self, counts: sp.csr_array) -> TermRows:
         return _weigh(counts[:, self._columns], self._idf if self._are_counts else None)
 
 
@@ -130,7 +134,7 @@ class DocumentTerms:
     holds the name of each column, and ``language`` the language, None if it was not asked for or none was recognised.
     """
 
-    terms: np.ndarray[Any, Any]
+    terms: Names
     language: str | None = None
     _stored = {
         "choice": TermChoice,
@@ -158,7 +162,7 @@ class DocumentTerms:
         if not fit or sorted(self._column.values()) != list(range(n)):
             raise ValueError(f"its {n} terms have no column each")
 
-    def fit_transform(self, documents: Any) -> sp.csr_array:
+    def fit_transform(self, documents: Any) -> TermRows:
         """Rows of the documents from which terms are chosen."""
         documents = check_documents(documents)
         if self.language == "auto":
@@ -172,16 +176,14 @@ class DocumentTerms:
         self.terms = names[kept]
         return _weigh(counts[:, kept], self._idf)
 
-    def transform(self, documents: Any) -> sp.csr_array:
+    def transform(self, documents: Any) -> TermRows:
         """Rows of any documents; unknown words do not count."""
         counts, words = count_words(check_documents(documents))
         stem = STEMMERS[self.stemmer]
         column_of = [self._column.get(stem(word), -1) if word not in self._stop_words else -1 for word in words]
         return _weigh(_merge(counts, np.array(column_of, dtype=np.intp), len(self._column)), self._idf)
 
-    def _group(
-        self, words: np.ndarray[Any, Any], totals: np.ndarray[Any, Any]
-    ) -> tuple[list[str], np.ndarray[Any, Any], Any]:
+    def _group(self, words: Names, totals: Floats) -> tuple[list[str], Names, Indices]:
         """The distinct stems, the most frequent word of each, and the stem of every word (-1 for stop words)."""
         stem = STEMMERS[self.stemmer]
         stem_of = [None if word in self._stop_words else stem(word) for word in words]
@@ -208,14 +210,14 @@ def _check_matrix(X: Any) -> sp.csr_array:
     return rows
 
 
-def _merge(counts: sp.csr_array, column_of: np.ndarray[Any, Any], n_columns: int) -> sp.csr_array:
+def _merge(counts: sp.csr_array, column_of: Indices, n_columns: int) -> sp.csr_array:
     """Add up columns that go to the same place; those that go to -1 are left out."""
     sources = np.flatnonzero(column_of >= 0)
     ones = np.ones(len(sources))
     return counts @ sp.csr_array((ones, (sources, column_of[sources])), shape=(len(column_of), n_columns))
 
 
-def _weigh(counts: sp.csr_array, idf: Floats | None) -> sp.csr_array:
+def _weigh(counts: sp.csr_array, idf: Floats | None) -> TermRows:
     """Rows of length one, in place: (1 + ln tf) idf of counts, or weights as they are where there is no idf."""
     if idf is not None:
         counts.data = (1 + np.log(counts.data)) * idf[counts.indices].astype(counts.dtype)
@@ -223,4 +225,5 @@ def _weigh(counts: sp.csr_array, idf: Floats | None) -> sp.csr_array:
     counts.sort_indices()
     dtype = sp.get_index_dtype(maxval=max(counts.nnz, *counts.shape))  # liblinear wants small ones wherever they do
     counts.indices, counts.indptr = counts.indices.astype(dtype), counts.indptr.astype(dtype)
-    return normalize(counts, copy=False)
+    found: TermRows = normalize(counts, copy=False)
+    return found

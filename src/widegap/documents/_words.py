@@ -7,9 +7,9 @@ import html
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -44,7 +44,7 @@ def tokens(document: str) -> Iterator[str]:
         yield from (first + second for first, second in pairwise(run))
 
 
-def count_words(documents: list[str]) -> tuple[sp.csr_array, np.ndarray[Any, Any]]:
+def count_words(documents: list[str]) -> tuple[sp.csr_array, npt.NDArray[np.object_]]:
     """How often each distinct word occurs in each document, and the words."""
     counter = CountVectorizer(analyzer=tokens, dtype=np.float64)
     try:

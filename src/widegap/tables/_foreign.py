@@ -1,69 +1,16 @@
-"""Files that other programs make: spreadsheets, JSON, Parquet and Feather, SQLite. Nothing in them is run."""
+"""Files that other programs make: JSON, Parquet and Feather, SQLite. Nothing in them is run."""
 
-import io
 import json
 import sqlite3
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from widegap.exceptions import InvalidDataError
-from widegap.tables._delimited import column_names
 from widegap.tables._frames import few
-from widegap.tables._unpacking import RATIO, SMALL, decode
+from widegap.tables._unpacking import decode
 
 PARQUET = (".parquet", ".pq")  # endings; those of Feather are the others that are stored by columns
 MOST_NESTED = 20  # levels of JSON objects that become columns
-
-
-def read_excel(content: bytes, name: str, sheet: str | None) -> tuple[Any, list[str]]:
-    """The cells of one sheet as values: formulas give what the program that saved them had computed."""
-    import pandas as pd
-
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise InvalidDataError(f"{name}: Excel files need openpyxl: pip install 'widegap[table]'.") from error
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            total = sum(part.file_size for part in archive.infolist())
-        if total > max(SMALL, RATIO * len(content)):
-            raise InvalidDataError(f"{name} unpacks to {total >> 20:,} MB; if you trust it, save it as CSV first.")
-        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError, TypeError) as error:
-        if isinstance(error, InvalidDataError):
-            raise
-        raise InvalidDataError(
-            f"{name} is not an Excel file, or is damaged ({error}); save it again as .xlsx."
-        ) from error
-    names = [found.title for found in book.worksheets]
-    if sheet is not None and sheet not in names:
-        raise InvalidDataError(f"{name} has no sheet {sheet!r}; it has {few(names)}.")
-    chosen = sheet or names[0]
-    rows = [list(row) for row in book[chosen].iter_rows(values_only=True)]
-    rows = [row for row in rows if any(cell is not None for cell in row)]
-    notes = [f"Sheet {chosen!r} was read, of {len(names)}; name another as {name}::{names[1]}."] if len(names) > 1 and sheet is None else []  # fmt: skip  # noqa: E501
-    if not rows:
-        return pd.DataFrame(), notes
-    above = _rows_above(rows)
-    if above:
-        notes.append(
-            f"{above} row{'s' if above > 1 else ''} above the table {'were' if above > 1 else 'was'} not read."
-        )
-    head, body = rows[above], rows[above + 1 :]
-    width = max((j + 1 for row in rows[above:] for j, cell in enumerate(row) if cell is not None), default=0)
-    columns, said = column_names(["" if cell is None else str(cell) for cell in head[:width]], width)
-    frame = pd.DataFrame([row[:width] for row in body], columns=columns)
-    return frame.infer_objects(), [*notes, *said]
-
-
-def _rows_above(rows: list[list[Any]]) -> int:
-    """Titles above the header: rows with one filled cell, where the table is at least three wide."""
-    filled = [sum(cell is not None for cell in row) for row in rows]
-    if max(filled) < 3:
-        return 0
-    above = next((j for j, n in enumerate(filled) if n > 1), 0)
-    return above if above + 1 < len(rows) else 0
 
 
 def read_json(content: bytes, name: str, encoding: str) -> tuple[Any, list[str]]:

@@ -12,15 +12,16 @@ from typing import Any
 
 from widegap.exceptions import InvalidDataError
 from widegap.tables._delimited import Dialect, read_delimited
-from widegap.tables._foreign import PARQUET, read_columnar, read_excel, read_json, read_sqlite
+from widegap.tables._foreign import PARQUET, read_columnar, read_json, read_sqlite
+from widegap.tables._spreadsheets import read_spreadsheet
 from widegap.tables._unpacking import PACKED, packing, unpack
 
 TEXTS = (".csv", ".tsv", ".txt", ".tab", ".data", "")
-EXCEL = (".xlsx", ".xlsm")
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 JSONS = (".json", ".jsonl", ".ndjson")
 COLUMNAR = (*PARQUET, ".feather", ".arrow", ".ipc")
 DATABASES = (".db", ".sqlite", ".sqlite3")
-READABLE = ".csv, .tsv, .txt, .xlsx, .json, .jsonl, .parquet, .feather, .db, .npy, .npz, .svm, or one of these with .gz, .zip, .bz2, .xz, .zst"  # fmt: skip  # noqa: E501
+READABLE = ".csv, .tsv, .txt, .xlsx, .xls, .ods, .json, .jsonl, .parquet, .feather, .db, .npy, .npz, .svm, or one of these with .gz, .zip, .bz2, .xz, .zst"  # fmt: skip  # noqa: E501
 NO_TEXT = f"if it is another kind of file, give it its own ending: {READABLE}"
 
 
@@ -66,8 +67,8 @@ def read_table(source: Path | str, dialect: Dialect | None = None, *, least: str
         return _read_svmlight(path)
     if ending in DATABASES:
         return Table(str(source), *read_sqlite(path, part))
-    if ending in EXCEL:
-        return _framed(str(source), read_excel(path.read_bytes(), str(path), part), least)
+    if ending in SPREADSHEETS:
+        return _framed(str(source), read_spreadsheet(path.read_bytes(), str(path), part), least)
     if ending in COLUMNAR:
         return _framed(str(path), (read_columnar(path, str(path), ending), []), least)
     if ending not in (*TEXTS, *JSONS, *PACKED):
@@ -96,8 +97,8 @@ def _from_bytes(content: bytes, name: str, ending: str, dialect: Dialect, least:
     if packed and (ending in PACKED or not ending):
         content, inner = unpack(content, name, part)
         ending = Path(inner or Path(name).stem).suffix.lower()
-        if ending in EXCEL:
-            return _framed(name, read_excel(content, name, None), least)
+        if ending in SPREADSHEETS:
+            return _framed(name, read_spreadsheet(content, name, None), least)
         if ending in COLUMNAR:
             return _framed(name, (read_columnar(io.BytesIO(content), name, ending), []), least)
         if ending not in (*TEXTS, *JSONS):
