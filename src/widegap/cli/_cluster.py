@@ -238,7 +238,7 @@ def summarize_job(job: Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     from widegap.cli._compare import add_recommendation
     from widegap.cli._table_rows import decision_lines, decisions, single_rows
     from widegap.report import summarize
-    from widegap.report._summarize import number_rows
+    from widegap.results._summary import number_rows
 
     by_hand = job.said.told(estimator.labels_)
     summary = summarize(

@@ -147,7 +147,7 @@ def summarize_file(file: LargeFile, estimator: Any, sizes: Any, labels: Any, tit
     import numpy as np
 
     from widegap.report import summarize
-    from widegap.report._summarize import number_rows
+    from widegap.results._summary import number_rows
 
     some = np.unique(np.linspace(0, file.n_rows - 1, SAMPLE).astype(np.intp))
     rows = file.rows().take(some)

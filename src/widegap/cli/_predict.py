@@ -117,7 +117,7 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
     from widegap import describe
     from widegap.cli._output import assignments, clustered_frame, write_frame
     from widegap.cli._table_rows import apply, model_parts, single_rows, with_dialect
-    from widegap.report._names import given_names, known_names
+    from widegap.results._names import own_names, known_names
     from widegap.tables._reading import read_table
 
     encoder, estimator = model_parts(estimator)
@@ -125,11 +125,11 @@ def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: 
     rows = apply(table, encoder, extra.get("missing") == "drop")
     labels = describe.labels(estimator, rows.X)
     clusters = range(estimator.n_clusters_)
-    own = known_names(estimator, clusters) | given_names(names, clusters)
+    own = known_names(estimator, clusters) | own_names(names, clusters)
 
     def summary() -> Any:
         from widegap.report import summarize
-        from widegap.report._summarize import number_rows
+        from widegap.results._summary import number_rows
 
         found = summarize(
             estimator,
