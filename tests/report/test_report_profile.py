@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from widegap import DocumentClustering, MaxMarginClustering, TableEncoder
 from widegap._wording import Item, clip, titled
-from widegap.cli._table_rows import decisions
+from widegap.cli._column_options import decisions
 from widegap.exceptions import InvalidDataError
 from widegap.forest._linkage import MergeTree
 from widegap.report import render, summarize

@@ -4,17 +4,20 @@ import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from widegap import describe, persistence
 from widegap._types import Floats, Labels
 from widegap.results._input_rows import DocumentRows, InputRows, TableRows
+from widegap.results._large_files import LargeFile
 from widegap.results._names import known_names, own_names
 from widegap.results._row_views import RowView, view_of
 from widegap.results._summary import MAP_POINTS, number_rows, summarize_view
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from widegap.results._large_result import LargeResult
 
 LONGEST_STORED = 80  # letters of a name in a model file, which may come from anywhere; reports cut names there, too
 
@@ -71,15 +74,15 @@ class Result:
         self.corrections = corrections
         self._labels = labels
 
-    @classmethod
+    @staticmethod
     def open(
-        cls,
         path: Path,
-        read: Callable[[Any, dict[str, Any]], InputRows],
+        read: Callable[[Any, dict[str, Any]], "InputRows | LargeFile"],
         *,
         names: Mapping[Any, str] | None = None,
         title: str | None = None,
-    ) -> Self:
+        untitled: str = "Clusters",
+    ) -> "Result | LargeResult":
         """The result of a stored model on rows.
 
         Parameters
@@ -87,15 +90,22 @@ class Result:
         path : path
             Model file.
         read : callable
-            From the model and what its file holds beside it, makes the rows.
-        names, title
-            Instead of those of the file.
+            Makes the rows from the model and the dict that its file holds beside it.
+        names : mapping, default=None
+            They come before the names in the file.
+        title : str, default=None
+            In place of that in the file.
+        untitled : str, default="Clusters"
+            The title if there is no other.
         """
         model, extra = persistence.load(path)
-        rows = read(model, extra)
-        title = title or str(extra.get("title") or path.stem)
-        return cls(describe.last_step(model) if isinstance(rows, TableRows) else model, rows,
-                   names={**stored_names(extra), **(names or {})}, title=title)  # fmt: skip
+        rows, title = read(model, extra), title or str(extra.get("title") or untitled)
+        if isinstance(rows, LargeFile):
+            from widegap.results._large_result import LargeResult
+
+            return LargeResult(model, rows, title=title)
+        clusterer = describe.last_step(model) if isinstance(rows, TableRows) else model
+        return Result(clusterer, rows, names={**stored_names(extra), **(names or {})}, title=title)
 
     @cached_property
     def labels(self) -> Labels:
@@ -164,6 +174,7 @@ class Result:
 
     def save(self, path: Path) -> None:
         """Write the model file, with title, names, corrections and how rows are read."""
+        assert self.own_names is not None  # refuses names of clusters that do not exist
         from sklearn.pipeline import Pipeline
 
         model = self.model
