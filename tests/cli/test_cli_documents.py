@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from widegap.cli import _document_files
+from widegap.cli import _document_reading
 from widegap.cli._errors import CommandError
 from widegap.cli._main import main
 
@@ -155,21 +155,21 @@ def test_office_files_have_limits(tmp_path, monkeypatch):
     pytest.importorskip("pypdf")
     path = tmp_path / "a.pdf"
     path.write_bytes(minimal_pdf("bread"))
-    assert _document_files.read_office(path).strip() == "bread"
-    monkeypatch.setattr(_document_files, "MAX_PAGES", 0)
+    assert _document_reading.read_office(path).strip() == "bread"
+    monkeypatch.setattr(_document_reading, "MAX_PAGES", 0)
     with pytest.raises(CommandError, match="has 1 pages, more than the 0 that are read"):
-        _document_files.read_office(path)
-    monkeypatch.setattr(_document_files, "MAX_FILE_BYTES", 1)
+        _document_reading.read_office(path)
+    monkeypatch.setattr(_document_reading, "MAX_FILE_BYTES", 1)
     with pytest.raises(CommandError, match="more than the 0 MB that are read"):
-        _document_files.read_office(path)
+        _document_reading.read_office(path)
 
 
 def test_a_docx_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     docx = pytest.importorskip("docx")
     docx.Document().save(str(tmp_path / "a.docx"))
-    monkeypatch.setattr(_document_files, "MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(_document_reading, "MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(CommandError, match="would unpack to"):
-        _document_files.read_office(tmp_path / "a.docx")
+        _document_reading.read_office(tmp_path / "a.docx")
 
 
 def test_ids_and_titles_are_kept(tmp_path, capsys):

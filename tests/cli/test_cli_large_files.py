@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from widegap import persistence
-from widegap.cli import _large_files
-from widegap.cli._large_files import Position
+from widegap.cli._large import Position
 from widegap.cli._main import main
+from widegap.results import _large_files
 
 N = 4000
 

@@ -400,7 +400,7 @@ def test_scales_that_are_no_numbers_are_the_models_fault(weights):
 def test_a_table_is_written_without_a_report(table, model, tmp_path, monkeypatch):
     expected, found = tmp_path / "expected.csv", tmp_path / "found.csv"
     assert main(["predict", str(model), str(table), "-o", str(expected)]) == 0
-    monkeypatch.setattr("widegap.report.summarize", lambda *args, **options: pytest.fail("a report was made"))
+    monkeypatch.setattr("widegap.results.Result.summary", lambda *args, **options: pytest.fail("a report was made"))
     assert main(["predict", str(model), str(table), "-o", str(found), "-q"]) == 0
     assert found.read_bytes() == expected.read_bytes()
 

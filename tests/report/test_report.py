@@ -407,7 +407,7 @@ def test_warnings_in_plain_words(wine):
 
 
 def test_warnings_of_starts_and_small_clusters(wine):
-    from widegap.report._cautions import plain_warnings
+    from widegap.results._cautions import plain_warnings
 
     fitted = MaxMarginClustering(3, search="moves", random_state=0).fit(wine.data)
     lonely = json.loads(json.dumps(summarize(fitted, wine.data)))

@@ -17,15 +17,15 @@ from sklearn.preprocessing import FunctionTransformer
 
 from widegap import DocumentClustering, MaxMarginClustering, TableEncoder
 from widegap._wording import Item, clip, titled
-from widegap.cli._table_rows import decisions
+from widegap.cli._column_options import decisions
 from widegap.exceptions import InvalidDataError
 from widegap.forest._linkage import MergeTree
 from widegap.report import render, summarize
 from widegap.report._charts import dendrogram
-from widegap.report._dendrogram import top_of_tree
-from widegap.report._images import picture_shape
-from widegap.report._names import cluster_names
-from widegap.report._profile import Contrasts, features_of
+from widegap.results._dendrogram import top_of_tree
+from widegap.results._images import picture_shape
+from widegap.results._names import cluster_names
+from widegap.results._profile import Contrasts, features_of
 
 GROUP = np.repeat([0, 1, 2], 20)
 FRAME = pd.DataFrame(

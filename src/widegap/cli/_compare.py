@@ -42,7 +42,7 @@ class Recommendation:
 
     def for_report(self) -> dict[str, Any] | None:
         """The same as a report shows it; None without a tree of merges."""
-        from widegap.report._how_many import CLEAR, MOST_CLUSTERS
+        from widegap.results._how_many import CLEAR, MOST_CLUSTERS
 
         keys = ("n_clusters", "separation", "excess", "agreement")
         scores = [{key: getattr(record, key) for key in keys} for record in self.records if record.excess is not None]
@@ -120,7 +120,7 @@ def add_recommendation(summary: dict[str, Any], recommendation: Recommendation) 
 
 def explain_auto(estimator: Any) -> Recommendation | None:
     """The number that ``n_clusters="auto"`` found, and its own reasons: nothing further is fitted."""
-    from widegap.report._how_many import number_found
+    from widegap.results._how_many import number_found
 
     chosen = int(estimator.n_clusters_)
     most = max(LEAST_SHOWN, chosen + 2)
@@ -188,7 +188,7 @@ def _span(numbers: list[int]) -> str:
 
 def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
     """The number to recommend, why, and whether the rows look like noise."""
-    from widegap.report._how_many import CLEAR, what_scores_mean
+    from widegap.results._how_many import CLEAR, what_scores_mean
 
     unit = found.unit
 

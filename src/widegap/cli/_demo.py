@@ -10,11 +10,12 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.datasets import load_digits, load_sample_image
 
 from widegap import CPM3C, DocumentClustering, MaxMarginClustering, datasets
-from widegap.cli._places import replacing, write_text
+from widegap._atomic import replacing
 from widegap.exceptions import NoStructureWarning
 from widegap.image import bisections, paint
 from widegap.metrics import clustering_accuracy
 from widegap.report import render, summarize
+from widegap.results._written_files import write_text
 from widegap.rows._threads import one_blas_thread
 
 TASKS = ((3, 8), (1, 7), (2, 7), (8, 9), (0, 6, 8, 9), (1, 2, 7, 9), tuple(range(10)))

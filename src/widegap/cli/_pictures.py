@@ -5,8 +5,9 @@ import io
 from pathlib import Path
 from typing import Any
 
+from widegap._atomic import replacing
 from widegap.cli._errors import CommandError
-from widegap.cli._places import replacing, write_text
+from widegap.results._written_files import write_text
 
 BYTE = 255
 READABLE = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")

@@ -11,8 +11,8 @@ from widegap.explorer._cluster_names import in_words, name_of
 from widegap.explorer._fits import Fit
 from widegap.explorer._workspace import Workspace
 from widegap.report._charts import Scale, branches
-from widegap.report._dendrogram import top_of_tree
-from widegap.report._profile import Contrasts
+from widegap.results._dendrogram import top_of_tree
+from widegap.results._profile import Contrasts
 from widegap.rows._matrices import dense_rows
 
 TOP_FEATURES = 6

@@ -7,14 +7,15 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from widegap import describe
-from widegap._wording import Item, RowTexts, clip, number, plain, titled
+from widegap._wording import Item, RowTexts, as_item, clip, number, plain, titled
 from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
-from widegap.report._frame_columns import FrameTable, is_frame, row_names
-from widegap.report._images import grey_picture, picture_shape
-from widegap.report._names import cluster_names
-from widegap.report._profile import Contrasts, Feature, count_columns, features_of
+from widegap.results._frame_values import frame_values, is_data_frame, row_names
+from widegap.results._images import grey_picture, picture_shape
+from widegap.results._input_rows import InputRows
+from widegap.results._names import cluster_names
+from widegap.results._profile import Contrasts, Feature, count_columns, features_of
 from widegap.rows._matrices import column_moments, dense_rows, without_gaps
 
 TOP_FEATURES = 6
@@ -44,7 +45,7 @@ def _show_input(view: "RowView", steps: Any, X: Any) -> None:
         view.names = encoder.get_feature_names_out()
         view.frame = X if hasattr(X, "iloc") else None
         return
-    if is_frame(X):
+    if is_data_frame(X):
         view.show_frame(X)
         return
     try:
@@ -100,15 +101,30 @@ class RowView:
                 f"values has {self.shown.shape[0]} rows, but X has {self.n_rows}; pass the same rows."
             )
 
-    def show_frame(self, frame: Any, *, values: bool = True) -> None:
-        """Take the cells of single rows from a frame of the same rows, and with ``values`` all other figures, too."""
+    def show_frame(self, frame: Any, *, with_values: bool = True) -> None:
+        """Take the cells of single rows from a frame of the same rows, and all other figures ``with_values``."""
         if len(frame) != self.n_rows:
             raise InvalidDataError(f"frame has {len(frame)} rows, but X has {self.n_rows}; pass the same rows.")
         self.frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
-        if values:
-            found = FrameTable(self.frame)
-            self.show(found.values)
-            self.names, self.dates = found.names, found.dates
+        if with_values:
+            values, self.names, self.dates = frame_values(self.frame)
+            self.show(values)
+
+    def describe(self, rows: InputRows) -> None:
+        """Take what is shown from rows as people know them."""
+        for name, entries in (("items", rows.items), ("ids", rows.ids)):
+            if entries is not None and len(entries) != self.n_rows:
+                raise InvalidDataError(f"{name} has {len(entries)} entries for {self.n_rows} rows; pass one per row.")
+        if rows.values is not None:
+            self.show(rows.values)
+        if rows.frame is not None and self.unit == "row":
+            self.show_frame(rows.frame, with_values=rows.values is None)
+        if rows.items is not None:
+            items = rows.items
+            self.item = lambda row: as_item(items[row])
+        if rows.ids is not None:
+            self.ids = rows.ids
+        self.name_columns(rows.feature_names)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         """Settle what the columns are called, and how each is read."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from widegap._wording import clip, plain
-from widegap.report._row_views import RowView
+from widegap.results._row_views import RowView
 
 NEAR = 0.25  # of the typical margin: nearer to the border than most
 

@@ -1,9 +1,9 @@
 """Corrections of a stored result, and what was fixed by hand.
 
-Rows that nobody speaks of stay in their clusters: the stored labels become known labels, the corrections change some of
+Rows without a correction stay in their clusters: the stored labels become known labels, the corrections change some of
 them, and the estimator is fitted once more, so that it predicts accordingly. With ``--follow`` only the more typical
-half of every cluster, what was fixed by hand, and the rows of merged and split clusters are known, and the other rows
-may follow the corrections. What is fixed lies in the model file, see ``widegap.corrections``.
+half of every cluster, what was fixed by hand, and the rows of merged and split clusters are known; the remaining rows
+may change their cluster. The model file keeps what is fixed, see ``widegap.corrections``.
 """
 
 import re
@@ -15,15 +15,15 @@ import numpy as np
 from widegap import describe
 from widegap._wording import counted
 from widegap.cli import _options as options
-from widegap.cli._cluster import Job
+from widegap.cli._constraint_options import RowConstraints, column_weights
 from widegap.cli._errors import CommandError
-from widegap.cli._names_file import stored_names
 from widegap.cli._row_names import RowNames, read_pairs
-from widegap.cli._side_information_options import Said, read_weights
 from widegap.corrections._fixed import Fixed, rows_of_fit
+from widegap.results import Corrections, Result, TableRows
+from widegap.results._result import stored_names
 
-NEUTRAL = {"size_min": None, "size_max": None, "outliers": 0, "checkpoint": None}  # corrections go before bounds
-MOST_ROWS = 1_000_000  # that a range such as 5-9 may name
+NEUTRAL = {"size_min": None, "size_max": None, "outliers": 0, "checkpoint": None}  # corrections override bounds
+LONGEST_RANGE = 1_000_000  # rows that 5-9 may name: a wrong digit must not fill the memory
 
 
 class Corrected:
@@ -39,9 +39,9 @@ class Corrected:
         Names of the clusters, None where there is none.
     """
 
-    def __init__(self, estimator: Any, extra: dict[str, Any], table: Any, rows: Any):
-        self.estimator, self.extra, self.table, self.rows = estimator, extra, table, rows
-        self.names = RowNames(table, rows)
+    def __init__(self, estimator: Any, extra: dict[str, Any], rows: TableRows):
+        self.estimator, self.extra, self.rows = estimator, extra, rows
+        self.names = RowNames(rows)
         self.k = int(estimator.n_clusters_)
         self.fixed = Fixed.read(extra, len(rows.kept), self.k)
         self.labels = self._labels()
@@ -62,7 +62,7 @@ class Corrected:
             labels[active] = found
             return labels
         if not describe.is_fitted_on(self.estimator, self.rows.X):
-            name = self.table.name
+            name = self.rows.table.name
             raise CommandError(f"{name} does not hold the rows that the model was fitted to; pass these, unchanged.")
         return found
 
@@ -96,9 +96,9 @@ class Corrected:
             self.fixed.aside.discard(row)
         self.fixed.corrections.append(f"moved {counted(len(pairs), 'row')}")
 
-    def set_aside(self, text: str) -> None:
-        """``4,7-9``; links of these rows go, as they are in no cluster."""
-        rows = set(self._rows(text, "--set-aside"))
+    def remove(self, text: str) -> None:
+        """``4,7-9``; these rows are in no cluster and lose their links."""
+        rows = set(self._rows(text, "--outliers"))
         for row in rows:
             self._want(row, -1)
         self.labels[list(rows)] = -1
@@ -108,13 +108,13 @@ class Corrected:
         fixed.settled = {row: label for row, label in fixed.settled.items() if row not in rows}
         fixed.must_link = [pair for pair in fixed.must_link if not rows & {*pair}]
         fixed.cannot_link = [pair for pair in fixed.cannot_link if not rows & {*pair}]
-        fixed.corrections.append(f"set {counted(len(rows), 'row')} aside")
+        fixed.corrections.append(f"removed {counted(len(rows), 'row')}")
 
     def _want(self, row: int, label: int) -> None:
         """Refuse two places for one row."""
         first = self._wanted.setdefault(row, label)
         if first != label:
-            places = ["set aside" if to < 0 else f"moved to {to}" for to in (first, label)]
+            places = ["an outlier" if to < 0 else f"moved to {to}" for to in (first, label)]
             raise CommandError(
                 f"Row {row + 1} is {places[0]} and {places[1]} by the same command; keep one of the two."
             )
@@ -159,8 +159,8 @@ class Corrected:
 
     # The new fit
 
-    def refit(self, *, follow: bool, quiet: bool) -> Any:
-        """The estimator for the corrected clusters, numbered without gaps."""
+    def refit(self, title: str | None, *, follow: bool, quiet: bool) -> Result:
+        """The result with the corrected clusters, numbered without gaps."""
         from widegap.cli import _fitting as fitting
 
         numbers = np.unique(self.labels[self.labels >= 0])
@@ -183,21 +183,16 @@ class Corrected:
         model.classes_ = self.classes
         if hasattr(model, "agreement_"):
             model.agreement_ = np.where(inside, model.agreement_, 0.0)
-        return model
+        labels = model.labels_
+        corrections = Corrections(self.fixed.told(labels), self.fixed.stored(labels))
+        title = title or str(self.extra.get("title") or self.rows.table.name)
+        return Result(model, self.rows, labels=labels, title=title, corrections=corrections)
 
     def _held(self, k: int) -> Any:
         """Rows that stay where others follow: typical, fixed and settled ones, and clusters that have none of them."""
         held = self.sure | np.isin(np.arange(len(self.labels)), [*self.fixed.clusters, *self.fixed.settled])
         unheld = np.bincount(self.labels[held & (self.labels >= 0)], minlength=k) == 0
         return held | np.append(unheld, False)[self.labels]
-
-    def job(self, title: str | None) -> Job:
-        """What is to be told and written."""
-        from widegap.cli._table_rows import Choices
-
-        title = title or str(self.extra.get("title") or self.table.name)
-        choices = Choices(missing=str(self.extra.get("missing", "median")))
-        return Job(self.table, self.rows, choices, title, None, {}, self.fixed)
 
     def _prepared(self, k: int) -> Any:
         from sklearn.base import clone
@@ -207,7 +202,7 @@ class Corrected:
         return model.set_params(n_clusters=k, **neutral)
 
     def _arguments(self, rows: Any, known: Any) -> dict[str, Any]:
-        """What ``fit`` hears of some rows; those without a cluster have no weight."""
+        """Arguments of ``fit`` for some rows; those without a cluster have no weight."""
         place = {int(row): i for i, row in enumerate(rows)}
         links = [
             [(place[a], place[b]) for a, b in pairs if a in place and b in place]
@@ -215,11 +210,11 @@ class Corrected:
         ]
         column, weights = self.fixed.weight_column, np.ones(len(self.labels))
         if column is not None:
-            weights = read_weights(self.table, self.rows, column)
+            weights = column_weights(self.rows, column)
         weights = np.where(self.labels < 0, 0.0, weights)[rows]
-        said = Said(known, *links, weights=None if weights.all() and column is None else weights)
-        said.check(self.rows.kept[rows], "auto")
-        return said.arguments()
+        constraints = RowConstraints(known, *links, weights=None if weights.all() and column is None else weights)
+        constraints.check(self.rows.kept[rows].tolist(), "auto")
+        return constraints.arguments()
 
     def _typical(self) -> Any:
         """Which rows are at least as far ahead in their cluster as half of it."""
@@ -249,8 +244,8 @@ class Corrected:
         found = []
         for name in options.names(text):
             span = re.fullmatch(r"(\d{1,9})-(\d{1,9})", name) if self.names.id_column is None else None
-            if span is not None and int(span[2]) - int(span[1]) > MOST_ROWS:
-                raise CommandError(f"{option} {name}: more than {MOST_ROWS:,} rows; name fewer.")
+            if span is not None and int(span[2]) - int(span[1]) > LONGEST_RANGE:
+                raise CommandError(f"{option} {name}: more than {LONGEST_RANGE:,} rows; name fewer.")
             names = [name] if span is None else map(str, range(int(span[1]), int(span[2]) + 1))
             try:
                 found += [self.names.find(one) for one in names]

@@ -7,7 +7,7 @@ from typing import Any
 
 from widegap._wording import clip
 from widegap.exceptions import InvalidDataError
-from widegap.report._profile import Contrasts, Feature
+from widegap.results._profile import Contrasts, Feature
 
 NOTABLE = 0.5  # standard deviations from the other rows
 PHRASES = 2
@@ -33,7 +33,7 @@ def cluster_names(contrasts: Contrasts, n_clusters: int) -> list[str]:
     ]
 
 
-def given_names(names: Mapping[Any, str] | None, labels: Any) -> dict[int, str]:
+def own_names(names: Mapping[Any, str] | None, labels: Any) -> dict[int, str]:
     """Names of the user's own, checked: each for a cluster that exists."""
     known = {str(int(label)): int(label) for label in labels}
     found = {}
