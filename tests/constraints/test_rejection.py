@@ -100,7 +100,7 @@ def test_noise_among_digits_is_set_aside(kind, outliers):
 def test_more_rows_than_are_looked_at(monkeypatch):
     _, X = with_strays(900, 30)
     whole = CPM3C(3, outliers="auto", random_state=0).fit(X).labels_ < 0
-    monkeypatch.setattr("widegap.constraints._rejection.SEARCHED", 300)
+    monkeypatch.setattr("widegap.constraints._rejection.COMPARED_WITH", 300)
     aside = CPM3C(3, outliers="auto", random_state=0).fit(X).labels_ < 0
     assert aside[-30:].all() and np.mean(aside == whole) > 0.95
     share = CPM3C(3, outliers=30 / 930, random_state=0).fit(X).labels_ < 0

@@ -14,7 +14,7 @@ from widegap._types import Floats, Ints
 
 NODES = 20_000  # steps of the search in one component that has found nothing
 REFINEMENT = 1000  # steps from the first labels on; enough to prove those of about ten units the best
-ROUNDS = 10  # of moves and swaps over all hard units
+SWAP_ROUNDS = 10  # of moves and swaps over all hard units
 PARTNERS = 8  # units tried for a swap
 GAIN = 1e-12  # relative to the range of the costs: less is rounding
 
@@ -151,9 +151,9 @@ class _DepthFirst:
 
 
 def improve(hard: HardUnits, c: Floats, labels: Ints, lower: Ints, upper: Ints) -> Ints:
-    """Cheaper labels by moves of hard units and swaps with any others, until there are none or ``ROUNDS`` are over."""
+    """Cheaper labels by moves and swaps of hard units, until there are none, in ``SWAP_ROUNDS`` at most."""
     steps = _Steps(hard, c, labels, lower, upper)
-    for _ in range(ROUNDS):
+    for _ in range(SWAP_ROUNDS):
         changed = [steps.improve(unit) for unit in hard.units.tolist()]
         if not any(changed):
             break

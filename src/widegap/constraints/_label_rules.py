@@ -30,8 +30,8 @@ class Rules:
     lower, upper : ndarray of shape (k,)
         Least and largest number of rows of every cluster.
     label : callable
-        ``label(costs, near)`` gives the cheapest labels that keep all rules, as ``RuledLabels``; ``near`` are labels
-        from before, or None: what is found is not dearer than these.
+        ``label(costs, warm_start)`` gives the cheapest labels that keep all rules, as ``RuledLabels``; ``warm_start``
+        are labels from before, or None: what is found is not dearer than these.
     known_counts : ndarray of shape (k,)
         Rows of each cluster whose labels are held.
     held : state or None
@@ -69,7 +69,7 @@ def size_rules(rows: Costs, lower: Any, upper: Any) -> Rules:
             "min_cluster_fraction or n_clusters."
         )
 
-    def label(costs: Any, near: Any) -> RuledLabels:
+    def label(costs: Any, warm_start: Any) -> RuledLabels:
         if not rows.in_process:
             return RuledLabels(assign_by_prices(rows, costs, lower).labels, True)
         most = None if (upper >= rows.shape[0]).all() else upper
@@ -79,7 +79,7 @@ def size_rules(rows: Costs, lower: Any, upper: Any) -> Rules:
 
 
 def unit_rules(rows: Costs, units: Any, lower: Ints, upper: Ints, place: Callable[[Any], Any]) -> Rules:
-    """Bounds on sizes and what is known of units (``problems/_constraints.Units``).
+    """Bounds on sizes and what is known of units (``_units.Units``).
 
     ``place`` makes a state of an array with one entry a row. Rows that are elsewhere know held labels and least sizes.
     """
@@ -90,8 +90,8 @@ def unit_rules(rows: Costs, units: Any, lower: Ints, upper: Ints, place: Callabl
     if rows.in_process:
         return Rules(lower, upper, rule.label, rule.known_counts, held, linked, rule.keeps)
 
-    def label(costs: Any, near: Any) -> RuledLabels:
-        (costs,), _ = rows.fold(lambda costs, held: ((_without_others(costs, held),), 0), costs, held)
+    def label(costs: Any, warm_start: Any) -> RuledLabels:
+        (costs,), _ = rows.fold(lambda costs, held: ((_held_alone(costs, held),), 0), costs, held)
         labels = assign_by_prices(rows, costs, lower).labels
         (labels,), _ = rows.fold(lambda labels, held: ((np.where(held < 0, labels, held),), 0), labels, held)
         return RuledLabels(labels, True)
@@ -107,7 +107,7 @@ def rules_for(rows: Any, units: Any, lower: Ints, upper: Ints) -> Rules:
     return size_rules(rows, lower, upper) if units is None else unit_rules(rows, units, lower, upper, rows.place)
 
 
-def _without_others(costs: Any, held: Any) -> Any:
+def _held_alone(costs: Any, held: Any) -> Any:
     """Costs in which labels other than the held one are out of reach."""
     other = (held >= 0)[:, None] & (held[:, None] != np.arange(costs.shape[1]))
     return np.where(other, costs + FORBIDDEN * (np.abs(costs).max() + 1), costs)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap._types import Mask
 from widegap.base._validation import check_rows, check_rows_left, check_threads
-from widegap.constraints._outliers import NEAR, first_reach_aside, split_point, typical_rows
+from widegap.constraints._outliers import NTH_NEIGHBOUR, least_outlying_reach, split_point, typical_rows
 from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
 from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.constraints._taking_part import TakingPart
@@ -31,9 +31,9 @@ from widegap.rows._collections import is_collection
 from widegap.rows._matrices import distances_to
 from widegap.rows._sampling import all_or_drawn
 
-NEIGHBOURS = 30
-SEARCHED = 10_000  # rows whose neighbours are looked at; others are compared with these
-CHUNK = 4096
+OUTLIER_NEIGHBOURS = 30  # as MaxMarginClustering has by default; secluded groups up to this size are kept
+COMPARED_WITH = 10_000  # rows whose neighbours are found; other rows are compared with these alone
+DISTANCE_ROWS = 4096  # whose distances are held at a time, to bound memory; not tuned
 
 
 class OutlierRejection(SelectiveClusterer):
@@ -52,13 +52,11 @@ class OutlierRejection(SelectiveClusterer):
             vars(self).pop(name, None)  # of an earlier fit
         super()._fit_rows(X, rng, **further)
 
-    def _label_rows_left_out(
-        self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints
-    ) -> None:
+    def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:
         if self.outliers:
             kept = part.to_all(self.labels_, -1)[part.present]
             self._store_rejection(some_rows(X, part.present), kept)
-        super()._label_rows_left_out(X, part, side, constraints)
+        super()._label_unfitted(X, part, side, constraints)
 
     def _refuse_to_leave_out(self, X: Any, side: SideInformation) -> None:
         super()._refuse_to_leave_out(X, side)
@@ -85,15 +83,17 @@ class OutlierRejection(SelectiveClusterer):
     def _find_outliers(self, X: Any, constrained: Mask) -> Mask:
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         n = blocks.shape[0]
-        chosen = all_or_drawn(n, SEARCHED, np.random.default_rng(0))  # which rows are compared is no matter of luck
+        chosen = all_or_drawn(
+            n, COMPARED_WITH, np.random.default_rng(0)
+        )  # which rows are compared is no matter of luck
         sample = blocks.take(chosen)
-        graph = neighbour_graph(sample, NEIGHBOURS, check_threads(self.n_jobs))
+        graph = neighbour_graph(sample, OUTLIER_NEIGHBOURS, check_threads(self.n_jobs))
         kept = typical_rows(graph.nearest, graph.distances, self.outliers, constrained[chosen])
         found = constrained.copy()
         found[chosen] = kept
-        line, near = first_reach_aside(graph.nearest, graph.distances, kept), sample[kept]
+        line, near = least_outlying_reach(graph.nearest, graph.distances, kept), sample[kept]
         for rows in _in_turn(np.setdiff1d(np.arange(n), chosen)):
-            found[rows] |= distance_to_nearest(near, blocks.take(rows), NEAR) < line
+            found[rows] |= distance_to_nearest(near, blocks.take(rows), NTH_NEIGHBOUR) < line
         return ~check_rows_left(found, self.outliers, self.n_clusters)
 
     def _check_stored(self) -> None:
@@ -150,4 +150,4 @@ class OutlierRejection(SelectiveClusterer):
 
 def _in_turn(rows: Any) -> Any:
     """Numbers of rows, some thousand at a time."""
-    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+    return [rows[start : start + DISTANCE_ROWS] for start in range(0, len(rows), DISTANCE_ROWS)]

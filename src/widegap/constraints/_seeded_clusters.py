@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._known_classes import LEAST, KnownClasses, Views
 
@@ -44,22 +44,22 @@ class SeededClusters:
     Without ``views`` of the rows there is no classifier.
     """
 
-    spread: Callable[[Doubles], Doubles]
+    spread: Callable[[Floats], Floats]
     found: Labels
     k: int
-    trusted: Doubles
+    trusted: Floats
     views: Views | None
 
     @classmethod
     def of(
-        cls, spread: Callable[[Doubles], Doubles], found: Labels, k: int, views: Views | None = None
+        cls, spread: Callable[[Floats], Floats], found: Labels, k: int, views: Views | None = None
     ) -> "SeededClusters":
         return cls(spread, found, k, spread(_seeds(found, k)), views)
 
-    def constrained(self, units: Any) -> tuple[Labels, Doubles]:
+    def constrained(self, units: Any) -> tuple[Labels, Floats]:
         """Clusters of all rows that keep what is known of ``units``, and follow from it; and what speaks for each.
 
-        ``units`` are ``problems/_constraints.Units``; label p is that of cluster p. What speaks is (n, k).
+        ``units`` are ``_units.Units``; label p is that of cluster p. What speaks is (n, k).
         """
         k, known = self.k, units.anchors[units.of_row]
         free = np.zeros(k, np.int64), np.full(k, len(known))
@@ -83,20 +83,20 @@ class SeededClusters:
                 spread_labels = self.spread(_seeds(seen, k))
         return labels, shares
 
-    def _names(self, spread_labels: Doubles, known: Any) -> Any:
+    def _names(self, spread_labels: Floats, known: Any) -> Any:
         """The number that each cluster found gets, by the labels that have spread to it; others keep their order."""
         k, named = self.k, int(known.max()) + 1
         if not named:
             return np.arange(k)
-        claimed = np.zeros((k, k))
+        matches = np.zeros((k, k))
         # Shares say which of several labels a row is nearest to; of a single one, how near it is has to decide.
-        near = _to_shares(spread_labels[:, :named]) if named > 1 else spread_labels[:, :1]
-        np.add.at(claimed, self.found, near @ np.eye(named, k))
-        claimed /= np.maximum(np.bincount(self.found, minlength=k), 1)[:, None]
-        return linear_sum_assignment(claimed, maximize=True)[1]
+        closest = _to_shares(spread_labels[:, :named]) if named > 1 else spread_labels[:, :1]
+        np.add.at(matches, self.found, closest @ np.eye(named, k))
+        matches /= np.maximum(np.bincount(self.found, minlength=k), 1)[:, None]
+        return linear_sum_assignment(matches, maximize=True)[1]
 
 
-def _seeds(labels: Any, k: int) -> Doubles:
+def _seeds(labels: Any, k: int) -> Floats:
     """Indicators of the labels that are not -1, columns of sum 1."""
     rows = np.flatnonzero(labels >= 0)
     Y = np.zeros((len(labels), k), np.float32)
@@ -104,18 +104,20 @@ def _seeds(labels: Any, k: int) -> Doubles:
     return Y / np.maximum(Y.sum(axis=0), 1)
 
 
-def _divided(shares: Doubles, classes: KnownClasses) -> Doubles:
+def _divided(shares: Floats, classes: KnownClasses) -> Floats:
     """Shares in which those of the known labels are divided anew, by as much as classifiers have to say."""
     part = classes.labels_each / (classes.labels_each + SPREAD)
-    told = shares[:, classes.names]
-    totals = told.sum(axis=1, keepdims=True)
-    told = (1 - part) * told + part * totals * classes.likely
+    known_shares = shares[:, classes.names]
+    totals = known_shares.sum(axis=1, keepdims=True)
+    known_shares = (1 - part) * known_shares + part * totals * classes.likely
     divided = shares.copy()
-    divided[:, classes.names] = totals * softmax(np.log(np.maximum(told, LEAST)) + part * classes.taught(told), axis=1)
+    divided[:, classes.names] = totals * softmax(
+        np.log(np.maximum(known_shares, LEAST)) + part * classes.self_trained(known_shares), axis=1
+    )
     return divided
 
 
-def _to_shares(F: Doubles, sums: Doubles | float = 1.0) -> Doubles:
+def _to_shares(F: Floats, sums: Floats | float = 1.0) -> Floats:
     """Rows of sum 1, from columns that are brought to these sums."""
     F = F.astype(np.float64)
     F *= sums / np.maximum(F.sum(axis=0), np.finfo(np.float64).tiny)

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._jit import jit
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.forest._linkage import MergeTree, tree_of
 
-MOST_ITEMS = 2500
-MOST_CODES = 1 << 62
+MOST_ITEMS = 2500  # their co-associations take 50 MB, growing with the square; not tuned
+MOST_CODES = 1 << 62  # a product of label numbers must stay below 2^63, the largest int64
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _distinct_rows(
     return members[first], item_of_row, weights
 
 
-def row_agreement(members: npt.NDArray[np.int32], labels: Labels, k: int) -> Doubles:
+def row_agreement(members: npt.NDArray[np.int32], labels: Labels, k: int) -> Floats:
     """Mean co-association of each row with the rows of its cluster, over the members, between 0 and 1."""
     sizes = np.bincount(labels, minlength=k)
     total = np.zeros(len(labels))
@@ -79,7 +79,7 @@ def row_agreement(members: npt.NDArray[np.int32], labels: Labels, k: int) -> Dou
     return total / sizes[labels] / members.shape[1]
 
 
-def _together(items: npt.NDArray[np.int32]) -> Doubles:
+def _together(items: npt.NDArray[np.int32]) -> Floats:
     """Share of members that keep two items together, shape (u, u)."""
     total = np.zeros((len(items), len(items)), np.float32)
     for member in items.T:
@@ -100,7 +100,7 @@ def _nearest_items(rare: npt.NDArray[np.int32], frequent: npt.NDArray[np.int32])
     return found
 
 
-def average_linkage(similarity: Doubles, weights: npt.NDArray[np.int64]) -> MergeTree:
+def average_linkage(similarity: Floats, weights: npt.NDArray[np.int64]) -> MergeTree:
     """Average linkage of weighted items by chains of nearest neighbours."""
     first, second, heights = _chain(similarity.copy(), weights.astype(np.float64))
     return _sorted_tree(first, second, 1 - heights, weights)
@@ -149,7 +149,7 @@ def _chain(S, sizes):  # type: ignore[no-untyped-def]
 def _sorted_tree(
     first: npt.NDArray[np.int64],
     second: npt.NDArray[np.int64],
-    heights: Doubles,
+    heights: Floats,
     weights: npt.NDArray[np.int64],
 ) -> MergeTree:
     """The merges of a chain by height, then by the rows they touch, with groups numbered in that order."""

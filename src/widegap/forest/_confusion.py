@@ -12,14 +12,14 @@ P is centred and P'P is diagonal, so nothing has to be solved.
 import numpy as np
 
 from widegap._jit import jit
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.forest._single_moves import cluster_sums
 
 CONFUSION_RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
 MOST_LEVERAGE = 1 - 1e-6  # rounding must not leave a row without a classifier
 
 
-def confusion_of_groups(P: Doubles, labels: Labels, m: int) -> Doubles:
+def confusion_of_groups(P: Floats, labels: Labels, m: int) -> Floats:
     """How much of each group's rows goes to every group, Y'G, by the leave-one-out scores G above."""
     n, r = P.shape
     squares = np.einsum("ij,ij->j", P, P, dtype=np.float64)

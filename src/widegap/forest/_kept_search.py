@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from widegap._types import Doubles, Floats, Labels
+from widegap._types import Floats, Labels
 from widegap.constraints._label_rules import rules_for
 from widegap.constraints._questions import Doubts, Question, add_answers, choose_questions
 from widegap.constraints._selective_clusterer import label_absent
@@ -18,7 +18,7 @@ from widegap.constraints._units import Units, check_cliques
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernel_maps import FoldedScores, KernelMap
 from widegap.forest._merge_search import Forest
-from widegap.forest._row_labels import Bounds, rule_of_fitted
+from widegap.forest._row_labels import SizeBounds, rule_of_fitted
 from widegap.forest._row_preparation import searched_units
 from widegap.forest._search_result import ForestCuts, SearchResult
 from widegap.forest._search_space import SearchSpace
@@ -60,7 +60,7 @@ class Extension:
         np.add.at(votes, (self.groups, labels), 1)
         return np.concatenate([votes.argmax(axis=1), labels]).astype(np.int32)
 
-    def to_all_means(self, values: Doubles) -> Any:
+    def to_all_means(self, values: Floats) -> Any:
         """Values of the searched rows for all rows: the mean of the group for rows that were not searched."""
         means = np.bincount(self.groups, values) / np.maximum(np.bincount(self.groups), 1)
         return look_up(np.concatenate([means, values]), self.places)
@@ -157,14 +157,14 @@ class KeptSearch:
 
     # Labels of all rows
 
-    def label_all(self, before: Any, bounds: Bounds) -> Any:
+    def label_all(self, before: Any, bounds: SizeBounds) -> Any:
         """Labels of all rows that keep the constraints; outliers are those of the labels ``before``."""
         labels = self.extension.to_all_rows(self.result.labels, self.result.n_clusters)
         if not self.extension.in_process:
             return self._label_on_workers(labels, bounds)
         return in_chunks_of(self._keep_constraints(np.asarray(labels), np.asarray(before) < 0, bounds), labels)
 
-    def _keep_constraints(self, labels: Labels, outlying: Any, bounds: Bounds) -> Labels:
+    def _keep_constraints(self, labels: Labels, outlying: Any, bounds: SizeBounds) -> Labels:
         """The labels, moved at least cost where sizes, known labels or links demand it."""
         constraints, k = self.constraints, self.result.n_clusters
         outlying = outlying & ~constraints.constrained(len(labels))
@@ -178,7 +178,7 @@ class KeptSearch:
             labels = label_absent(constraints.units, labels, part, self._costs_by_place()[self.extension.places])
         return labels
 
-    def _label_on_workers(self, labels: Any, bounds: Bounds) -> Any:
+    def _label_on_workers(self, labels: Any, bounds: SizeBounds) -> Any:
         """The same where workers hold the labels: they keep least sizes and known labels alone."""
         rows, k = chunk_states(labels), self.result.n_clusters
         rules = rules_for(rows, self.constraints.units, *bounds(self.constraints, rows.shape[0], k))
@@ -188,7 +188,7 @@ class KeptSearch:
         (costs,), _ = rows.fold(lambda places: ((table[places],), 0), rows.state(self.extension.places))
         return rows.publish(rules.label(costs, None).labels, labels.dtype)
 
-    def _costs_by_place(self) -> Doubles:
+    def _costs_by_place(self) -> Floats:
         """Costs of labels: of searched rows by their scores; of a group any but its own as much as the dearest."""
         space, searched, k = self.space, self.result.labels, self.result.n_clusters
         coef, constants = space.nearest_mean_scores(searched, k)

@@ -16,7 +16,7 @@ import numpy as np
 from widegap._jit import jit
 from widegap._types import Labels
 
-TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
+MEANS_TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
 TILE = 256  # rows whose scores are compared at a time
 TRIALS = 2  # rows drawn for every seed: more cost most of the time, and groups that are merged again gain nothing
 
@@ -35,7 +35,7 @@ def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
     labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T)
     sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
     total, scatter = _lengths(X)
-    least = TOL * scatter / X.size
+    least = MEANS_TOL * scatter / X.size
     for _ in range(turns):
         halves = np.einsum("ij,ij->i", means, means) / 2
         products = means.astype(X.dtype) @ columns

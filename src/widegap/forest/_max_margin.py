@@ -537,10 +537,8 @@ class MaxMarginClustering(SelectiveClusterer):
         sizes = count_labels(present[present >= 0] if self.outliers else present, self.n_clusters_)
         self.starved_ = bool(self.starved_ or sizes.min() <= self._least_size(len(present), self.n_clusters_))
 
-    def _label_rows_left_out(
-        self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints
-    ) -> None:
-        super()._label_rows_left_out(X, part, side, constraints)
+    def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:
+        super()._label_unfitted(X, part, side, constraints)
         if self._kept is not None:
             absent = some_rows(X, part.absent)
             blocks = check_rows(self, absent, reset=False, n_threads=check_threads(self.n_jobs))
