@@ -44,7 +44,7 @@ def test_self_training_leaves_rows_out_in_turns():
     rows = np.arange(14)
     told = self_training(Z, rows, classes[:14], 0.1)
     np.testing.assert_array_equal(told.scores.argmax(axis=1)[14:], classes[14:])
-    out = np.isin(rows // 2 % _left_out.TURNS, [1])  # second and seventh row of each class
+    out = np.isin(rows // 2 % _left_out.HELD_OUT_TURNS, [1])  # second and seventh row of each class
     without = _left_out._self_trained(Z, rows[~out], classes[:14][~out], 0.1)
     np.testing.assert_allclose(told.held_out[out], without[rows[out]])
 

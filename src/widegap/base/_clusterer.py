@@ -177,9 +177,9 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
             self._fit_rows(X, check_generator(self.random_state), **given)
         return self
 
-    def _fit_rows(self, X: Any, rng: np.random.Generator, **given: Any) -> None:
+    def _fit_rows(self, X: Any, rng: np.random.Generator, *args: Any, **options: Any) -> None:
         """The steps of a fit once the parameters are checked."""
-        rows = self._prepare(self._read(X), rng, **given)
+        rows = self._prepare(self._read(X), rng, *args, **options)
         if self.n_clusters == 1:
             self._store_single_cluster(rows)
         else:
@@ -191,7 +191,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         check_cluster_number(blocks.shape[0], self.n_clusters)
         return blocks
 
-    def _prepare(self, blocks: Any, rng: np.random.Generator) -> Any:
+    def _prepare(self, blocks: Any, rng: np.random.Generator, *args: Any, **options: Any) -> Any:
         """The rows as the search sees them: anything with a ``shape``."""
         return blocks
 
@@ -264,6 +264,8 @@ class WeightVectorClusterer(Clusterer):
     coef_: np.ndarray[Any, Any]
     intercept_: np.ndarray[Any, Any]
     kernel_map_: KernelMap | None
+    _mean: np.ndarray[Any, Any]
+    _mean_scores: np.ndarray[Any, Any]
 
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from widegap._types import Floats, Ints
 from widegap.constraints._hard_units import HardUnits, improve, search_labels
 from widegap.constraints._transport import assign
+from widegap.constraints._units import Units
 from widegap.exceptions import InfeasibleBalanceError
 
 
@@ -55,6 +56,11 @@ class LabelRule:
     lower, upper : ndarray of shape (k,)
         Least and largest number of rows of every cluster.
     """
+
+    @classmethod
+    def of_units(cls, units: Units, lower: Ints, upper: Ints) -> "LabelRule":
+        """The rule of units and bounds on sizes."""
+        return cls(units.of_row, units.sizes, units.anchors, units.apart, lower, upper)
 
     def __init__(self, of_row: Ints, sizes: Ints, anchors: Ints, apart: Ints, lower: Ints, upper: Ints):
         self.lower, self.upper = lower, upper

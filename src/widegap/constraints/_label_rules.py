@@ -16,6 +16,7 @@ from widegap._types import Ints
 from widegap.constraints._constrained_labels import LabelRule, RuledLabels
 from widegap.constraints._size_prices import Costs, assign_by_prices
 from widegap.constraints._transport import assign
+from widegap.constraints._units import Units
 from widegap.exceptions import InfeasibleBalanceError
 
 FORBIDDEN = 1e3  # ranges of the costs that another label than the held one costs, where prices decide
@@ -78,12 +79,12 @@ def size_rules(rows: Costs, lower: Any, upper: Any) -> Rules:
     return Rules(lower, upper, label, np.zeros_like(lower))
 
 
-def unit_rules(rows: Costs, units: Any, lower: Ints, upper: Ints, place: Callable[[Any], Any]) -> Rules:
+def unit_rules(rows: Costs, units: Units, lower: Ints, upper: Ints, place: Callable[[Any], Any]) -> Rules:
     """Bounds on sizes and what is known of units (``_units.Units``).
 
     ``place`` makes a state of an array with one entry a row. Rows that are elsewhere know held labels and least sizes.
     """
-    rule = LabelRule(units.of_row, units.sizes, units.anchors, units.apart, lower, upper)
+    rule = LabelRule.of_units(units, lower, upper)
     free = units.anchors < 0
     linked = bool((units.sizes[free] > 1).any() or len(units.apart))
     held = place(units.anchors[units.of_row].astype(np.int32))
@@ -102,7 +103,7 @@ def unit_rules(rows: Costs, units: Any, lower: Ints, upper: Ints, place: Callabl
     return Rules(lower, upper, label, rule.known_counts, held, linked, keeps)
 
 
-def rules_for(rows: Any, units: Any, lower: Ints, upper: Ints) -> Rules:
+def rules_for(rows: Any, units: Units | None, lower: Ints, upper: Ints) -> Rules:
     """Bounds on sizes, and what is known of units unless these are None."""
     return size_rules(rows, lower, upper) if units is None else unit_rules(rows, units, lower, upper, rows.place)
 
@@ -113,7 +114,7 @@ def _held_alone(costs: Any, held: Any) -> Any:
     return np.where(other, costs + FORBIDDEN * (np.abs(costs).max() + 1), costs)
 
 
-def feasible_bounds(units: Any, lower: Ints, upper: Ints, *, relax_upper: bool) -> tuple[Ints, Ints]:
+def feasible_bounds(units: Units, lower: Ints, upper: Ints, *, relax_upper: bool) -> tuple[Ints, Ints]:
     """Bounds that links leave room for: the given ones, or less and less of the least sizes.
 
     For bounds that no user gave: the default least size, and those of a sample, whose largest sizes may go too.
@@ -122,7 +123,7 @@ def feasible_bounds(units: Any, lower: Ints, upper: Ints, *, relax_upper: bool) 
     nothing = np.zeros((n, len(lower)))
     while True:
         try:
-            LabelRule(units.of_row, units.sizes, units.anchors, units.apart, lower, upper).label(nothing)
+            LabelRule.of_units(units, lower, upper).label(nothing)
         except InfeasibleBalanceError:
             if not lower.any():
                 if not relax_upper or (upper >= n).all():

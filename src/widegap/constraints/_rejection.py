@@ -49,7 +49,7 @@ class OutlierRejection(SelectiveClusterer):
 
     def _fit_rows(self, X: Any, rng: np.random.Generator, **further: Any) -> None:
         for name in OutlierRejection._stored:
-            vars(self).pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # of an earlier fit
         super()._fit_rows(X, rng, **further)
 
     def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:

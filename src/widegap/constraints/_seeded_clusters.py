@@ -31,6 +31,7 @@ from scipy.special import softmax
 from widegap._types import Floats, Labels
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._known_classes import LEAST, KnownClasses, Views
+from widegap.constraints._units import Units
 
 TRUST = 2.0  # what a cluster found without labels counts for, against the squared number of labels
 UNEVEN = 0.5  # power of the sizes of clusters found without labels, as far as these are trusted
@@ -56,14 +57,14 @@ class SeededClusters:
     ) -> "SeededClusters":
         return cls(spread, found, k, spread(_seeds(found, k)), views)
 
-    def constrained(self, units: Any) -> tuple[Labels, Floats]:
+    def constrained(self, units: Units) -> tuple[Labels, Floats]:
         """Clusters of all rows that keep what is known of ``units``, and follow from it; and what speaks for each.
 
         ``units`` are ``_units.Units``; label p is that of cluster p. What speaks is (n, k).
         """
         k, known = self.k, units.anchors[units.of_row]
         free = np.zeros(k, np.int64), np.full(k, len(known))
-        rule = LabelRule(units.of_row, units.sizes, units.anchors, units.apart, *free)
+        rule = LabelRule.of_units(units, *free)
         linked = units.constrained & (known < 0)
         spread_labels = self.spread(_seeds(known, k))
         order = np.argsort(self._names(spread_labels, known))

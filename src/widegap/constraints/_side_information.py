@@ -299,7 +299,7 @@ def _can_be_apart(units: Units, n_clusters: int) -> bool:
     """Whether ``n_clusters`` suffice for labels and links, as far as a search finds out."""
     n = len(units.of_row)
     try:
-        LabelRule(*vars(units).values(), *no_size_bounds(n, n_clusters)).label(np.zeros((n, n_clusters)))
+        LabelRule.of_units(units, *no_size_bounds(n, n_clusters)).label(np.zeros((n, n_clusters)))
     except InfeasibleBalanceError:
         return False
     return True

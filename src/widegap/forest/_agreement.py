@@ -30,7 +30,7 @@ class Agreement:
     """The tree of the agreement, whose first groups are the items; and the item of every row."""
 
     tree: MergeTree
-    item_of_row: npt.NDArray[np.int64]
+    item_of_row: Labels | npt.NDArray[np.int64]
 
     def cut(self, k: int) -> Labels:
         """Clusters of all rows, at most as many as there are items."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
@@ -74,6 +73,8 @@ class KeptSearch:
     ----------
     space : SearchSpace
         The searched rows.
+    kernel_map : KernelMap
+        Their features.
     outliers : ndarray
         Features of rows that the search left out.
     result : SearchResult
@@ -87,6 +88,7 @@ class KeptSearch:
     """
 
     space: SearchSpace
+    kernel_map: KernelMap
     outliers: Floats
     result: SearchResult
     part: TakingPart
@@ -117,7 +119,7 @@ class KeptSearch:
     def check_number(self, k: Any) -> int:
         """k, if it is a number of clusters at which the search can be cut."""
         most, least = self.forest.most_clusters, max(1, len(self.constraints.classes))
-        if not isinstance(k, Integral) or isinstance(k, bool) or not least <= k <= most:
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or not least <= k <= most:
             known = f" and {least} labels are known" if least > 1 else ""
             raise InvalidDataError(
                 f"cut({k!r}) is not possible: the search formed {most} groups{known}, so k must be a whole number from "
@@ -144,10 +146,10 @@ class KeptSearch:
             constraints=constraints,
         )
 
-    def group_scores(self, kernel_map: KernelMap) -> FoldedScores:
+    def group_scores(self) -> FoldedScores:
         """Scores of the groups, for rows that were not searched."""
         coef, constants = self.space.nearest_group_scores(self.extension.groups)
-        return FoldedScores(kernel_map, coef, constants, self.space.mean)
+        return FoldedScores(self.kernel_map, coef, constants, self.space.mean)
 
     def agreement_of_all(self, labels: Any, *, has_outliers: bool) -> Any:
         """The agreement of all rows, 0 for outliers."""

@@ -95,6 +95,7 @@ class MovesSearch:
         if prepared.start is not None:
             starts: Iterable[tuple[str, Labels]] = [("given", prepared.start)]
         else:
+            assert self.init is not None
             starts = feature_starts(self.init, P, space.rows, k, self.n_starts, min_count, rng)
         found = search_partition(stages, starts, k, min_count, recorder, rng)
         if found.missed is not None:

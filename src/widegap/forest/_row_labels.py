@@ -123,7 +123,7 @@ def rule_of_fitted(constraints: RowConstraints, part: TakingPart, k: int, bounds
     """What labels of the fitted rows must keep."""
     inner, n = constraints.of_fitted(part), len(part.fitted)
     units = Units.free(n) if inner.units is None else inner.units
-    return LabelRule(*vars(units).values(), *bounds(inner, n, k))
+    return LabelRule.of_units(units, *bounds(inner, n, k))
 
 
 def largest_or_none(scores: Any, least: float) -> Any:

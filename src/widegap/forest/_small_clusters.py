@@ -16,7 +16,7 @@ between what pairs of digits need (2.6) and what keeps a far group of 20 beside 
 
 import numpy as np
 
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Indices, Labels, Mask
 from widegap.forest._linkage import cut_conductance
 
 TINY_CLUSTER = 0.05  # share of n / k below which a cluster has to be isolated
@@ -25,7 +25,7 @@ CLEAR_BORDER = 0.05  # conductance of a clear border, settled with it
 CLEARER_TIMES = 3  # pairs of digits need 2.6, and 4.6 would dissolve a far group of 20 beside 400 rows
 
 
-def may_give_way(sizes: Floats) -> bool:
+def may_give_way(sizes: Indices) -> bool:
     """Whether half of the largest cluster is ``TIMES_LARGER`` as large as the smallest that is not tiny."""
     return bool(2 * TIMES_LARGER * sizes[~_tiny(sizes, len(sizes))].min(initial=sizes.sum()) <= sizes.max())
 
@@ -49,7 +49,7 @@ def border_to_drop(coarse: Labels, fine: Labels, E: Floats) -> tuple[int, int] |
     return (c, d) if CLEARER_TIMES * cut_conductance(E, c, d) >= border else None
 
 
-def _tiny(sizes: Floats, k: int) -> np.ndarray:
+def _tiny(sizes: Floats | Indices, k: int) -> Mask:
     return sizes < TINY_CLUSTER * sizes.sum() / k
 
 
