@@ -52,10 +52,14 @@ def test_none_is_the_default_and_needs_nothing():
     _, X = with_strays()
     model = CPM3C(3, random_state=0).fit(X)
     assert (model.labels_ >= 0).all() and not hasattr(model, "reject_beyond_")
-    with pytest.raises(NotSupportedError, match="needs a fit that set rows aside; fit with outliers='auto' or a share"):
+    with pytest.raises(
+        NotSupportedError, match="needs a fit that looked for outliers; fit with outliers='auto' or a share"
+    ):
         model.predict(X, reject=True)
     model.set_params(outliers="auto").fit(X).set_params(outliers=0).fit(X)
-    with pytest.raises(NotSupportedError, match="needs a fit that set rows aside"):  # nothing is left of the other fit
+    with pytest.raises(
+        NotSupportedError, match="needs a fit that looked for outliers"
+    ):  # nothing is left of the other fit
         model.predict(X, reject=True)
 
 

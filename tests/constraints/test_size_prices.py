@@ -5,7 +5,7 @@ import pytest
 
 from _shards import Shards
 from widegap.constraints import _size_prices as _prices
-from widegap.constraints._size_prices import assign_by_prices, label_step
+from widegap.constraints._size_prices import assign_by_prices
 from widegap.constraints._transport import assign
 from widegap.exceptions import SolverError
 
@@ -105,14 +105,3 @@ def test_costs_that_are_all_equal():
     labels, prices, _ = priced(np.zeros((9, 3)), [3, 3, 3])
     np.testing.assert_array_equal(np.bincount(labels), [3, 3, 3])
     assert np.isfinite(prices).all()
-
-
-def test_the_label_step_is_exact_at_home_and_by_prices_elsewhere():
-    costs = np.random.default_rng(3).normal(size=(30, 2))
-    rows = Shards(costs.shape)
-    away = label_step(rows)(rows.cut(costs), [15, 15])
-    assert rows.folds > 2
-    rows.in_process = True
-    at_home = label_step(rows)(rows.cut(costs), [15, 15])
-    np.testing.assert_array_equal(at_home.labels, assign(costs, [15, 15]).labels)
-    np.testing.assert_array_equal(rows.collect(away.labels), at_home.labels)

@@ -13,7 +13,7 @@ ROWS_OF_LABEL = 50  # rows of each known label that a sample holds at least
 
 
 def some_of_each_label(units: Units | None) -> Any:
-    """Numbers of up to ``ROWS_OF_LABEL`` rows of every known label, evenly spaced: a sample must know all labels."""
+    """Numbers of up to ``ROWS_OF_LABEL`` rows of every known label, evenly spaced: a sample must hold all labels."""
     if units is None:
         return ()
     anchors = units.anchors[units.of_row]
@@ -29,7 +29,7 @@ def matched_to_anchors(labels: Labels, units: Units | None, weights: Any, k: int
     known = anchors >= 0
     together = np.zeros((k, k))
     np.add.at(together, (labels[known], anchors[known]), 1.0 if weights is None else weights[known])
-    together += KEPT_NUMBER * np.eye(k)  # where nothing tells, numbers stay
+    together += KEPT_NUMBER * np.eye(k)  # without known rows numbers stay
     return linear_sum_assignment(together, maximize=True)[1].astype(np.int32)[labels]
 
 

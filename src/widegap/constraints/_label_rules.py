@@ -127,7 +127,7 @@ def feasible_bounds(units: Units, lower: Ints, upper: Ints, *, relax_upper: bool
         except InfeasibleBalanceError:
             if not lower.any():
                 if not relax_upper or (upper >= n).all():
-                    return lower, upper  # the links themselves; the search says so
+                    return lower, upper  # the links themselves cannot be met; the search raises an error
                 upper = np.full_like(upper, n)
             lower = lower // 2
         else:

@@ -1,16 +1,16 @@
-"""Classes of all rows from a few known ones, and what each known row would have been told had it not been known.
+"""Classes of all rows from a few known ones, and leave-one-out predictions of the known rows.
 
 *Least squares.* For features z_i and class indicators y_i (less 1 / c, of c classes) of known rows, every class of the
 same total weight w,
 
     min_B  sum_i w_i |y_i - B'z_i|^2 + rho |B|^2,      diag(w)^1/2 Z = U diag(e)^1/2 V',
 
-the fit of a row that is left out needs no new solution: with h the diagonal of ``U diag(e / (e + rho)) U'`` it is
-``y_i - (y_i - B'z_i) / (1 - h_i)``.
+the prediction of a row without its own label needs no new solution: with h the diagonal of ``U diag(e / (e + rho)) U'``
+it is ``y_i - (y_i - B'z_i) / (1 - h_i)``.
 
-*Self-training.* The same with a constant; then the surest rows join with the classes that they were given, a fifth
-more of all rows in every round, until all take part. Nobody knows what a row would have been told without having taught
-others, so known rows are left out in five turns, of each class every fifth.
+*Self-training.* The same with a constant; then the surest rows join with their predicted classes, a fifth more of
+all rows in every round, until all take part. There is no formula for leaving a row out of that, so known rows are left
+out in five turns, every fifth of each class.
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,15 @@ import numpy as np
 from widegap._types import Floats
 from widegap.constraints._self_training import surest
 
-TRAINING_ROUNDS = 5  # of self-training
-HELD_OUT_TURNS = 5  # in which known rows are left out of it
+TRAINING_ROUNDS = 5  # of self-training, a fifth of the rows more in each; not tuned
+HELD_OUT_TURNS = 5  # in which known rows are left out of self-training: five-fold cross-validation
 SINGULAR_TOL = 1e-10  # of the largest eigenvalue of a Gram matrix: what is below is rounding in double precision
 MOST_FITTED = 1 - 1e-9  # of h: a row that its own label decides alone cannot be left out
 
 
 @dataclass(frozen=True)
 class ClassScores:
-    """What a classifier says: scores of all rows, (n, c), and of known ones by what it says without them, (m, c)."""
+    """Scores of a classifier: of all rows, (n, c), and of known rows by a fit without them, (m, c)."""
 
     scores: Floats
     held_out: Floats

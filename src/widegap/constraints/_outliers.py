@@ -106,7 +106,7 @@ def _farthest(reach: Floats, kept: NDArray[np.bool_], outliers: Any) -> NDArray[
 def split_point(inside: Floats, outside: Floats) -> float:
     """The value below which rows are taken for outliers, with the least sum of both rates of error on these.
 
-    It is the least value inside, but for rounding, where nothing is outside.
+    Without values outside it is the least value inside, less rounding.
     """
     if not len(outside):
         return float(inside.min() - SCORE_ROUNDING * np.ptp(inside))  # the same row gets its score in other ways later

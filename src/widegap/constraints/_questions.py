@@ -5,7 +5,7 @@ Rows are chosen one after the other, each for what its answer adds to the answer
     gain(i)      trust(i) sum_j worth(j) max(0, reach(i, j) - covered(j)),
     covered(j)   max of reach(a, j) over asked rows a
     worth(j)     LEAST_WORTH + doubt(j), 0 where the label is known
-    doubt(j)     1 - (what speaks for its first cluster - for its second), from 0 to 1
+    doubt(j)     1 - (share of its first cluster - share of its second), from 0 to 1
     reach(i, j)  how much of a label of row i comes to row j (``features/_label_spreading.py``)
     trust(i)     min(1, HUB / h_i), h_i how often row i is a neighbour of others, against the mean
 
@@ -60,12 +60,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Doubts:
-    """What is believed of the searched rows, and what an answer would reach.
+    """Likely clusters of the searched rows, and how far an answer would reach.
 
     Attributes
     ----------
     belief : ndarray of shape (rows, k)
-        What speaks for each cluster, rows of sum 1.
+        Share of each cluster, rows of sum 1.
     labels : ndarray of shape (rows,)
         Clusters.
     settled : ndarray of shape (rows,)
@@ -79,7 +79,7 @@ class Doubts:
     spread : Spread
         How labels spread.
     first_copy : ndarray of shape (rows,)
-        The first of the copies of every row, of which weights make several.
+        The first copy of every row; weights make several copies.
     """
 
     belief: Floats
@@ -93,7 +93,7 @@ class Doubts:
 
     @cached_property
     def order(self) -> Any:
-        """The two clusters of every row that most speaks for, (rows, 2)."""
+        """The two likeliest clusters of every row, (rows, 2)."""
         return np.argsort(-self.belief, axis=1, kind="stable")[:, :2]
 
     @cached_property
@@ -110,7 +110,7 @@ class Doubts:
 
     @cached_property
     def trust(self) -> Floats:
-        """How far the label of every row speaks for the rows that it reaches."""
+        """How much the label of a row is worth for the rows that it reaches."""
         hubs = self.centrality / np.maximum(self.centrality.mean(), np.finfo(np.float64).tiny)
         return np.minimum(1, HUB / np.maximum(hubs, 1))
 
@@ -125,7 +125,7 @@ class Doubts:
 
     @cached_property
     def typical(self) -> list[int]:
-        """A central row of each cluster of which there is little doubt; -1 for one without rows."""
+        """A central row of each cluster with little doubt; -1 for a cluster without rows."""
         clusters = (np.flatnonzero(self.labels == p) for p in range(self.belief.shape[1]))
         return [self._best_row(rows, self.centrality * (1 - self.doubt / 2)) for rows in clusters]
 

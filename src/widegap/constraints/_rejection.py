@@ -1,15 +1,15 @@
-"""Rows that belong nowhere, set aside by clusterers that score rows by weight vectors.
+"""Outliers of clusterers that score rows by weight vectors: left out of a fit, rejected among new rows.
 
-Which rows lie apart is told by their distances to the nearest rows that are kept (``constraints/_outliers.py``), taken
-anew in every round until nothing changes; the fit then never sees the others. The margin does not tell it: rows of
-noise that are like each other become a cluster with a wide margin. On scikit-learn's digits with a tenth of uniform
-noise, setting aside the rows of least margin in every round found none of the noise, and of column-shuffled rows 42 %.
+Outliers are found by their distances to the nearest rows that are kept (``constraints/_outliers.py``), again in every
+round until nothing changes; the fit never sees them. The margin is no help: rows of noise that are like each other
+become a cluster with a wide margin. On scikit-learn's digits with a tenth of uniform noise, leaving out the rows of
+least margin in every round found none of the noise, and 42 % of column-shuffled rows.
 
-Nor do the scores tell it of new rows, as they grow with the distance from a boundary. A new row is rejected by
+Nor do scores show which new rows are outliers, as they grow with the distance from a boundary. A new row is rejected by
 
     r(x) = |x - m_p| / (median of |x_i - m_p| over the kept rows i of p),      p its cluster, m_p the mean of that,
 
-beyond the value that parts kept rows from those set aside with the least sum of both rates of error.
+beyond the value that separates kept rows from outliers with the least sum of both rates of error.
 """
 
 from typing import Any
@@ -83,9 +83,7 @@ class OutlierRejection(SelectiveClusterer):
     def _find_outliers(self, X: Any, constrained: Mask) -> Mask:
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         n = blocks.shape[0]
-        chosen = all_or_drawn(
-            n, COMPARED_WITH, np.random.default_rng(0)
-        )  # which rows are compared is no matter of luck
+        chosen = all_or_drawn(n, COMPARED_WITH, np.random.default_rng(0))  # the same rows in every fit
         sample = blocks.take(chosen)
         graph = neighbour_graph(sample, OUTLIER_NEIGHBOURS, check_threads(self.n_jobs))
         kept = typical_rows(graph.nearest, graph.distances, self.outliers, constrained[chosen])
@@ -101,7 +99,7 @@ class OutlierRejection(SelectiveClusterer):
         if not hasattr(self, "reject_beyond_"):
             return
         if np.isnan(self.reject_beyond_):
-            raise ValueError("reject_beyond_ is no number")
+            raise ValueError("reject_beyond_ is not a number")
         shapes = {"_centres": (self.n_clusters_, self.n_features_in_), "_radii": (self.n_clusters_,)}
         for name, shape in shapes.items():
             values = getattr(self, name, None)
@@ -135,7 +133,7 @@ class OutlierRejection(SelectiveClusterer):
         check_is_fitted(self)
         if not hasattr(self, "reject_beyond_"):
             raise NotSupportedError(
-                "predict(X, reject=True) needs a fit that set rows aside; fit with outliers='auto' or a share."
+                "predict(X, reject=True) needs a fit that looked for outliers; fit with outliers='auto' or a share."
             )
         if is_collection(X):
             raise NotSupportedError(

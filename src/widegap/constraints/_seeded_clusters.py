@@ -1,20 +1,20 @@
-"""Clusters that agree with what is known of some rows: labels spread over neighbours and over the clusters found.
+"""Clusters that keep known labels and links, which spread over neighbours and over the clusters of a search.
 
-A search that knows nothing of labels leaves a graph of neighbours and sets of rows that belong together: small groups,
+A search without labels leaves a graph of neighbours and sets of rows that belong together: small groups,
 and the clusters of its members. Known labels, seeds Y (n, k), spread over both to F (``features/_label_spreading.py``).
 Columns of Y have the sum 1, one for each cluster.
 
-The clusters that were found without labels are evidence as well: they are matched one to one to the labels by what
-these have spread to them, and of w labels of a class count for ``TRUST / (TRUST + w^2)``: a label that others confirm
-is worth more than one alone. So a single wrong or odd row does not outweigh a cluster, several do; clusters that match
-no label are those that are yet to be named. Columns are brought to the same sum; as long as no class has two labels, to
-sums by the sizes of the clusters, in so far as these are trusted: labels that are few must not even out their sizes.
+The clusters that were found without labels are evidence as well: they are matched one to one to the labels by what has
+spread to them, and against w labels of a class they count for ``TRUST / (TRUST + w^2)``: a label that others confirm is
+worth more than one alone. So a single wrong or odd row does not outweigh a cluster, several do; clusters that match no
+label stay without a name. Columns are brought to the same sum; as long as no class has two labels, to sums by the sizes
+of the clusters, as far as these are trusted: a few labels must not even out their sizes.
 
-The more is known, the better a classifier that looks at the known rows alone (``_known_classes.py``). With w labels a
-class in the mean it decides by ``r = w / (w + SPREAD)`` how a row's share of the labels that are known is divided among
-them; the rest is as it was spread. What clusters yet to be named have is left to them. These shares teach a second
-classifier (``_self_training.py``), whose own shares q have a say by the same r: a row's share p of a known label
-becomes proportional to ``p q^r``. A row's largest value is its cluster.
+The more labels, the better a classifier of the known rows alone (``_known_classes.py``). With w labels a class in the
+mean it decides by ``r = w / (w + SPREAD)`` how a row's share of the known labels is divided among them; the rest is as
+it was spread. Clusters without a name keep their shares. A second classifier is self-trained on these shares
+(``_self_training.py``), and its own shares q count by the same r: a row's share p of a known label becomes proportional
+to ``p q^r``. A row belongs to the cluster of its largest value.
 
 Rows that must be together share the sum of their log values. Rows that are linked, but have no label, get theirs from
 the label step, pass it on as if it were known, and are labelled again.
@@ -40,7 +40,7 @@ SPREAD = 10.0  # labels a class, from which on a classifier decides more than wh
 
 @dataclass(frozen=True)
 class SeededClusters:
-    """Clusters that were found without knowledge, and what they spread to: ready to hear what is known.
+    """Clusters that were found without constraints, and how far they spread; ready for constraints.
 
     Without ``views`` of the rows there is no classifier.
     """
@@ -58,9 +58,9 @@ class SeededClusters:
         return cls(spread, found, k, spread(_seeds(found, k)), views)
 
     def constrained(self, units: Units) -> tuple[Labels, Floats]:
-        """Clusters of all rows that keep what is known of ``units``, and follow from it; and what speaks for each.
+        """Clusters of all rows that keep the constraints and follow from them; and the share of each cluster, (n, k).
 
-        ``units`` are ``_units.Units``; label p is that of cluster p. What speaks is (n, k).
+        Label p is that of cluster p.
         """
         k, known = self.k, units.anchors[units.of_row]
         free = np.zeros(k, np.int64), np.full(k, len(known))
@@ -90,7 +90,7 @@ class SeededClusters:
         if not named:
             return np.arange(k)
         matches = np.zeros((k, k))
-        # Shares say which of several labels a row is nearest to; of a single one, how near it is has to decide.
+        # Shares show which of several labels a row is nearest to; with one label alone, its distance decides.
         closest = _to_shares(spread_labels[:, :named]) if named > 1 else spread_labels[:, :1]
         np.add.at(matches, self.found, closest @ np.eye(named, k))
         matches /= np.maximum(np.bincount(self.found, minlength=k), 1)[:, None]
@@ -106,7 +106,7 @@ def _seeds(labels: Any, k: int) -> Floats:
 
 
 def _divided(shares: Floats, classes: KnownClasses) -> Floats:
-    """Shares in which those of the known labels are divided anew, by as much as classifiers have to say."""
+    """Shares of the known labels, divided again as far as classifiers count."""
     part = classes.labels_each / (classes.labels_each + SPREAD)
     known_shares = shares[:, classes.names]
     totals = known_shares.sum(axis=1, keepdims=True)

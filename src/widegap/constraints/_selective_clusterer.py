@@ -94,7 +94,7 @@ class SelectiveClusterer(ConstrainedClusterer, WeightVectorClusterer):
         self.labels_ = labels
 
     def _start_labels(self, constraints: RowConstraints, n_rows: int, n_clusters: int) -> Any:
-        """The labels that the user gave to start from, of so many fitted rows."""
+        """The starting labels of the fitted rows, ``n_rows`` of them."""
         part = constraints.part
         if part is None:
             return check_start_labels(self.init, n_rows, n_clusters)

@@ -24,7 +24,7 @@ def read_sizes(
     Parameters
     ----------
     size_min, size_max : None, int, float or sequence of n_clusters of them
-        None is no bound.
+        None sets no bound.
     n_rows, n_clusters : int
         What the bounds are for.
 

@@ -60,15 +60,8 @@ class PricedLabels:
     prices: Floats
 
 
-def label_step(rows: Costs) -> Callable[[Any, Any], Any]:
-    """The label step for rows in this process, exact, or for those elsewhere, by prices."""
-    if rows.in_process:
-        return lambda costs, min_counts: assign(rows.collect(costs), min_counts)
-    return lambda costs, min_counts: assign_by_prices(rows, costs, min_counts)
-
-
 def assign_by_prices(rows: Costs, costs: Any, min_counts: Any) -> PricedLabels:
-    """Labels of the rows at least total cost, up to the tolerances above, with so many rows a cluster."""
+    """Labels of the rows at least total cost, up to the tolerances above, within least sizes."""
     wanted = np.asarray(min_counts, np.int64)
     slack = np.floor(SHORTFALL * wanted).astype(np.int64)
     least, enough = np.maximum(wanted - slack, np.minimum(wanted, 1)), wanted + slack
@@ -95,7 +88,7 @@ def _sizes(rows: Costs, costs: Any, prices: Floats) -> Any:
 
 
 def _mended(rows: Costs, costs: Any, prices: Floats, wanted: Any, counts: Any) -> Any:
-    """Labels at given prices, but for the rows nearest to another cluster, which are labelled so that sizes hold."""
+    """Labels at these prices, except of the rows nearest to another cluster, which are labelled so that sizes hold."""
     numbers = rows.numbers()
     near = rows.fold(lambda costs, numbers: ((), _nearest(costs, numbers, prices)), costs, numbers)[1]
     others = counts - _counts(near.costs, prices)
@@ -190,7 +183,7 @@ def _nearest(costs: Floats, numbers: Any, prices: Floats) -> _Nearest:
 
 
 def _split(costs: Floats, size: float) -> Floats:
-    """Costs in float64, with additions that tell equal rows apart."""
+    """Costs in float64, with additions that make equal rows differ."""
     return costs + size * np.random.default_rng(len(costs)).random(costs.shape)
 
 

@@ -253,7 +253,7 @@ def _read_apart(cannot_link: Any, n_rows: int, n_clusters: int | None) -> Ints:
     same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if len(same):
         raise InvalidDataError(
-            f"cannot_link[{same[0]}] says that row {pairs[same[0], 0]} is apart from itself; remove the link."
+            f"cannot_link[{same[0]}] sets row {pairs[same[0], 0]} apart from itself; remove the link."
         )
     order = np.argsort(groups, kind="stable")
     members = np.split(order, np.searchsorted(groups[order], np.arange(len(names))))[1:]

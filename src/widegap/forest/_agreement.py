@@ -6,10 +6,10 @@ are one item that weighs as much as it has rows, so the cost depends on the numb
 n: u^2 numbers and steps. Above ``MOST_ITEMS`` the rarer items first join the frequent one with which most members keep
 them.
 
-Co-associations are shares of few members, so many are equal. Of merges at the same height those that touch fewer
+Co-associations are shares of few members, so many are equal. Among merges at the same height those that touch fewer
 rows come first: a fragment finds its place before two clusters are joined.
 
-A row's agreement is its mean co-association with its own cluster: 1 where all members say the same.
+A row's agreement is its mean co-association with its own cluster: 1 where all members agree.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def _distinct_rows(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The distinct rows in their order, the number of that of every row, and how often each occurs.
 
-    Rows are told apart by one number each, which is numbered anew before it grows too long for its digits.
+    Each row gets one number as its code; codes are numbered again before they grow too long for int64.
     """
     codes, n_codes = np.zeros(len(members), np.int64), 1
     for member in members.T:

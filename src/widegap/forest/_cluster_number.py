@@ -44,7 +44,7 @@ LEAST_STEP = 0.1  # of log sizes between which a slope is taken
 
 @dataclass(frozen=True)
 class Separations:
-    """Separation z of the merges from k = 2, 3, ... groups, and the excess e of so many clusters."""
+    """Separation z of the merges from k = 2, 3, ... groups, and the excess e of k clusters."""
 
     separation: Floats
     excess: Floats

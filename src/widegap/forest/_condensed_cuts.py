@@ -62,7 +62,7 @@ def rows_needed(tree: MergeTree, groups: Labels, spacing: Floats, k: int) -> Flo
 def _names(merges, sizes, k, needed):  # type: ignore[no-untyped-def]
     """The cluster of every group of the tree, those that it begins with first; and how many clusters there are."""
     names = np.zeros(len(sizes), np.int32)
-    first = len(sizes) - len(merges)  # groups that are no merge
+    first = len(sizes) - len(merges)  # number of the first merge
     found = 1
     for step in range(len(merges) - 1, -1, -1):
         large, small = merges[step]

@@ -1,4 +1,4 @@
-"""How much of the rows of each group a large-margin classifier would give to the others.
+"""How much of the rows of each group a large-margin classifier would give to other groups.
 
 With the indicators Y (n, m) of the groups, principal coordinates P (n, r) and the ridge rho, the least-squares
 classifier has the leave-one-out scores
@@ -30,7 +30,7 @@ def confusion_of_groups(P: Floats, labels: Labels, m: int) -> Floats:
 
 @jit
 def _confusion(P, inverse, scores, labels, shares):  # type: ignore[no-untyped-def]
-    """Y'G from the scores of the classifier but for the shares of the groups, which are its constants."""
+    """Y'G from the scores of the classifier without its constants, the shares of the groups."""
     n, m = scores.shape
     found = np.zeros((m, m))
     for i in range(n):

@@ -1,4 +1,4 @@
-"""The search by merging: how many clusters if nobody said, the members, what they agree on, and whether to trust it.
+"""The search by merging: the number of clusters if it is open, the members, their agreement, and doubts about it.
 
 The members and their trees are those of ``_merge_search.py``; numbers of clusters are compared in
 ``_number_search.py``.
@@ -21,7 +21,7 @@ from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
 from widegap.forest._search_space import PreparedRows, most_searched
 
 MOST_LANDMARKS = 300  # 300 and 150 landmarks do alike on 14 sets of 212 to 1016 rows (benchmarks/choices.md)
-LEAST_LANDMARKS = 150  # of few rows, of which a quarter would be fewer still
+LEAST_LANDMARKS = 150  # at least: a quarter of few rows would be fewer still
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with rows without structure
 LEAST_SOUND = 0.3  # share of sound members below which they are, too: less than one of the three rules
 NULL_SEPARATION = 2.5  # separation that rows without structure can reach

@@ -30,9 +30,9 @@ class Extension:
     """How clusters of the searched rows become clusters of all rows, for any number of them.
 
     ``groups`` are the groups of the searched rows, as the search formed them. A row that was not searched belongs to
-    the group with the nearest mean, and goes where most searched rows of that group are. ``places`` (n,) tell where
+    the group with the nearest mean, and goes where most searched rows of that group are. ``places`` (n,) are where
     every row looks up its values: at its group, or, if it was searched, at the number of groups plus its own number
-    among the searched ones. They are lazy where the rows are; ``in_process`` tells whether this process holds them.
+    among the searched ones. They are lazy where the rows are; ``in_process`` is True if this process holds them.
     """
 
     places: Any
@@ -136,7 +136,7 @@ class KeptSearch:
     def with_absent(
         self, part: TakingPart, nearest: Labels, side: SideInformation, constraints: RowConstraints
     ) -> "KeptSearch":
-        """The same for the table of which the fitted rows are a part; ``nearest`` are the groups of the absent rows."""
+        """The same for the whole table; ``nearest`` are the groups of the absent rows."""
         places = part.to_all(self.extension.places, nearest)
         return replace(
             self,

@@ -30,7 +30,7 @@ class Groups:
 
 
 def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
-    """Up to m groups of the rows of a C-ordered array, by one run of so many turns; fewer where fewer rows differ."""
+    """Up to m groups of the rows of a C-ordered array, by one run of ``turns`` turns; fewer if fewer rows differ."""
     means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
     labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T)
     sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
@@ -90,7 +90,7 @@ def _seeds(X, chances):  # type: ignore[no-untyped-def]
 def _distances_with(X, row, seeds, owners, nearest, trial):  # type: ignore[no-untyped-def]
     """Squared distances of all rows to the nearest seed if ``row`` becomes one, in ``trial``, and their sum.
 
-    A row twice as far from the present seed of others as these are is no nearer to them: most need no look.
+    A candidate at least twice as far from the nearest seed of a row as that row is cannot be nearer to it.
     """
     to_seeds = np.empty(len(seeds))
     for s in range(len(seeds)):

@@ -2,7 +2,7 @@
 
 Clusters that are long, nested or of very different sizes are hard to find at once and easy to assemble: a search for
 many more groups than wanted rarely puts rows of two clusters into one, and what remains is to join the groups that no
-margin separates. Every rule below says how near two groups a and b are, S(a, b); the nearest pair is merged, then the
+margin separates. Every rule below has a similarity of two groups a and b, S(a, b); the nearest pair is merged, then the
 next, down to one group, so that one run gives every number of clusters.
 
 *Margin* is the linkage proper: how much of a's rows would a large-margin classifier of the groups give to b? With the
@@ -10,7 +10,7 @@ indicators Y (n, m) of the groups and the leave-one-out scores G of a classifier
 
     E = Y'G + (Y'G)',      S(a, b) = E_ab / (n_a n_b)
 
-is the mean score that rows of one group have for the other: large where the classifier cannot tell the two apart,
+is the mean score that rows of one group have for the other: large where the classifier confuses the two,
 nothing where a wide margin lies between them. E is a sum over rows, so merging adds its rows and columns, exactly.
 
 *Graph* is its company: the same average with E = W + W' summed over the neighbour graph W instead of the classifier.
@@ -48,7 +48,7 @@ SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
 
 
 class LinkageRule(Protocol):
-    """How near groups are, and what becomes of that when two of them merge."""
+    """The similarity of groups, and how it changes when two of them merge."""
 
     def similarity(self) -> Floats:
         """S, shape (m, m); entries of groups that were merged into others are meaningless."""
@@ -187,7 +187,7 @@ class MergeTree:
     leaf_sizes: npt.NDArray[np.int64]
 
     def check(self) -> None:
-        """Raise ValueError if this is no tree, as a forged model file may have it: compiled loops do not look."""
+        """Raise ValueError if this is not a tree, as in a forged model file: compiled loops do not check."""
         m = len(self.leaf_sizes)
         shapes = (self.merges.shape, self.margins.shape, self.sizes.shape, self.leaf_sizes.shape)
         if m < 1 or shapes != ((m - 1, 2), (m - 1,), (m - 1,), (m,)):
@@ -328,7 +328,7 @@ def _next_pair(S, tops, ledger, step):  # type: ignore[no-untyped-def]
 
 @jit
 def _nearest(S, tops, beside, alive):  # type: ignore[no-untyped-def]
-    """The most similar pair a < b of the groups that are left; ``tops`` tell which rows of S may hold it."""
+    """The most similar pair a < b of the groups that are left; ``tops`` mark the rows of S that may hold it."""
     m = len(alive)
     top = np.finfo(np.float64).tiny
     highest = -np.inf

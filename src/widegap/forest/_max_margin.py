@@ -511,7 +511,7 @@ class MaxMarginClustering(SelectiveClusterer):
     # Storing
 
     def _store_result(self, result: SearchResult, constraints: RowConstraints) -> None:
-        """Store what a search found, but for what is of every row."""
+        """Store what a search found, except values of all rows."""
         self.n_clusters_, self.objective_, self.starved_ = result.n_clusters, result.objective, result.starved
         self.classes_ = constraints.classes_of(result.n_clusters)
         if result.tree is not None:

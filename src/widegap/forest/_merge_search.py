@@ -12,7 +12,7 @@ cost as much as the merging itself, from one in which groups are formed twice (`
 has a tiny cluster that is not isolated: a few rows in the midst of others are an accident of the merging, a
 few rows apart from all others are not. What the members agree on is looked at once more where a cluster is small
 (``forest/_small_clusters.py``). Of documents, where near-duplicates stand apart in every tree, small parts of close
-rows are no clusters of a member (``forest/_condensed_cuts.py``).
+rows do not count as clusters of a member (``forest/_condensed_cuts.py``).
 
 Members are rough on purpose: leading features only, and one run of k-means on few axes from seeds drawn in haste. Each
 is as good as a careful one to within the noise, at less than half of the time, and twice as many agree better.
@@ -53,7 +53,7 @@ ISOLATED = 0.1  # conductance below which a cluster counts as isolated
 
 @dataclass(frozen=True)
 class Member:
-    """The groups of all rows, smoothed by so many steps, and one way to merge them."""
+    """The groups of all rows, after ``steps`` of smoothing, and one way to merge them."""
 
     rule: str
     steps: int
@@ -62,7 +62,7 @@ class Member:
 
     @property
     def kind(self) -> str:
-        """What tells it from other members, for the record."""
+        """Rule, number of groups and steps, for the record."""
         return f"{self.rule}, {len(self.tree.leaf_sizes)} groups, {self.steps} steps"
 
     def labels(self, k: int, spacing: Floats | None = None) -> Labels:
@@ -143,7 +143,7 @@ class Forest:
     def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
         """Another cut at k, where a small cluster gives way to a clear border between large ones.
 
-        It comes from what the members agree on at k + 1, which is also what tells how sure each row is.
+        It comes from what the members agree on at k + 1, which also gives the agreement of each row.
         """
         fine = self._agreed(k + 1)
         if fine.labels.max() < k:

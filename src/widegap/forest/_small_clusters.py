@@ -54,7 +54,7 @@ def _tiny(sizes: Floats | Indices, k: int) -> Mask:
 
 
 def _split(coarse: Labels, fine: Labels, n_fine: int) -> tuple[int, int] | None:
-    """The two of the fine clusters that are one of the coarse ones, where that is all that tells them apart."""
+    """The two fine clusters that are one coarse cluster, if that is the only difference."""
     shared = np.zeros((n_fine, n_fine - 1))
     np.add.at(shared, (fine, coarse), 1)
     owners = shared.argmax(axis=1)

@@ -1,4 +1,4 @@
-"""How members of a search vote for its clusters, and the temperature at which scores say the same.
+"""How members of a search vote for its clusters, and the temperature at which scores agree with the votes.
 
 A member that puts row i into a cluster of its own votes for p with the share of that cluster's rows whose cluster is p
 in the end: v_ip, the mean over the members. Scores s make probabilities at a temperature T, and
