@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from widegap import MaxMarginClustering
 from widegap.cli._main import main
-from widegap.forest._cluster_number import CLEAR
+from widegap.forest._cluster_number import CLEAR_EXCESS
 from widegap.tables._writing import neutral
 
 CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]
@@ -160,7 +160,7 @@ def test_a_range_of_numbers_recommends_one_without_labels(table, tmp_path, capsy
     assert found[4]["stability"] < 0.95
     assert found[3]["smallest"] == found[3]["largest"] == 1.0
     assert found[3]["gain"] > 0
-    assert found[3]["excess"] > CLEAR > found[4]["excess"]
+    assert found[3]["excess"] > CLEAR_EXCESS > found[4]["excess"]
     assert found[3]["agreement"] > 0.95
     report, out = tmp_path / "r.html", tmp_path / "out.csv"
     arguments = ["cluster", str(table), "-k", "2-3", "--columns", "width,height,depth"]

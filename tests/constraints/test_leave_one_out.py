@@ -5,7 +5,7 @@ import pytest
 
 from widegap.constraints import _leave_one_out as _left_out
 from widegap.constraints._known_classes import RIDGES, Views, _believed
-from widegap.constraints._leave_one_out import Told, least_squares, self_training
+from widegap.constraints._leave_one_out import ClassScores, least_squares, self_training
 
 
 def two_blobs(n=60, columns=5, apart=9.0, seed=0):
@@ -36,7 +36,7 @@ def test_left_out_is_the_fit_without_the_row(columns, ridge):
     for i, row in enumerate(rows):
         others = np.arange(17) != i
         without = solved(Z, rows[others], classes[others], weights[others], ridge)[row]
-        np.testing.assert_allclose(told.left_out[i], without, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(told.held_out[i], without, rtol=1e-5, atol=1e-7)
 
 
 def test_self_training_leaves_rows_out_in_turns():
@@ -44,16 +44,16 @@ def test_self_training_leaves_rows_out_in_turns():
     rows = np.arange(14)
     told = self_training(Z, rows, classes[:14], 0.1)
     np.testing.assert_array_equal(told.scores.argmax(axis=1)[14:], classes[14:])
-    out = np.isin(rows // 2 % _left_out.TURNS, [1])  # second and seventh row of each class
+    out = np.isin(rows // 2 % _left_out.HELD_OUT_TURNS, [1])  # second and seventh row of each class
     without = _left_out._self_trained(Z, rows[~out], classes[:14][~out], 0.1)
-    np.testing.assert_allclose(told.left_out[out], without[rows[out]])
+    np.testing.assert_allclose(told.held_out[out], without[rows[out]])
 
 
 def test_self_training_does_not_depend_on_the_origin():
     classes, Z = two_blobs()
     near, far = (self_training(Z + shift, np.arange(14), classes[:14], 0.1) for shift in (0.0, 5.0))
     np.testing.assert_allclose(far.scores, near.scores, atol=1e-8)
-    np.testing.assert_allclose(far.left_out, near.left_out, atol=1e-8)
+    np.testing.assert_allclose(far.held_out, near.held_out, atol=1e-8)
 
 
 def test_the_only_row_of_a_class_is_never_left_out():
@@ -73,8 +73,8 @@ def test_self_training_reaches_rows_that_no_known_row_is_near():
 def test_who_tells_labels_that_it_has_not_seen_is_believed():
     classes, judges = np.array([0, 0, 0, 1, 1, 1]), np.ones(6, bool)
     right = np.eye(2)[classes]
-    good = Told(np.array([[1.0, 0.0]]), right)
-    bad = Told(np.array([[0.0, 1.0]]), right[::-1])
+    good = ClassScores(np.array([[1.0, 0.0]]), right)
+    bad = ClassScores(np.array([[0.0, 1.0]]), right[::-1])
     (lost, _), (won, shares) = (_believed(one, classes, judges) for one in (bad, good))
     assert won > -1e-9 > lost + 1 and shares[0, 0] > 0.9
     assert _believed(bad, classes, judges)[1][0, 1] < shares[0, 0]  # who errs may not be sure

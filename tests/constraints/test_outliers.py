@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widegap.constraints._outliers import NEAR, in_secluded_groups, split_point, typical_rows
+from widegap.constraints._outliers import NTH_NEIGHBOUR, in_secluded_groups, split_point, typical_rows
 
 
 def neighbours(X, count):
@@ -33,9 +33,9 @@ def test_far_rows_are_set_aside_and_the_cloud_stays():
 
 
 def test_outliers_do_not_vouch_for_each_other():
-    # Four together have three neighbours within reach; the NEAR-th is in the cloud, far away.
+    # Four together have three neighbours within reach; the NTH_NEIGHBOUR-th is in the cloud, far away.
     far = np.array([[60.0, 60.0], [60.1, 60.0], [60.0, 60.1], [60.1, 60.1]])
-    assert len(far) <= NEAR - 1
+    assert len(far) <= NTH_NEIGHBOUR - 1
     assert not kept_rows(np.vstack([cloud(), far]), "auto")[-4:].any()
 
 
@@ -96,7 +96,7 @@ def test_secluded_groups_are_those_of_all_distances(seed, size, count):
     distances = np.linalg.norm(X[:, None] - X, axis=2)
     expected = np.zeros(len(X), dtype=bool)
     for i in range(len(X)):  # a group is the nearest of any of its rows
-        for m in range(NEAR, count):
+        for m in range(NTH_NEIGHBOUR, count):
             inside = np.zeros(len(X), dtype=bool)
             inside[np.argsort(distances[i], kind="stable")[: m + 1]] = True
             if distances[inside][:, ~inside].min() > distances[inside][:, inside].max():
@@ -132,7 +132,7 @@ def test_without_rows_outside_the_line_is_just_below_the_least_value():
 def test_the_line_is_two_and_a_half_deviations_beyond_the_median(last, stays):
     # Logarithms from -2 to 2: median 0, median deviation 1, so the line is at 2.5 * 1.4826 = 3.7.
     reach = np.append(np.linspace(-2, 2, 401), last)
-    distances = np.exp(np.repeat(reach[:, None], NEAR, axis=1))
-    nearest = np.tile(np.arange(NEAR), (len(reach), 1))
+    distances = np.exp(np.repeat(reach[:, None], NTH_NEIGHBOUR, axis=1))
+    nearest = np.tile(np.arange(NTH_NEIGHBOUR), (len(reach), 1))
     kept = typical_rows(nearest, distances, "auto", np.zeros(len(reach), bool))
     assert kept[:-1].all() and kept[-1] == stays

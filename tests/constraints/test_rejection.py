@@ -52,10 +52,14 @@ def test_none_is_the_default_and_needs_nothing():
     _, X = with_strays()
     model = CPM3C(3, random_state=0).fit(X)
     assert (model.labels_ >= 0).all() and not hasattr(model, "reject_beyond_")
-    with pytest.raises(NotSupportedError, match="needs a fit that set rows aside; fit with outliers='auto' or a share"):
+    with pytest.raises(
+        NotSupportedError, match="needs a fit that looked for outliers; fit with outliers='auto' or a share"
+    ):
         model.predict(X, reject=True)
     model.set_params(outliers="auto").fit(X).set_params(outliers=0).fit(X)
-    with pytest.raises(NotSupportedError, match="needs a fit that set rows aside"):  # nothing is left of the other fit
+    with pytest.raises(
+        NotSupportedError, match="needs a fit that looked for outliers"
+    ):  # nothing is left of the other fit
         model.predict(X, reject=True)
 
 
@@ -100,7 +104,7 @@ def test_noise_among_digits_is_set_aside(kind, outliers):
 def test_more_rows_than_are_looked_at(monkeypatch):
     _, X = with_strays(900, 30)
     whole = CPM3C(3, outliers="auto", random_state=0).fit(X).labels_ < 0
-    monkeypatch.setattr("widegap.constraints._rejection.SEARCHED", 300)
+    monkeypatch.setattr("widegap.constraints._rejection.COMPARED_WITH", 300)
     aside = CPM3C(3, outliers="auto", random_state=0).fit(X).labels_ < 0
     assert aside[-30:].all() and np.mean(aside == whole) > 0.95
     share = CPM3C(3, outliers=30 / 930, random_state=0).fit(X).labels_ < 0

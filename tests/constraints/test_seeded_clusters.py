@@ -88,7 +88,7 @@ def test_rows_that_must_be_apart_are():
 class Sure(KnownClasses):
     """Stands in for what rows are taught: they repeat what was likely."""
 
-    def taught(self, shares):
+    def self_trained(self, shares):
         return np.log(np.maximum(self.likely, LEAST))
 
 

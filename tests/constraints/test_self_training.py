@@ -5,15 +5,15 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from widegap.constraints import _self_training as _taught
-from widegap.constraints._self_training import surest, taught
+from widegap.constraints._self_training import self_trained, surest
 
 
 def test_steps_lead_to_logistic_regression(monkeypatch):
     rng = np.random.default_rng(0)
     Z, Y = rng.normal(size=(90, 4)), np.eye(3)[rng.integers(0, 3, 90)]
     features = np.hstack([Z, np.ones((90, 1))])
-    monkeypatch.setattr(_taught, "STEPS", 300)
-    monkeypatch.setattr(_taught, "RIDGE", 1.0)
+    monkeypatch.setattr(_taught, "LOGISTIC_STEPS", 300)
+    monkeypatch.setattr(_taught, "LOGISTIC_RIDGE", 1.0)
     B = _taught._lesson(features, Y, np.zeros((5, 3)))
     model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000).fit(features, Y.argmax(axis=1))
     np.testing.assert_allclose(B.T, model.coef_, atol=1e-5)
@@ -33,6 +33,6 @@ def test_what_is_sure_is_carried_along_the_shape_of_a_class():
     hints = np.where(along > 0, 0.9 * side + 0.05, 0.6)[:, None]  # at the other end all rows seem of one class
     shares = np.hstack([1 - hints, hints])
     rows = np.array([0, 1])
-    said = taught(Z, np.log(shares), rows, side[rows])
+    said = self_trained(Z, np.log(shares), rows, side[rows])
     assert np.exp(said).sum(axis=1) == pytest.approx(1)
     assert np.mean(shares.argmax(axis=1) == side) < 0.8 < 0.9 < np.mean(said.argmax(axis=1) == side)

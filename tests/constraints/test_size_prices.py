@@ -5,7 +5,7 @@ import pytest
 
 from _shards import Shards
 from widegap.constraints import _size_prices as _prices
-from widegap.constraints._size_prices import assign_by_prices, label_step
+from widegap.constraints._size_prices import assign_by_prices
 from widegap.constraints._transport import assign
 from widegap.exceptions import SolverError
 
@@ -55,7 +55,7 @@ def test_equal_rows_are_divided():
 
 def test_prices_of_a_sample_are_mended_on_all_rows(monkeypatch):
     # A sample of every tenth row, which are unlike the others: its prices are wrong.
-    monkeypatch.setattr(_prices, "SAMPLE", 12)
+    monkeypatch.setattr(_prices, "PRICED_ROWS", 12)
     rng = np.random.default_rng(1)
     costs = rng.normal(size=(120, 3))
     costs[::10, 0] += 50
@@ -73,8 +73,8 @@ def test_equal_rows_of_several_shards_are_divided_too():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_clusters_that_outbid_each_other_get_their_rows(seed, monkeypatch):
-    monkeypatch.setattr(_prices, "SAMPLE", 60)
-    monkeypatch.setattr(_prices, "MAX_ROUNDS", 8)
+    monkeypatch.setattr(_prices, "PRICED_ROWS", 60)
+    monkeypatch.setattr(_prices, "PRICE_ROUNDS", 8)
     scores = np.random.default_rng(seed).normal(size=(600, 5)) + 0.5 * np.arange(5)
     costs = np.maximum(0, 1 + scores.max(axis=1, keepdims=True) - scores)
     labels, _, _ = priced(costs, [120] * 5)
@@ -84,8 +84,8 @@ def test_clusters_that_outbid_each_other_get_their_rows(seed, monkeypatch):
 
 
 def test_sizes_that_are_not_met_are_an_error(monkeypatch):
-    monkeypatch.setattr(_prices, "SAMPLE", 12)
-    monkeypatch.setattr(_prices, "MAX_ROUNDS", 0)
+    monkeypatch.setattr(_prices, "PRICED_ROWS", 12)
+    monkeypatch.setattr(_prices, "PRICE_ROUNDS", 0)
     costs = np.random.default_rng(1).normal(size=(120, 3))
     costs[::10, 0] -= 50  # the sample has enough rows of cluster 0, all rows have not
     with pytest.raises(SolverError, match=r"Cluster 0 got \d+ rows in 0 rounds of prices, but must have 90, which"):
@@ -105,14 +105,3 @@ def test_costs_that_are_all_equal():
     labels, prices, _ = priced(np.zeros((9, 3)), [3, 3, 3])
     np.testing.assert_array_equal(np.bincount(labels), [3, 3, 3])
     assert np.isfinite(prices).all()
-
-
-def test_the_label_step_is_exact_at_home_and_by_prices_elsewhere():
-    costs = np.random.default_rng(3).normal(size=(30, 2))
-    rows = Shards(costs.shape)
-    away = label_step(rows)(rows.cut(costs), [15, 15])
-    assert rows.folds > 2
-    rows.in_process = True
-    at_home = label_step(rows)(rows.cut(costs), [15, 15])
-    np.testing.assert_array_equal(at_home.labels, assign(costs, [15, 15]).labels)
-    np.testing.assert_array_equal(rows.collect(away.labels), at_home.labels)

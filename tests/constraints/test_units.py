@@ -110,7 +110,7 @@ def test_no_links(empty):
             r"must_link has shape \(1, 2\) and dtype float64; pass pairs of row numbers as int",
         ),
         ({"must_link": [1, 1]}, r"must_link has shape \(2,\), X has 6 rows; groups need one entry a row"),
-        ({"cannot_link": [[3, 3]]}, r"cannot_link\[0\] says that row 3 is apart from itself; remove the link"),
+        ({"cannot_link": [[3, 3]]}, r"cannot_link\[0\] sets row 3 apart from itself; remove the link"),
         (
             {"cannot_link": [1, 1, 1, 1, 2, 2]},
             r"Group 1 of cannot_link holds 4 rows, such as 0, 1, 2, 3, .* n_clusters=3;",

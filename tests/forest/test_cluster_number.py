@@ -14,7 +14,7 @@ from experiments import loaders
 from experiments.shapes import SINGLE, shapes
 from widegap import MaxMarginClustering
 from widegap.exceptions import NoStructureWarning
-from widegap.forest._cluster_number import CLEAR, LEAST_PHI, Separations, _line, separations
+from widegap.forest._cluster_number import CLEAR_EXCESS, LEAST_PHI, Separations, _line, separations
 from widegap.forest._linkage import MergeTree
 
 
@@ -34,9 +34,9 @@ def chance(seed=0, m=60):
 
 class TestRule:
     def test_the_largest_clear_number_counts(self):
-        excess = np.array([CLEAR + 1, CLEAR - 1, CLEAR + 0.1, CLEAR])
+        excess = np.array([CLEAR_EXCESS + 1, CLEAR_EXCESS - 1, CLEAR_EXCESS + 0.1, CLEAR_EXCESS])
         assert Separations(excess, excess).n_clusters == 4
-        assert Separations(excess, np.full(4, CLEAR)).n_clusters == 1
+        assert Separations(excess, np.full(4, CLEAR_EXCESS)).n_clusters == 1
         assert Separations(np.zeros(0), np.zeros(0)).n_clusters == 1
 
     def test_merges_like_those_of_chance_are_one_cluster(self):
@@ -61,7 +61,7 @@ class TestRule:
         jitter = np.exp(0.1 * np.random.default_rng(5).standard_normal(len(sizes)))
         long = chain(3 / sizes * jitter, sizes)
         found = separations([long], [chance(2), chance(3)], 25)
-        assert found.separation[0] > CLEAR  # far clearer than chance, and still
+        assert found.separation[0] > CLEAR_EXCESS  # far clearer than chance, and still
         assert found.n_clusters == 1
 
     def test_an_empty_cut_counts_as_the_least_conductance(self):

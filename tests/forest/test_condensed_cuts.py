@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widegap import MaxMarginClustering
-from widegap.forest._condensed_cuts import PIECE, WIDE, condensed_cut, rows_needed
+from widegap.forest._condensed_cuts import PIECE_SHARE, WIDE_SPACING, condensed_cut, rows_needed
 from widegap.forest._linkage import tree_of
-from widegap.forest._small_clusters import TINY
+from widegap.forest._small_clusters import TINY_CLUSTER
 from widegap.metrics import clustering_accuracy
 
 
@@ -79,8 +79,8 @@ def test_parts_of_close_rows_need_more_of_them(seed):
     for a, b in tree.merges:
         inside.append(inside[a] | inside[b])
     for needed, leaves in zip(rows_needed(tree, groups, spacing, k)[:-1], inside, strict=False):
-        wide = spacing[np.isin(groups, list(leaves))].mean() >= WIDE
-        assert needed == pytest.approx((TINY if wide else PIECE) * len(groups) / k)
+        wide = spacing[np.isin(groups, list(leaves))].mean() >= WIDE_SPACING
+        assert needed == pytest.approx((TINY_CLUSTER if wide else PIECE_SHARE) * len(groups) / k)
 
 
 def documents(copies=30, seed=0):

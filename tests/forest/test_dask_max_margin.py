@@ -22,7 +22,7 @@ from _clusters import (
     two_processes,
 )
 from widegap import MaxMarginClustering
-from widegap.constraints._size_prices import SHORT
+from widegap.constraints._size_prices import SHORTFALL
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 SEARCHED = 700
@@ -113,7 +113,7 @@ def test_the_bound_on_sizes_is_kept(client):
     found, expected = (model(3, min_cluster_fraction=0.98).fit(form) for form in (held(X, 2000), X))
     least = int(0.98 * N / 3)
     assert np.bincount(expected.labels_).min() == least
-    assert np.bincount(found.labels_).min() >= (1 - SHORT) * least - 1
+    assert np.bincount(found.labels_).min() >= (1 - SHORTFALL) * least - 1
     assert (found.labels_.compute() != expected.labels_).mean() < 0.01
 
 
@@ -125,7 +125,7 @@ def test_cuts_keep_sizes_and_known_labels(client):
     assert np.bincount(plain.cut(6)).min() < 900  # the bound decides
     for labels in (found.cut(6), found.with_clusters(3).labels_):
         assert isinstance(labels, da.Array) and labels.chunks == found.labels_.chunks
-        assert np.bincount(labels).min() >= (1 - SHORT) * 900 - 1
+        assert np.bincount(labels).min() >= (1 - SHORTFALL) * 900 - 1
         assert_array_equal(labels.compute()[::500], known[::500])
 
 

@@ -6,7 +6,14 @@ from sklearn.datasets import make_blobs
 
 from widegap import MaxMarginClustering, datasets
 from widegap.forest._linkage import MergeTree, cut_conductance
-from widegap.forest._small_clusters import CLEAR, CLEARER, TIMES, _split, border_to_drop, may_give_way
+from widegap.forest._small_clusters import (
+    CLEAR_BORDER,
+    CLEARER_TIMES,
+    TIMES_LARGER,
+    _split,
+    border_to_drop,
+    may_give_way,
+)
 from widegap.metrics import clustering_accuracy
 
 SIZES = (100, 90, 20)  # clusters a and b, which were one, and the small cluster c
@@ -31,16 +38,16 @@ def test_the_small_cluster_joins_its_neighbour():
 
 
 def test_a_border_that_is_not_clear_is_given_up_itself():
-    E = sums(between_large=CLEAR)
-    assert cut_conductance(E, 0, 1) < CLEAR and border_to_drop(*labels(), E) == (2, 1)
-    assert border_to_drop(*labels(), sums(between_large=1.2 * CLEAR)) is None
+    E = sums(between_large=CLEAR_BORDER)
+    assert cut_conductance(E, 0, 1) < CLEAR_BORDER and border_to_drop(*labels(), E) == (2, 1)
+    assert border_to_drop(*labels(), sums(between_large=1.2 * CLEAR_BORDER)) is None
 
 
 def test_a_small_cluster_that_is_much_more_clearly_apart_stays():
     E = sums()
     border, own = cut_conductance(E, 0, 1), cut_conductance(E, 2, 1)
-    assert own > border / CLEARER
-    assert border_to_drop(*labels(), sums(c_to_b=0.02 * 0.9 * border / CLEARER / own)) is None
+    assert own > border / CLEARER_TIMES
+    assert border_to_drop(*labels(), sums(c_to_b=0.02 * 0.9 * border / CLEARER_TIMES / own)) is None
     assert border_to_drop(*labels(), sums(c_to_b=0.0)) is None
 
 
@@ -52,7 +59,9 @@ def test_a_far_group_of_few_rows_is_a_cluster(n_few):
         assert clustering_accuracy(y, MaxMarginClustering(2, random_state=0).fit_predict(X)) > 0.99
 
 
-@pytest.mark.parametrize(("small", "gives_way"), [(90 // TIMES, True), (90 // TIMES + 1, False), (5, True), (4, False)])
+@pytest.mark.parametrize(
+    ("small", "gives_way"), [(90 // TIMES_LARGER, True), (90 // TIMES_LARGER + 1, False), (5, True), (4, False)]
+)
 def test_clusters_that_are_not_small_stay_and_tiny_ones_too(small, gives_way):
     """Of about 200 rows in two clusters fewer than five are tiny."""
     found = border_to_drop(*labels((100, 90, small)), sums())

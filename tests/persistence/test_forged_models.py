@@ -51,7 +51,7 @@ def use(model, X):
         try:
             model.predict(X[:5], reject=True)
         except NotSupportedError as error:
-            assert "needs a fit that set rows aside" in str(error)
+            assert "needs a fit that looked for outliers" in str(error)
     for call in (lambda: model.cut(2), lambda: model.with_clusters(2), lambda: model.questions(2)):
         with pytest.raises((NotSupportedError, AttributeError), match="model file|has no attribute"):
             call()

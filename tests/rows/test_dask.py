@@ -26,7 +26,7 @@ from _clusters import (
     two_processes,
 )
 from widegap import CPM3C, M2DCU, MKC, IterSVR, MaxMarginClustering
-from widegap.constraints._size_prices import SHORT, assign_by_prices
+from widegap.constraints._size_prices import SHORTFALL, assign_by_prices
 from widegap.constraints._transport import assign
 from widegap.cutting_plane._hinge import HingeLoss
 from widegap.exceptions import ClusterLostError, InvalidDataError, NotSupportedError
@@ -303,9 +303,9 @@ def test_the_label_step_by_prices_against_the_exact_one(client, k, ties):
     exact = assign(costs, least)
     found = assign_by_prices(X, X.place(costs), least)
     labels = X.publish(found.labels).compute()
-    assert (np.bincount(labels, minlength=k) >= least - np.floor(SHORT * least)).all()
+    assert (np.bincount(labels, minlength=k) >= least - np.floor(SHORTFALL * least)).all()
     per_row = costs[np.arange(N), labels].mean() - costs[np.arange(N), exact.labels].mean()
-    assert abs(per_row) < SHORT * np.ptp(costs)
+    assert abs(per_row) < SHORTFALL * np.ptp(costs)
     assert_allclose(found.prices, exact.prices, atol=1.0 if ties else 0.02)
 
 
@@ -313,7 +313,7 @@ def test_the_bound_on_sizes_is_kept(client):
     X = rows()
     found, expected = (model(3, min_cluster_fraction=0.95).fit(form) for form in (held(X, 2000), X))
     least = int(0.95 * N / 3)
-    assert np.bincount(found.labels_.compute()).min() >= (1 - SHORT) * least - 1
+    assert np.bincount(found.labels_.compute()).min() >= (1 - SHORTFALL) * least - 1
     assert (found.labels_.compute() != expected.labels_).mean() < 0.01
 
 

@@ -177,9 +177,9 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
             self._fit_rows(X, check_generator(self.random_state), **given)
         return self
 
-    def _fit_rows(self, X: Any, rng: np.random.Generator, **given: Any) -> None:
+    def _fit_rows(self, X: Any, rng: np.random.Generator, *args: Any, **options: Any) -> None:
         """The steps of a fit once the parameters are checked."""
-        rows = self._prepare(self._read(X), rng, **given)
+        rows = self._prepare(self._read(X), rng, *args, **options)
         if self.n_clusters == 1:
             self._store_single_cluster(rows)
         else:
@@ -264,6 +264,8 @@ class WeightVectorClusterer(Clusterer):
     coef_: np.ndarray[Any, Any]
     intercept_: np.ndarray[Any, Any]
     kernel_map_: FeatureMap | None
+    _mean: np.ndarray[Any, Any]
+    _mean_scores: np.ndarray[Any, Any]
 
     def _store_single_cluster(self, rows: Any) -> None:
         super()._store_single_cluster(rows)

@@ -12,9 +12,9 @@ in breadth-first order of the graph, component by component where no bound coupl
 meet, the search sees costs minus the prices of the transport step, in which units may be split. A unit without rows
 costs nothing and counts for no size, but its anchor and its links hold.
 
-The search of a component ends after so many nodes. If it was complete and no easy unit had to be priced, its labels are
-optimal; else they are improved by moves and swaps of hard units, as are the labels ``near`` which a caller has from
-before, and the cheaper ones are taken.
+The search of a component ends after a number of nodes. If it was complete and no easy unit had to be priced, its labels
+are optimal; else they are improved by moves and swaps of hard units, as are labels from before (``warm_start``), and
+the cheaper ones are taken.
 
 =========  =======================================================================================
 symbol     meaning
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from widegap._types import Floats, Ints
 from widegap.constraints._hard_units import HardUnits, improve, search_labels
 from widegap.constraints._transport import assign
+from widegap.constraints._units import Units
 from widegap.exceptions import InfeasibleBalanceError
 
 
@@ -51,10 +52,15 @@ class LabelRule:
     Parameters
     ----------
     of_row, sizes, anchors, apart : ndarray
-        Units, as ``problems/_constraints.Units`` has them.
+        Units, as ``_units.Units`` has them.
     lower, upper : ndarray of shape (k,)
         Least and largest number of rows of every cluster.
     """
+
+    @classmethod
+    def of_units(cls, units: Units, lower: Ints, upper: Ints) -> "LabelRule":
+        """The rule of units and bounds on sizes."""
+        return cls(units.of_row, units.sizes, units.anchors, units.apart, lower, upper)
 
     def __init__(self, of_row: Ints, sizes: Ints, anchors: Ints, apart: Ints, lower: Ints, upper: Ints):
         self.lower, self.upper = lower, upper
@@ -123,14 +129,14 @@ class LabelRule:
     def _no_bound(self) -> Ints:
         return np.full_like(self.upper, len(self._of_row))
 
-    def label(self, costs: Any, near: Any = None) -> RuledLabels:
+    def label(self, costs: Any, warm_start: Any = None) -> RuledLabels:
         """The cheapest labels that keep every rule, or the cheapest found.
 
         Parameters
         ----------
         costs : ndarray of shape (n, k)
             Cost of every label of every row.
-        near : ndarray of shape (n,), default=None
+        warm_start : ndarray of shape (n,), default=None
             Labels from before: the result is not dearer than they are, if they keep the rules.
 
         Raises
@@ -138,10 +144,10 @@ class LabelRule:
         InfeasibleBalanceError
             If there are no such labels, or none was found.
         """
-        units, bound_active = self._label_units(costs, near)
+        units, bound_active = self._label_units(costs, warm_start)
         return RuledLabels(units[self._of_row].astype(np.int32), bound_active)
 
-    def _label_units(self, costs: Any, near: Any) -> tuple[Ints, bool]:
+    def _label_units(self, costs: Any, warm_start: Any) -> tuple[Ints, bool]:
         """The labels of all units, and whether a bound on sizes decided some of them."""
         units = self._anchors.copy()
         bound_active = False
@@ -151,7 +157,9 @@ class LabelRule:
             c = self._unit_costs(np.asarray(costs, np.float64))
             cheapest = np.where(self._hard.allowed, c, np.inf).argmin(axis=1)
             bound_active = self._bounded and not self._within(cheapest)
-            start = self._of_units(near)[self._free] if near is not None and self.admits(near) else None
+            start = (
+                self._of_units(warm_start)[self._free] if warm_start is not None and self.admits(warm_start) else None
+            )
             units[self._free] = self._label_free(c, cheapest, bound_active, start)
         return units, bound_active
 
@@ -167,15 +175,15 @@ class LabelRule:
         counts = np.bincount(labels, self._hard.sizes, len(self.lower))
         return bool((counts >= self._lower).all() and (counts <= self._upper).all())
 
-    def _label_free(self, c: Floats, cheapest: Ints, bound_active: bool, near: Ints | None) -> Ints:
+    def _label_free(self, c: Floats, cheapest: Ints, bound_active: bool, warm_start: Ints | None) -> Ints:
         hard = self._hard
         if not hard.units.size:
             return self._label_easy(c, cheapest) if bound_active else cheapest
         seen = self._priced(c) if self._bounded and len(hard.units) < len(c) else c
         found, proven = search_labels(hard, seen, self._lower, self._upper)
-        if found is None and near is None:
+        if found is None and warm_start is None:
             raise self._failure(proven)
-        starts = [] if near is None else [near]
+        starts = [] if warm_start is None else [warm_start]
         if found is not None:
             labels = cheapest.copy()
             labels[hard.units] = found[hard.units]

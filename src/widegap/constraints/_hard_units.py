@@ -14,7 +14,7 @@ from widegap._types import Floats, Ints
 
 NODES = 20_000  # steps of the search in one component that has found nothing
 REFINEMENT = 1000  # steps from the first labels on; enough to prove those of about ten units the best
-ROUNDS = 10  # of moves and swaps over all hard units
+SWAP_ROUNDS = 10  # of moves and swaps over all hard units
 PARTNERS = 8  # units tried for a swap
 GAIN = 1e-12  # relative to the range of the costs: less is rounding
 
@@ -143,7 +143,7 @@ class _DepthFirst:
         return None
 
     def _can_be_filled(self, p: int, size: int, rest: int) -> bool:
-        """Whether so many further rows can fill all clusters to their least sizes once p has this unit."""
+        """Whether ``rest`` further rows can fill all clusters to their least sizes once p has this unit."""
         if not self.bounded:
             return True
         lacking = sum(max(0, m - n) for m, n in zip(self.lower, self.counts, strict=True))
@@ -151,9 +151,9 @@ class _DepthFirst:
 
 
 def improve(hard: HardUnits, c: Floats, labels: Ints, lower: Ints, upper: Ints) -> Ints:
-    """Cheaper labels by moves of hard units and swaps with any others, until there are none or ``ROUNDS`` are over."""
+    """Cheaper labels by moves and swaps of hard units, until there are none, in ``SWAP_ROUNDS`` at most."""
     steps = _Steps(hard, c, labels, lower, upper)
-    for _ in range(ROUNDS):
+    for _ in range(SWAP_ROUNDS):
         changed = [steps.improve(unit) for unit in hard.units.tolist()]
         if not any(changed):
             break
@@ -181,7 +181,7 @@ class _Steps:
         return np.where(self.hard.allowed[units], self.c[units, q][:, None] - self.c[units], -np.inf)
 
     def improve(self, u: int) -> bool:
-        """Move a unit, alone or in exchange for another, if that is cheaper and breaks nothing; tell whether."""
+        """Move a unit, alone or in exchange for another, if that is cheaper and breaks nothing; True if it did."""
         p = int(self.labels[u])
         gains = self._gains(np.array([u]), p)[0]
         promising = np.flatnonzero(gains + np.maximum(self.best_leave[:, p], 0) > self.least)
@@ -213,7 +213,7 @@ class _Steps:
         return False
 
     def _fits(self, p: int, q: int, rows: int) -> bool:
-        """Whether so many rows may go from p to q, or from q to p if they are less than none."""
+        """Whether ``size`` rows may go from p to q, or from q to p if it is negative."""
         after_p, after_q = self.counts[p] - rows, self.counts[q] + rows
         return self.lower[p] <= after_p <= self.upper[p] and self.lower[q] <= after_q <= self.upper[q]
 

@@ -16,6 +16,7 @@ from widegap._types import Ints
 from widegap.constraints._constrained_labels import LabelRule, RuledLabels
 from widegap.constraints._size_prices import Costs, assign_by_prices
 from widegap.constraints._transport import assign
+from widegap.constraints._units import Units
 from widegap.exceptions import InfeasibleBalanceError
 
 FORBIDDEN = 1e3  # ranges of the costs that another label than the held one costs, where prices decide
@@ -30,8 +31,8 @@ class Rules:
     lower, upper : ndarray of shape (k,)
         Least and largest number of rows of every cluster.
     label : callable
-        ``label(costs, near)`` gives the cheapest labels that keep all rules, as ``RuledLabels``; ``near`` are labels
-        from before, or None: what is found is not dearer than these.
+        ``label(costs, warm_start)`` gives the cheapest labels that keep all rules, as ``RuledLabels``; ``warm_start``
+        are labels from before, or None: what is found is not dearer than these.
     known_counts : ndarray of shape (k,)
         Rows of each cluster whose labels are held.
     held : state or None
@@ -69,7 +70,7 @@ def size_rules(rows: Costs, lower: Any, upper: Any) -> Rules:
             "min_cluster_fraction or n_clusters."
         )
 
-    def label(costs: Any, near: Any) -> RuledLabels:
+    def label(costs: Any, warm_start: Any) -> RuledLabels:
         if not rows.in_process:
             return RuledLabels(assign_by_prices(rows, costs, lower).labels, True)
         most = None if (upper >= rows.shape[0]).all() else upper
@@ -78,20 +79,20 @@ def size_rules(rows: Costs, lower: Any, upper: Any) -> Rules:
     return Rules(lower, upper, label, np.zeros_like(lower))
 
 
-def unit_rules(rows: Costs, units: Any, lower: Ints, upper: Ints, place: Callable[[Any], Any]) -> Rules:
-    """Bounds on sizes and what is known of units (``problems/_constraints.Units``).
+def unit_rules(rows: Costs, units: Units, lower: Ints, upper: Ints, place: Callable[[Any], Any]) -> Rules:
+    """Bounds on sizes and what is known of units (``_units.Units``).
 
     ``place`` makes a state of an array with one entry a row. Rows that are elsewhere know held labels and least sizes.
     """
-    rule = LabelRule(units.of_row, units.sizes, units.anchors, units.apart, lower, upper)
+    rule = LabelRule.of_units(units, lower, upper)
     free = units.anchors < 0
     linked = bool((units.sizes[free] > 1).any() or len(units.apart))
     held = place(units.anchors[units.of_row].astype(np.int32))
     if rows.in_process:
         return Rules(lower, upper, rule.label, rule.known_counts, held, linked, rule.keeps)
 
-    def label(costs: Any, near: Any) -> RuledLabels:
-        (costs,), _ = rows.fold(lambda costs, held: ((_without_others(costs, held),), 0), costs, held)
+    def label(costs: Any, warm_start: Any) -> RuledLabels:
+        (costs,), _ = rows.fold(lambda costs, held: ((_held_alone(costs, held),), 0), costs, held)
         labels = assign_by_prices(rows, costs, lower).labels
         (labels,), _ = rows.fold(lambda labels, held: ((np.where(held < 0, labels, held),), 0), labels, held)
         return RuledLabels(labels, True)
@@ -102,18 +103,18 @@ def unit_rules(rows: Costs, units: Any, lower: Ints, upper: Ints, place: Callabl
     return Rules(lower, upper, label, rule.known_counts, held, linked, keeps)
 
 
-def rules_for(rows: Any, units: Any, lower: Ints, upper: Ints) -> Rules:
+def rules_for(rows: Any, units: Units | None, lower: Ints, upper: Ints) -> Rules:
     """Bounds on sizes, and what is known of units unless these are None."""
     return size_rules(rows, lower, upper) if units is None else unit_rules(rows, units, lower, upper, rows.place)
 
 
-def _without_others(costs: Any, held: Any) -> Any:
+def _held_alone(costs: Any, held: Any) -> Any:
     """Costs in which labels other than the held one are out of reach."""
     other = (held >= 0)[:, None] & (held[:, None] != np.arange(costs.shape[1]))
     return np.where(other, costs + FORBIDDEN * (np.abs(costs).max() + 1), costs)
 
 
-def feasible_bounds(units: Any, lower: Ints, upper: Ints, *, relax_upper: bool) -> tuple[Ints, Ints]:
+def feasible_bounds(units: Units, lower: Ints, upper: Ints, *, relax_upper: bool) -> tuple[Ints, Ints]:
     """Bounds that links leave room for: the given ones, or less and less of the least sizes.
 
     For bounds that no user gave: the default least size, and those of a sample, whose largest sizes may go too.
@@ -122,11 +123,11 @@ def feasible_bounds(units: Any, lower: Ints, upper: Ints, *, relax_upper: bool) 
     nothing = np.zeros((n, len(lower)))
     while True:
         try:
-            LabelRule(units.of_row, units.sizes, units.anchors, units.apart, lower, upper).label(nothing)
+            LabelRule.of_units(units, lower, upper).label(nothing)
         except InfeasibleBalanceError:
             if not lower.any():
                 if not relax_upper or (upper >= n).all():
-                    return lower, upper  # the links themselves; the search says so
+                    return lower, upper  # the links themselves cannot be met; the search raises an error
                 upper = np.full_like(upper, n)
             lower = lower // 2
         else:

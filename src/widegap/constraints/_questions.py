@@ -1,11 +1,11 @@
-"""Questions to the user: rows whose label would tell most about other rows.
+"""Questions to the user: rows whose label would say most about other rows.
 
 Rows are chosen one after the other, each for what its answer adds to the answers before:
 
     gain(i)      trust(i) sum_j worth(j) max(0, reach(i, j) - covered(j)),
     covered(j)   max of reach(a, j) over asked rows a
-    worth(j)     SURE + doubt(j), 0 where the label is known
-    doubt(j)     1 - (what speaks for its first cluster - for its second), from 0 to 1
+    worth(j)     LEAST_WORTH + doubt(j), 0 where the label is known
+    doubt(j)     1 - (share of its first cluster - share of its second), from 0 to 1
     reach(i, j)  how much of a label of row i comes to row j (``features/_label_spreading.py``)
     trust(i)     min(1, HUB / h_i), h_i how often row i is a neighbour of others, against the mean
 
@@ -24,15 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.exceptions import InvalidDataError
 from widegap.features._label_spreading import Spread
 
-SURE = 0.1  # worth of a row of which there is no doubt
+LEAST_WORTH = 0.1  # worth of a row without doubt; not tuned
 HUB = 3.0  # times as often a neighbour as rows are in the mean: from here on, a label is trusted less
-SMALL = 0.3  # of the mean size: clusters below it are not named for their own sake
-CANDIDATES = 150  # rows that are compared with each other, at least
-MOST_ASKED = 300  # answers whose reach is followed; of more, some stand for all
+SMALL_CLUSTER = 0.3  # of the mean size: clusters below it are not named for their own sake
+LEAST_CANDIDATES = 150  # rows that are compared with each other, at least
+MOST_ASKED = 300  # answers whose reach is followed; of more, evenly spaced ones
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Doubts:
-    """What is believed of the searched rows, and what an answer would reach.
+    """Likely clusters of the searched rows, and how far an answer would reach.
 
     Attributes
     ----------
     belief : ndarray of shape (rows, k)
-        What speaks for each cluster, rows of sum 1.
+        Share of each cluster, rows of sum 1.
     labels : ndarray of shape (rows,)
         Clusters.
     settled : ndarray of shape (rows,)
@@ -79,51 +79,53 @@ class Doubts:
     spread : Spread
         How labels spread.
     first_copy : ndarray of shape (rows,)
-        The first of the copies of every row, of which weights make several.
+        The first copy of every row; weights make several copies.
     """
 
-    belief: Doubles
+    belief: Floats
     labels: Labels
     settled: Any
     named: Sequence[bool]
-    centrality: Doubles
+    centrality: Floats
     groupings: list[Labels]
     spread: Spread
     first_copy: Any
 
     @cached_property
     def order(self) -> Any:
-        """The two clusters of every row that most speaks for, (rows, 2)."""
+        """The two likeliest clusters of every row, (rows, 2)."""
         return np.argsort(-self.belief, axis=1, kind="stable")[:, :2]
 
     @cached_property
-    def doubt(self) -> Doubles:
+    def doubt(self) -> Floats:
         """How undecided every row is, 0 where its label is known."""
         rows, k = np.arange(len(self.belief)), self.belief.shape[1]
         second = self.belief[rows, self.order[:, -1]] if k > 1 else 0.0
         return np.where(self.settled, 0.0, 1 - (self.belief[rows, self.order[:, 0]] - second))
 
     @cached_property
-    def worth(self) -> Doubles:
-        """How much it is worth to hear of every row."""
-        return np.where(self.settled, 0.0, SURE + self.doubt)
+    def worth(self) -> Floats:
+        """How much the label of every row is worth."""
+        return np.where(self.settled, 0.0, LEAST_WORTH + self.doubt)
 
     @cached_property
-    def trust(self) -> Doubles:
-        """How far the label of every row speaks for the rows that it reaches."""
+    def trust(self) -> Floats:
+        """How much the label of a row is worth for the rows that it reaches."""
         hubs = self.centrality / np.maximum(self.centrality.mean(), np.finfo(np.float64).tiny)
         return np.minimum(1, HUB / np.maximum(hubs, 1))
 
     @cached_property
     def unnamed(self) -> list[int]:
         """Clusters without a name, not small, whose typical row is not known."""
-        large = np.bincount(self.labels, minlength=len(self.typical)) >= SMALL * len(self.labels) / len(self.typical)
+        large = np.bincount(self.labels, minlength=len(self.typical)) >= SMALL_CLUSTER * len(self.labels) / len(
+            self.typical
+        )
         open_ = [row >= 0 and not self.settled[row] for row in self.typical]
         return [p for p in range(len(large)) if large[p] and open_[p] and not self.named[p]]
 
     @cached_property
     def typical(self) -> list[int]:
-        """A central row of each cluster of which there is little doubt; -1 for one without rows."""
+        """A central row of each cluster with little doubt; -1 for a cluster without rows."""
         clusters = (np.flatnonzero(self.labels == p) for p in range(self.belief.shape[1]))
         return [self._best_row(rows, self.centrality * (1 - self.doubt / 2)) for rows in clusters]
 
@@ -140,15 +142,16 @@ class Doubts:
         found = [row for row in sorted(worth, key=lambda row: (-worth[row], row)) if not self.settled[row]][:most]
         return list(dict.fromkeys([*found, *(self.typical[p] for p in self.unnamed)]))
 
-    def _best_row(self, rows: Any, values: Doubles) -> int:
+    def _best_row(self, rows: Any, values: Floats) -> int:
         return int(self.first_copy[rows[np.argmax(values[rows])]]) if len(rows) else -1
 
 
 def choose_questions(n: int, doubts: Doubts) -> list[Question]:
     """Up to n questions about the searched rows, numbered among these."""
-    coverage, names = Coverage.of(doubts, max(CANDIDATES, 3 * n)), {}
+    coverage = Coverage.of(doubts, max(LEAST_CANDIDATES, 3 * n))
+    names: dict[int, int] = {}
     for _ in doubts.unnamed[:n]:
-        row = coverage.take(np.setdiff1d(doubts.unnamed, [*names]))
+        row = coverage.take([p for p in doubts.unnamed if p not in names])
         names[int(doubts.labels[row])] = row
     found = [coverage.take() for _ in range(min(n - len(names), len(coverage.left)))]
     asked = [(names[p], (p,)) for p in sorted(names)] + [(row, tuple(doubts.order[row].tolist())) for row in found]
@@ -164,8 +167,8 @@ class Coverage:
 
     doubts: Doubts
     rows: Any
-    reach: Doubles
-    covered: Doubles
+    reach: Floats
+    covered: Floats
     left: list[int]
 
     @classmethod
@@ -176,7 +179,7 @@ class Coverage:
         covered = reach[len(rows) :].max(axis=0, initial=0.0)
         return cls(doubts, np.array(rows, np.int64), reach, covered, list(range(len(rows))))
 
-    def take(self, clusters: Any = None) -> int:
+    def take(self, clusters: Sequence[int] | None = None) -> int:
         """The row of the largest gain, of some clusters or of all, which is then covered."""
         among = self.left
         if clusters is not None:
@@ -190,7 +193,7 @@ class Coverage:
 
 
 def add_answers(known: list[Any], questions: Sequence[Question], answers: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Labels known so far (None where there is none) and the answers, of which None leaves a question open."""
+    """Labels known so far (None where there is none) and the answers; None leaves a question open."""
     if len(answers) != len(questions):
         raise InvalidDataError(
             f"{len(answers)} answers were given to {len(questions)} questions; pass one for each, None where it is "

@@ -1,15 +1,15 @@
-"""Rows that belong nowhere, set aside by clusterers that score rows by weight vectors.
+"""Outliers of clusterers that score rows by weight vectors: left out of a fit, rejected among new rows.
 
-Which rows lie apart is told by their distances to the nearest rows that are kept (``constraints/_outliers.py``), taken
-anew in every round until nothing changes; the fit then never sees the others. The margin does not tell it: rows of
-noise that are like each other become a cluster with a wide margin. On scikit-learn's digits with a tenth of uniform
-noise, setting aside the rows of least margin in every round found none of the noise, and of column-shuffled rows 42 %.
+Outliers are found by their distances to the nearest rows that are kept (``constraints/_outliers.py``), again in every
+round until nothing changes; the fit never sees them. The margin is no help: rows of noise that are like each other
+become a cluster with a wide margin. On scikit-learn's digits with a tenth of uniform noise, leaving out the rows of
+least margin in every round found none of the noise, and 42 % of column-shuffled rows.
 
-Nor do the scores tell it of new rows, as they grow with the distance from a boundary. A new row is rejected by
+Nor do scores show which new rows are outliers, as they grow with the distance from a boundary. A new row is rejected by
 
     r(x) = |x - m_p| / (median of |x_i - m_p| over the kept rows i of p),      p its cluster, m_p the mean of that,
 
-beyond the value that parts kept rows from those set aside with the least sum of both rates of error.
+beyond the value that separates kept rows from outliers with the least sum of both rates of error.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap._types import Mask
 from widegap.base._validation import check_rows, check_rows_left, check_threads
-from widegap.constraints._outliers import NEAR, first_reach_aside, split_point, typical_rows
+from widegap.constraints._outliers import NTH_NEIGHBOUR, least_outlying_reach, split_point, typical_rows
 from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
 from widegap.constraints._side_information import RowConstraints, SideInformation
 from widegap.constraints._taking_part import TakingPart
@@ -31,9 +31,9 @@ from widegap.rows._collections import is_collection
 from widegap.rows._matrices import distances_to
 from widegap.rows._sampling import all_or_drawn
 
-NEIGHBOURS = 30
-SEARCHED = 10_000  # rows whose neighbours are looked at; others are compared with these
-CHUNK = 4096
+OUTLIER_NEIGHBOURS = 30  # as MaxMarginClustering has by default; secluded groups up to this size are kept
+COMPARED_WITH = 10_000  # rows whose neighbours are found; other rows are compared with these alone
+DISTANCE_ROWS = 4096  # whose distances are held at a time, to bound memory; not tuned
 
 
 class OutlierRejection(SelectiveClusterer):
@@ -49,16 +49,14 @@ class OutlierRejection(SelectiveClusterer):
 
     def _fit_rows(self, X: Any, rng: np.random.Generator, **further: Any) -> None:
         for name in OutlierRejection._stored:
-            vars(self).pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # of an earlier fit
         super()._fit_rows(X, rng, **further)
 
-    def _label_rows_left_out(
-        self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints
-    ) -> None:
+    def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:
         if self.outliers:
             kept = part.to_all(self.labels_, -1)[part.present]
             self._store_rejection(some_rows(X, part.present), kept)
-        super()._label_rows_left_out(X, part, side, constraints)
+        super()._label_unfitted(X, part, side, constraints)
 
     def _refuse_to_leave_out(self, X: Any, side: SideInformation) -> None:
         super()._refuse_to_leave_out(X, side)
@@ -85,15 +83,15 @@ class OutlierRejection(SelectiveClusterer):
     def _find_outliers(self, X: Any, constrained: Mask) -> Mask:
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         n = blocks.shape[0]
-        chosen = all_or_drawn(n, SEARCHED, np.random.default_rng(0))  # which rows are compared is no matter of luck
+        chosen = all_or_drawn(n, COMPARED_WITH, np.random.default_rng(0))  # the same rows in every fit
         sample = blocks.take(chosen)
-        graph = neighbour_graph(sample, NEIGHBOURS, check_threads(self.n_jobs))
+        graph = neighbour_graph(sample, OUTLIER_NEIGHBOURS, check_threads(self.n_jobs))
         kept = typical_rows(graph.nearest, graph.distances, self.outliers, constrained[chosen])
         found = constrained.copy()
         found[chosen] = kept
-        line, near = first_reach_aside(graph.nearest, graph.distances, kept), sample[kept]
+        line, near = least_outlying_reach(graph.nearest, graph.distances, kept), sample[kept]
         for rows in _in_turn(np.setdiff1d(np.arange(n), chosen)):
-            found[rows] |= distance_to_nearest(near, blocks.take(rows), NEAR) < line
+            found[rows] |= distance_to_nearest(near, blocks.take(rows), NTH_NEIGHBOUR) < line
         return ~check_rows_left(found, self.outliers, self.n_clusters)
 
     def _check_stored(self) -> None:
@@ -101,7 +99,7 @@ class OutlierRejection(SelectiveClusterer):
         if not hasattr(self, "reject_beyond_"):
             return
         if np.isnan(self.reject_beyond_):
-            raise ValueError("reject_beyond_ is no number")
+            raise ValueError("reject_beyond_ is not a number")
         shapes = {"_centres": (self.n_clusters_, self.n_features_in_), "_radii": (self.n_clusters_,)}
         for name, shape in shapes.items():
             values = getattr(self, name, None)
@@ -135,7 +133,7 @@ class OutlierRejection(SelectiveClusterer):
         check_is_fitted(self)
         if not hasattr(self, "reject_beyond_"):
             raise NotSupportedError(
-                "predict(X, reject=True) needs a fit that set rows aside; fit with outliers='auto' or a share."
+                "predict(X, reject=True) needs a fit that looked for outliers; fit with outliers='auto' or a share."
             )
         if is_collection(X):
             raise NotSupportedError(
@@ -150,4 +148,4 @@ class OutlierRejection(SelectiveClusterer):
 
 def _in_turn(rows: Any) -> Any:
     """Numbers of rows, some thousand at a time."""
-    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+    return [rows[start : start + DISTANCE_ROWS] for start in range(0, len(rows), DISTANCE_ROWS)]

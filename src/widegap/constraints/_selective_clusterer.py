@@ -53,7 +53,7 @@ class SelectiveClusterer(ConstrainedClusterer, WeightVectorClusterer):
         part = self._select(X, constraints)
         inner = SideInformation(constraints=constraints.of_fitted(part))
         super()._fit_rows(some_rows(X, part.fitted), rng, side=inner, **further)
-        self._label_rows_left_out(X, part, side, constraints)
+        self._label_unfitted(X, part, side, constraints)
         if hasattr(self, "_rows_digest"):
             self._rows_digest = digest_of(X)
 
@@ -80,9 +80,7 @@ class SelectiveClusterer(ConstrainedClusterer, WeightVectorClusterer):
         """Which rows belong to no cluster; ``constrained`` ones always belong to one."""
         raise NotImplementedError
 
-    def _label_rows_left_out(
-        self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints
-    ) -> None:
+    def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:
         """Labels of all rows, from those of the fitted ones."""
         absent = some_rows(X, part.absent)
         if not len(part.absent):
@@ -96,7 +94,7 @@ class SelectiveClusterer(ConstrainedClusterer, WeightVectorClusterer):
         self.labels_ = labels
 
     def _start_labels(self, constraints: RowConstraints, n_rows: int, n_clusters: int) -> Any:
-        """The labels that the user gave to start from, of so many fitted rows."""
+        """The starting labels of the fitted rows, ``n_rows`` of them."""
         part = constraints.part
         if part is None:
             return check_start_labels(self.init, n_rows, n_clusters)

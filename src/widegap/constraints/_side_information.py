@@ -27,8 +27,8 @@ from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units, largest_clique, read_constraints
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError
 
-NOTHING = 1e-18  # of the largest weight: no sum would notice it
-LITTLE = 1e-4  # of the largest weight: so little have all others together where one row decides alone
+LOST_WEIGHT = 1e-18  # of the largest weight: no sum would notice it
+REST_OF_WEIGHTS = 1e-4  # of the largest weight: what all other rows have together where one decides alone
 
 
 SIZE_CONSTRAINTS: dict = {
@@ -74,7 +74,7 @@ class RowConstraints:
 
     @property
     def fewest_clusters(self) -> int:
-        """Clusters that there must be: one for each label, and as many as rows that are to be apart need."""
+        """The least number of clusters: one for each label, and as many as rows that are to be apart need."""
         units, fewest = self.units, max(len(self.classes), 1)
         if units is None or not len(units.apart):
             return fewest
@@ -92,7 +92,7 @@ class RowConstraints:
 
     @property
     def weighted(self) -> TakingPart | None:
-        """The rows whose weight is not zero; None if no row's is."""
+        """The rows whose weight is not zero; None if all are."""
         if self.weights is None or self.weights.all():
             return None
         return TakingPart.where(self.weights > 0)
@@ -106,7 +106,7 @@ class RowConstraints:
         return np.bincount(self.units.anchors[fixed], sizes, n_clusters).astype(np.int64)
 
     def of_rows(self, rows: np.ndarray[Any, Any], n_rows: int) -> "RowConstraints":
-        """What is known of a sample of all rows."""
+        """The constraints on a sample of the rows."""
         units = None if self.units is None else self.units.of_rows(rows)
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, units=units, weights=weights, n_sampled_from=n_rows)
@@ -120,7 +120,7 @@ class RowConstraints:
         return RowConstraints(units, self.classes, weights, part=whole, held=self.constrained(part.n)[rows])
 
     def digest(self) -> str:
-        """What tells a fit with these statements from others; empty without any."""
+        """A digest of labels, links and weights; empty without any."""
         parts = [] if self.units is None else list(vars(self.units).values())
         parts += [] if self.weights is None else [self.weights]
         return blake2b(b"".join(part.tobytes() for part in parts)).hexdigest() if parts else ""
@@ -171,7 +171,7 @@ class ConstrainedClusterer(Clusterer):
         <rows to fit>
         known : array-like of shape (n_samples,), default=None
             Labels of some rows, numbers or strings; -1, None or NaN where the label is not known. These rows keep their
-            labels, and ``classes_`` tells which cluster is which. There may be more clusters than labels.
+            labels, and ``classes_`` has the label of every cluster. There may be more clusters than labels.
         must_link : array-like, default=None
             Rows that belong together: pairs of row numbers, shape (m, 2), or one group a row, shape (n_samples,), with
             -1, None or NaN for none. Only the second form can be split by cross-validation.
@@ -213,7 +213,7 @@ class ConstrainedClusterer(Clusterer):
         return self.fit(X, y, **side).labels_
 
     def _read_constraints(self, side: SideInformation, n_rows: int) -> RowConstraints:
-        """What was said of so many rows, checked; the number of clusters may yet be open."""
+        """Side information of ``n_rows`` rows, read and checked; the number of clusters may be open."""
         n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else None
         return read_side_information(side, n_rows, n_clusters)
 
@@ -224,15 +224,15 @@ class ConstrainedClusterer(Clusterer):
         )
 
     def _least_size(self, n_rows: int, n_clusters: int) -> int:
-        """Rows that every cluster keeps where ``size_min`` says nothing."""
+        """Rows that every cluster keeps if ``size_min`` is None."""
         return max(1, int(self.min_cluster_fraction * n_rows / n_clusters)) if self.min_cluster_fraction else 0
 
 
 def read_side_information(side: SideInformation, n_rows: int, n_clusters: int | None) -> RowConstraints:
-    """What was said of so many rows, checked; None is a number of clusters that is not known yet."""
+    """Side information of ``n_rows`` rows, read and checked; ``n_clusters`` is None as long as it is open."""
     if side.constraints is not None:
         return side.constraints
-    weights = check_weights(side.sample_weight, n_rows)
+    weights = read_sample_weight(side.sample_weight, n_rows)
     links = {"known": side.known, "must_link": side.must_link, "cannot_link": side.cannot_link}
     if all(link is None for link in links.values()):
         return RowConstraints(weights=weights)
@@ -257,7 +257,7 @@ def size_bounds(
     return lower, upper
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
     """One weight a row, or None where all are equal: then they change nothing."""
     if sample_weight is None:
         return None
@@ -279,16 +279,16 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if not weights.any():
         raise InvalidDataError("sample_weight is zero for every row; at least one row must count.")
     shares = weights / weights.max()
-    lost = np.flatnonzero((weights > 0) & (shares < NOTHING))
+    lost = np.flatnonzero((weights > 0) & (shares < LOST_WEIGHT))
     if len(lost):
         raise InvalidDataError(
-            f"sample_weight[{lost[0]}] = {weights[lost[0]]} is below {NOTHING} of the largest, {weights.max():.1e}, "
-            "and would be lost in rounding; give such rows the weight 0."
+            f"sample_weight[{lost[0]}] = {weights[lost[0]]} is below {LOST_WEIGHT} of the largest, "
+            f"{weights.max():.1e}, and would be lost in rounding; give such rows the weight 0."
         )
-    others = shares.sum() - 1
-    if 0 < others < LITTLE:
+    rest = shares.sum() - 1
+    if 0 < rest < REST_OF_WEIGHTS:
         warn_caller(
-            f"sample_weight[{weights.argmax()}] is {weights.max():.1e}, {1 / others:.1e} times all other rows "
+            f"sample_weight[{weights.argmax()}] is {weights.max():.1e}, {1 / rest:.1e} times all other rows "
             "together, which hardly count: samples hold that row alone. Check the weights.",
             UserWarning,
         )
@@ -296,10 +296,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> Floats | None:
 
 
 def _can_be_apart(units: Units, n_clusters: int) -> bool:
-    """Whether so many clusters suffice for labels and links, as far as a search tells."""
+    """Whether ``n_clusters`` suffice for labels and links, as far as a search finds out."""
     n = len(units.of_row)
     try:
-        LabelRule(*vars(units).values(), *no_size_bounds(n, n_clusters)).label(np.zeros((n, n_clusters)))
+        LabelRule.of_units(units, *no_size_bounds(n, n_clusters)).label(np.zeros((n, n_clusters)))
     except InfeasibleBalanceError:
         return False
     return True

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from widegap.exceptions import InfeasibleBalanceError
 
-MOST_ROWS = 2**40  # so that sums of bounds stay below 2^63
-ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996
+LARGEST_BOUND = 2**40  # so that sums of bounds stay below 2^63
+SHARE_ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996
 
 
 def read_sizes(
@@ -24,7 +24,7 @@ def read_sizes(
     Parameters
     ----------
     size_min, size_max : None, int, float or sequence of n_clusters of them
-        None is no bound.
+        None sets no bound.
     n_rows, n_clusters : int
         What the bounds are for.
 
@@ -37,8 +37,8 @@ def read_sizes(
     InfeasibleBalanceError
         If a bound is none, or if no sizes can meet them, with the sums.
     """
-    lower = _read_bound(size_min, "size_min", n_rows, n_clusters, np.floor, ROUNDING, 0)
-    upper = _read_bound(size_max, "size_max", n_rows, n_clusters, np.ceil, -ROUNDING, n_rows)
+    lower = _read_bound(size_min, "size_min", n_rows, n_clusters, np.floor, SHARE_ROUNDING, 0)
+    upper = _read_bound(size_max, "size_max", n_rows, n_clusters, np.ceil, -SHARE_ROUNDING, n_rows)
     crossed = np.flatnonzero(lower > upper)
     if len(crossed):
         p = crossed[0]
@@ -64,7 +64,7 @@ def fewest_of_size(size_max: Any, n_rows: int) -> int:
         return 1
     if not isinstance(size_max, Real):
         return len(size_max)
-    (most,) = _read_bound(size_max, "size_max", n_rows, 1, np.ceil, -ROUNDING, n_rows)
+    (most,) = _read_bound(size_max, "size_max", n_rows, 1, np.ceil, -SHARE_ROUNDING, n_rows)
     return -(-n_rows // max(1, int(most)))
 
 
@@ -125,7 +125,7 @@ def _read_bound(
     for value in each:
         is_share = isinstance(value, Real) and not isinstance(value, Integral)
         is_count = isinstance(value, Integral) and not isinstance(value, bool)
-        if not (is_count and 0 <= float(value) <= MOST_ROWS or is_share and 0 <= float(value) <= 1):
+        if not (is_count and 0 <= float(value) <= LARGEST_BOUND or is_share and 0 <= float(value) <= 1):
             raise InfeasibleBalanceError(
                 f"{name} holds {value!r}; give a number of rows as an integer from 0 to 2^40, or a share of all rows "
                 "as a float from 0 to 1."

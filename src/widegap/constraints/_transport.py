@@ -80,7 +80,7 @@ class Assignment:
 
 
 def assign(costs: ArrayLike, min_counts: ArrayLike, max_counts: ArrayLike | None = None) -> Assignment:
-    """Label the rows at least total cost so that every cluster has so many rows.
+    """Label the rows at least total cost so that sizes of clusters are within bounds.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def _fill_deficits(
 
 @jit
 def _make_graph(c: NDArray[np.floating], labels: NDArray[np.int32], counts: NDArray[np.int64], room: int) -> _Graph:
-    """The labels with heaps of the moves they allow, and room for so many arrivals in each."""
+    """The labels with heaps of the moves they allow, and room for ``arrivals`` rows in each."""
     n, k = c.shape
     graph = _Graph(
         labels.copy(),

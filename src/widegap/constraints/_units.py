@@ -1,4 +1,4 @@
-"""What is known of rows before a clustering: labels of some, which belong together, which must be apart.
+"""Constraints on rows: labels of some, which rows belong together, which must be apart.
 
 Rows that belong together are *units*: they get one label. A unit with a known label is *anchored* to its cluster.
 Statements "these rows are together" (a must-link, a group of them, all rows of one known label) and rows are the two
@@ -51,7 +51,7 @@ class Units:
 
     @classmethod
     def free(cls, n_rows: int) -> "Units":
-        """Units of rows of which nothing is known."""
+        """Units of rows without constraints."""
         return cls(np.arange(n_rows), np.ones(n_rows, np.int64), np.full(n_rows, -1), np.empty((0, 2), np.int64))
 
     def of_rows(self, rows: np.ndarray[Any, Any]) -> "Units":
@@ -79,7 +79,7 @@ class Units:
 
     @property
     def constrained(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Of every row, whether anything is known of it."""
+        """Which rows have a label or a link."""
         known = (self.sizes > 1) | (self.anchors >= 0)
         known[self.apart.ravel()] = True
         return known[self.of_row]
@@ -96,7 +96,7 @@ class LabelledUnits:
 def read_constraints(
     n_rows: int, n_clusters: int | None, *, known: Any = None, must_link: Any = None, cannot_link: Any = None
 ) -> LabelledUnits:
-    """What is known of the rows, contracted to units and free of direct contradictions.
+    """Constraints on the rows, contracted to units and free of direct contradictions.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def _read_apart(cannot_link: Any, n_rows: int, n_clusters: int | None) -> Ints:
     same = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     if len(same):
         raise InvalidDataError(
-            f"cannot_link[{same[0]}] says that row {pairs[same[0], 0]} is apart from itself; remove the link."
+            f"cannot_link[{same[0]}] sets row {pairs[same[0], 0]} apart from itself; remove the link."
         )
     order = np.argsort(groups, kind="stable")
     members = np.split(order, np.searchsorted(groups[order], np.arange(len(names))))[1:]
@@ -325,7 +325,7 @@ class _Statements:
             path.append(parents[path[-1]])
         return path[::-1]
 
-    def told(self, path: Sequence[int]) -> str:
+    def in_words(self, path: Sequence[int]) -> str:
         """A path from row to row in words."""
         steps = zip(path[:-2:2], path[1:-1:2], path[2::2], strict=True)
         return ", ".join(f"{a} - {b} ({self.reasons[by - self.n_rows]})" for a, by, b in steps)
@@ -343,7 +343,7 @@ def _check_labels(together: _Statements, label_roots: Ints, classes: Sequence[An
     first, last = (classes[node - n] for node in (path[0], path[-1]))
     raise InvalidDataError(
         f"Rows {path[1]} and {path[-2]} are known as {first!r} and {last!r}, but links put them together: "
-        f"{together.told(path[1:-1])}; remove one of these statements."
+        f"{together.in_words(path[1:-1])}; remove one of these statements."
     )
 
 
@@ -354,8 +354,8 @@ def _check_apart(together: _Statements, apart: Ints, root: Ints) -> None:
         return
     path = min((together.chain(a, b) for a, b in broken[:CHAINS].tolist()), key=len)
     raise InvalidDataError(
-        f"Rows {path[0]} and {path[-1]} cannot be together by cannot_link, but {together.told(path)}; remove one of "
-        "these statements."
+        f"Rows {path[0]} and {path[-1]} cannot be together by cannot_link, but {together.in_words(path)}; remove one "
+        "of these statements."
     )
 
 
@@ -382,19 +382,19 @@ def largest_clique(units: Units) -> int:
 
 def _cliques(units: Units) -> Iterator[list[int]]:
     """Sets of units that are all apart by links or known labels, each found greedily from another unit."""
-    others: dict[int, set[int]] = {}
+    apart_from: dict[int, set[int]] = {}
     for a, b in units.apart.tolist():
-        others.setdefault(a, set()).add(b)
-        others.setdefault(b, set()).add(a)
-    if not others:
+        apart_from.setdefault(a, set()).add(b)
+        apart_from.setdefault(b, set()).add(a)
+    if not apart_from:
         return
     anchored = dict.fromkeys(np.flatnonzero(units.anchors >= 0).tolist())
     for unit in anchored:  # two known labels: two clusters
-        others[unit] = others.get(unit, set()) | (anchored.keys() - {unit})
-    for start in sorted(others, key=lambda unit: (-len(others[unit]), unit))[:CLIQUE_TRIES]:
-        clique, open_units = [start], others[start]
+        apart_from[unit] = apart_from.get(unit, set()) | (anchored.keys() - {unit})
+    for start in sorted(apart_from, key=lambda unit: (-len(apart_from[unit]), unit))[:CLIQUE_TRIES]:
+        clique, open_units = [start], apart_from[start]
         while open_units:
-            best = min(open_units, key=lambda unit: (-len(others[unit] & open_units), unit))
+            best = min(open_units, key=lambda unit: (-len(apart_from[unit] & open_units), unit))
             clique.append(best)
-            open_units = open_units & others[best]
+            open_units = open_units & apart_from[best]
         yield clique

@@ -6,10 +6,10 @@ are one item that weighs as much as it has rows, so the cost depends on the numb
 n: u^2 numbers and steps. Above ``MOST_ITEMS`` the rarer items first join the frequent one with which most members keep
 them.
 
-Co-associations are shares of few members, so many are equal. Of merges at the same height those that touch fewer
+Co-associations are shares of few members, so many are equal. Among merges at the same height those that touch fewer
 rows come first: a fragment finds its place before two clusters are joined.
 
-A row's agreement is its mean co-association with its own cluster: 1 where all members say the same.
+A row's agreement is its mean co-association with its own cluster: 1 where all members agree.
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._jit import jit
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.forest._linkage import MergeTree, tree_of
 
-MOST_ITEMS = 2500
-MOST_CODES = 1 << 62
+MOST_ITEMS = 2500  # their co-associations take 50 MB, growing with the square; not tuned
+MOST_CODES = 1 << 62  # a product of label numbers must stay below 2^63, the largest int64
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Agreement:
     """The tree of the agreement, whose first groups are the items; and the item of every row."""
 
     tree: MergeTree
-    item_of_row: npt.NDArray[np.int64]
+    item_of_row: Labels | npt.NDArray[np.int64]
 
     def cut(self, k: int) -> Labels:
         """Clusters of all rows, at most as many as there are items."""
@@ -56,7 +56,7 @@ def _distinct_rows(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The distinct rows in their order, the number of that of every row, and how often each occurs.
 
-    Rows are told apart by one number each, which is numbered anew before it grows too long for its digits.
+    Each row gets one number as its code; codes are numbered again before they grow too long for int64.
     """
     codes, n_codes = np.zeros(len(members), np.int64), 1
     for member in members.T:
@@ -69,7 +69,7 @@ def _distinct_rows(
     return members[first], item_of_row, weights
 
 
-def row_agreement(members: npt.NDArray[np.int32], labels: Labels, k: int) -> Doubles:
+def row_agreement(members: npt.NDArray[np.int32], labels: Labels, k: int) -> Floats:
     """Mean co-association of each row with the rows of its cluster, over the members, between 0 and 1."""
     sizes = np.bincount(labels, minlength=k)
     total = np.zeros(len(labels))
@@ -79,7 +79,7 @@ def row_agreement(members: npt.NDArray[np.int32], labels: Labels, k: int) -> Dou
     return total / sizes[labels] / members.shape[1]
 
 
-def _together(items: npt.NDArray[np.int32]) -> Doubles:
+def _together(items: npt.NDArray[np.int32]) -> Floats:
     """Share of members that keep two items together, shape (u, u)."""
     total = np.zeros((len(items), len(items)), np.float32)
     for member in items.T:
@@ -100,7 +100,7 @@ def _nearest_items(rare: npt.NDArray[np.int32], frequent: npt.NDArray[np.int32])
     return found
 
 
-def average_linkage(similarity: Doubles, weights: npt.NDArray[np.int64]) -> MergeTree:
+def average_linkage(similarity: Floats, weights: npt.NDArray[np.int64]) -> MergeTree:
     """Average linkage of weighted items by chains of nearest neighbours."""
     first, second, heights = _chain(similarity.copy(), weights.astype(np.float64))
     return _sorted_tree(first, second, 1 - heights, weights)
@@ -149,7 +149,7 @@ def _chain(S, sizes):  # type: ignore[no-untyped-def]
 def _sorted_tree(
     first: npt.NDArray[np.int64],
     second: npt.NDArray[np.int64],
-    heights: Doubles,
+    heights: Floats,
     weights: npt.NDArray[np.int64],
 ) -> MergeTree:
     """The merges of a chain by height, then by the rows they touch, with groups numbered in that order."""

@@ -1,6 +1,6 @@
 """How many clusters: which merges join groups that a single cloud of rows would not have kept so far apart.
 
-When a tree merges a and b, the conductance phi of the cut between them (``_merging.cut_conductance``) is low if few
+When a tree merges a and b, the conductance phi of the cut between them (``_linkage.cut_conductance``) is low if few
 edges cross it. How low it is without any structure depends on the sizes: small groups have more of their edges at their
 border. So the same search also runs on rows without structure, drawn from one Gaussian and one box of the same
 covariance, and a quadratic in log size is fitted to the log conductances found there:
@@ -8,7 +8,7 @@ covariance, and a quadratic in log size is fitted to the log conductances found 
     log phi_0(s) = c_0 + c_1 log s + c_2 (log s)^2,    s the rows of the smaller group,   sigma its standard error
     z_k = (log phi_0(s) - log phi) / sigma             for the merge from k to k - 1 groups, median over the trees
 
-is the *separation* of the merge: about 0 where chance would do, 10 and more between clear clusters. But a long or
+is the *separation* of the merge: about 0 without structure, 10 and more between clear clusters. But a long or
 curved cluster is cut more easily than a round cloud wherever one cuts it, and the more easily the more rows are on
 either side. So the merges within clusters are themselves what a merge between clusters has to stand out from. If there
 are k clusters, those are the merges j > k, and a line through them (the median of all slopes between two of them, after
@@ -16,14 +16,14 @@ Theil and Sen, and at least 0),
 
     line_k(s) = max(0, a + b min(log s, the largest log s among j > k)),
 
-tells the separation to be expected of a merge within a cluster. It ends where they end: beyond, it would tell of
-clusters larger than there are. The *excess* of k clusters is what even the least clear merge between them has above it,
+is the separation to expect of a merge within a cluster. It ends where they end: beyond, it would be that of clusters
+larger than there are. The *excess* of k clusters is what even the least clear merge between them has above it,
 
     e_k = min over 2 <= j <= k of z_j - line_k(s_j),
 
-and the number of clusters is the largest k with e_k > ``CLEAR``; 1 if there is none. The threshold was settled on drawn
-shapes (blobs, moons, rings, bands, and clouds without structure); between 3.25 and 4, which do alike there, data sets
-with classes decided (``benchmarks/choices.md``).
+and the number of clusters is the largest k with e_k > ``CLEAR_EXCESS``; 1 if there is none. The threshold was settled
+on drawn shapes (blobs, moons, rings, bands, and clouds without structure); between 3.25 and 4, which do alike there,
+data sets with classes decided (``benchmarks/choices.md``).
 """
 
 from collections.abc import Sequence
@@ -31,10 +31,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widegap._types import Doubles
+from widegap._types import Floats
 from widegap.forest._linkage import MergeTree
 
-CLEAR = 3.5
+CLEAR_EXCESS = 3.5  # 3.25 to 4 do alike on drawn shapes; labelled sets decided (benchmarks/choices.md)
 LEAST_PHI = 1e-4  # nothing crosses some cuts: they are this clear, no more
 LEAST_ERROR = 0.05  # of log phi_0
 FEWEST_MERGES = 5  # of the rows without structure, below which no curve is fitted
@@ -44,21 +44,21 @@ LEAST_STEP = 0.1  # of log sizes between which a slope is taken
 
 @dataclass(frozen=True)
 class Separations:
-    """Separation z of the merges from k = 2, 3, ... groups, and the excess e of so many clusters."""
+    """Separation z of the merges from k = 2, 3, ... groups, and the excess e of k clusters."""
 
-    separation: Doubles
-    excess: Doubles
+    separation: Floats
+    excess: Floats
 
     @property
     def n_clusters(self) -> int:
         """The number of clusters that the excesses speak for."""
-        clear = np.flatnonzero(self.excess > CLEAR)
+        clear = np.flatnonzero(self.excess > CLEAR_EXCESS)
         return int(clear[-1]) + 2 if len(clear) else 1
 
 
-def separations(trees: Sequence[MergeTree], chance: Sequence[MergeTree], most: int) -> Separations:
+def separations(trees: Sequence[MergeTree], null: Sequence[MergeTree], most: int) -> Separations:
     """Compare the merges of trees with those of rows without structure, for up to ``most`` clusters."""
-    curve, error = _chance_curve(chance)
+    curve, error = _null_curve(null)
     found, sizes = [], []
     shortest = min(len(tree.merges) for tree in trees)
     for tree in trees:
@@ -71,7 +71,7 @@ def separations(trees: Sequence[MergeTree], chance: Sequence[MergeTree], most: i
     return Separations(z[: most - 1], np.array(excess))
 
 
-def _line(z: Doubles, s: Doubles, at: Doubles) -> Doubles:
+def _line(z: Floats, s: Floats, at: Floats) -> Floats:
     """What merges with separations z and log sizes s let one expect at other log sizes."""
     if len(z) < FEWEST_DEEPER:
         return np.zeros(len(at))
@@ -81,9 +81,9 @@ def _line(z: Doubles, s: Doubles, at: Doubles) -> Doubles:
     return np.maximum(0.0, float(np.median(z - slope * s)) + slope * np.minimum(at, s.max()))
 
 
-def _chance_curve(chance: Sequence[MergeTree]) -> tuple[Doubles, float]:
+def _null_curve(null: Sequence[MergeTree]) -> tuple[Floats, float]:
     """Coefficients of log phi_0 in log size, the highest power first, and the standard error."""
-    merges = [_merges(tree) for tree in chance]
+    merges = [_merges(tree) for tree in null]
     phi = np.concatenate([part for part, _ in merges])
     sizes = np.log(np.concatenate([part for _, part in merges])[phi > 0])
     phi = np.log(phi[phi > 0])
@@ -93,7 +93,7 @@ def _chance_curve(chance: Sequence[MergeTree]) -> tuple[Doubles, float]:
     return curve, max(LEAST_ERROR, float(np.std(phi - np.polyval(curve, sizes))))
 
 
-def _merges(tree: MergeTree) -> tuple[Doubles, Doubles]:
+def _merges(tree: MergeTree) -> tuple[Floats, Floats]:
     """Conductance of each merge's cut, and the rows of its smaller group."""
     sizes = np.concatenate([tree.leaf_sizes, tree.sizes])
     return 1 - tree.margins, sizes[tree.merges].min(axis=1).astype(np.float64)

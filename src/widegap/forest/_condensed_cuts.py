@@ -15,24 +15,24 @@ with half of what was needed, and so on. Where nothing is needed the cut is that
 
 How many rows a part needs depends on their *spacing*: the rank, from 0 to 1, of the distance of a row to its tenth
 neighbour. A rare class has few rows where others have many, so these are farther from their neighbours than most are.
-A part of mean spacing ``WIDE`` or more needs ``TINY`` n / k rows. In others rows are as close as elsewhere, or closer,
-so they are likely a piece of something larger: pages from one template, reports in one wording. They need ``PIECE``
-n / k rows.
+A part of mean spacing ``WIDE_SPACING`` or more needs ``TINY_CLUSTER`` n / k rows. In other parts rows are as close as
+elsewhere, or closer, so they are likely a piece of something larger: pages from one template, reports in one wording.
+They need ``PIECE_SHARE`` n / k rows.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from widegap._jit import jit
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.forest._linkage import MergeTree
-from widegap.forest._small_clusters import TINY
+from widegap.forest._small_clusters import TINY_CLUSTER
 
-WIDE = 0.75
-PIECE = 0.2
+WIDE_SPACING = 0.75  # small rare classes had 0.85 to 0.97, pieces of classes 0.04 to 0.58 (benchmarks/choices.md)
+PIECE_SHARE = 0.2  # of n / k rows, settled on 51 sets of sparse rows (benchmarks/choices.md)
 
 
-def condensed_cut(tree: MergeTree, k: int, needed: Doubles) -> Labels:
+def condensed_cut(tree: MergeTree, k: int, needed: Floats) -> Labels:
     """Cluster of each first group at k clusters (at most as many as groups), numbered as they split off.
 
     ``needed`` has a number for every group of the tree, first those that it begins with.
@@ -45,7 +45,7 @@ def condensed_cut(tree: MergeTree, k: int, needed: Doubles) -> Labels:
         needed = needed / 2
 
 
-def rows_needed(tree: MergeTree, groups: Labels, spacing: Doubles, k: int) -> Doubles:
+def rows_needed(tree: MergeTree, groups: Labels, spacing: Floats, k: int) -> Floats:
     """How many rows every group of the tree needs to be one of k clusters.
 
     ``groups`` has the first group of every row, ``spacing`` that of every row.
@@ -54,7 +54,7 @@ def rows_needed(tree: MergeTree, groups: Labels, spacing: Doubles, k: int) -> Do
     for a, b in tree.merges:
         sums.append(sums[a] + sums[b])
     means = np.array(sums) / np.concatenate([tree.leaf_sizes, tree.sizes])
-    shares: npt.NDArray[np.float64] = np.where(means >= WIDE, TINY, PIECE)
+    shares: npt.NDArray[np.float64] = np.where(means >= WIDE_SPACING, TINY_CLUSTER, PIECE_SHARE)
     return shares * len(groups) / k
 
 
@@ -62,7 +62,7 @@ def rows_needed(tree: MergeTree, groups: Labels, spacing: Doubles, k: int) -> Do
 def _names(merges, sizes, k, needed):  # type: ignore[no-untyped-def]
     """The cluster of every group of the tree, those that it begins with first; and how many clusters there are."""
     names = np.zeros(len(sizes), np.int32)
-    first = len(sizes) - len(merges)  # groups that are no merge
+    first = len(sizes) - len(merges)  # number of the first merge
     found = 1
     for step in range(len(merges) - 1, -1, -1):
         large, small = merges[step]

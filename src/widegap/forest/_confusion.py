@@ -1,4 +1,4 @@
-"""How much of the rows of each group a large-margin classifier would give to the others.
+"""How much of the rows of each group a large-margin classifier would give to other groups.
 
 With the indicators Y (n, m) of the groups, principal coordinates P (n, r) and the ridge rho, the least-squares
 classifier has the leave-one-out scores
@@ -12,14 +12,14 @@ P is centred and P'P is diagonal, so nothing has to be solved.
 import numpy as np
 
 from widegap._jit import jit
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.forest._single_moves import cluster_sums
 
 CONFUSION_RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
 MOST_LEVERAGE = 1 - 1e-6  # rounding must not leave a row without a classifier
 
 
-def confusion_of_groups(P: Doubles, labels: Labels, m: int) -> Doubles:
+def confusion_of_groups(P: Floats, labels: Labels, m: int) -> Floats:
     """How much of each group's rows goes to every group, Y'G, by the leave-one-out scores G above."""
     n, r = P.shape
     squares = np.einsum("ij,ij->j", P, P, dtype=np.float64)
@@ -30,7 +30,7 @@ def confusion_of_groups(P: Doubles, labels: Labels, m: int) -> Doubles:
 
 @jit
 def _confusion(P, inverse, scores, labels, shares):  # type: ignore[no-untyped-def]
-    """Y'G from the scores of the classifier but for the shares of the groups, which are its constants."""
+    """Y'G from the scores of the classifier without its constants, the shares of the groups."""
     n, m = scores.shape
     found = np.zeros((m, m))
     for i in range(n):

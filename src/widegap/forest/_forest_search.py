@@ -1,4 +1,4 @@
-"""The search by merging: how many clusters if nobody said, the members, what they agree on, and whether to trust it.
+"""The search by merging: the number of clusters if it is open, the members, their agreement, and doubts about it.
 
 The members and their trees are those of ``_merge_search.py``; numbers of clusters are compared in
 ``_number_search.py``.
@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from widegap._types import Doubles
+from widegap._types import Floats
 from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
 from widegap.exceptions import NoStructureWarning
@@ -20,8 +20,8 @@ from widegap.forest._number_search import find_separations, number_scores, separ
 from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
 from widegap.forest._search_space import PreparedRows, most_searched
 
-MOST_LANDMARKS = 300  # of n_components="auto": the rank of the features; members see the 100 leading ones
-LEAST_LANDMARKS = 150  # few rows get this many, so that their features are not cruder than the members need
+MOST_LANDMARKS = 300  # 300 and 150 landmarks do alike on 14 sets of 212 to 1016 rows (benchmarks/choices.md)
+LEAST_LANDMARKS = 150  # at least: a quarter of few rows would be fewer still
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with rows without structure
 LEAST_SOUND = 0.3  # share of sound members below which they are, too: less than one of the three rules
 NULL_SEPARATION = 2.5  # separation that rows without structure can reach
@@ -118,7 +118,7 @@ def _doubt(result: SearchResult, forest: Forest) -> str:
     return ""
 
 
-def _warn_without_structure(k: int, separation: Doubles, doubt: str) -> None:
+def _warn_without_structure(k: int, separation: Floats, doubt: str) -> None:
     if separation.max(initial=0.0) < NULL_SEPARATION:
         warn_caller(
             f"The {k} clusters are no further apart than clusters of rows without structure, and {doubt}: do not "

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
 
-from widegap._types import Doubles, Floats, Labels
+from widegap._types import Floats, Labels
 from widegap.constraints._label_rules import rules_for
 from widegap.constraints._questions import Doubts, Question, add_answers, choose_questions
 from widegap.constraints._selective_clusterer import label_absent
@@ -18,7 +17,7 @@ from widegap.constraints._units import Units, check_cliques
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernel_maps import FoldedScores, KernelMap
 from widegap.forest._merge_search import Forest
-from widegap.forest._row_labels import Bounds, rule_of_fitted
+from widegap.forest._row_labels import SizeBounds, rule_of_fitted
 from widegap.forest._row_preparation import searched_units
 from widegap.forest._search_result import ForestCuts, SearchResult
 from widegap.forest._search_space import SearchSpace
@@ -31,9 +30,9 @@ class Extension:
     """How clusters of the searched rows become clusters of all rows, for any number of them.
 
     ``groups`` are the groups of the searched rows, as the search formed them. A row that was not searched belongs to
-    the group with the nearest mean, and goes where most searched rows of that group are. ``places`` (n,) tell where
+    the group with the nearest mean, and goes where most searched rows of that group are. ``places`` (n,) are where
     every row looks up its values: at its group, or, if it was searched, at the number of groups plus its own number
-    among the searched ones. They are lazy where the rows are; ``in_process`` tells whether this process holds them.
+    among the searched ones. They are lazy where the rows are; ``in_process`` is True if this process holds them.
     """
 
     places: Any
@@ -60,7 +59,7 @@ class Extension:
         np.add.at(votes, (self.groups, labels), 1)
         return np.concatenate([votes.argmax(axis=1), labels]).astype(np.int32)
 
-    def to_all_means(self, values: Doubles) -> Any:
+    def to_all_means(self, values: Floats) -> Any:
         """Values of the searched rows for all rows: the mean of the group for rows that were not searched."""
         means = np.bincount(self.groups, values) / np.maximum(np.bincount(self.groups), 1)
         return look_up(np.concatenate([means, values]), self.places)
@@ -74,6 +73,8 @@ class KeptSearch:
     ----------
     space : SearchSpace
         The searched rows.
+    kernel_map : KernelMap
+        Their features.
     outliers : ndarray
         Features of rows that the search left out.
     result : SearchResult
@@ -87,6 +88,7 @@ class KeptSearch:
     """
 
     space: SearchSpace
+    kernel_map: KernelMap
     outliers: Floats
     result: SearchResult
     part: TakingPart
@@ -117,7 +119,7 @@ class KeptSearch:
     def check_number(self, k: Any) -> int:
         """k, if it is a number of clusters at which the search can be cut."""
         most, least = self.forest.most_clusters, max(1, len(self.constraints.classes))
-        if not isinstance(k, Integral) or isinstance(k, bool) or not least <= k <= most:
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or not least <= k <= most:
             known = f" and {least} labels are known" if least > 1 else ""
             raise InvalidDataError(
                 f"cut({k!r}) is not possible: the search formed {most} groups{known}, so k must be a whole number from "
@@ -134,7 +136,7 @@ class KeptSearch:
     def with_absent(
         self, part: TakingPart, nearest: Labels, side: SideInformation, constraints: RowConstraints
     ) -> "KeptSearch":
-        """The same for the table of which the fitted rows are a part; ``nearest`` are the groups of the absent rows."""
+        """The same for the whole table; ``nearest`` are the groups of the absent rows."""
         places = part.to_all(self.extension.places, nearest)
         return replace(
             self,
@@ -144,10 +146,10 @@ class KeptSearch:
             constraints=constraints,
         )
 
-    def group_scores(self, kernel_map: KernelMap) -> FoldedScores:
+    def group_scores(self) -> FoldedScores:
         """Scores of the groups, for rows that were not searched."""
         coef, constants = self.space.nearest_group_scores(self.extension.groups)
-        return FoldedScores(kernel_map, coef, constants, self.space.mean)
+        return FoldedScores(self.kernel_map, coef, constants, self.space.mean)
 
     def agreement_of_all(self, labels: Any, *, has_outliers: bool) -> Any:
         """The agreement of all rows, 0 for outliers."""
@@ -157,14 +159,14 @@ class KeptSearch:
 
     # Labels of all rows
 
-    def label_all(self, before: Any, bounds: Bounds) -> Any:
+    def label_all(self, before: Any, bounds: SizeBounds) -> Any:
         """Labels of all rows that keep the constraints; outliers are those of the labels ``before``."""
         labels = self.extension.to_all_rows(self.result.labels, self.result.n_clusters)
         if not self.extension.in_process:
             return self._label_on_workers(labels, bounds)
         return in_chunks_of(self._keep_constraints(np.asarray(labels), np.asarray(before) < 0, bounds), labels)
 
-    def _keep_constraints(self, labels: Labels, outlying: Any, bounds: Bounds) -> Labels:
+    def _keep_constraints(self, labels: Labels, outlying: Any, bounds: SizeBounds) -> Labels:
         """The labels, moved at least cost where sizes, known labels or links demand it."""
         constraints, k = self.constraints, self.result.n_clusters
         outlying = outlying & ~constraints.constrained(len(labels))
@@ -178,7 +180,7 @@ class KeptSearch:
             labels = label_absent(constraints.units, labels, part, self._costs_by_place()[self.extension.places])
         return labels
 
-    def _label_on_workers(self, labels: Any, bounds: Bounds) -> Any:
+    def _label_on_workers(self, labels: Any, bounds: SizeBounds) -> Any:
         """The same where workers hold the labels: they keep least sizes and known labels alone."""
         rows, k = chunk_states(labels), self.result.n_clusters
         rules = rules_for(rows, self.constraints.units, *bounds(self.constraints, rows.shape[0], k))
@@ -188,7 +190,7 @@ class KeptSearch:
         (costs,), _ = rows.fold(lambda places: ((table[places],), 0), rows.state(self.extension.places))
         return rows.publish(rules.label(costs, None).labels, labels.dtype)
 
-    def _costs_by_place(self) -> Doubles:
+    def _costs_by_place(self) -> Floats:
         """Costs of labels: of searched rows by their scores; of a group any but its own as much as the dearest."""
         space, searched, k = self.space, self.result.labels, self.result.n_clusters
         coef, constants = space.nearest_mean_scores(searched, k)

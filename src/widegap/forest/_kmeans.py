@@ -16,7 +16,7 @@ import numpy as np
 from widegap._jit import jit
 from widegap._types import Labels
 
-TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
+MEANS_TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
 TILE = 256  # rows whose scores are compared at a time
 TRIALS = 2  # rows drawn for every seed: more cost most of the time, and groups that are merged again gain nothing
 
@@ -30,12 +30,12 @@ class Groups:
 
 
 def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
-    """Up to m groups of the rows of a C-ordered array, by one run of so many turns; fewer where fewer rows differ."""
+    """Up to m groups of the rows of a C-ordered array, by one run of ``turns`` turns; fewer if fewer rows differ."""
     means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
     labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T)
     sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
     total, scatter = _lengths(X)
-    least = TOL * scatter / X.size
+    least = MEANS_TOL * scatter / X.size
     for _ in range(turns):
         halves = np.einsum("ij,ij->i", means, means) / 2
         products = means.astype(X.dtype) @ columns
@@ -90,7 +90,7 @@ def _seeds(X, chances):  # type: ignore[no-untyped-def]
 def _distances_with(X, row, seeds, owners, nearest, trial):  # type: ignore[no-untyped-def]
     """Squared distances of all rows to the nearest seed if ``row`` becomes one, in ``trial``, and their sum.
 
-    A row twice as far from the present seed of others as these are is no nearer to them: most need no look.
+    A candidate at least twice as far from the nearest seed of a row as that row is cannot be nearer to it.
     """
     to_seeds = np.empty(len(seeds))
     for s in range(len(seeds)):

@@ -2,7 +2,7 @@
 
 Clusters that are long, nested or of very different sizes are hard to find at once and easy to assemble: a search for
 many more groups than wanted rarely puts rows of two clusters into one, and what remains is to join the groups that no
-margin separates. Every rule below says how near two groups a and b are, S(a, b); the nearest pair is merged, then the
+margin separates. Every rule below has a similarity of two groups a and b, S(a, b); the nearest pair is merged, then the
 next, down to one group, so that one run gives every number of clusters.
 
 *Margin* is the linkage proper: how much of a's rows would a large-margin classifier of the groups give to b? With the
@@ -10,7 +10,7 @@ indicators Y (n, m) of the groups and the leave-one-out scores G of a classifier
 
     E = Y'G + (Y'G)',      S(a, b) = E_ab / (n_a n_b)
 
-is the mean score that rows of one group have for the other: large where the classifier cannot tell the two apart,
+is the mean score that rows of one group have for the other: large where the classifier confuses the two,
 nothing where a wide margin lies between them. E is a sum over rows, so merging adds its rows and columns, exactly.
 
 *Graph* is its company: the same average with E = W + W' summed over the neighbour graph W instead of the classifier.
@@ -42,15 +42,15 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._jit import jit
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 
 SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
 
 
-class Rule(Protocol):
-    """How near groups are, and what becomes of that when two of them merge."""
+class LinkageRule(Protocol):
+    """The similarity of groups, and how it changes when two of them merge."""
 
-    def similarity(self) -> Doubles:
+    def similarity(self) -> Floats:
         """S, shape (m, m); entries of groups that were merged into others are meaningless."""
 
     def merge(self, a: int, b: int) -> None:
@@ -63,13 +63,13 @@ class Rule(Protocol):
 class Ledger(NamedTuple):
     """What every rule's merging keeps account of; arrays that are written as it goes.
 
-    ``weights`` are the sums from which margins are told. ``near``, ``counts`` and ``nearness`` are E, sizes and S of
-    the average linkage that decides ties. ``sizes`` and ``names`` are those of the groups that are ``alive``;
+    ``weights`` are the sums that margins are computed from. ``closeness``, ``counts`` and ``nearness`` are E, sizes and
+    S of the average linkage that decides ties. ``sizes`` and ``names`` are those of the groups that are ``alive``;
     ``merges``, ``margins`` and ``made`` become the tree.
     """
 
     weights: Any
-    near: Any
+    closeness: Any
     counts: Any
     nearness: Any
     sizes: Any
@@ -83,11 +83,11 @@ class Ledger(NamedTuple):
 class AverageLinkage:
     """S(a, b) = E_ab / (n_a n_b) for a symmetric E that is a sum over rows."""
 
-    def __init__(self, E: Doubles, sizes: npt.NDArray[Any]):
+    def __init__(self, E: Floats, sizes: npt.NDArray[Any]):
         self._E, self._sizes = E.astype(np.float64, order="C", copy=True), sizes.astype(np.float64)
         self._S = self._E / np.outer(self._sizes, self._sizes)
 
-    def similarity(self) -> Doubles:
+    def similarity(self) -> Floats:
         return self._S
 
     def merge(self, a: int, b: int) -> None:
@@ -100,14 +100,14 @@ class AverageLinkage:
 class DegreeLinkage:
     """The degree product of a directed graph; ``into`` and ``out`` are I and O, shape (m, n), which merging changes."""
 
-    def __init__(self, into: Doubles, out: Doubles, labels: Labels, sizes: npt.NDArray[Any]):
+    def __init__(self, into: Floats, out: Floats, labels: Labels, sizes: npt.NDArray[Any]):
         self._into, self._out, self._labels = into, out, labels.copy()
         self._sizes = sizes.astype(np.float64)
         self._D = _degree_products(into, out, labels)
         shares = self._D / np.square(self._sizes)
         self._S = shares + shares.T
 
-    def similarity(self) -> Doubles:
+    def similarity(self) -> Floats:
         return self._S
 
     def merge(self, a: int, b: int) -> None:
@@ -182,12 +182,12 @@ class MergeTree:
     """
 
     merges: npt.NDArray[np.int64]
-    margins: Doubles
+    margins: Floats
     sizes: npt.NDArray[np.int64]
     leaf_sizes: npt.NDArray[np.int64]
 
     def check(self) -> None:
-        """Raise ValueError if this is no tree, as a forged model file may have it: compiled loops do not look."""
+        """Raise ValueError if this is not a tree, as in a forged model file: compiled loops do not check."""
         m = len(self.leaf_sizes)
         shapes = (self.merges.shape, self.margins.shape, self.sizes.shape, self.leaf_sizes.shape)
         if m < 1 or shapes != ((m - 1, 2), (m - 1,), (m - 1,), (m,)):
@@ -214,7 +214,7 @@ class MergeTree:
         pairs = np.insert(leaves[self.merges], m - k, pair, axis=0)
         return tree_of(pairs, np.insert(self.margins, m - k, self.margins[m - k]), self.leaf_sizes)
 
-    def to_linkage(self) -> Doubles:
+    def to_linkage(self) -> Floats:
         """The tree as ``scipy.cluster.hierarchy`` wants it; heights are the margins and never fall."""
         heights = np.maximum.accumulate(self.margins) if len(self.margins) else self.margins
         counts = np.ones(2 * len(self.leaf_sizes) - 1)
@@ -241,7 +241,7 @@ def _largest_first(merges, leaf_sizes, k):  # type: ignore[no-untyped-def]
     return names[parent[:m]]
 
 
-def tree_of(pairs: npt.NDArray[np.int64], margins: Doubles, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
+def tree_of(pairs: npt.NDArray[np.int64], margins: Floats, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
     """The tree that joins the groups of two leaves after the other; pairs that are together already are passed over."""
     m = len(leaf_sizes)
     root, name, sizes = np.arange(m), np.arange(m), leaf_sizes.copy()
@@ -266,18 +266,18 @@ def _find(root: npt.NDArray[np.int64], node: int) -> int:
     return int(node)
 
 
-def merge_all(rule: Rule, cuts: Doubles, second: Doubles, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
+def merge_all(rule: LinkageRule, cuts: Floats, second: Floats, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
     """Merge the nearest pair until one group is left.
 
-    ``cuts`` are the symmetric sums from which margins are told, ``second`` (m, m) the nearness that decides ties, from
-    0 to 1.
+    ``cuts`` are the symmetric sums that margins are computed from, ``second`` (m, m) the nearness that decides ties,
+    from 0 to 1.
     """
     m = len(leaf_sizes)
     counts, weights = leaf_sizes.astype(np.float64), cuts.astype(np.float64, order="C", copy=True)
-    near = second * np.outer(counts, counts)
+    closeness = second * np.outer(counts, counts)
     ledger = Ledger(
         weights,
-        near,
+        closeness,
         counts,
         second.astype(np.float64, order="C", copy=True),
         sizes=leaf_sizes.astype(np.int64),
@@ -320,7 +320,7 @@ def _next_pair(S, tops, ledger, step):  # type: ignore[no-untyped-def]
     ledger.merges[step, 0], ledger.merges[step, 1] = min(first, second), max(first, second)
     ledger.margins[step] = 1 - cut_conductance(ledger.weights, a, b)
     _add_group(ledger.weights, a, b)
-    _merge_average(ledger.near, ledger.counts, ledger.nearness, a, b)
+    _merge_average(ledger.closeness, ledger.counts, ledger.nearness, a, b)
     ledger.sizes[a] += ledger.sizes[b]
     ledger.made[step], ledger.names[a], ledger.alive[b] = ledger.sizes[a], len(S) + step, False
     return a, b
@@ -328,7 +328,7 @@ def _next_pair(S, tops, ledger, step):  # type: ignore[no-untyped-def]
 
 @jit
 def _nearest(S, tops, beside, alive):  # type: ignore[no-untyped-def]
-    """The most similar pair a < b of the groups that are left; ``tops`` tell which rows of S may hold it."""
+    """The most similar pair a < b of the groups that are left; ``tops`` mark the rows of S that may hold it."""
     m = len(alive)
     top = np.finfo(np.float64).tiny
     highest = -np.inf

@@ -38,7 +38,6 @@ from widegap.constraints._side_information import SIZE_CONSTRAINTS, RowConstrain
 from widegap.constraints._size_bounds import fewest_of_size
 from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError
-from widegap.features._kernel_maps import KernelMap
 from widegap.features._kernels import holds_values
 from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
 from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
@@ -313,12 +312,11 @@ class MaxMarginClustering(SelectiveClusterer):
     _command = "max-margin"
     _fits_collections = True
 
-    kernel_map_: KernelMap
     _kept: KeptSearch | None = None  # the search, as long as it is in memory
 
     def __init__(
         self,
-        n_clusters: int | str = 2,
+        n_clusters: Any = 2,
         *,
         search: str = "agree",
         C: float = 10.0,
@@ -329,7 +327,7 @@ class MaxMarginClustering(SelectiveClusterer):
         smoothing: int | str = "auto",
         n_neighbors: int = 30,
         standardize: bool | str = "auto",
-        min_cluster_fraction: float | str = "auto",
+        min_cluster_fraction: Any = "auto",
         size_min: Any = None,
         size_max: Any = None,
         outliers: float | str = 0,
@@ -435,7 +433,7 @@ class MaxMarginClustering(SelectiveClusterer):
 
     def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation) -> RowsToFit:
         for name in (*MaxMarginClustering._stored, "_kept"):
-            vars(self).pop(name, None)  # of an earlier fit by another search
+            self.__dict__.pop(name, None)  # of an earlier fit by another search
         constraints, k = self._read_constraints(side, blocks.shape[0]), self.n_clusters
         if not blocks.in_process:
             refuse_elsewhere(constraints, self.size_max)
@@ -477,7 +475,8 @@ class MaxMarginClustering(SelectiveClusterer):
         settings = KernelSettings(self.kernel, self.gamma, self.kernel_params, self.n_components, self.standardize)
         threads, method = check_threads(self.n_jobs), self._method
         searched = RowPreparation(method, settings, self.C, self.outliers, threads).run(rows, rng)
-        part, self.kernel_map_ = searched.part, searched.kernel_map
+        part, kernel_map = searched.part, searched.kernel_map
+        self.kernel_map_ = kernel_map
         recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
         fewest = self._fewest_clusters(rows.constraints, rows.shape[0] - len(part.outlying))
         start = None
@@ -488,18 +487,19 @@ class MaxMarginClustering(SelectiveClusterer):
         self.history_, self.n_iter_ = recorder.records, len(recorder.records)
         self.converged_ = not recorder.stopped
         self._store_result(result, rows.constraints)
-        scores = ClusterScores.fit(self.kernel_map_, prepared.space, searched.outliers, result)
+        scores = ClusterScores.fit(kernel_map, prepared.space, searched.outliers, result)
         self._store_scores(scores)
         labelling = RowLabels(scores, self._size_bounds, bool(self.outliers))
         labels, nearest, marks = labelling.label(rows.blocks, part, prepared.space, result)
         if result.groups is not None:
             way = Extension.of(rows.blocks, nearest, marks, result.groups)
-            self._kept = KeptSearch(prepared.space, searched.outliers, result, part, way, rows.side, rows.constraints)
+            outliers, read = searched.outliers, rows.constraints
+            self._kept = KeptSearch(prepared.space, kernel_map, outliers, result, part, way, rows.side, read)
         labels = labelling.constrain(rows.blocks, rows.constraints, labels)
         # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they keep constraints.
         plain = rows.constraints.is_empty and not self.outliers and self.size_min is None and self.size_max is None
         if isinstance(method, MovesSearch) and not result.smoothing and plain and not part.searches_all:
-            labels, mean, coef, constants = method.polish(rows.blocks, self.kernel_map_, labels, self.C, rng)
+            labels, mean, coef, constants = method.polish(rows.blocks, kernel_map, labels, self.C, rng)
             self._store_scores(replace(scores, mean=mean, coef=coef, constants=constants))
         self._store_labels(rows.blocks.publish(labels), rows.constraints)
 
@@ -511,7 +511,7 @@ class MaxMarginClustering(SelectiveClusterer):
     # Storing
 
     def _store_result(self, result: SearchResult, constraints: RowConstraints) -> None:
-        """Store what a search found, but for what is of every row."""
+        """Store what a search found, except values of all rows."""
         self.n_clusters_, self.objective_, self.starved_ = result.n_clusters, result.objective, result.starved
         self.classes_ = constraints.classes_of(result.n_clusters)
         if result.tree is not None:
@@ -537,14 +537,12 @@ class MaxMarginClustering(SelectiveClusterer):
         sizes = count_labels(present[present >= 0] if self.outliers else present, self.n_clusters_)
         self.starved_ = bool(self.starved_ or sizes.min() <= self._least_size(len(present), self.n_clusters_))
 
-    def _label_rows_left_out(
-        self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints
-    ) -> None:
-        super()._label_rows_left_out(X, part, side, constraints)
+    def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:
+        super()._label_unfitted(X, part, side, constraints)
         if self._kept is not None:
             absent = some_rows(X, part.absent)
             blocks = check_rows(self, absent, reset=False, n_threads=check_threads(self.n_jobs))
-            nearest = self._kept.group_scores(self.kernel_map_).map(blocks, largest)
+            nearest = self._kept.group_scores().map(blocks, largest)
             self._kept = self._kept.with_absent(part, nearest, side, constraints)
             self.agreement_ = self._kept.agreement_of_all(self.labels_, has_outliers=True)
         elif self._method.cuts_anywhere:
@@ -633,7 +631,7 @@ class MaxMarginClustering(SelectiveClusterer):
         later = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
         side = replace(kept.side, **{name: value for name, value in later.items() if value is not None})
         constraints = self._read_constraints(side, len(self.labels_))
-        k = max(self.n_clusters_, self._fewest_clusters(constraints, np.count_nonzero(self.labels_ >= 0)))
+        k = max(self.n_clusters_, self._fewest_clusters(constraints, int(np.count_nonzero(self.labels_ >= 0))))
         if k > kept.forest.most_clusters:
             raise InvalidDataError(
                 f"Known labels and links ask for {k} clusters, but the search formed {kept.forest.most_clusters} "
@@ -696,5 +694,5 @@ class MaxMarginClustering(SelectiveClusterer):
         self._kept = kept
         self._store_result(kept.result, kept.constraints)
         result = replace(kept.result, labels=searched)
-        self._store_scores(ClusterScores.fit(self.kernel_map_, kept.space, kept.outliers, result))
+        self._store_scores(ClusterScores.fit(kept.kernel_map, kept.space, kept.outliers, result))
         self._store_labels(labels, kept.constraints)

@@ -12,7 +12,7 @@ cost as much as the merging itself, from one in which groups are formed twice (`
 has a tiny cluster that is not isolated: a few rows in the midst of others are an accident of the merging, a
 few rows apart from all others are not. What the members agree on is looked at once more where a cluster is small
 (``forest/_small_clusters.py``). Of documents, where near-duplicates stand apart in every tree, small parts of close
-rows are no clusters of a member (``forest/_condensed_cuts.py``).
+rows do not count as clusters of a member (``forest/_condensed_cuts.py``).
 
 Members are rough on purpose: leading features only, and one run of k-means on few axes from seeds drawn in haste. Each
 is as good as a careful one to within the noise, at less than half of the time, and twice as many agree better.
@@ -25,35 +25,35 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.features._neighbours import NeighbourGraph
 from widegap.features._principal import PrincipalMap
 from widegap.forest._agreement import Agreement, agree, row_agreement
 from widegap.forest._condensed_cuts import condensed_cut, rows_needed
 from widegap.forest._confusion import confusion_of_groups
 from widegap.forest._kmeans import kmeans
-from widegap.forest._linkage import AverageLinkage, DegreeLinkage, MergeTree, Rule, merge_all
+from widegap.forest._linkage import AverageLinkage, DegreeLinkage, LinkageRule, MergeTree, merge_all
 from widegap.forest._search_space import ROUNDED_SCATTER
 from widegap.forest._single_moves import cluster_sums, explained
-from widegap.forest._small_clusters import TINY, border_to_drop, may_give_way
+from widegap.forest._small_clusters import TINY_CLUSTER, border_to_drop, may_give_way
 
-Plan = Sequence[Sequence[int]]
+GroupPlan = Sequence[Sequence[int]]
 
 SMOOTHINGS = (2, 8)  # steps of averaging over neighbours before groups are formed
 LEADING = 100  # features of the kernel that members see
 GROUP_AXES = 40  # principal axes on which groups are formed
 GROUP_TURNS = 20  # of k-means: those that would follow move no row to another cluster
 GROUP_TURNS_OF_FEW = 10  # the same, where the rows are so few that their plan is one of PLANS
-ROWS_A_GROUP = 8
+ROWS_A_GROUP = 8  # in the mean, at least, for a classifier and for edges between groups; not tuned
 ALL_RULES = ("margin", "graph", "degree product")
-PLAN: Plan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
-PLANS: dict[int, Plan] = {1500: ((1, 2),), 2000: ((1,), (2,))}  # of fewer rows than these
+PLAN: GroupPlan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
+PLANS: dict[int, GroupPlan] = {1500: ((1, 2),), 2000: ((1,), (2,))}  # of fewer rows than these
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
 
 
 @dataclass(frozen=True)
 class Member:
-    """The groups of all rows, smoothed by so many steps, and one way to merge them."""
+    """The groups of all rows, after ``steps`` of smoothing, and one way to merge them."""
 
     rule: str
     steps: int
@@ -62,19 +62,19 @@ class Member:
 
     @property
     def kind(self) -> str:
-        """What tells it from other members, for the record."""
+        """Rule, number of groups and steps, for the record."""
         return f"{self.rule}, {len(self.tree.leaf_sizes)} groups, {self.steps} steps"
 
-    def labels(self, k: int, spacing: Doubles | None = None) -> Labels:
+    def labels(self, k: int, spacing: Floats | None = None) -> Labels:
         """Clusters of all rows where k are left; small parts of close rows are none if the spacing of rows is given."""
         return self._cut(k, spacing)[self.groups]
 
-    def explained(self, sums: Doubles, k: int, spacing: Doubles | None) -> float:
+    def explained(self, sums: Floats, k: int, spacing: Floats | None) -> float:
         """R2 of these clusters, by the sums of the groups."""
         cut = self._cut(k, spacing)
         return explained(cluster_sums(sums, cut, k), np.bincount(cut, self.tree.leaf_sizes, k))
 
-    def _cut(self, k: int, spacing: Doubles | None) -> Labels:
+    def _cut(self, k: int, spacing: Floats | None) -> Labels:
         k = min(k, len(self.tree.leaf_sizes))
         if spacing is None:
             return self.tree.cut(k)
@@ -87,7 +87,7 @@ class Cut:
 
     labels: Labels
     source: Agreement
-    agreement: Doubles
+    agreement: Floats
     members: list[Labels]
 
     @property
@@ -102,7 +102,7 @@ class Forest:
 
     members: list[Member]
     graph: NeighbourGraph
-    spacing: Doubles | None = None
+    spacing: Floats | None = None
 
     @property
     def most_clusters(self) -> int:
@@ -143,7 +143,7 @@ class Forest:
     def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
         """Another cut at k, where a small cluster gives way to a clear border between large ones.
 
-        It comes from what the members agree on at k + 1, which is also what tells how sure each row is.
+        It comes from what the members agree on at k + 1, which also gives the agreement of each row.
         """
         fine = self._agreed(k + 1)
         if fine.labels.max() < k:
@@ -156,11 +156,11 @@ class Forest:
 
     def _is_sound(self, labels: Labels, k: int) -> bool:
         """Whether every tiny cluster is isolated."""
-        tiny = np.bincount(labels, minlength=k) < TINY * len(labels) / k
+        tiny = np.bincount(labels, minlength=k) < TINY_CLUSTER * len(labels) / k
         return not tiny.any() or bool((conductances(self.graph, labels, k)[tiny] < ISOLATED).all())
 
 
-def conductances(graph: NeighbourGraph, labels: Labels, k: int) -> Doubles:
+def conductances(graph: NeighbourGraph, labels: Labels, k: int) -> Floats:
     """Share of each cluster's edges that leave it (of the rest's, where that has fewer), in both directions."""
     E = graph.weights_between(labels, k)
     volumes = E.sum(axis=1)
@@ -168,7 +168,7 @@ def conductances(graph: NeighbourGraph, labels: Labels, k: int) -> Doubles:
     return leaving / np.maximum(np.minimum(volumes, volumes.sum() - volumes), np.finfo(np.float64).tiny)
 
 
-def plan_of_members(n: int) -> Plan:
+def plan_of_members(n: int) -> GroupPlan:
     """From how many sets of landmarks members of n rows grow, and with how many groups."""
     return next((plan for rows, plan in PLANS.items() if n < rows), PLAN)
 
@@ -184,11 +184,11 @@ def n_groups(n: int, k: int, times: int) -> int:
 
 
 def grow(
-    features: Callable[[], Doubles],
+    features: Callable[[], Floats],
     graph: NeighbourGraph,
     k: int,
     rng: np.random.Generator,
-    plan: Plan,
+    plan: GroupPlan,
     smoothings: Sequence[int] = SMOOTHINGS,
     rules: Sequence[str] = ALL_RULES,
 ) -> Iterator[Member]:
@@ -206,7 +206,7 @@ def grow(
                     yield Member(rule, steps, groups, graph_sums.merge(RULES[rule](P, graph_sums)))
 
 
-def _coordinates(smoothed: Doubles, Phi: Doubles, least: float) -> Doubles:
+def _coordinates(smoothed: Floats, Phi: Floats, least: float) -> Floats:
     """Principal coordinates of smoothed features; of the features themselves where these have hardly any scatter."""
     principal = PrincipalMap.fit(smoothed)
     if principal.lam.sum() > least:
@@ -214,7 +214,7 @@ def _coordinates(smoothed: Doubles, Phi: Doubles, least: float) -> Doubles:
     return PrincipalMap.fit(Phi).transform(Phi)
 
 
-def form_groups(P: Doubles, m: int, rng: np.random.Generator) -> tuple[Labels, int]:
+def form_groups(P: Floats, m: int, rng: np.random.Generator) -> tuple[Labels, int]:
     """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
     axes = np.ascontiguousarray(P[:, :GROUP_AXES])
     found = kmeans(axes, m, GROUP_TURNS_OF_FEW if len(P) < max(PLANS) else GROUP_TURNS, rng)
@@ -226,43 +226,43 @@ def form_groups(P: Doubles, m: int, rng: np.random.Generator) -> tuple[Labels, i
 class GroupGraph:
     """The neighbour graph between groups: the sums E of its weights, (m, m).
 
-    ``near`` (m, m) is the nearness of the groups' means, which decides between groups that nothing connects.
+    ``closeness`` (m, m) is the nearness of the groups' means, which decides between groups that nothing connects.
     """
 
     graph: NeighbourGraph
     groups: Labels
     sizes: Any
-    E: Doubles
-    near: Doubles
+    E: Floats
+    closeness: Floats
 
     @classmethod
-    def of(cls, graph: NeighbourGraph, P: Doubles, groups: Labels, m: int) -> "GroupGraph":
+    def of(cls, graph: NeighbourGraph, P: Floats, groups: Labels, m: int) -> "GroupGraph":
         sizes = np.bincount(groups, minlength=m)
         means = cluster_sums(P, groups, m) / sizes[:, None]
         apart = cdist(means, means, "sqeuclidean")
-        near = 1 / (1 + apart / max(float(apart.mean()), np.finfo(np.float64).tiny))
-        return cls(graph, groups, sizes, graph.weights_between(groups, m), near)
+        closeness = 1 / (1 + apart / max(float(apart.mean()), np.finfo(np.float64).tiny))
+        return cls(graph, groups, sizes, graph.weights_between(groups, m), closeness)
 
-    def merge(self, rule: Rule) -> MergeTree:
+    def merge(self, rule: LinkageRule) -> MergeTree:
         """The tree of a rule."""
-        return merge_all(rule, self.E, self.near, self.sizes)
+        return merge_all(rule, self.E, self.closeness, self.sizes)
 
 
-def _margin(P: Doubles, graph: GroupGraph) -> Rule:
+def _margin(P: Floats, graph: GroupGraph) -> LinkageRule:
     confused = confusion_of_groups(P, graph.groups, len(graph.sizes))
     return AverageLinkage(confused + confused.T, graph.sizes)
 
 
-def _graph(P: Doubles, graph: GroupGraph) -> Rule:
+def _graph(P: Floats, graph: GroupGraph) -> LinkageRule:
     return AverageLinkage(graph.E, graph.sizes)
 
 
-def _degree_product(P: Doubles, graph: GroupGraph) -> Rule:
+def _degree_product(P: Floats, graph: GroupGraph) -> LinkageRule:
     out, into = graph.graph.weights_to(graph.groups, len(graph.sizes))
     return DegreeLinkage(into, out, graph.groups, graph.sizes)
 
 
-RULES: dict[str, Callable[[Doubles, GroupGraph], Rule]] = {
+RULES: dict[str, Callable[[Floats, GroupGraph], LinkageRule]] = {
     "margin": _margin,
     "graph": _graph,
     "degree product": _degree_product,

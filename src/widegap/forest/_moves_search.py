@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widegap._types import Doubles, Floats, Labels
+from widegap._types import Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
 from widegap.base._starts import count_feature_starts, feature_starts, sample_size
@@ -22,15 +22,15 @@ from widegap.forest._search_space import PreparedRows, SearchSpace, most_searche
 from widegap.forest._single_moves import Partition, cluster_sums, improve_by_moves, kick, most_even
 from widegap.rows._blocks import RowBlocks
 
-EXACT_KERNEL_ROWS = 1_000  # up to this many rows moves see the kernel as it is; above, its landmarks cost less
-FEATURE_RANK = 300  # landmarks of more rows: with more, time grows and labels hardly change
-AUTO_STARTS = 10  # of n_init="auto": further starts seldom lead to another answer
-SMOOTHING_STEPS = 2  # of smoothing="auto": more steps blur small clusters
+EXACT_KERNEL_ROWS = 1_000  # up to this many rows moves see the kernel as it is; not tuned
+FEATURE_RANK = 300  # landmarks of more rows, as for a search by merging; not tuned
+AUTO_STARTS = 10  # of n_init="auto"; not tuned
+SMOOTHING_STEPS = 2  # of smoothing="auto"; not tuned
 SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
 REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
 CONTINUATION = (0.1, 1.0)  # every start is improved with a tenth of C first: fewer directions, fewer poor optima
-POLISH_SWEEPS = 3  # of exact moves on all rows: later ones move hardly any
-KICKS = 5  # of the best start: each costs as much as a start, and most gains come with the first few
+POLISH_SWEEPS = 3  # of exact moves on all rows, each a pass over them; not tuned
+KICKS = 5  # of the best start: each costs as much as a start; not tuned
 LOOSER = 0.1  # of the least size: what is tried to see whether the bound keeps a better answer out
 LEAST_GROUP = 5  # fewer rows are outliers
 MISSED = 0.5  # share of the unexplained part that such an answer must leave to be worth a warning
@@ -95,6 +95,7 @@ class MovesSearch:
         if prepared.start is not None:
             starts: Iterable[tuple[str, Labels]] = [("given", prepared.start)]
         else:
+            assert self.init is not None
             starts = feature_starts(self.init, P, space.rows, k, self.n_starts, min_count, rng)
         found = search_partition(stages, starts, k, min_count, recorder, rng)
         if found.missed is not None:
@@ -113,7 +114,7 @@ class MovesSearch:
 
     def polish(
         self, blocks: RowBlocks, kernel_map: KernelMap, labels: Labels, C: float, rng: np.random.Generator
-    ) -> tuple[Labels, Doubles, Doubles, Doubles]:
+    ) -> tuple[Labels, Floats, Floats, Floats]:
         """Labels after exact moves of all rows, the mean of the features, and weights and constants of the scores."""
         features, k = kernel_map.transform_blocks(blocks), self.n_clusters
         # Whitened by all rows, not by the sample: with the sample's covariance the moves go astray.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Doubles, Floats, Ints
+from widegap._types import Floats, Ints
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._label_rules import rules_for
 from widegap.constraints._outliers import split_point
@@ -21,7 +21,7 @@ from widegap.forest._temperature import fit_temperature, member_votes
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._protocols import State
 
-Bounds = Callable[[RowConstraints, int, int], tuple[Ints, Ints]]  # least and largest sizes, for rows and clusters
+SizeBounds = Callable[[RowConstraints, int, int], tuple[Ints, Ints]]  # least and largest sizes, for rows and clusters
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class ClusterScores:
     """Scores ``coef (phi(x) - mean) + constants`` of clusters, their temperature, and the least score of a cluster."""
 
     kernel_map: KernelMap
-    mean: Doubles
-    coef: Doubles
-    constants: Doubles
+    mean: Floats
+    coef: Floats
+    constants: Floats
     temperature: float
     least: float
 
@@ -56,7 +56,7 @@ class RowLabels:
     """How rows are labelled: by scores, within bounds on sizes, with outliers or without."""
 
     scores: ClusterScores
-    bounds: Bounds
+    bounds: SizeBounds
     has_outliers: bool
 
     def label(
@@ -119,11 +119,11 @@ class RowLabels:
         return labels
 
 
-def rule_of_fitted(constraints: RowConstraints, part: TakingPart, k: int, bounds: Bounds) -> LabelRule:
+def rule_of_fitted(constraints: RowConstraints, part: TakingPart, k: int, bounds: SizeBounds) -> LabelRule:
     """What labels of the fitted rows must keep."""
     inner, n = constraints.of_fitted(part), len(part.fitted)
     units = Units.free(n) if inner.units is None else inner.units
-    return LabelRule(*vars(units).values(), *bounds(inner, n, k))
+    return LabelRule.of_units(units, *bounds(inner, n, k))
 
 
 def largest_or_none(scores: Any, least: float) -> Any:

@@ -83,7 +83,7 @@ class RowPreparation:
         space = SearchSpace.of(sample, kernel_map, self.C, precomputed=self.precomputed)
         features = kernel_map.transform(outliers) if outliers.shape[0] else space.features[:0]
         if space.is_point:
-            raise one_point_error(self.settings.kernel, sample, len(part.searched), k)
+            raise one_point_error(self.settings.kernel, sample, len(part.searched), 2 if k == "auto" else k)
         prepared = PreparedRows(
             space=space,
             units=searched_units(rows.constraints, part),

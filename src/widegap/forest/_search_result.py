@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Doubles, Floats, Labels
+from widegap._types import Floats, Labels
 from widegap.constraints._known_classes import Views
 from widegap.constraints._seeded_clusters import SeededClusters
 from widegap.constraints._units import Units
@@ -25,7 +25,7 @@ from widegap.forest._search_space import SearchSpace
 from widegap.forest._single_moves import explained
 from widegap.forest._temperature import member_votes
 
-DIRECTIONS = 50  # leading ones of rows with more columns than features: as many as topics usually need, not tuned
+DIRECTIONS = 50  # leading ones, of rows with more columns than features; not tuned
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class SearchResult:
     n_clusters: int
     objective: float
     members: list[Labels]
-    agreement: Doubles | None = None
+    agreement: Floats | None = None
     tree: MergeTree | None = None
     number_scores: list[ClusterNumberScore] | None = None
     smoothing: int | None = None
@@ -144,7 +144,7 @@ class UnconstrainedCut:
         agreement = row_agreement(np.column_stack(self.found.members), labels, self.seeded.k)
         return replace(self.found, labels=labels, agreement=agreement)
 
-    def belief(self, units: Units | None, labels: Labels) -> Doubles:
+    def belief(self, units: Units | None, labels: Labels) -> Floats:
         """The share of each cluster in each row, (n, k): votes of the members for ``labels`` without constraints."""
         if units is None:
             return member_votes(self.found.members, labels, self.seeded.k)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Doubles, Floats, Indices, Ints, Labels
+from widegap._types import Floats, Indices, Ints, Labels
 from widegap.constraints._units import Units
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._principal import PrincipalMap, centred_gram, ridge_whitening
@@ -37,8 +37,8 @@ class SearchSpace:
 
     rows: Any
     features: Floats
-    mean: Doubles
-    gram: Doubles
+    mean: Floats
+    gram: Floats
     C: float
 
     @classmethod
@@ -68,24 +68,24 @@ class SearchSpace:
         return (self.features - self.mean.astype(self.features.dtype)).astype(np.float32, copy=False) @ axes
 
     @cached_property
-    def _whitening(self) -> Doubles:
+    def _whitening(self) -> Floats:
         return ridge_whitening(self.gram, 1 / self.C)
 
-    def whitened_sums(self, labels: Labels, k: int) -> Doubles:
+    def whitened_sums(self, labels: Labels, k: int) -> Floats:
         """Sums of the rows of every cluster in whitened coordinates of the ridge 1 / C."""
         counts = np.bincount(labels, minlength=k)
         return (cluster_sums(self.features, labels, k) - np.outer(counts, self.mean)) @ self._whitening
 
-    def nearest_mean_scores(self, labels: Labels, k: int) -> tuple[Doubles, Doubles]:
+    def nearest_mean_scores(self, labels: Labels, k: int) -> tuple[Floats, Floats]:
         """What ``nearest_mean_scores`` finds for clusters of these rows."""
         return nearest_mean_scores(self.whitened_sums(labels, k), self._whitening, np.bincount(labels, minlength=k))
 
-    def nearest_group_scores(self, groups: Labels) -> tuple[Doubles, Doubles]:
+    def nearest_group_scores(self, groups: Labels) -> tuple[Floats, Floats]:
         """The same for groups of these rows."""
         return self.nearest_mean_scores(groups, int(groups.max()) + 1)
 
 
-def nearest_mean_scores(sums: Doubles, whitening: Doubles, counts: Any) -> tuple[Doubles, Doubles]:
+def nearest_mean_scores(sums: Floats, whitening: Floats, counts: Any) -> tuple[Floats, Floats]:
     """Scores ``M_p . q - |M_p|^2 / 2`` of the nearest cluster mean M_p: weights of centred features, and constants.
 
     ``sums`` are those of the clusters' rows in the whitened coordinates of centred features.

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from widegap._jit import jit
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 from widegap.constraints._transport import assign
 
 GAIN_TOL = 1e-10  # gains below this share of the objective are rounding
@@ -92,7 +92,7 @@ def _sweep(Q, h, order, labels, sums, squares, counts, min_count, least_gain):  
     return moved, gained
 
 
-def cluster_sums(Q: Any, labels: Labels, k: int) -> Doubles:
+def cluster_sums(Q: Any, labels: Labels, k: int) -> Floats:
     """Sum of the rows of every cluster in float64, shape (k, r)."""
     sums = np.zeros((k, Q.shape[1]))
     _add_rows(Q, labels, sums)
@@ -113,7 +113,7 @@ def r_squared(Q: Any, labels: Labels, k: int) -> float:
     return explained(cluster_sums(Q, labels, k), np.bincount(labels, minlength=k))
 
 
-def explained(sums: Doubles, counts: Any) -> float:
+def explained(sums: Floats, counts: Any) -> float:
     """R2 from the sums and sizes of the clusters."""
     return float((np.square(sums).sum(axis=1) / np.maximum(counts, 1)).sum())
 

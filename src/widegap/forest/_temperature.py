@@ -1,4 +1,4 @@
-"""How members of a search vote for its clusters, and the temperature at which scores say the same.
+"""How members of a search vote for its clusters, and the temperature at which scores agree with the votes.
 
 A member that puts row i into a cluster of its own votes for p with the share of that cluster's rows whose cluster is p
 in the end: v_ip, the mean over the members. Scores s make probabilities at a temperature T, and
@@ -20,14 +20,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from widegap._jit import jit
-from widegap._types import Doubles, Labels
+from widegap._types import Floats, Labels
 
-RANGE = 1e-4, 1e4  # of temperatures, relative to the standard deviation of the scores
-TOL = 1e-6  # change of H by a row, for a change of log T, at which the search ends
-MOST_STEPS = 100
+TEMPERATURES = 1e-4, 1e4  # of temperatures, relative to the standard deviation of the scores
+SLOPE_TOL = 1e-6  # change of H by a row, for a change of log T, at which the search ends
+NEWTON_STEPS = 100  # halving alone narrows the range to rounding in 60
 
 
-def member_votes(members: Sequence[Labels], labels: Labels, k: int) -> Doubles:
+def member_votes(members: Sequence[Labels], labels: Labels, k: int) -> Floats:
     """How the members vote for k clusters, (n, k), rows of sum 1."""
     total = np.zeros((len(labels), k))
     for member in members:
@@ -37,16 +37,16 @@ def member_votes(members: Sequence[Labels], labels: Labels, k: int) -> Doubles:
     return total / len(members)
 
 
-def fit_temperature(scores: Doubles, votes: Doubles) -> float:
+def fit_temperature(scores: Floats, votes: Floats) -> float:
     """The temperature of the least cross-entropy between votes and probabilities."""
     scale = float(scores.std())
     if scale == 0 or scores.shape[1] == 1:
         return 1.0
-    low, high = (1 / (factor * scale) for factor in RANGE[::-1])
+    low, high = (1 / (factor * scale) for factor in TEMPERATURES[::-1])
     sharpness = 1 / scale
-    for _ in range(MOST_STEPS):
+    for _ in range(NEWTON_STEPS):
         slope, bend = _slope(scores, votes, sharpness)
-        if abs(slope) * sharpness <= TOL * len(scores):
+        if abs(slope) * sharpness <= SLOPE_TOL * len(scores):
             break
         low, high = (low, sharpness) if slope > 0 else (sharpness, high)
         newton = sharpness - slope / bend if bend > 0 else np.inf

@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from widegap._wording import plain
-from widegap.forest._cluster_number import CLEAR
-from widegap.forest._number_search import MOST_CLUSTERS
+from widegap.forest._cluster_number import CLEAR_EXCESS
+from widegap.forest._number_search import MOST_COMPARED_CLUSTERS
 
 # On drawn shapes the number was right in 95 % of the cases beyond the first, and in half of those below the second.
 SURE, CLOSE = 3.0, 1.0  # distance of an excess from what is needed
@@ -22,7 +22,14 @@ def number_found(estimator: Any) -> dict[str, Any] | None:
     ]
     chosen = int(estimator.n_clusters_)
     sure, words = what_scores_mean(chosen, {score["n_clusters"]: score["excess"] for score in scores})
-    return {"chosen": chosen, "most": MOST_CLUSTERS, "needed": CLEAR, "scores": scores, "sure": sure, "words": words}
+    return {
+        "chosen": chosen,
+        "most": MOST_COMPARED_CLUSTERS,
+        "needed": CLEAR_EXCESS,
+        "scores": scores,
+        "sure": sure,
+        "words": words,
+    }
 
 
 def what_scores_mean(chosen: int, excess: dict[int, float]) -> tuple[str, str]:
@@ -30,13 +37,13 @@ def what_scores_mean(chosen: int, excess: dict[int, float]) -> tuple[str, str]:
     if not excess:
         return "clear", "One cluster: all rows are equal, or too few to tell groups apart."
     rival = max((k for k in excess if k > chosen), key=excess.__getitem__, default=None)
-    distances = [excess[chosen] - CLEAR] if chosen > 1 else []
-    distances += [] if rival is None else [CLEAR - excess[rival]]
+    distances = [excess[chosen] - CLEAR_EXCESS] if chosen > 1 else []
+    distances += [] if rival is None else [CLEAR_EXCESS - excess[rival]]
     distance = min(distances)
     sure = "clear" if distance >= SURE else "likely" if distance >= CLOSE else "close"
     words = _several(chosen, excess[chosen], sure) if chosen > 1 else _one(rival, excess, sure)
     if sure == "close":
-        near = rival if rival is not None and CLEAR - excess[rival] == distance else _next_clear(chosen, excess)
+        near = rival if rival is not None and CLEAR_EXCESS - excess[rival] == distance else _next_clear(chosen, excess)
         words += f" Look at {_named(near)} as well before relying on the number."
     return sure, words
 
@@ -59,12 +66,12 @@ def _several(chosen: int, own: float, sure: str) -> str:
 
 
 def _by(excess: float) -> str:
-    return f"by {max(0.0, excess):.1f} standard errors, and {CLEAR:g} are needed"
+    return f"by {max(0.0, excess):.1f} standard errors, and {CLEAR_EXCESS:g} are needed"
 
 
 def _next_clear(chosen: int, excess: dict[int, float]) -> int:
     """The next smaller number whose clusters stand out."""
-    return max((k for k in excess if k < chosen and excess[k] > CLEAR), default=1)
+    return max((k for k in excess if k < chosen and excess[k] > CLEAR_EXCESS), default=1)
 
 
 def _named(k: int) -> str:
