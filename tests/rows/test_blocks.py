@@ -468,7 +468,9 @@ class TestRefusals:
     def test_column_beyond_the_table(self, tmp_path):
         X = sp.csr_array(np.eye(3))
         np.savez(tmp_path / "a.npz", data=X.data, indices=[0, 99, 2], indptr=X.indptr, shape=X.shape, format=b"csr")
-        self.refuse([tmp_path / "a.npz"], r"a\.npz cannot be read as \.npz: entries of a sparse matrix lie outside its shape")
+        self.refuse(
+            [tmp_path / "a.npz"], r"a\.npz cannot be read as \.npz: entries of a sparse matrix lie outside its shape"
+        )
 
     @pytest.mark.parametrize("suffix", ["npy", "npz"])
     def test_missing_file(self, suffix, tmp_path):

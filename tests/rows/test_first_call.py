@@ -75,7 +75,9 @@ def block_of(X):
 def test_certain_labels_are_those_of_the_loops(seed, is_sparse, is_single, offset):
     rng = np.random.default_rng(seed)
     d, k = rng.integers(1, 40), rng.integers(1, 6)
-    X = (offset + rng.normal(size=(rng.integers(1, FEW_PREDICTED + 1), d))).astype(np.float32 if is_single else np.float64)
+    X = (offset + rng.normal(size=(rng.integers(1, FEW_PREDICTED + 1), d))).astype(
+        np.float32 if is_single else np.float64
+    )
     W, mean = rng.normal(size=(k, d)), np.full(d, float(offset))
     block = block_of(sp.csr_array(X) if is_sparse else X)
     scorer = Scorer(W, rng.normal(size=k), mean)

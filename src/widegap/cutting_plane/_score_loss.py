@@ -78,7 +78,9 @@ class ScoreLoss(ABC):
             values = times_weights(losses, *row_weights).sum(), times_weights(offsets, *row_weights).sum()
             return values, times_weights(weights.T, *row_weights).T, (chosen, codes)
 
-        (labels, codes), sums = self.rows.judge(W, b, judge, *optional_state(labels), *optional_state(self.rows.weights))
+        (labels, codes), sums = self.rows.judge(
+            W, b, judge, *optional_state(labels), *optional_state(self.rows.weights)
+        )
         value, offset = sums.values / n
         return labels, Plane(float(value), float(offset), sums.normal / n, sums.bias / n, codes)
 
