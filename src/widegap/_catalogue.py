@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-# Where a public estimator lives, and its ``_command``, which ``--help`` shows without importing the class.
+# The module of a public estimator, and its ``_command``, which ``--help`` shows without importing the class.
 ESTIMATORS: dict[str, tuple[str, str | None]] = {
     "CPM3C": ("cutting_plane._cpm3c", "cpm3c"),
     "DocumentClustering": ("documents._document_clustering", None),

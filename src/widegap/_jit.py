@@ -1,10 +1,10 @@
 """The one place that decides how and when numba compiles our loops.
 
 A loop is compiled, or loaded from the cache, when it is first called: importing numba takes longer than most of what a
-short-lived process does with this package. ``nogil`` lets threads run chunk kernels side by side; ``cache`` keeps
-machine code on disk between runs. A package directory that cannot be written (a read-only image) makes numba raise at
-decoration, and a full disk at the first call: then we compile per process. NaN-related fast-math flags stay off: the
-estimators reject NaN, but a kernel that meets one must not loop or guess.
+short-lived process does with this package. ``nogil`` lets threads run loops in parallel; ``cache`` keeps machine code
+on disk between runs. In a package directory that cannot be written (a read-only image) numba raises at decoration, and
+on a full disk at the first call: then loops are compiled in every process. NaN-related fast-math flags stay off: the
+estimators reject NaN, but a loop that meets one must end, with NaN in its result.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 _lock = RLock()  # of two threads that call a loop for the first time, one prepares it
 _loops: list["_Loop"] = []
-_kept_on_disk = True  # until a disk has no room for machine code
+_kept_on_disk = True  # until the disk is full
 
 
 class _Loop:
@@ -69,7 +69,7 @@ def _holds_interrupt(error: BaseException | None) -> bool:
 
 
 def _forget_disk() -> None:
-    """From now on compile in this process only; also loops that others call, so all that were compiled."""
+    """From now on compile in this process only, and again what was compiled: other loops call it."""
     global _kept_on_disk
     with _lock:
         _kept_on_disk = False

@@ -22,19 +22,19 @@ class ClusterLostError(WidegapError, RuntimeError):
 
 
 class NotSupportedError(WidegapError, NotImplementedError):
-    """A legal-looking request that this version does not serve, with the alternative in the message."""
+    """A request that this version does not support; the message gives an alternative."""
 
 
 class ColumnWarning(UserWarning):
-    """Rows hold something else than the column that a table was fitted with: see its message."""
+    """A column holds other values than those it was fitted with: see the message."""
 
 
 class InactiveUniversumWarning(UserWarning):
-    """A universum was given that leaves the clustering as it would be without."""
+    """The universum has no influence on the clustering."""
 
 
 class KernelWarning(UserWarning):
-    """A kernel was mended, left out, or weighs much for a reason that is not the data's: see its message."""
+    """A kernel was corrected or left out, or its weight does not come from the data: see the message."""
 
 
 class NoStructureWarning(UserWarning):
@@ -42,4 +42,4 @@ class NoStructureWarning(UserWarning):
 
 
 class StarvedClusterWarning(UserWarning):
-    """A cluster is as small as it may get, or should be smaller: the bound on sizes decided some of its members."""
+    """A cluster has the least size allowed, so the bound on sizes decided some of its members."""

@@ -237,7 +237,7 @@ def test_zero_jobs_are_refused_at_predict():
 @pytest.mark.parametrize(
     ("init", "match"),
     [
-        ([0, 1], r"init has shape \(2,\), X has 60 rows; starting labels need one entry a row"),
+        ([0, 1], r"init has shape \(2,\), X has 60 rows; starting labels need one entry per row"),
         (np.zeros((60, 1), int), r"init has shape \(60, 1\), X has 60 rows"),
         (
             np.full(60, 2),
@@ -263,7 +263,7 @@ def test_starting_labels_may_leave_clusters_empty(n_clusters):
 
 
 def test_kernel_function_of_wrong_shape_is_refused():
-    match = re.escape("The kernel function returned shape (3,) for 60 and 60 rows; it must return one value a pair")
+    match = re.escape("The kernel function returned shape (3,) for 60 and 60 rows; it must return one value per pair")
     refuses(CPM3C(kernel=lambda A, B: np.ones(3)), blobs()[0], InvalidDataError, match)
 
 

@@ -244,7 +244,7 @@ class TestRefusals:
         ],
     )
     def test_wrong_shape(self, answer, shape):
-        self.refuse(answer, rf"returned shape {shape} for 20 and 20 rows; it must return one value a pair of rows")
+        self.refuse(answer, rf"returned shape {shape} for 20 and 20 rows; it must return one value per pair of rows")
 
     def test_wrong_shape_on_new_rows(self):
         fitted = fit(self.X, lambda X, Y: laplace(Y, X))

@@ -74,7 +74,7 @@ def test_a_file_with_a_kernel_that_is_not_in_the_table_is_refused(monkeypatch, g
     monkeypatch.setitem(KERNELS, "laplace", ENTRY)
     persistence.save(METHODS[0].fit(groups[0]), tmp_path / "model")
     monkeypatch.delitem(KERNELS, "laplace")
-    with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
+    with pytest.raises(InvalidDataError, match="is not a model file of widegap, or is damaged"):
         persistence.load(tmp_path / "model")
 
 

@@ -293,7 +293,7 @@ def test_an_outlier_is_no_cluster_of_its_own(triple):
         (np.eye(5), {"C": 0.0}, ValueError, "'C' parameter"),
         (np.eye(5), {"kernel": "nonsense"}, ValueError, "'kernel' parameter"),
         (np.eye(5), {"smoothing": -1}, ValueError, "'smoothing' parameter"),
-        (np.eye(5), {"init": [0, 1]}, InvalidDataError, "starting labels need one entry a row"),
+        (np.eye(5), {"init": [0, 1]}, InvalidDataError, "starting labels need one entry per row"),
         (np.eye(5), {"min_cluster_fraction": 1.5}, ValueError, "'min_cluster_fraction' parameter"),
     ],
 )

@@ -612,7 +612,7 @@ def test_equal_decision_values_are_refused():
 
 def test_start_labels_are_checked():
     X, groups = blobs()
-    refuses(IterSVR(init=groups[:5]), X, InvalidDataError, "starting labels need one entry a row")
+    refuses(IterSVR(init=groups[:5]), X, InvalidDataError, "starting labels need one entry per row")
     refuses(IterSVR(init=groups + 1), X, InvalidDataError, "starting labels must be integers from 0 to")
     for k in (2, 3):
         refuses(

@@ -26,7 +26,7 @@ def is_refused(content, scores, path):
     try:
         found, _ = persistence.load(path)
     except InvalidDataError as error:
-        assert "is no model file of widegap, or a damaged one" in str(error)
+        assert "is not a model file of widegap, or is damaged" in str(error)
         return True
     np.testing.assert_array_equal(found.decision_function(X), scores)
     return False

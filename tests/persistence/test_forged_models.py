@@ -68,7 +68,7 @@ def refused_or_usable(path, X):
     try:
         model, _ = persistence.load(path)
     except InvalidDataError as error:
-        assert "is no model file of widegap, or a damaged one" in str(error)
+        assert "is not a model file of widegap, or is damaged" in str(error)
         return True
     use(model, X)
     return False
@@ -300,7 +300,7 @@ def test_encoders_with_odd_values(dates, messy, tmp_path):
             try:
                 found, _ = persistence.load(forged)
             except InvalidDataError as error:
-                assert "is no model file of widegap, or a damaged one" in str(error)
+                assert "is not a model file of widegap, or is damaged" in str(error)
                 n_refused += 1
                 continue
             try:

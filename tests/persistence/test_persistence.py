@@ -113,7 +113,7 @@ def test_functions_and_foreign_classes_are_refused(wine, tmp_path):
         NotSupportedError, match="MaxMarginClustering.kernel is <function.* safe model file cannot hold"
     ):
         persistence.save(model, tmp_path / "m")
-    with pytest.raises(NotSupportedError, match="dict has no model file"):
+    with pytest.raises(NotSupportedError, match="dict cannot be saved to a model file"):
         persistence.save({}, tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
@@ -171,7 +171,7 @@ def _explode():
 )
 def test_forged_trees_are_refused(change, parts, tmp_path):
     path = forge(tmp_path / "forged", parts, **{"model.json": edited(parts, change)})
-    with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
+    with pytest.raises(InvalidDataError, match="is not a model file of widegap, or is damaged"):
         persistence.load(path)
 
 
@@ -272,7 +272,7 @@ def test_links_are_followed_and_modes_kept(wine, tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no zip at all"])
 def test_files_that_are_no_archives(content, tmp_path):
     (tmp_path / "m").write_bytes(content)
-    with pytest.raises(InvalidDataError, match="is no model file"):
+    with pytest.raises(InvalidDataError, match="is not a model file"):
         persistence.load(tmp_path / "m")
 
 
@@ -349,7 +349,7 @@ def test_what_could_not_be_read_again_is_not_written(wine, tmp_path, monkeypatch
 )
 def test_headers_of_arrays_that_are_nonsense(content, parts, tmp_path):
     path = forge(tmp_path / "forged", parts, **{part_of(parts, "coef_"): content})
-    with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
+    with pytest.raises(InvalidDataError, match="is not a model file of widegap, or is damaged"):
         persistence.load(path)
 
 
@@ -409,7 +409,7 @@ def test_topics_that_do_not_fit(attribute, value, tmp_path):
         if value is None:
             del document["model"]["state"][attribute]
 
-    with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
+    with pytest.raises(InvalidDataError, match="is not a model file of widegap, or is damaged"):
         persistence.load(forge(tmp_path / "forged", parts, **{"model.json": edited(parts, change)}))
 
 
@@ -425,7 +425,7 @@ def test_topics_that_do_not_fit(attribute, value, tmp_path):
 def test_vocabularies_that_do_not_fit(change, tmp_path):
     parts = saved_parts(widegap.DocumentClustering(2, random_state=0).fit(DOCUMENTS), tmp_path / "m")
     text = edited(parts, lambda d: change(d["model"]["state"]["_reader"]["state"]["vocabulary"]["state"]))
-    with pytest.raises(InvalidDataError, match="is no model file of widegap, or a damaged one"):
+    with pytest.raises(InvalidDataError, match="is not a model file of widegap, or is damaged"):
         persistence.load(forge(tmp_path / "forged", parts, **{"model.json": text}))
 
 

@@ -104,7 +104,7 @@ def test_margins_are_real():
 
 @pytest.mark.parametrize("path", [0, True, b"model", None])
 def test_a_number_is_no_model_file(path):
-    with pytest.raises(TypeError, match="path=.* names no file; pass a text or a Path"):
+    with pytest.raises(TypeError, match="path=.* is not a file name; pass a str or a Path"):
         persistence.load(path)
     os.fstat(0)  # the standard input is still open
 

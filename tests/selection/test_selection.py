@@ -289,7 +289,7 @@ def test_a_collapse_is_seen_and_not_warned_of(three_blobs):
     [
         ({"candidates": []}, "candidates is empty; pass at least one list of kernels, or None"),
         ({"candidates": ["linear"]}, r"candidates holds 'linear'; every candidate must be a list of kernels"),
-        ({"candidates": [["gauss"]]}, "kernels holds 'gauss', which is no kernel; use a name"),
+        ({"candidates": [["gauss"]]}, "kernels holds 'gauss', which is not a kernel; use a name"),
         ({"criterion": "accuracy"}, "criterion='accuracy' is unknown; use one of 'agreement', 'stability'"),
         ({"n_subsamples": 0}, "n_subsamples=0 must be an integer of at least 1"),
         ({"fraction": 1.5}, "fraction=1.5 must be above 0 and at most 1"),

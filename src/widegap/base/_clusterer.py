@@ -8,7 +8,7 @@ A new estimator is one file: a subclass of ``Clusterer`` (or of one of the bases
     _command      its name for ``widegap cluster --method``, if any    read by cli
 
 and fills in the steps of ``Clusterer._fit``. Nothing else keeps a list of estimators, except ``widegap/_catalogue.py``,
-which says where a public name lives.
+which maps public names to modules.
 """
 
 import copy
@@ -25,26 +25,29 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from widegap._types import Array, Floats
 from widegap.base._docs import shared_docs
 from widegap.base._progress import progress_logging
+from widegap.base._records import Record
 from widegap.base._site import HasPage
 from widegap.base._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernel_maps import FeatureMap, FoldedScores, KernelMap
 from widegap.features._kernels import check_kernel_params
-from widegap.rows._blocks import RowBlocks, Scorer
+from widegap.rows._blocks import Block, RowBlocks, Scorer
 from widegap.rows._collections import is_collection, map_collection
 from widegap.rows._few_rows import certain_labels, largest
+from widegap.rows._protocols import Rows
 from widegap.rows._state_files import write_labels
 
-COMMON_CONSTRAINTS: dict = {
+COMMON_CONSTRAINTS: dict[str, list[object]] = {
     "n_clusters": [Interval(Integral, 1, None, closed="left")],
     "random_state": ["random_state"],
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
     "callback": [callable, None],
 }
-LABELS_OUT: dict = {"labels_out": [str, PathLike, None]}
+LABELS_OUT: dict[str, list[object]] = {"labels_out": [str, PathLike, None]}
 
 
 @dataclass(frozen=True)
@@ -123,15 +126,15 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         return {**found, "text/html": self._repr_html_inner()} if "text/html" in found else found
 
     def _expected_records(self, n_rows: int) -> int | None:
-        """How many records a fit of so many rows makes unless it is stopped, where known: for a progress bar."""
+        """How many records a fit of ``n_rows`` rows makes unless it is stopped, if known: for a progress bar."""
         return None
 
     def _refusal_to_store(self) -> str | None:
-        """Why this very model has no model file, and what to do instead; None if it has one."""
+        """Why this model cannot be saved, and what to do instead; None if it can."""
         return None
 
     def _check_stored(self) -> None:
-        """Raise an error if what a model file holds, beyond weights, does not fit together."""
+        """Raise an error if what a model file holds, beyond weights, is inconsistent."""
         inside = self.labels_.dtype.kind == "i" and (-1 <= self.labels_) & (self.labels_ < self.n_clusters_)
         if self.labels_.ndim != 1 or not np.all(inside):
             raise ValueError(f"labels_ are not numbers of {self.n_clusters_} clusters")
@@ -156,25 +159,25 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         """
         return self._complete_fit(X)
 
-    def _complete_fit(self, X: Any, **given: Any) -> Self:
-        """A fit, and then its labels in their file: once, when every row has one."""
-        self._fit(X, **given)
+    def _complete_fit(self, X: Any, **options: Any) -> Self:
+        """A fit, and then its labels written to their file: once, when every row has one."""
+        self._fit(X, **options)
         if self.labels_out is not None:
             self.labels_ = write_labels(self.labels_, self.labels_out)
         return self
 
-    def _fit(self, X: Any, **given: Any) -> Self:
-        """The steps of every fit; ``given`` is what ``fit`` of a subclass takes besides the rows."""
+    def _fit(self, X: Any, **options: Any) -> Self:
+        """The steps of every fit; ``options`` are the arguments of a subclass's ``fit`` besides the rows."""
         self._validate_params()
         if hasattr(self, "kernel_params"):
             check_kernel_params(self.kernel, self.kernel_params)
         own = self.get_params(deep=False)
         single = {name: value.item() for name, value in own.items() if isinstance(value, np.floating)}
-        if single:  # a float32 would round all that it meets, and parameters stay as they were given
-            _take_over(self, copy.copy(self).set_params(**single)._fit(X, **given))
+        if single:  # a float32 would round all that it meets, and parameters must stay as the user set them
+            _take_over(self, copy.copy(self).set_params(**single)._fit(X, **options))
             return self
         with progress_logging(self.verbose):
-            self._fit_rows(X, check_generator(self.random_state), **given)
+            self._fit_rows(X, check_generator(self.random_state), **options)
         return self
 
     def _fit_rows(self, X: Any, rng: np.random.Generator, *args: Any, **options: Any) -> None:
@@ -185,26 +188,26 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         else:
             self._search(rows, rng)
 
-    def _read(self, X: Any) -> Any:
-        """The rows, checked: finite where that can be seen, and at least one for every cluster."""
+    def _read(self, X: Any) -> Rows:
+        """The rows, checked: finite if they are in memory, and at least one for every cluster."""
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         check_cluster_number(blocks.shape[0], self.n_clusters)
         return blocks
 
-    def _prepare(self, blocks: Any, rng: np.random.Generator, *args: Any, **kwargs: Any) -> Any:
+    def _prepare(self, blocks: Any, rng: np.random.Generator, *args: Any, **options: Any) -> Any:
         """The rows as the search sees them: anything with a ``shape``."""
         return blocks
 
     def _search(self, rows: Any, rng: np.random.Generator) -> None:
-        """Find two clusters or more and store what was found."""
+        """Find two clusters or more and store them."""
         raise NotImplementedError
 
     def _store_single_cluster(self, rows: Any) -> None:
-        """Store what one cluster of all rows is, for which no search is needed."""
+        """Store one cluster of all rows, which needs no search."""
         self.labels_ = np.zeros(rows.shape[0], np.int32)
         self.n_clusters_, self.n_iter_ = 1, 0
         self.objective_ = 0.0
-        self.history_: list[Any] = []
+        self.history_: list[Record] = []
         self.converged_, self.starved_ = True, False
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, Any]:
@@ -223,17 +226,17 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
 
 
 def _take_over(estimator: Clusterer, other: Clusterer) -> None:
-    """Give an estimator what another one holds beyond its parameters, and nothing else."""
+    """Copy the fitted attributes of one estimator to another, and remove all others."""
     own = estimator.get_params(deep=False)
     for name in vars(estimator).keys() - vars(other).keys():
         delattr(estimator, name)  # of an earlier fit
-    vars(estimator).update({name: value for name, value in vars(other).items() if name not in own})
+    estimator.__dict__.update({name: value for name, value in vars(other).items() if name not in own})
 
 
 def stored_attributes(cls: type) -> dict[str, Any]:
-    """Attributes that a model file holds of an object of a class, with their types; empty if it declares none.
+    """Attributes of a class that a model file holds, with their types; empty if the class declares none.
 
-    Of an estimator what it and its bases list in ``_stored``, of a dataclass its fields, else its ``_stored``.
+    For an estimator, what it and its bases list in ``_stored``; for a dataclass, its fields; else its ``_stored``.
     """
     if is_dataclass(cls):
         hints = get_type_hints(cls)
@@ -246,7 +249,7 @@ def stored_attributes(cls: type) -> dict[str, Any]:
     return found
 
 
-# Beside the estimators, not in them: copies, pickles and model files need not hold what follows from the weights.
+# Beside the estimators, not in them: copies, pickles and model files do not need what follows from the weights.
 _folded_scores: "WeakKeyDictionary[WeightVectorClusterer, FoldedScores]" = WeakKeyDictionary()
 
 
@@ -273,10 +276,10 @@ class WeightVectorClusterer(Clusterer):
         self.coef_, self.intercept_ = np.zeros(shape), np.zeros(shape[0])
         self._mean, self._mean_scores = np.zeros(shape[1]), np.zeros(shape[0])
 
-    def _map_blocks(self, blocks: RowBlocks, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
-        """``function`` of the scores of all rows; of scores and a kernel's values a block is held at a time."""
+    def _map_blocks(self, blocks: RowBlocks, function: Callable[[Floats], Array]) -> np.ndarray[Any, Any]:
+        """``function`` of the scores of all rows; holds the scores and kernel values of a block at a time."""
         if self.kernel_map_ is not None:
-            return self._folded().map(blocks, function)
+            return blocks.collect(self._folded().map(blocks, function))
         scorer = self._scorer()
         return blocks.map(lambda block: function(block.scores(scorer)))
 
@@ -285,40 +288,41 @@ class WeightVectorClusterer(Clusterer):
         return Scorer(self.coef_, self._mean_scores, self._mean)
 
     def _folded(self) -> FoldedScores:
-        """The scores of the kernel's features, formed anew only where the weights have changed."""
+        """The scores of the kernel's features, computed again only after the weights have changed."""
         assert self.kernel_map_ is not None
-        given = self.kernel_map_, self.coef_, self._mean_scores, self._mean
+        parts = self.kernel_map_, self.coef_, self._mean_scores, self._mean
         folded = _folded_scores.get(self)
-        if folded is None or not folded.is_of(*given):
-            folded = _folded_scores[self] = FoldedScores(*given)
+        if folded is None or not folded.is_of(*parts):
+            folded = _folded_scores[self] = FoldedScores(*parts)
         return folded
 
-    def _map_scores(self, X: Any, function: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+    def _map_scores(self, X: Any, function: Callable[[Floats], Array]) -> Any:
         """``function`` of the scores of the rows of X, a block at a time; lazy where X is."""
         check_is_fitted(self)
         if is_collection(X):
             return map_collection(X, partial(self._scores_alone()._map_scores, function=function))
         blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
+        assert isinstance(blocks, RowBlocks)
 
-        def checked(scores: Any) -> Any:  # arrays were checked above; rows from files are first looked at here
+        def checked(scores: Floats) -> Array:  # arrays were checked above, rows from files have not been
             return function(_check_scores(scores))
 
         if function is not largest or self.kernel_map_ is not None:
             return self._map_blocks(blocks, checked)
         scorer = self._scorer()
 
-        def label(block: Any) -> Any:
+        def label(block: Block) -> Array:
             labels = certain_labels(block, scorer)
             return checked(block.scores(scorer)) if labels is None else labels
 
         return blocks.map(label)
 
     def _scores_alone(self) -> Self:
-        """A copy that can score rows and holds nothing that is of length n: it travels to the rows."""
+        """A copy that can score rows and holds nothing of length n: it is sent to the workers."""
         alone = copy.copy(self)
         kept = {"n_features_in_", "n_clusters_", "_has_views", *WeightVectorClusterer._stored, *self.get_params()}
-        vars(alone).clear()
-        vars(alone).update({name: value for name, value in vars(self).items() if name in kept})
+        alone.__dict__.clear()
+        alone.__dict__.update({name: value for name, value in vars(self).items() if name in kept})
         return alone.set_params(callback=None)
 
     def _scores(self, X: Any) -> np.ndarray[Any, Any]:
@@ -355,7 +359,7 @@ class WeightVectorClusterer(Clusterer):
         return self._map_scores(X, largest)
 
 
-def _check_scores(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _check_scores(scores: Floats) -> Floats:
     if not np.isfinite(scores).all():
         raise InvalidDataError(
             "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."

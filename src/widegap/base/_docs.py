@@ -1,7 +1,7 @@
 """Texts of parameters, attributes and references that docstrings of several estimators share, each written once.
 
-``@shared_docs`` puts the text in place of a line ``<name>`` in the docstring of a class or method, so that ``help``
-shows all of it. A text goes by the name that it documents, or by the one in brackets above it.
+``@shared_docs`` replaces a line ``<name>`` in the docstring of a class or method by the text, so that ``help`` shows
+all of it. The name of a text is that of what it documents, or the one in brackets above it.
 """
 
 import re
@@ -42,49 +42,49 @@ min_cluster_fraction : float, default=0.3
 
 size_min : None, int, float or sequence of n_clusters of them, default=None
     Least size of every cluster: a number of rows, a share of all rows as a float up to 1, or one for each cluster.
-    None leaves it to ``min_cluster_fraction``, which is not used otherwise.
+    With None ``min_cluster_fraction`` decides, which is ignored otherwise.
 
 size_max : None, int, float or sequence of n_clusters of them, default=None
-    Largest size of every cluster, in the same way; None is no bound. Bounds are met exactly, those that cannot be met
-    are refused.
+    Largest size of every cluster, in the same form; None means no bound. Bounds are met exactly; bounds that cannot be
+    met raise an error.
 
 outliers : float or "auto", default=0
-    Rows to set aside: a share of all, or as many as "auto" finds beyond the bulk of the others, by the distance to
-    their nearest neighbours among the rows that are kept, decided anew until nothing changes. They get label -1 and
-    have no influence at all; rows with known labels or links stay, and bounds on sizes count the rows that stay.
-    Distances are those of the rows as they come, whatever the kernel and the weights. Above 10000 rows a sample of
-    these is looked at, and the others are compared with it. For a table in memory; not with starting labels.
+    Rows to leave out as outliers: a share of all, or, with "auto", the rows that lie far outside the bulk, by the
+    distance to their nearest neighbours among the rows that are kept, repeated until nothing changes. They get label -1
+    and have no influence; rows with known labels or links are kept, and bounds on sizes count the rows that are kept.
+    Distances are between the rows of X, whatever the kernel and the weights. Above 10000 rows, outliers are found
+    by comparison with a sample of that size. For a table in memory; not with starting labels.
 
 checkpoint : path, default=None
-    File that keeps what the passes over all rows gave. A fit with the same settings and rows that finds the file goes
-    on where the last one was killed, and ends with the same labels; a file of another fit is refused. ``random_state``
-    must be a number. The file stays when the fit is done.
+    File that stores the sums of all passes over the rows. A fit with the same settings and rows continues where the
+    last one was killed, and ends with the same labels; the file of another fit raises an error. ``random_state`` must
+    be a number. The file is kept when the fit is done.
 
 labels_out : path, default=None
-    File, ending in ``.npy``, that the labels are written to; ``labels_`` is a read-only memmap of it then. Labels and
-    codes of the fit lie in nameless files of the same folder meanwhile, not in memory. Not for rows of Dask, whose
+    File, ending in ``.npy``, for the labels; ``labels_`` is then a read-only memmap of it. During the fit, labels and
+    codes are stored in temporary files of the same folder instead of memory. Not for Dask collections, whose
     ``labels_`` are lazy.
 
 annealing : bool, default=False
-    Begin with a strong regulariser and halve it down to 1 / C, which frees "linearize_first" from its start.
+    Begin with a strong regulariser and halve it down to 1 / C, so that "linearize_first" depends less on its start.
 
 loss : {"max", "sum"}, default="max"
     "max" is the formula above; "sum" adds up the hinges of all rivals, divided by k.
 
 init : {"k-means", "random", "spectral"} or array-like of shape (n_samples,), default="k-means"
-    Starting labels. "random" are the regions of random linear scores. Given labels start the search on all rows;
-    otherwise, above 5000 rows, the starts are compared on a sample of that size and the best goes on with all.
-    Of rows with more than 500 columns the sample is reduced to its leading dimensions for that.
+    Starting labels. "random" are the regions of random linear scores. An array starts the search on all rows;
+    otherwise, above 5000 rows, the starts are compared on a sample of that size and the best continues on all rows.
+    If there are more than 500 columns, the sample is reduced to its leading dimensions first.
 
 n_init : "auto" or int, default="auto"
     Number of starts; k-means runs with the same result count once. The lowest objective wins among the searches
     in which no cluster fell to its minimum. "auto" is two k-means and two random starts for k = 2, and the best
-    four by inertia of ten k-means runs for k = 3 or 4. For more clusters, where the objective says little about
+    four by inertia of ten k-means runs for k = 3 or 4. For more clusters, where the objective hardly reflects
     quality, it is one search from the best of eight k-means runs.
 
 tol : float, default=0.01
-    A search ends when, for its labels, the gap between the objective and its lower bound is below ``tol`` times
-    the objective, and new labels gain no more than that.
+    A search ends when the gap between the objective for its labels and the lower bound is below ``tol`` times the
+    objective, and new labels gain no more than that.
 
 random_state : int, RandomState instance or None, default=None
     Determines the starts and the samples. The result does not depend on the number of threads.
@@ -100,10 +100,10 @@ callback : callable, default=None
     Called with the record of every iteration; returning True stops the fit, which keeps its best result so far.
 
 labels_ : ndarray of shape (n_samples,), dtype int32
-    Cluster of each row: ``predict(X)``, except for rows that known labels, links or bounds on sizes moved.
+    Cluster of each row: that of ``predict(X)``, except for rows moved by known labels, links or bounds on sizes.
 
 classes_ : list of length n_clusters
-    The known label of each cluster, None for a cluster without one. Labels get the first clusters in sorted order.
+    The known label of each cluster, None for a cluster without one. Known labels take the first clusters, sorted.
 
 [rows to fit]
 X : {array-like, sparse matrix, RowBlocks} of shape (n_samples, n_features)
@@ -141,8 +141,8 @@ starved_ : bool
     Whether a cluster fell to its minimum size, so that the bound and not the margin decides its members.
 
 reject_beyond_ : float
-    How many times as far from the mean of its cluster as the median row a row may be before ``predict(X, reject=True)``
-    says -1. After a fit with ``outliers`` only.
+    Rows farther from the mean of their cluster than this many times the median distance get -1 from
+    ``predict(X, reject=True)``. Only after a fit with ``outliers``.
 
 n_clusters_ : int
     Number of clusters.

@@ -1,4 +1,4 @@
-"""What a solver hands back: a point, how it got there, and how it ended."""
+"""What a solver returns: a point, the records of the way to it, and how the search ended."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from widegap._types import Doubles, Labels
 
 @dataclass(frozen=True)
 class Point:
-    """Weights, the labels they were judged with, and the true objective F(W, b; labels)."""
+    """Weights, labels, and the true objective F(W, b; labels)."""
 
     W: Doubles
     b: Doubles
@@ -23,7 +23,7 @@ class Point:
 
 @dataclass(frozen=True)
 class IterationRecord:
-    """One iteration, that is one master problem and one judgement of its answer.
+    """One iteration: a master problem, and the true objective at its solution.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class IterationRecord:
     beta : float
         Weight of the regulariser, in rescaled units; changes only while annealing.
     seconds : float
-        Since the start of the search.
+        Time since the start of the search.
     """
 
     start: int
@@ -68,13 +68,13 @@ class StopFit(Exception):  # noqa: N818 - control flow of the callback, not an e
         self.point = point
 
 
-def asks_to_stop(answer: Any) -> bool:
-    """Whether a callback's answer is True; NumPy's counts too, anything that is merely truthy does not."""
+def asks_to_stop(answer: object) -> bool:
+    """Whether a callback returned True, Python's or NumPy's; other truthy values do not count."""
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 class Record(Protocol):
-    """An entry of a fit's history: a dataclass with a field ``seconds``, which the recorder fills in."""
+    """An entry of ``history_``: a dataclass with a field ``seconds``, which the recorder fills in."""
 
     def line(self) -> str:
         """The entry as one line of the log."""
@@ -99,7 +99,7 @@ class Recorder(Generic[AnyRecord]):
     def __init__(
         self,
         kind: Callable[..., AnyRecord],
-        callback: Callable[[AnyRecord], Any] | None = None,
+        callback: Callable[[AnyRecord], object] | None = None,
         log: Callable[[str], None] | None = None,
     ):
         self.records: list[AnyRecord] = []
@@ -121,13 +121,13 @@ class Recorder(Generic[AnyRecord]):
 class SearchRecorder(Recorder[IterationRecord]):
     """Recorder of a cutting-plane search: it counts the iterations of every start, and stops by StopFit.
 
-    ``count_passes`` reports the reads of the data so far. ``residual`` is the worst that any master was left with.
+    ``count_passes`` returns the reads of the data so far. ``residual`` is the largest residual of any master.
     """
 
     def __init__(
         self,
         count_passes: Callable[[], int],
-        callback: Callable[[IterationRecord], Any] | None = None,
+        callback: Callable[[IterationRecord], object] | None = None,
         log: Callable[[str], None] | None = None,
     ):
         super().__init__(IterationRecord, callback, log)
@@ -137,11 +137,11 @@ class SearchRecorder(Recorder[IterationRecord]):
         self._iteration = 0
 
     def begin(self, start: int) -> None:
-        """Announce the next start."""
+        """Begin the next start."""
         self.start, self._iteration = start, 0
 
     def note_residual(self, residual: float) -> None:
-        """Remember how far a master's answer is from its optimality conditions."""
+        """Keep the largest distance of a master's solution from its optimality conditions."""
         self.residual = max(self.residual, residual)
 
     def add(self, **values: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Links from what a notebook shows of an estimator to the estimator's page.
+"""Links from an estimator in a notebook to its page of the documentation.
 
-The site can stand anywhere: on a server of the team, or in the folder that ``make docs`` writes. The environment
-variable ``WIDEGAP_DOCS`` says where; without it there is no link, rather than one that leads nowhere.
+The site may be on a server of the team, or in the folder that ``make docs`` writes. The environment variable
+``WIDEGAP_DOCS`` holds its address; without it there is no link, rather than a dead one.
 """
 
 import os

@@ -1,9 +1,9 @@
 """Where a search begins: a sample of the rows, and starting labels on it.
 
-Above ``START_SAMPLE`` rows the many starts are tried on a sample only, and the best is carried to all rows by its
-weights, so that choosing a start costs the same whatever n is. ``init`` means the same wherever it is a parameter:
-"k-means" is k-means on the rows as the method sees them, that is after the kernel's map, "random" are random linear
-scores of those rows, "spectral" is the normalised cut of a graph of nearest neighbours.
+Above ``START_SAMPLE`` rows the starts are tried on a sample only, and the weights of the best one label all rows, so
+that choosing a start costs the same whatever n is. ``init`` means the same wherever it is a parameter: "k-means" is
+k-means on the rows as the method sees them, that is after the kernel's map, "random" are random linear scores of those
+rows, "spectral" is the normalised cut of a graph of nearest neighbours.
 """
 
 import warnings
@@ -14,17 +14,17 @@ import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
-from widegap._types import Labels
+from widegap._types import Floats, Indices, Labels, Matrix
 from widegap.exceptions import InvalidDataError
 from widegap.rows._centred import CentredRows
 from widegap.rows._sampling import all_or_drawn
 from widegap.rows._sources import row_blocks
 from widegap.rows._threads import one_blas_thread
 
-START_SAMPLE = 5000
-DRAWS = 4  # samples drawn, each twice as large, before rows that differ are given up
-ALIKE = 0.9
-AXES = 8  # principal axes tried as directions of a threshold, for two clusters
+START_SAMPLE = 5000  # rows on which starts are compared; not tuned
+DRAWS = 4  # samples drawn, each twice as large, before the search for rows that differ is given up; not tuned
+ALIKE = 0.9  # adjusted Rand index of starts that end in the same optimum; not tuned
+AXES = 8  # principal axes tried as directions of a threshold, for two clusters; not tuned
 QUIET_NUMBERS = 1 << 20  # numbers in a sample below which waking BLAS and OpenMP threads costs more than it saves
 
 
@@ -41,11 +41,13 @@ def sample_size(n_clusters: int) -> int:
 class Sample:
     """Some rows, two for every cluster at least: as a table ``X`` in memory, and centred as ``rows``.
 
-    ``whole`` if none was left out. Where all rows drawn are equal, more are drawn, up to eight times as many.
-    ``chosen`` are the numbers of the rows, those of ``wanted`` among them.
+    ``whole`` if they are all rows. If all rows drawn are equal, more are drawn, up to eight times as many. ``chosen``
+    are the numbers of the rows, including those of ``wanted``.
     """
 
-    def __init__(self, rows: CentredRows, n_clusters: int, rng: np.random.Generator, wanted: Any = ()):
+    def __init__(
+        self, rows: CentredRows, n_clusters: int, rng: np.random.Generator, wanted: Sequence[int] | Indices = ()
+    ):
         n = rows.shape[0]
         size = sample_size(n_clusters)
         for _ in range(DRAWS):
@@ -59,12 +61,13 @@ class Sample:
                 return
             size *= 2  # the few rows that differ were not drawn
         raise InvalidDataError(
-            f"{len(chosen)} of the {n} rows were drawn to find a start, and all are equal; the few that differ cannot "
-            "be found by sampling: remove repeated rows."
+            f"All of {len(chosen)} rows drawn from {n} to find a start are equal; too few rows differ to be found by "
+            "sampling: remove repeated rows."
         )
 
     def _centred(self, rows: CentredRows) -> CentredRows:
-        weights = None if rows.weights is None else rows.blocks.collect(rows.weights)[self.chosen]
+        all_weights = rows.array_weights()
+        weights = None if all_weights is None else all_weights[self.chosen]
         return CentredRows(row_blocks(self.X, n_threads=rows.blocks.n_threads), weights)
 
 
@@ -81,7 +84,7 @@ class StartRows(Protocol):
 def kmeans_starts(sample: StartRows, k: int, n_runs: int, keep: int, rng: np.random.Generator) -> list[Labels]:
     """Labels of the ``keep`` best by inertia of ``n_runs`` k-means runs, the best first; equal runs count once."""
     with one_blas_thread(openmp=bool(np.prod(sample.X.shape) < QUIET_NUMBERS)):
-        runs = [_kmeans(sample.X, k, rng, sample.rows.weights) for _ in range(n_runs)]
+        runs = [_kmeans(sample.X, k, rng, sample.rows.array_weights()) for _ in range(n_runs)]
     distinct = {rounded(model.inertia_): model for model in reversed(runs)}
     return [distinct[inertia].labels_.astype(np.int32) for inertia in sorted(distinct)[:keep]]
 
@@ -95,19 +98,20 @@ def different_starts(starts: Sequence[Labels], keep: int) -> list[Labels]:
     return kept
 
 
-def kmeans_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
+def kmeans_labels(X: Matrix, k: int, rng: np.random.Generator) -> Labels:
     """Labels of one k-means run."""
-    return _kmeans(X, k, rng).labels_.astype(np.int32)
+    labels: Labels = _kmeans(X, k, rng).labels_.astype(np.int32)
+    return labels
 
 
-def _kmeans(X: Any, k: int, rng: np.random.Generator, weights: Any = None) -> KMeans:
+def _kmeans(X: Matrix, k: int, rng: np.random.Generator, weights: Floats | None = None) -> KMeans:
     with one_blas_thread(), warnings.catch_warnings():
         # Fewer distinct rows than clusters: the search that follows deals with it.
         warnings.filterwarnings("ignore", message="Number of distinct clusters")
         return KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(X, sample_weight=weights)
 
 
-def spectral_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
+def spectral_labels(X: Matrix, k: int, rng: np.random.Generator) -> Labels:
     """Normalised cut of the nearest-neighbour graph."""
     n = X.shape[0]
     if n <= k:
@@ -120,7 +124,7 @@ def spectral_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
         random_state=int(rng.integers(2**31)),
     )
     with one_blas_thread(), warnings.catch_warnings():
-        # Groups that no edge connects are the easy case, and a square sample is no affinity matrix.
+        # Groups that no edge connects are the easy case, and a square sample is not meant as an affinity matrix.
         warnings.filterwarnings(
             "ignore", message="Graph is not fully connected|The spectral clustering API has changed"
         )
@@ -130,7 +134,7 @@ def spectral_labels(X: Any, k: int, rng: np.random.Generator) -> Labels:
 def random_start(sample: StartRows, k: int, rng: np.random.Generator) -> Labels:
     """Labels by the largest of k random linear scores."""
     rows = sample.rows
-    return rows.largest_scores(rng.standard_normal((k, rows.shape[1])), np.zeros(k))
+    return rows.blocks.collect(rows.largest_scores(rng.standard_normal((k, rows.shape[1])), np.zeros(k)))
 
 
 def sample_starts(
@@ -147,7 +151,7 @@ def sample_starts(
 
 
 def feature_starts(
-    init: str, P: Any, X: Any, k: int, n_init: int, min_count: int, rng: np.random.Generator
+    init: str, P: Floats, X: Matrix, k: int, n_init: int, min_count: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, Labels]]:
     """(kind, labels) of starts on principal coordinates P of a kernel's features, made when they are needed.
 
@@ -158,9 +162,9 @@ def feature_starts(
         return
     if init == "k-means":
         for i in range(n_init):
-            # The rows themselves now and then: small far groups drown in the kernel's coordinates.
-            kind, space = ("k-means", P) if i % 3 else ("k-means on rows", X)
-            yield kind, kmeans_labels(space, k, rng)
+            # Every third run on the rows themselves: small far groups vanish in the kernel's coordinates.
+            on_rows = i % 3 == 0
+            yield "k-means on rows" if on_rows else "k-means", kmeans_labels(X if on_rows else P, k, rng)
     if k > 2:
         for _ in range(n_init if init == "random" else 0):
             yield "random", (P @ rng.standard_normal((P.shape[1], k))).argmax(axis=1).astype(np.int32)
@@ -171,7 +175,7 @@ def feature_starts(
         yield "random", best_threshold(P @ rng.standard_normal(P.shape[1]), min_count)
 
 
-def best_threshold(f: Any, min_count: int) -> Labels:
+def best_threshold(f: Floats, min_count: int) -> Labels:
     """Two clusters from one direction: the threshold with the largest between-cluster scatter (Otsu)."""
     n = len(f)
     order = np.argsort(-f, kind="stable")
@@ -186,7 +190,7 @@ def best_threshold(f: Any, min_count: int) -> Labels:
 
 
 def count_feature_starts(init: str, k: int, n_init: int) -> int:
-    """How many starts ``feature_starts`` makes, where the coordinates have all the axes it asks for."""
+    """How many starts ``feature_starts`` makes if the coordinates have enough axes."""
     if init == "spectral":
         return 1
     by_means = n_init if init == "k-means" else 0

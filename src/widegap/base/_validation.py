@@ -5,6 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from joblib import cpu_count
 from sklearn.utils import _safe_indexing as take_rows
@@ -12,6 +13,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_random_state, validate_data
 
+from widegap._types import Indices, Labels, Mask, Matrix
 from widegap._warnings import warn_caller
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernels import WIDTH_RULES, KernelNames
@@ -20,6 +22,7 @@ from widegap.rows._centred import CentredRows
 from widegap.rows._collections import collection_rows, is_collection
 from widegap.rows._fingerprints import fingerprint, text_fingerprint
 from widegap.rows._matrices import check_magnitude, dense_if_few, lone_giant, refuse_non_numbers
+from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks
 from widegap.rows._state_files import state_arrays
 
@@ -47,12 +50,12 @@ __all__ = [
 ]
 
 
-MAX_LABELS = 100_000  # clusters that labels of a user may name; pages and tables have a line for each
-# Weights of losses: far outside, the same labels come out as at the border, or sums overflow.
+MAX_LABELS = 100_000  # clusters that a user's labels may name: pages and tables have a line for each; not tuned
+# Weights of losses: far outside these bounds labels are those at the bound, or sums overflow.
 COST = Interval(Real, 1e-12, 1e12, closed="both")
 
 
-def kernel_constraints(*, precomputed: bool = False) -> dict[str, list[Any]]:
+def kernel_constraints(*, precomputed: bool = False) -> dict[str, list[object]]:
     """Rules of the parameters ``kernel``, ``gamma`` and ``kernel_params``, read from the table of kernels."""
     return {
         "kernel": [StrOptions(KernelNames(precomputed)), callable],
@@ -64,13 +67,13 @@ def kernel_constraints(*, precomputed: bool = False) -> dict[str, list[Any]]:
 def check_threads(n_jobs: int | None) -> int:
     """Number of threads: None is what scikit-learn's own loops would use, negative counts back from all cores."""
     if n_jobs is None:
-        return _openmp_effective_n_threads()
+        return int(_openmp_effective_n_threads())
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use None for the default, -1 for all cores or a positive number.")
-    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+    return n_jobs if n_jobs > 0 else max(1, int(cpu_count()) + 1 + n_jobs)
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlocks:
+def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> Rows:
     """Rows as blocks: arrays, memmaps, frames and sparse matrices are validated, RowBlocks are taken as they are."""
     if is_collection(X):
         if not estimator._fits_collections:
@@ -80,8 +83,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
             )
         if reset and estimator.labels_out is not None:
             raise NotSupportedError(
-                "labels_out is for rows in memory or in files; of rows of Dask labels_ is lazy: leave labels_out out, "
-                "and write the labels by Dask, such as dask.array.to_npy_stack(folder, model.labels_)."
+                "labels_out is for rows in memory or in files; for Dask collections labels_ is lazy: leave labels_out "
+                "out, and write the labels by Dask, such as dask.array.to_npy_stack(folder, model.labels_)."
             )
         rows, names, warning = collection_rows(X, n_threads)
         _check_shape(estimator, rows.shape, reset=reset)
@@ -99,13 +102,13 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> RowBlo
 
 
 def _check_shape(estimator: Any, shape: tuple[int, int], *, reset: bool) -> None:
-    """Refuse rows that are none, or other than those fitted; remember their number of columns."""
+    """Refuse a table without rows, or with other columns than the fitted one; store the number of columns."""
     if not shape[0]:
         raise InvalidDataError("X has 0 rows; at least one is needed: check the files.")
     if reset:
         estimator.n_features_in_ = shape[1]
         for name in ("feature_names_in_", "_rows_digest"):
-            vars(estimator).pop(name, None)  # of an earlier fit on a table
+            estimator.__dict__.pop(name, None)  # of an earlier fit on a table
     elif shape[1] != estimator.n_features_in_:
         raise InvalidDataError(
             f"X has {shape[1]} features, but {type(estimator).__name__} was fitted with "
@@ -113,11 +116,11 @@ def _check_shape(estimator: Any, shape: tuple[int, int], *, reset: bool) -> None
         )
 
 
-def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """A validated array or CSR matrix in memory; one to be fitted is remembered by a digest."""
+def check_table(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+    """A validated array or CSR matrix in memory; for a fit the estimator stores its digest."""
     refuse_non_numbers(X)
     with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
-        table = validate_data(
+        table: Matrix = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
         )
     if reset:
@@ -126,12 +129,12 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Any:
     return table
 
 
-def _warn_of_giants(table: Any) -> None:
-    """Say so where one number is so large that rounding decides about the other rows."""
+def _warn_of_giants(table: Matrix) -> None:
+    """Warn if one number is so large that rounding decides about the other rows."""
     giant = lone_giant(table)
     if giant is not None:
         warn_caller(
-            f"X holds a number {giant[0]:.1e} from the middle of its column, while {giant[1]:.1e} is usual: beside it "
+            f"X holds a number {giant[0]:.1e} from the median of its column, while {giant[1]:.1e} is usual: beside it "
             "rounding decides about the other rows, also when a stored model predicts them. Correct or drop that row.",
             UserWarning,
         )
@@ -144,14 +147,15 @@ def digest_of(X: Any) -> str:
     return fingerprint(check_numbers(X))
 
 
-def check_numbers(X: Any, **rules: Any) -> Any:
+def check_numbers(X: Any, **rules: object) -> Matrix:
     """An array or CSR matrix of finite numbers; ``rules`` are further arguments of scikit-learn's check_array."""
     with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
-        return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], **rules)
+        table: Matrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], **rules)
+    return table
 
 
 def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any]:
-    """Tables of the same rows by name, each validated; those named ``raw`` are left to a transformer."""
+    """Tables of the same rows by name, each validated; only a transformer sees those named in ``raw``."""
     if not views:
         raise InvalidDataError("X is a dict without views; pass at least one table of rows.")
     checked = {
@@ -169,9 +173,9 @@ def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any
     return checked
 
 
-def check_rows_left(kept: np.ndarray[Any, Any], outliers: Any, n_clusters: Any) -> np.ndarray[Any, Any]:
+def check_rows_left(kept: Mask, outliers: float | str, n_clusters: int | str) -> Mask:
     """Which rows take part; refuses ``outliers`` that leave fewer of them than clusters."""
-    left, least = int(kept.sum()), n_clusters if isinstance(n_clusters, Integral) else 1
+    left, least = int(kept.sum()), int(n_clusters) if isinstance(n_clusters, Integral) else 1
     if left < least <= len(kept):
         raise InvalidDataError(
             f"outliers={outliers!r} leaves {left} of {len(kept)} rows, but every cluster needs one and n_clusters is "
@@ -188,8 +192,8 @@ def check_cluster_number(n_rows: int, n_clusters: int) -> None:
         )
 
 
-def one_point_error(kernel: Any, rows: Any, n_rows: int, n_clusters: int) -> InvalidDataError:
-    """Why ``n_rows`` without any scatter cannot be separated: they are equal, or the kernel makes them so.
+def one_point_error(kernel: object, rows: Matrix | RowBlocks, n_rows: int, n_clusters: int) -> InvalidDataError:
+    """Why ``n_rows`` without any scatter cannot be separated: they are equal, or the kernel makes them equal.
 
     ``rows`` are those rows, or some of them, before the kernel.
     """
@@ -201,7 +205,7 @@ def one_point_error(kernel: Any, rows: Any, n_rows: int, n_clusters: int) -> Inv
 
 
 def check_precomputed(shape: tuple[int, int], standardize: bool | str) -> None:
-    """Refuse a kernel matrix that is not square, or whose columns are to be scaled."""
+    """Refuse a kernel matrix that is not square, and ``standardize=True``."""
     if shape[0] != shape[1]:
         raise InvalidDataError(
             f"X has shape {shape}, but kernel='precomputed' needs the square matrix of the kernel between all rows; "
@@ -213,12 +217,12 @@ def check_precomputed(shape: tuple[int, int], standardize: bool | str) -> None:
         )
 
 
-def check_start_labels(init: Any, n_rows: int, n_clusters: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Starting labels given by the user as int32."""
+def check_start_labels(init: npt.ArrayLike, n_rows: int, n_clusters: int) -> Labels:
+    """A user's starting labels as int32."""
     labels = np.asarray(init)
     if labels.shape != (n_rows,):
         raise InvalidDataError(
-            f"init has shape {labels.shape}, X has {n_rows} rows; starting labels need one entry a row."
+            f"init has shape {labels.shape}, X has {n_rows} rows; starting labels need one entry per row."
         )
     rule = f"starting labels must be integers from 0 to n_clusters - 1 = {n_clusters - 1}."
     if labels.dtype.kind not in "iub":
@@ -228,12 +232,12 @@ def check_start_labels(init: Any, n_rows: int, n_clusters: int) -> np.ndarray[An
     return labels.astype(np.int32)
 
 
-def check_labels(labels: Any, n_rows: int | None = None, n_clusters: int | None = None) -> np.ndarray[Any, Any]:
-    """Clusters of rows that a user gives, -1 for none; refuses other numbers, and too many or too few of them."""
+def check_labels(labels: npt.ArrayLike, n_rows: int | None = None, n_clusters: int | None = None) -> Any:
+    """A user's clusters of rows, -1 for none; refuses other numbers, and too many or too few of them."""
     found = np.asarray(labels)
     if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
         raise InvalidDataError(
-            f"labels has shape {found.shape} and dtype {found.dtype}; pass one integer a row, -1 for none."
+            f"labels has shape {found.shape} and dtype {found.dtype}; pass one integer per row, -1 for none."
         )
     if n_rows is not None and len(found) != n_rows:
         raise InvalidDataError(f"labels has {len(found)} entries for {n_rows} rows; pass one per row.")
@@ -247,8 +251,8 @@ def check_labels(labels: Any, n_rows: int | None = None, n_clusters: int | None 
     return found
 
 
-def check_row_numbers(rows: Any, n_rows: int) -> np.ndarray[Any, Any]:
-    """Numbers of rows that a user gives."""
+def check_row_numbers(rows: npt.ArrayLike, n_rows: int) -> Indices:
+    """A user's numbers of rows."""
     found = np.asarray(rows)
     if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
         raise InvalidDataError(f"rows has shape {found.shape} and dtype {found.dtype}; pass a list of row numbers.")

@@ -1,4 +1,4 @@
-"""What rows become before they are clustered: kernels and their maps, principal axes, neighbours.
+"""Features of rows: kernels and their maps, principal axes, graphs of neighbours.
 
 It may import rows. Begin with ``_kernels.py`` for a kernel, with ``_neighbours.py`` for a graph.
 """

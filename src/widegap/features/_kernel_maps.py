@@ -6,22 +6,22 @@ map is exact (kernel PCA before centring). Directions with s below ``KERNEL_RANK
 rounding in the dtype of the data leaves, are dropped, so constant or low-rank kernels give few columns. The table
 takes n * r numbers in the dtype of the data, the landmarks r rows.
 
-For kernels that are inner products (linear, cosine) the r leading right singular vectors of some rows take the
-landmarks' place, with the identity for U s^(-1/2): the best features of that rank, and dense only in r columns however
-wide X is. With a precomputed kernel the landmarks are the numbers of the columns that are used.
+For kernels that are inner products (linear, cosine) the r leading right singular vectors of some rows replace the
+landmarks, with the identity for U s^(-1/2): the best features of that rank, and dense only in r columns however wide X
+is. With a precomputed kernel the landmarks are the numbers of the columns that are used.
 
-All kernels of the package are fitted here: ``fit_map`` is the way, whatever the rows come from.
+``fit_map`` fits all kernels of the package, wherever the rows come from.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 from sklearn.utils.extmath import randomized_svd
 
-from widegap._types import Floats
+from widegap._types import Array, Floats, FloatType, Indices, Matrix
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernels import (
     Kernel,
@@ -39,9 +39,9 @@ from widegap.rows._protocols import Parts, Rows, State
 from widegap.rows._sampling import drawn, drawn_as_repeated
 from widegap.rows._threads import one_blas_thread
 
-KERNEL_RANK_TOL = 1e-10
+KERNEL_RANK_TOL = 1e-10  # eigenvalues below this share of the largest are rounding, and their features noise
 INDEFINITE = 1e-5  # negative eigenvalues up to this share of the largest are rounding
-SYMMETRY_TOL = 1e-5
+SYMMETRY_TOL = 1e-5  # of the largest entry: some roundings of float32, in which kernels may be computed
 SVD_SAMPLE = 5000  # rows whose singular vectors serve the linear and the cosine kernel
 
 
@@ -57,7 +57,7 @@ class FeatureMap:
         raise NotImplementedError
 
     def transform_blocks(self, blocks: RowBlocks) -> Floats:
-        """Features of all rows, for a fit: blocks side by side, their threads in the place of BLAS's own."""
+        """Features of all rows, for a fit: blocks are mapped in parallel, each with one BLAS thread."""
         with one_blas_thread():
             return blocks.map(lambda block: self.transform(block.take(slice(None))))
 
@@ -70,17 +70,17 @@ class FoldedScores:
         self.of_rows = feature_map.folded(W, b - W @ mean)
 
     def is_of(self, feature_map: FeatureMap, *weights: Floats) -> bool:
-        """Whether these are the scores of a map and weights, which may have been changed in place."""
+        """Whether these are the scores of that map and those weights, which may have been changed in place."""
         return feature_map is self._map and all(map(np.array_equal, weights, self._weights))
 
     def sweep(self, rows: Rows, function: Callable[..., Parts], *state: State) -> tuple[State, ...]:
-        """New states ``function(scores, *parts)``: one block after the other, as BLAS has its own threads."""
+        """New states ``function(scores, *parts)``: one block after the other, because BLAS has its own threads."""
         of_rows = self.of_rows
         if isinstance(rows, RowBlocks):
             rows = RowBlocks(rows.sources, n_threads=1, new_array=rows.new_array)
         return rows.sweep(lambda block, *parts: (function(of_rows(block.take(slice(None))), *parts), 0), *state)[0]
 
-    def map(self, rows: Rows, function: Callable[[Floats], Any]) -> State:
+    def map(self, rows: Rows, function: Callable[[Floats], Array]) -> State:
         """``function`` of the scores of all rows."""
         return self.sweep(rows, lambda scores: (function(scores),))[0]
 
@@ -89,8 +89,8 @@ class FoldedScores:
 class KernelMap(FeatureMap):
     """A fitted map; ``transform`` takes rows as they came, dense or CSR.
 
-    Their columns are multiplied by ``weights``, with ``unit_rows`` they are brought to length one, then ``offsets`` are
-    taken off; None leaves them alone.
+    It multiplies their columns by ``weights``, scales them to length one with ``unit_rows``, and then subtracts
+    ``offsets``; None leaves them as they are.
     """
 
     kernel: Kernel
@@ -101,44 +101,46 @@ class KernelMap(FeatureMap):
     offsets: Floats | None = None
     unit_rows: bool = False
 
-    def scaled(self, X: Any) -> Any:
-        """Rows as the kernel sees them, but for offsets."""
+    def scaled(self, X: Matrix) -> Matrix:
+        """Rows as the kernel sees them before offsets are subtracted."""
         return scale_table(X, self.weights, self.unit_rows)
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Matrix) -> Floats:
         """Features of the rows of X, shape (rows, r)."""
         return self._products(X, self._kernel_with_landmarks(), self.projection)
 
-    def folded(self, W: Floats, b: Floats) -> Callable[[Any], Floats]:
+    def folded(self, W: Floats, b: Floats) -> Callable[[Matrix], Floats]:
         values, factors = self._kernel_with_landmarks(), self.projection @ W.T
         return lambda X: self._products(X, values, factors, b)
 
-    def _kernel_with_landmarks(self) -> Callable[[Any], Floats]:
+    def _kernel_with_landmarks(self) -> Callable[[Matrix], Floats]:
         return kernel_to(self.landmarks, self.kernel, self.params)
 
-    def _products(self, X: Any, values: Callable[[Any], Floats], factors: Floats, b: Any = 0.0) -> Floats:
+    def _products(
+        self, X: Matrix, values: Callable[[Matrix], Floats], factors: Floats, b: Floats | float = 0.0
+    ) -> Floats:
         """Kernel between rows and landmarks times factors, plus b, a chunk of rows after the other."""
-        found = np.empty((X.shape[0], factors.shape[1]), X.dtype)
+        found: Floats = np.empty((X.shape[0], factors.shape[1]), X.dtype)
         for rows in row_chunks(X.shape[0], self.landmarks.shape[0]):
             K = values(shift_columns(self.scaled(X[rows]), self.offsets))
             found[rows] = K @ factors.astype(K.dtype, copy=False) + b
         return found
 
     def leading(self, most: int) -> "KernelMap":
-        """The map to the features with the largest share in the kernel; to all where they come in no order."""
+        """The map to the features with the largest share in the kernel; to all if they are not ordered."""
         if inner_product_form(self.kernel) is not None:
             return self
         return replace(self, projection=np.ascontiguousarray(self.projection[:, :most]))
 
     def is_exact(self, n_rows: int) -> bool:
-        """Whether the features have the very kernel of the rows fitted, ``n_rows`` of them."""
+        """Whether the features reproduce the kernel of the ``n_rows`` fitted rows exactly."""
         of_directions = inner_product_form(self.kernel) is not None
         n, *width = self.landmarks.shape
         return n >= n_rows or (of_directions and [n] == width)
 
 
 class MapRows(Protocol):
-    """The rows that a map is fitted on, as the kernel is to see them but for offsets."""
+    """The rows that a map is fitted on, as the kernel sees them before offsets are subtracted."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -146,22 +148,22 @@ class MapRows(Protocol):
 
     @property
     def weights(self) -> Floats | None:
-        """Factors by which their columns were multiplied."""
+        """Factors that their columns were multiplied by."""
 
     @property
     def unit_rows(self) -> bool:
-        """Whether they were brought to length one."""
+        """Whether they were scaled to length one."""
 
-    def some(self, size: int) -> Any:
+    def some(self, size: int) -> Matrix:
         """Up to ``size`` of them."""
 
-    def landmarks(self) -> tuple[Any, Any]:
-        """Those that serve as landmarks, and what stands for them: these rows again, or numbers of columns."""
+    def landmarks(self) -> tuple[Matrix, Matrix | Indices]:
+        """The rows that serve as landmarks, and what the map keeps of them: these rows, or numbers of columns."""
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """``U s^(-1/2)`` of a kernel matrix without negligible directions, its extreme eigenvalues, and what is negative.
+    """``U s^(-1/2)`` of a kernel matrix without negligible directions, and its extreme eigenvalues.
 
     ``negative_share`` is the share of the negative eigenvalues in the spectrum, 0 where it is rounding.
     """
@@ -191,9 +193,9 @@ def fit_map(
     name: str,
     centred: bool,
 ) -> tuple[KernelMap, Spectrum | None]:
-    """The map of a kernel, and the spectrum that it comes from; None where it is made of directions.
+    """The map of a kernel, and the spectrum that it comes from; None if the map is made of singular vectors.
 
-    ``options`` may hold a rule for the width. The landmarks' kernel is centred on demand, ``name`` is for messages.
+    ``options`` may hold a rule for the width. With ``centred`` the landmarks' kernel is centred; messages use ``name``.
     """
     arguments = settle_width(kernel, options, rows.some, rng)
     form = inner_product_form(kernel)
@@ -204,7 +206,7 @@ def fit_map(
             kernel, arguments, directions, np.eye(len(directions)), rows.weights, offsets, rows.unit_rows
         ), None
     marks, places = rows.landmarks()
-    dtype, offsets = marks.dtype, None
+    dtype, offsets = marks.dtype, cast(Floats | None, None)
     if not holds_values(kernel):
         marks, offsets = without_offsets(kernel, marks)
         places = marks
@@ -229,15 +231,15 @@ class _DrawnRows:
     def shape(self) -> tuple[int, int]:
         return self.blocks.shape
 
-    def some(self, size: int) -> Any:
+    def some(self, size: int) -> Matrix:
         return self._scaled(drawn_as_repeated(self.shape[0], size, self.rng, self.row_weights))
 
-    def landmarks(self) -> tuple[Any, Any]:
-        # Not the rows that told the width: these may be more, and the landmarks too few to tell one.
+    def landmarks(self) -> tuple[Matrix, Matrix]:
+        # Not the rows that set the width: those may be more, and landmarks may be too few to find one.
         rows = self._scaled(drawn(self.shape[0], self.n_landmarks, self.rng, self.row_weights))
         return rows, rows
 
-    def _scaled(self, chosen: Any) -> Any:
+    def _scaled(self, chosen: Indices) -> Matrix:
         return scale_table(check_finite(self.blocks.take(chosen)), self.weights, self.unit_rows)
 
 
@@ -245,20 +247,20 @@ class _DrawnRows:
 class _ValueRows:
     """Rows numbered ``members`` of a square matrix of kernel values, some of which are the landmarks."""
 
-    rows: Any
-    members: Any
-    chosen: Any
+    rows: Matrix
+    members: Indices
+    chosen: Indices
     weights: Floats | None = None
     unit_rows: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.rows.shape
+        return self.rows.shape[0], self.rows.shape[1]
 
-    def some(self, size: int) -> Any:
+    def some(self, size: int) -> Matrix:
         return self.rows[:size]
 
-    def landmarks(self) -> tuple[Any, Any]:
+    def landmarks(self) -> tuple[Matrix, Indices]:
         return self.rows[self.chosen], self.members[self.chosen]
 
 
@@ -274,16 +276,16 @@ def fit_kernel_map(
     unit_rows: bool = False,
     row_weights: Floats | None = None,
 ) -> KernelMap:
-    """Draw landmarks from the rows, scaled as ``KernelMap`` says, and decompose their kernel.
+    """Draw landmarks from the rows, scaled as by ``KernelMap``, and decompose their kernel.
 
-    ``weights`` are those of columns; rows of larger ``row_weights`` are drawn more often.
+    ``weights`` belong to columns; rows with larger ``row_weights`` are drawn more often.
     """
     options = kernel_options(kernel, gamma, params)
     rows = _DrawnRows(blocks, n_components, rng, weights, unit_rows, row_weights)
     return _with_margin(*fit_map(rows, kernel, options, n_components, rng, name=repr(kernel), centred=False))
 
 
-def fit_precomputed_map(rows: Any, members: Any, n_components: int, rng: np.random.Generator) -> KernelMap:
+def fit_precomputed_map(rows: Matrix, members: Indices, n_components: int, rng: np.random.Generator) -> KernelMap:
     """Map from ``rows``, the rows numbered ``members`` of a square kernel matrix, by some of their own columns."""
     size = min(len(members), max(2, n_components))  # one landmark alone has no scatter
     chosen = drawn(len(members), size, rng)
@@ -302,8 +304,8 @@ def _with_margin(kernel_map: KernelMap, spectrum: Spectrum | None) -> KernelMap:
     return kernel_map
 
 
-def without_offsets(kernel: Kernel, X: Any) -> tuple[Any, Floats | None]:
-    """X without the offsets of its columns, and these; X itself for kernels that depend on where the origin is."""
+def without_offsets(kernel: Kernel, X: Matrix) -> tuple[Matrix, Floats | None]:
+    """X without the offsets of its columns, and the offsets; X itself for kernels that depend on the origin."""
     offsets = column_offsets(X) if ignores_shifts(kernel) else None
     return shift_columns(X, offsets), offsets
 
@@ -316,7 +318,7 @@ def check_values(values: Floats, name: str) -> Floats:
 
 
 def not_finite(name: str) -> InvalidDataError:
-    """What to say of a kernel whose values or features are not finite."""
+    """The error for a kernel whose values or features are not finite."""
     return InvalidDataError(
         f"Kernel {name} gives NaN or infinity on these rows; rescale the data or choose other parameters."
     )
@@ -333,23 +335,24 @@ def check_symmetric(K: Floats, name: str) -> Floats:
 
 
 def centre_kernel(K: Floats) -> Floats:
-    """A kernel centred about its rows: a constant that was added to a kernel plays no part in any margin.
+    """A kernel matrix, centred: a constant added to a kernel changes no margin.
 
-    The features come out shifted by a constant, which every user of them takes off with their mean.
+    The features come out shifted by a constant, which every method subtracts with their mean.
     """
     K = K - K.mean(axis=0)
     return K - K.mean(axis=1, keepdims=True)
 
 
-def singular_directions(X: Any, r: int, rng: np.random.Generator) -> Floats:
-    """Up to r leading right singular vectors of the rows, as rows; the axes themselves where there are no more."""
+def singular_directions(X: Matrix, r: int, rng: np.random.Generator) -> Floats:
+    """Up to r leading right singular vectors of the rows, as rows; the unit vectors if there are at most r columns."""
     if X.shape[1] <= r:
         return np.eye(X.shape[1])
-    return randomized_svd(X, min(r, *X.shape), random_state=int(rng.integers(2**31)))[2]
+    vectors: Floats = randomized_svd(X, min(r, *X.shape), random_state=int(rng.integers(2**31)))[2]
+    return vectors
 
 
-def decompose(K: Floats, dtype: Any, *, centred: bool) -> Spectrum:
-    """Eigenvalues of a kernel matrix, centred on demand; those within the rounding of K or of the rows are 0."""
+def decompose(K: Floats, dtype: FloatType, *, centred: bool) -> Spectrum:
+    """Spectrum of a kernel matrix, or of the centred one; eigenvalues within the rounding of K or the rows are 0."""
     tol = max(KERNEL_RANK_TOL, 10 * float(np.finfo(dtype).eps))
     rounding = tol * float(np.abs(K).max())
     K = (K + K.T) / 2
@@ -362,9 +365,9 @@ def decompose(K: Floats, dtype: Any, *, centred: bool) -> Spectrum:
 
 
 def _eigen(K: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Eigenvalues of a symmetric matrix, ascending, and eigenvectors; but for zeros where its rank is low.
+    """Eigenvalues of a symmetric matrix, ascending, and eigenvectors; without the zeros if its rank is low.
 
-    A wide kernel on few columns has a tenth of the directions that it has rows. A pivoted Cholesky factor F tells, in a
+    A wide kernel on few columns has ten times as many rows as directions. A pivoted Cholesky factor F finds this in a
     tenth of the time of all eigenvectors, and those of F F' = K follow from the small F'F.
     """
     L, order, rank, _ = dpstrf(K, lower=True, tol=rounding / 10)

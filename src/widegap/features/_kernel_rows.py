@@ -1,17 +1,18 @@
 """All rows of a fit as a list of kernels sees them: one table, wherever its rows are, or several views in memory.
 
-Of a table only landmarks and a sample are taken; the rest is mapped block by block. A transformer is fitted to all rows
-where these are in memory or small enough to be (``may_be_held``), else to the sample, as everything else is.
+Only landmarks and a sample of a table are taken; the rest is mapped block by block. A transformer is fitted to all rows
+if they are in memory or small enough to be (``may_be_held``), else to the sample, like all kernels.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from widegap._types import Floats
+from widegap._types import Floats, Indices, Matrix
 from widegap.features._kernel_specs import KernelSpec
 from widegap.rows._matrices import check_finite, storage
 from widegap.rows._protocols import Rows
@@ -29,34 +30,34 @@ class Stack(Protocol):
     def transform(self, X: Any) -> Floats:
         """Features of rows."""
 
-    def transform_seen(self, tables: Mapping[str, Any], n_rows: int) -> Floats:
-        """Features of rows of which each kernel, by name, sees a table."""
+    def transform_seen(self, tables: Mapping[str, Matrix], n_rows: int) -> Floats:
+        """Features of rows from the table that each kernel, by name, sees of them."""
 
 
 class SeenRows(Protocol):
-    """Rows that kernels are fitted to; ``landmarks`` and ``sample`` are numbers of those that are looked at."""
+    """Rows that kernels are fitted to; ``landmarks`` and ``sample`` are numbers of rows."""
 
     n_rows: int
-    landmarks: Any
-    sample: Any
+    landmarks: Indices
+    sample: Indices
 
     def n_columns(self, spec: KernelSpec) -> int:
         """Columns where a kernel looks."""
 
     def fitted(self, spec: KernelSpec) -> Any:
-        """The transformer of a kernel, if it is one, fitted."""
+        """The fitted transformer of a kernel that is one."""
 
-    def take(self, spec: KernelSpec, rows: Any) -> Any:
+    def take(self, spec: KernelSpec, rows: Indices) -> Matrix:
         """The landmarks or the sample as a kernel sees them."""
 
     def features(self, stack: Stack, n_threads: int) -> Rows:
-        """The features of all rows, to be read by so many threads."""
+        """The features of all rows, to be read by ``n_threads`` threads."""
 
 
 class _Transformed:
-    """What kernels see where some are transformers."""
+    """What kernels see if some of them are transformers."""
 
-    def __init__(self, landmarks: Any, sample: Any):
+    def __init__(self, landmarks: Indices, sample: Indices):
         self.landmarks, self.sample = landmarks, sample
         self._transformers: dict[str, Any] = {}
 
@@ -69,7 +70,7 @@ class _Transformed:
         """What a transformer is fitted to."""
         raise NotImplementedError
 
-    def _as_seen(self, spec: KernelSpec, table: Any) -> Any:
+    def _as_seen(self, spec: KernelSpec, table: Any) -> Matrix:
         transformer = self._transformers.get(spec.name)
         return table if transformer is None else transformed_table(transformer, table, spec.name)
 
@@ -77,23 +78,23 @@ class _Transformed:
 class TableRows(_Transformed):
     """One table, in memory, in files or on a cluster; kernels look at its columns."""
 
-    def __init__(self, rows: Rows, landmarks: Any, sample: Any):
+    def __init__(self, rows: Rows, landmarks: Indices, sample: Indices):
         super().__init__(landmarks, sample)
         self._rows, self.n_rows = rows, rows.shape[0]
-        self._taken: list[tuple[Any, Any]] = []
+        self._taken: list[tuple[Indices, Matrix]] = []
 
     def n_columns(self, spec: KernelSpec) -> int:
         return self._rows.shape[1] if spec.source is None else len(spec.source)
 
-    def _training(self, spec: KernelSpec) -> Any:
+    def _training(self, spec: KernelSpec) -> Matrix:
         whole = may_be_held(self._rows, self._rows.shape[1])
         table = check_finite(self._rows.take(np.arange(self.n_rows))) if whole else self._take(self.sample)
-        return source_part(table, spec.source)
+        return _columns_of(table, spec.source)
 
-    def take(self, spec: KernelSpec, rows: Any) -> Any:
-        return self._as_seen(spec, source_part(self._take(rows), spec.source))
+    def take(self, spec: KernelSpec, rows: Indices) -> Matrix:
+        return self._as_seen(spec, _columns_of(self._take(rows), spec.source))
 
-    def _take(self, rows: Any) -> Any:
+    def _take(self, rows: Indices) -> Matrix:
         """Some rows, read once for all kernels."""
         for known, table in self._taken:
             if known is rows:
@@ -107,40 +108,44 @@ class TableRows(_Transformed):
 
 
 class _Checked:
-    """A map that refuses rows with NaN or infinity, as nobody has looked yet at rows in files."""
+    """A map that refuses rows with NaN or infinity, because rows in files have not been checked before."""
 
-    def __init__(self, transform: Callable[[Any], Any]):
+    def __init__(self, transform: Callable[[Matrix], Floats]):
         self._transform = transform
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: Matrix) -> Floats:
         return self._transform(check_finite(X))
 
 
 class ViewRows(_Transformed):
-    """Tables of the same rows by name, in memory; what a transformer makes of one is made once."""
+    """Tables of the same rows by name, in memory; each is transformed once."""
 
-    def __init__(self, views: Mapping[str, Any], landmarks: Any, sample: Any):
+    def __init__(self, views: Mapping[str, Any], landmarks: Indices, sample: Indices):
         super().__init__(landmarks, sample)
         self._views, self.n_rows = views, n_rows(views)
-        self._tables: dict[str, Any] = {}
+        self._tables: dict[str, Matrix] = {}
 
     def n_columns(self, spec: KernelSpec) -> int:
-        return n_columns(self._views[spec.source])
+        return n_columns(self._view(spec))
 
     def _training(self, spec: KernelSpec) -> Any:
+        return self._view(spec)
+
+    def _view(self, spec: KernelSpec) -> Any:
+        assert isinstance(spec.source, str)
         return self._views[spec.source]
 
-    def take(self, spec: KernelSpec, rows: Any) -> Any:
+    def take(self, spec: KernelSpec, rows: Indices) -> Matrix:
         if spec.name not in self._tables:
-            self._tables[spec.name] = self._as_seen(spec, self._views[spec.source])
+            self._tables[spec.name] = self._as_seen(spec, self._view(spec))
         return self._tables[spec.name][rows]
 
     def features(self, stack: Stack, n_threads: int) -> Rows:
         return row_blocks(stack.transform_seen(self._tables, self.n_rows), n_threads=n_threads)
 
 
-def is_views(X: Any) -> bool:
-    """Whether X is a dict of tables; one of scipy's sparse matrices is a dict, too, and is a table."""
+def is_views(X: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether X is a dict of views; scipy's ``dok_matrix`` is a dict too, but a table."""
     return isinstance(X, Mapping) and storage(X) == "dense"
 
 
@@ -156,15 +161,20 @@ def n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def source_part(X: Any, source: Any) -> Any:
+def source_part(X: Any, source: npt.NDArray[np.integer] | str | None) -> Any:
     """A source's part of a table or of a dict of views."""
-    if isinstance(X, Mapping):
-        return X[source]
-    return X if source is None else X[:, source]
+    return X[source] if isinstance(X, Mapping) else _columns_of(X, source)
 
 
-def transformed_table(transformer: Any, table: Any, name: str) -> Any:
-    """What a transformer makes of rows, as a table of finite numbers."""
-    return check_array(
+def _columns_of(X: Matrix, columns: npt.NDArray[np.integer] | str | None) -> Matrix:
+    """Some columns of a table, or all."""
+    assert not isinstance(columns, str)  # that is the name of a view
+    return X if columns is None else X[:, columns]
+
+
+def transformed_table(transformer: Any, table: Any, name: str) -> Matrix:
+    """Rows after a transformer, as a table of finite numbers."""
+    found: Matrix = check_array(
         transformer.transform(table), accept_sparse="csr", dtype=[np.float64, np.float32], input_name=f"kernel {name!r}"
     )
+    return found

@@ -1,4 +1,4 @@
-"""What a user may write for a kernel, and what it means: a name, a kernel, its parameters and where it looks."""
+"""What a user may write for a kernel, and what it means: a name, a kernel, its parameters and its source."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from widegap._types import Array, Indices
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernels import KERNELS, WIDTH_RULES, check_arguments, is_positive
 
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """One kernel as asked for; ``source`` holds column numbers, the key of a view, or None for all of X."""
+    """One kernel of a user's list; ``source`` holds column numbers, the key of a view, or None for all of X."""
 
     name: str
     kernel: Any
     params: Mapping[str, Any] = field(default_factory=dict)
-    source: Any = None
+    source: Indices | str | None = None
 
     @property
     def is_transformer(self) -> bool:
@@ -34,9 +35,9 @@ class TableColumns:
 
 
 def read_specs(kernels: Any, X: Sequence[str] | TableColumns) -> list[KernelSpec]:
-    """The kernels that the parameter ``kernels`` asks for, given the columns of the table or the keys of the views.
+    """The kernels of the parameter ``kernels``, for the columns of a table or the keys of the views.
 
-    A kernel without a place of its own applies to the whole table, or to every view in turn.
+    A kernel without a source of its own applies to the whole table, or to every view in turn.
     """
     if not len(kernels):
         raise InvalidDataError(f"kernels is empty; list at least one kernel: {_forms()}.")
@@ -47,7 +48,7 @@ def read_specs(kernels: Any, X: Sequence[str] | TableColumns) -> list[KernelSpec
         else:
             kernel, params = _kernel_and_params(entry)
             label = _label(kernel)
-            places: list[tuple[str, Any]] = [(label, None)]
+            places: list[tuple[str, str | None]] = [(label, None)]
             if not isinstance(X, TableColumns):
                 places = [(f"{view}:{label}", view) for view in X]
             specs += [KernelSpec(_free_name(name, specs), kernel, params, source) for name, source in places]
@@ -85,7 +86,7 @@ def _kernel_and_params(entry: Any) -> tuple[Any, dict[str, Any]]:
     if isinstance(entry, tuple) and len(entry) == 2:
         kernel, params = entry[0], entry[1]
     if not isinstance(params, Mapping) or not _is_kernel(kernel):
-        raise InvalidDataError(f"kernels holds {entry!r}, which is no kernel; use {_forms()}.")
+        raise InvalidDataError(f"kernels holds {entry!r}, which is not a kernel; use {_forms()}.")
     if isinstance(kernel, str):
         known = KERNELS[kernel]
         valid = {*known.params, *known.widths}
@@ -101,9 +102,9 @@ def _kernel_and_params(entry: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _check_widths(entry: Any, params: Mapping[str, Any]) -> None:
-    given = [params[name] for name in ("gamma", "width") if name in params]
+    widths = [params[name] for name in ("gamma", "width") if name in params]
     by_rule = isinstance(params.get("gamma"), str) and params["gamma"] in WIDTH_RULES
-    if len(given) > 1 or not (by_rule or all(map(is_positive, given))):
+    if len(widths) > 1 or not (by_rule or all(map(is_positive, widths))):
         rules = " or ".join(map(repr, WIDTH_RULES))
         raise InvalidDataError(
             f"kernels holds {entry!r}; give gamma or width, not both, as a positive number (gamma also as {rules})."
@@ -118,16 +119,16 @@ def _forms() -> str:
     )
 
 
-def _is_transformer(kernel: Any) -> bool:
+def _is_transformer(kernel: object) -> bool:
     return hasattr(kernel, "fit") and hasattr(kernel, "transform")
 
 
-def _is_kernel(kernel: Any) -> bool:
+def _is_kernel(kernel: object) -> bool:
     return kernel in KERNELS if isinstance(kernel, str) else callable(kernel) or _is_transformer(kernel)
 
 
-def _label(kernel: Any) -> str:
-    """What a kernel without a name of its own is called."""
+def _label(kernel: object) -> str:
+    """The name of a kernel that the user has not named."""
     if isinstance(kernel, str):
         return kernel
     return type(kernel).__name__.lower() if _is_transformer(kernel) else getattr(kernel, "__name__", "kernel")
@@ -143,7 +144,7 @@ def _free_name(name: str, specs: Sequence[KernelSpec]) -> str:
     return candidate
 
 
-def _column_numbers(name: str, place: Any, table: TableColumns) -> Any:
+def _column_numbers(name: str, place: Any, table: TableColumns) -> Indices:
     """Column numbers from numbers, a mask, a slice or column names."""
     if not isinstance(place, slice):
         place = np.atleast_1d(np.asarray(place))
@@ -157,11 +158,11 @@ def _column_numbers(name: str, place: Any, table: TableColumns) -> Any:
             f"{table.count - 1}, names, a mask or a slice."
         ) from error
     if numbers.ndim != 1 or not numbers.size:
-        raise InvalidDataError(f"Kernel {name!r} asks for the columns {place!r}, which are none; list at least one.")
+        raise InvalidDataError(f"Kernel {name!r} asks for the columns {place!r}, an empty list; list at least one.")
     return numbers
 
 
-def _numbers_of_names(name: str, place: Any, table: TableColumns) -> Any:
+def _numbers_of_names(name: str, place: Array, table: TableColumns) -> Indices:
     known = [] if table.names is None else list(table.names)
     missing = [column for column in place if column not in known]
     if missing:

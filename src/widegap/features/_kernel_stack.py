@@ -2,13 +2,13 @@
 
 A kernel sees a *source*: some columns of the table X, or one of the views if X is a dict of tables. Its features are
 those of ``_kernel_maps.py`` with two differences. All kernels share their landmarks, whose kernel matrix is centred
-first, so that a kernel gives the same features whether it is computed here or handed in as a matrix; and an
-indefinite one is not refused: its negative directions are dropped, and their share of the spectrum is reported.
+first, so that a kernel gives the same features whether it is computed here or passed as a matrix; and an indefinite
+kernel is not refused: its negative directions are dropped, and their share of the spectrum is reported.
 
 Trace normalisation divides a block by the square root of its total variance over all rows, which makes the mean
-diagonal of the centred kernel 1: else the kernel of the largest unit would win. A kernel that is constant on the rows
-has no variance and gets no columns. The maps are fitted to the landmarks and to a sample; all variances come from one
-read of the rows, and the features are a table or made anew in every pass, as ``feature_rows`` decides.
+diagonal of the centred kernel 1: otherwise the kernel of the largest unit would win. A kernel that is constant on the
+rows has no variance and gets no columns. The maps are fitted to the landmarks and to a sample; all variances come from
+one read of the rows, and the features are held or computed in every pass, as ``feature_rows`` decides.
 
     effective rank   (sum_j lam_j)^2 / sum_j lam_j^2,   lam the spectrum of the centred kernel
 """
@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from widegap._types import Floats
+from widegap._types import Floats, Indices, Matrix
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernel_maps import SVD_SAMPLE, FeatureMap, KernelMap, fit_map, not_finite
 from widegap.features._kernel_rows import (
@@ -41,7 +42,7 @@ from widegap.rows._sources import divided_columns, row_blocks
 
 @dataclass(frozen=True)
 class FittedKernel:
-    """One kernel: where it looks, how it maps, and what was found out about it.
+    """One kernel: its source, its map, and findings about it.
 
     Attributes
     ----------
@@ -54,13 +55,13 @@ class FittedKernel:
     map : KernelMap or None
         None if the kernel is constant on the rows.
     negative_share : float
-        Share of the spectrum that was negative and is left out.
+        Share of the spectrum that was negative and was dropped.
     effective_rank : float
         0 if constant.
     """
 
     name: str
-    source: Any
+    source: npt.NDArray[np.integer] | str | None
     n_features: int
     transformer: Any
     map: KernelMap | None
@@ -110,8 +111,8 @@ class KernelStack(FeatureMap):
         blocks = [kernel.transform(X) for kernel in self.active]
         return np.hstack(blocks) if blocks else np.zeros((n_rows(X), 0))
 
-    def transform_seen(self, tables: Mapping[str, Any], n_rows: int) -> Floats:
-        """The same of what each kernel, by name, sees of the rows."""
+    def transform_seen(self, tables: Mapping[str, Matrix], n_rows: int) -> Floats:
+        """The same from the table that each kernel, by name, sees of the rows."""
         blocks = [kernel.map.transform(tables[kernel.name]) for kernel in self.kernels if kernel.map is not None]
         return np.hstack(blocks) if blocks else np.zeros((n_rows, 0))
 
@@ -126,7 +127,7 @@ class KernelStack(FeatureMap):
     def check_views(self, views: Mapping[str, Any]) -> None:
         """Refuse views without a table that some kernel needs, or with other columns than those fitted."""
         for kernel in self.active:
-            if kernel.source not in views:
+            if not isinstance(kernel.source, str) or kernel.source not in views:
                 raise InvalidDataError(
                     f"Kernel {kernel.name!r} was fitted on the view {kernel.source!r}, but X holds the views "
                     f"{', '.join(map(repr, views))}; pass all views that fit saw."
@@ -149,10 +150,10 @@ def fit_kernel_stack(
     rng: np.random.Generator,
     weights: Floats | None = None,
 ) -> tuple[KernelStack, Rows]:
-    """Fit every kernel to rows or to a dict of views; the stack, and the features of all rows.
+    """Fit every kernel to rows or to a dict of views; return the stack and the features of all rows.
 
-    The kernels have random numbers of their own, so that those drawn later from ``rng`` do not depend on them.
-    ``weights`` are those of rows; transformers do not know them.
+    The kernels have their own random numbers, so that those drawn later from ``rng`` do not depend on them.
+    ``weights`` belong to rows; transformers ignore them.
     """
     n = n_rows(X)
     landmarks = drawn(n, max(2, n_components), rng, weights)  # one alone has no scatter
@@ -164,7 +165,7 @@ def fit_kernel_stack(
 
 
 def _fit_kernel(seen: SeenRows, spec: KernelSpec, n_components: int, rng: np.random.Generator) -> FittedKernel:
-    """The kernel in its own unit; without a map if it is constant on the landmarks."""
+    """The kernel before normalisation; without a map if it is constant on the landmarks."""
     width = seen.n_columns(spec)
     if holds_values(spec.kernel) and width != seen.n_rows:
         raise InvalidDataError(
@@ -192,7 +193,7 @@ def _fit_map(
 
 @dataclass(frozen=True)
 class _SharedRows:
-    """Rows as one kernel sees them, whose landmarks and samples are those of all kernels."""
+    """Rows as one kernel sees them, with the landmarks and the sample of all kernels."""
 
     seen: SeenRows
     spec: KernelSpec
@@ -204,24 +205,27 @@ class _SharedRows:
     def shape(self) -> tuple[int, int]:
         return self.seen.n_rows, self.seen.take(self.spec, self.seen.landmarks).shape[1]
 
-    def some(self, size: int) -> Any:
+    def some(self, size: int) -> Matrix:
         sample = self.seen.take(self.spec, self.seen.sample)
         whole = size >= sample.shape[0]
         return sample if whole else sample[self.rng.choice(sample.shape[0], size, replace=False)]
 
-    def landmarks(self) -> tuple[Any, Any]:
+    def landmarks(self) -> tuple[Matrix, Matrix | Indices]:
         rows = self.seen.take(self.spec, self.seen.landmarks)
         return rows, self.seen.landmarks if holds_values(self.spec.kernel) else rows
 
 
 def _settled(
-    stack: KernelStack, features: Rows, sample: Any, normalize: bool, weights: Floats | None
+    stack: KernelStack, features: Rows, sample: Indices, normalize: bool, weights: Floats | None
 ) -> tuple[KernelStack, Rows]:
-    """The stack and its features without kernels that are constant, of equal trace if so wished."""
+    """The stack and its features without constant kernels, with equal traces if ``normalize``."""
     placed = [] if weights is None else [features.place(weights)]
     moments = features.reduce(lambda block, *weights: Moments(*block.moments(*weights)), *placed)
     assert moments is not None
-    some, settled, kept, divisors, end = features.take(sample), [], [], [], 0
+    some, end = features.take(sample), 0
+    settled: list[FittedKernel] = []
+    kept: list[Indices] = []
+    divisors: list[Floats] = []
     for kernel in stack.kernels:
         columns = slice(end, end := end + kernel.width)
         found = replace(moments, mean=moments.mean[columns], scatter=moments.scatter[columns])
@@ -247,8 +251,9 @@ def _of_unit(kernel: FittedKernel, scale: float, rank: float) -> FittedKernel:
     return replace(kernel, map=replace(kernel.map, projection=kernel.map.projection / scale), effective_rank=rank)
 
 
-def _effective_rank(features: Floats) -> float:
+def _effective_rank(features: Matrix) -> float:
     """(trace)^2 over the squared Frobenius norm of the covariance."""
+    assert isinstance(features, np.ndarray)
     centred = features - features.mean(axis=0, dtype=np.float64)
     gram = centred.T @ centred
     square = float(np.square(gram).sum())

@@ -9,30 +9,29 @@ once, and S decides at borders. The constants were settled with labels, on digit
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from widegap._types import Floats
+from widegap._types import Floats, Indices, Ints, Labels, SparseMatrix
 
 ALPHA = 0.95  # share of a step that comes from neighbours and sets
 SETS = 0.15  # w
 SPREAD_STEPS = 40  # 0.95^40 is 0.13: more change little
-REACH_STEPS = 10  # tell as well as all of them which rows a label reaches first
+REACH_STEPS = 10  # as good as all of them at finding the rows that a label reaches first
 
 
 @dataclass(frozen=True)
 class Spread:
     """The operator above: S, CSR (n, n), and B, CSR (n, sets)."""
 
-    graph: Any
-    sets: Any
+    graph: SparseMatrix
+    sets: SparseMatrix
 
     @classmethod
-    def of(cls, weights: Any, sets: Sequence[tuple[Any, int]]) -> "Spread":
+    def of(cls, weights: SparseMatrix, sets: Sequence[tuple[Labels | Ints, int]]) -> "Spread":
         """From the weights W and, for each way to divide the rows, the set of every row and how often it counts."""
-        both = sp.csr_array(weights + weights.T)
+        both: SparseMatrix = sp.csr_array(weights + weights.T)
         roots = 1 / np.sqrt(np.maximum(np.asarray(both.sum(axis=1)).ravel(), np.finfo(np.float64).tiny))
         graph = sp.csr_array(sp.diags_array(roots) @ both @ sp.diags_array(roots))
         joined = sp.hstack([_normalised(labels) * np.sqrt(times) for labels, times in sets], format="csr")
@@ -40,17 +39,17 @@ class Spread:
         return cls(graph.astype(np.float32), sp.csr_array(joined).astype(np.float32))
 
     def __call__(self, Y: Floats) -> Floats:
-        """What the seeds Y spread to; columns without seeds stay empty, and cost nothing."""
+        """The values that the seeds Y spread to all rows; columns without seeds stay empty and cost nothing."""
         sown = Y.any(axis=0)
         found = np.zeros_like(Y)
         if sown.any():
             found[:, sown] = self._steps(Y[:, sown], SPREAD_STEPS)
         return found
 
-    def reach(self, rows: Any) -> Floats:
-        """How much of a label of each of some rows comes to every row, (rows, n), the most for each of these being 1.
+    def reach(self, rows: Indices) -> Floats:
+        """How much of a label of each of some rows reaches every row, (rows, n); the largest value of a column is 1.
 
-        Rows of dense regions spread more; what a row keeps for itself makes them comparable.
+        Rows of dense regions spread more; dividing by what a row keeps for itself makes them comparable.
         """
         Y = np.zeros((self.graph.shape[0], len(rows)), np.float32)
         Y[rows, np.arange(len(rows))] = 1
@@ -59,7 +58,7 @@ class Spread:
         return F / np.maximum(F.max(axis=0, initial=0.0), np.finfo(np.float32).tiny)
 
     def spread_values(self, values: Floats) -> Floats:
-        """What comes of values of all rows, (n,), to every row."""
+        """Values of all rows, (n,), spread over their neighbours and sets."""
         return self._steps(values.astype(np.float32)[:, None], REACH_STEPS)[:, 0]
 
     def _steps(self, Y: Floats, count: int) -> Floats:
@@ -69,7 +68,7 @@ class Spread:
         return F
 
 
-def _normalised(labels: Any) -> Any:
+def _normalised(labels: Labels | Ints) -> SparseMatrix:
     n, m = len(labels), int(labels.max()) + 1
     roots = 1 / np.sqrt(np.maximum(np.bincount(labels, minlength=m), 1))
     return sp.csr_array((roots[labels], labels, np.arange(n + 1)), shape=(n, m))

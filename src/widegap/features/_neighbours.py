@@ -1,26 +1,25 @@
-"""The graph of nearest neighbours of some rows, found once: it smooths features and tells how near groups are.
+"""The graph of nearest neighbours of some rows, found once: it smooths features and measures how near groups are.
 
 *Smoothing.* A(i, j) = 1 if i and j are among each other's ``n_neighbors`` nearest, and A(i, i) = 1; R = D^-1 A with D
 the row sums. ``R^t P`` replaces every row of P by an average over the rows that t steps reach, which draws rows of one
-dense region together and leaves gaps between regions. Rows with hardly a mutual neighbour are not smoothed; where they
-are many (high-dimensional noise, hubs) the average of the others would distort the picture, so ``reached`` tells how
-many rows the graph serves.
+dense region together and leaves gaps between regions. Rows with hardly a mutual neighbour are not smoothed; where there
+are many of them (high-dimensional noise, hubs) the average of the others would distort the picture, so ``reached`` is
+the share of rows that the graph serves.
 
 *Nearness.* Edges from a row to its 20 nearest weigh
 
     w_ij = exp(-d_ij^2 / (s_i s_j)),     s_i the distance from row i to its 20th neighbour,
 
-so that a step counts for as much in a sparse region as in a dense one. Equal rows are as near as can be.
+so that a step counts as much in a sparse region as in a dense one. Equal rows have the largest weight.
 
-*Search.* All pairs of dense rows are compared, a block of rows after the other: products in float32 tell which rows are
-nearest, and the distances of these are then taken from the rows themselves. Rounding displaces a squared distance by
-about ``eps sqrt(d) (2 |x| + distance)^2``; where that is more than a thousandth of the distance to the last neighbour
-(rows far from the mean and close to each other, equal rows), products are taken in float64.
+*Search.* All pairs of dense rows are compared, a block of rows after the other: products in float32 find the nearest
+rows, and their distances are then computed from the rows themselves. Rounding displaces a squared distance by about
+``eps sqrt(d) (2 |x| + distance)^2``; where that is more than a thousandth of the distance to the last neighbour (rows
+far from the mean and close to each other, equal rows), products are taken in float64.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,14 +27,14 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
 from widegap._jit import jit
-from widegap._types import Floats
-from widegap.rows._matrices import storage, without_far_offsets
+from widegap._types import Doubles, Floats, Indices, Ints, Labels, Matrix, SparseMatrix
+from widegap.rows._matrices import without_far_offsets
 from widegap.rows._threads import one_blas_thread, ordered_map
 
-WORKING_MEMORY = 64  # MiB of distances of sparse rows at a time
-DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread
-LANES = 64  # into which values are dealt out to bound the smallest, at least
-HALVINGS = 8  # of what lies between the lanes: a tighter bound would not save what it costs
+WORKING_MEMORY = 64  # MiB of distances of sparse rows at a time; not tuned
+DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread: 16 MiB; not tuned
+LANES = 64  # lanes, at least, over which values are spread to bound the smallest
+HALVINGS = 8  # bisections of the range of the lanes: a tighter bound would not save what it costs
 FEW_MUTUAL = 3  # mutual neighbours below which the graph does not serve a row
 LINKED = 20  # neighbours with a weight
 TENTH = 10  # neighbour by whose distance rows are ranked
@@ -47,7 +46,7 @@ FIFTH = 5  # of few rows no more than a fifth are neighbours: else all are avera
 class NeighbourGraph:
     """The nearest other rows of every row, shape (n, n_neighbors), and their distances, the nearest first."""
 
-    nearest: np.ndarray[Any, np.dtype[np.int64]]
+    nearest: Ints
     distances: Floats
 
     @property
@@ -64,7 +63,7 @@ class NeighbourGraph:
         return ranks / (2 * len(distances))
 
     @cached_property
-    def average(self) -> Any:
+    def average(self) -> SparseMatrix:
         """The averaging operator R."""
         n = len(self.nearest)
         columns, ends = _mutual(self.nearest)
@@ -76,7 +75,8 @@ class NeighbourGraph:
         """``R^steps P``, in the dtype of P."""
         average = self.average
         for _ in range(steps):
-            P = _averages(average.indices, average.indptr, P)
+            smoothed: Floats = _averages(average.indices, average.indptr, P)
+            P = smoothed
         return P
 
     @cached_property
@@ -88,43 +88,44 @@ class NeighbourGraph:
         return np.exp(-np.square(distances) / (scales[:, None] * scales[nearest]))
 
     @cached_property
-    def weights(self) -> Any:
+    def weights(self) -> SparseMatrix:
         """The directed weights w, CSR (n, n)."""
         n, width = self._values.shape
         ends = np.arange(0, n * width + 1, width)
         return sp.csr_array((self._values.ravel(), self.nearest[:, :width].ravel(), ends), shape=(n, n))
 
-    def weights_to(self, labels: Any, k: int) -> tuple[Floats, Floats]:
+    def weights_to(self, labels: Labels | Ints, k: int) -> tuple[Floats, Floats]:
         """Weights from every row to the rows of each group, and from these to the row, two tables (k, n)."""
-        return _sums_to(self._values, self.nearest, labels, k)
+        tables: tuple[Doubles, Doubles] = _sums_to(self._values, self.nearest, labels, k)
+        return tables
 
-    def weights_between(self, labels: Any, k: int) -> Floats:
+    def weights_between(self, labels: Labels | Ints, k: int) -> Floats:
         """Sums of the weights between the rows of two groups, in both directions, (k, k)."""
-        sums = _sums_between(self._values, self.nearest, labels, k)
+        sums: Doubles = _sums_between(self._values, self.nearest, labels, k)
         return sums + sums.T
 
 
-def neighbour_graph(X: Any, n_neighbors: int, n_threads: int = 1) -> NeighbourGraph:
+def neighbour_graph(X: Matrix, n_neighbors: int, n_threads: int = 1) -> NeighbourGraph:
     """The graph of the rows of X by Euclidean distance; distances are computed block by block.
 
-    Every row has ``n_neighbors`` neighbours, or a fifth of the rows where these are few.
+    Every row has ``n_neighbors`` neighbours, or a fifth of the rows if there are few.
     """
     count = min(n_neighbors, max(1, X.shape[0] // FIFTH))
     X = without_far_offsets(X)
     with config_context(working_memory=WORKING_MEMORY), one_blas_thread():
-        if storage(X) == "dense":
+        if isinstance(X, np.ndarray):
             return NeighbourGraph(*_nearest_rows(X, count, n_threads))
         distances, nearest = NearestNeighbors(n_neighbors=count).fit(X).kneighbors()
     return NeighbourGraph(nearest, np.asarray(distances, dtype=np.float64))
 
 
-def distance_to_nearest(X: Any, others: Any, count: int) -> Floats:
-    """Distance from each of other rows to the last of its ``count`` nearest among the rows of X."""
+def distance_to_nearest(X: Matrix, queries: Matrix, count: int) -> Floats:
+    """Distance from each of the queried rows to the last of its ``count`` nearest among the rows of X."""
     with config_context(working_memory=WORKING_MEMORY), one_blas_thread():
-        return np.asarray(NearestNeighbors(n_neighbors=count).fit(X).kneighbors(others)[0][:, -1])
+        return np.asarray(NearestNeighbors(n_neighbors=count).fit(X).kneighbors(queries)[0][:, -1])
 
 
-def _nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Any, Floats]:
+def _nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Ints, Floats]:
     """The nearest other rows of all rows, and their distances, two tables (n, count)."""
     X = np.ascontiguousarray(X)
     centre = X.mean(axis=0, dtype=np.float64)
@@ -138,18 +139,17 @@ def _nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Any, Floats]:
     return nearest, distances
 
 
-def _search_rows(
-    X: Floats, centred: Floats, wanted: Any, count: int, n_threads: int
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Floats]:
+def _search_rows(X: Floats, centred: Floats, wanted: Indices, count: int, n_threads: int) -> tuple[Ints, Floats]:
     """Neighbours of the rows numbered ``wanted``, found by products in the dtype of the centred rows."""
     norms, columns = np.einsum("ij,ij->i", centred, centred), -2 * centred.T
     step = max(1, DISTANCES_HELD // len(X))
 
-    def search(start: int) -> tuple[Any, Any]:
+    def search(start: int) -> tuple[Ints, Doubles]:
         rows = wanted[start : start + step]
         nearest = np.zeros((len(rows), count), np.int64)
         _select(centred[rows] @ columns, norms, rows, nearest)
-        return nearest, _measure(X, rows, nearest)
+        distances: Doubles = _measure(X, rows, nearest)
+        return nearest, distances
 
     parts = list(ordered_map(search, range(0, len(wanted), step), n_threads))
     return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
@@ -269,10 +269,10 @@ def _select(products, norms, rows, nearest):  # type: ignore[no-untyped-def]
 
 @jit
 def _within_bound(values, count, lowest, candidates):  # type: ignore[no-untyped-def]
-    """How many values are within a bound that at least ``count`` of them keep, and their numbers, in ``candidates``.
+    """How many values are within a bound that at least ``count`` of them meet, and their numbers, in ``candidates``.
 
-    The values are dealt out to lanes. A bound that the lowest values of ``count`` lanes keep is found by bisection:
-    these loops take many numbers at a time, while a table of the best has to be kept one by one.
+    The values are spread over lanes. Bisection finds a bound that the lowest values of ``count`` lanes meet: these
+    loops take many numbers at a time, while a table of the best is updated one number at a time.
     """
     n, lanes = len(values), len(lowest)
     if n < 2 * lanes:

@@ -1,4 +1,4 @@
-"""Principal axes: of kernel features, with their whitened form for a ridge, and of tables to draw or to reduce.
+"""Principal axes: of kernel features, with their whitened form for a ridge, and of tables to plot or to reduce.
 
 For centred features Phi of some rows, ``Phi'Phi = U diag(lam) U'``: P = Phi U are kernel PCA coordinates, and
 ``Q = P (lam + rho)^(-1/2)`` those of the regularised least-squares fit (see ``forest/_single_moves.py``). Directions
@@ -6,22 +6,21 @@ that the ridge leaves less than ``LEAST_FREEDOM`` of a degree of freedom are dro
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 from sklearn.decomposition import PCA, TruncatedSVD
 
-from widegap._types import Floats
+from widegap._types import Doubles, Floats, Mask, Matrix
 from widegap.exceptions import InvalidDataError
 from widegap.rows._centred import CentredRows
-from widegap.rows._matrices import row_chunks, storage
+from widegap.rows._matrices import row_chunks
 from widegap.rows._sources import row_blocks
 
-EXPLICIT_COLUMNS = 400  # up to this many columns of a sparse table their covariance is formed and solved whole
-AXIS_TOL = 1e-10
+EXPLICIT_COLUMNS = 400  # up to this many columns of a sparse table, forming their covariance is faster than Lanczos
+AXIS_TOL = 1e-10  # variances below this share of the largest are rounding of a Gram matrix in float64
 DIRECTION_STEPS = 4  # of power iteration: more leave the directions of words as they are
-LEAST_FREEDOM = 1e-3
+LEAST_FREEDOM = 1e-3  # degrees of freedom of a direction that has no part in a fit; not tuned
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class PrincipalMap:
     lam: Floats
 
     @classmethod
-    def fit(cls, features: Any) -> "PrincipalMap":
+    def fit(cls, features: Floats) -> "PrincipalMap":
         """From the features of the rows that are searched."""
         return cls.of(*centred_gram(features))
 
@@ -44,7 +43,7 @@ class PrincipalMap:
         keep = lam > AXIS_TOL * max(lam[-1], 0)
         return cls(mean, U[:, keep][:, ::-1], lam[keep][::-1])
 
-    def transform(self, features: Any) -> Floats:
+    def transform(self, features: Floats) -> Floats:
         """Coordinates P of any rows."""
         dtype = features.dtype
         return (features - self.mean.astype(dtype)) @ self.rotation.astype(dtype)
@@ -54,8 +53,8 @@ class PrincipalMap:
         keep, factors = _ridge_axes(self.lam, rho)
         return self.rotation[:, keep] * factors[keep]
 
-    def whiten_in_place(self, features: Any, rho: float) -> Floats:
-        """Q of any rows, in the memory of their features, which are lost."""
+    def whiten_in_place(self, features: Floats, rho: float) -> Floats:
+        """Q of any rows, in the memory of their features, which it overwrites."""
         W = self.whitening(rho)
         n, s = len(features), W.shape[1]
         # Q has no more columns than the features, so its rows never reach beyond the features already read.
@@ -65,7 +64,7 @@ class PrincipalMap:
         return Q
 
 
-def centred_gram(features: Any) -> tuple[Floats, Floats]:
+def centred_gram(features: Floats) -> tuple[Floats, Floats]:
     """The mean of features, and ``Phi'Phi`` about it, in float64."""
     mean = features.mean(axis=0, dtype=np.float64)
     gram = np.zeros((features.shape[1],) * 2)
@@ -85,24 +84,24 @@ def ridge_whitening(gram: Floats, rho: float) -> Floats:
     return np.asarray(dtrtri(L, lower=True)[0].T)
 
 
-def whiten(P: Any, lam: Floats, rho: float) -> Floats:
+def whiten(P: Floats, lam: Floats, rho: float) -> Floats:
     """Q from principal coordinates with squared lengths ``lam``, C-ordered in the dtype of P."""
     keep, factors = _ridge_axes(lam, rho)
     return np.ascontiguousarray(P[:, keep] * factors[keep].astype(P.dtype))
 
 
-def _ridge_axes(lam: Floats, rho: float) -> tuple[Any, Floats]:
-    """Which axes the ridge leaves a say, and the factor that whitens each.
+def _ridge_axes(lam: Floats, rho: float) -> tuple[Mask, Floats]:
+    """Which axes the ridge does not make negligible, and the factor that whitens each.
 
-    Under a ridge so strong that no axis has a tenth of a degree of freedom, the strongest one sets the scale.
+    If the ridge leaves no axis a tenth of a degree of freedom, the strongest axis sets the scale.
     """
     freedom = lam / (lam + rho)
     return freedom > LEAST_FREEDOM * min(1.0, 10 * freedom.max(initial=0.0)), 1 / np.sqrt(lam + rho)
 
 
-def leading_directions(X: Any, size: int) -> Floats:
+def leading_directions(X: Matrix, size: int) -> Floats:
     """Coordinates of the rows of a table on its leading singular directions, each row of length 1."""
-    found = TruncatedSVD(min(size, *X.shape), n_iter=DIRECTION_STEPS, random_state=0).fit_transform(X)
+    found: Floats = TruncatedSVD(min(size, *X.shape), n_iter=DIRECTION_STEPS, random_state=0).fit_transform(X)
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     return (found / np.maximum(lengths, np.finfo(found.dtype).tiny)).astype(np.float32)
 
@@ -110,23 +109,23 @@ def leading_directions(X: Any, size: int) -> Floats:
 class PrincipalAxes:
     """The leading principal axes of a table, up to ``size``, in units of its total standard deviation."""
 
-    def __init__(self, X: Any, size: int, seed: int):
+    def __init__(self, X: Matrix, size: int, seed: int):
         rows = CentredRows(row_blocks(X))
         if rows.scale == 0:
             raise InvalidDataError(f"All {X.shape[0]} rows are equal, so none is nearer than another; check the data.")
         self.mean = rows.mean
         size = min(size, *X.shape)
-        if storage(X) == "dense":
-            # Centred first: far from the origin a Gram matrix of uncentred rows has no digits left.
+        if isinstance(X, np.ndarray):
+            # Centred first: far from the origin, a Gram matrix of uncentred rows has no digits left.
             pca = PCA(size, random_state=seed).fit(X - self.mean)
         else:
             solver = "covariance_eigh" if X.shape[1] <= EXPLICIT_COLUMNS else "arpack"
-            size = size if solver == "covariance_eigh" else min(size, X.shape[0] - 1)  # all that Lanczos can find
+            size = size if solver == "covariance_eigh" else min(size, X.shape[0] - 1)  # Lanczos finds no more
             pca = PCA(size, svd_solver=solver, random_state=seed).fit(X.astype(np.float64))
-        self.axes = pca.components_.T / rows.scale
+        self.axes: Doubles = pca.components_.T / rows.scale
 
-    def coordinates(self, X: Any) -> Floats:
+    def coordinates(self, X: Matrix) -> Floats:
         """Coordinates of any rows, shape (rows, size)."""
-        if storage(X) == "dense":
+        if isinstance(X, np.ndarray):
             return (X - self.mean) @ self.axes
         return np.asarray(X @ self.axes - self.mean @ self.axes)

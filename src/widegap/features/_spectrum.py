@@ -1,21 +1,19 @@
-"""Leading eigenvalues of the covariance of some rows, and leading singular vectors, without densifying any."""
-
-from typing import Any
+"""Leading eigenvalues of the covariance of some rows, and leading singular vectors; sparse rows stay sparse."""
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils.extmath import randomized_svd
 
-from widegap._types import Floats
+from widegap._types import Doubles, Floats, Matrix, SparseMatrix
 
-EXPLICIT_SIZE = 400  # up to this many rows or columns the small Gram matrix is formed and solved whole
-RARE = 3  # stored entries below which a column of many rows has no part in a leading direction
-POWER_STEPS = 2
-LANCZOS_TOL = 1e-3  # the values set the scale of a regulariser: three digits are plenty
+EXPLICIT_SIZE = 400  # up to this many rows or columns, forming the small Gram matrix is faster than Lanczos
+RARE = 3  # a column with fewer stored entries has no part in a leading direction of many rows; not tuned
+POWER_STEPS = 2  # of the randomised SVD: a start needs only a subspace near the leading one; not tuned
+LANCZOS_TOL = 1e-3  # the values set the scale of a regulariser: three digits are enough
 
 
-def leading_variances(X: Any, mean: Floats, count: int, weights: Floats | None = None) -> Floats:
+def leading_variances(X: Matrix, mean: Floats, count: int, weights: Floats | None = None) -> Floats:
     """The ``count`` largest eigenvalues of ``(X - mean)'(X - mean) / n``, descending, padded with zeros.
 
     With weights of the rows, of ``(X - mean)' diag(weights) (X - mean)`` over their sum. Lanczos needs a few products
@@ -38,7 +36,7 @@ def leading_variances(X: Any, mean: Floats, count: int, weights: Floats | None =
     return np.pad(leading, (0, count - len(leading)))
 
 
-def leading_vectors(X: Any, rank: int, seed: int, weights: Floats | None = None) -> Floats:
+def leading_vectors(X: Matrix, rank: int, seed: int, weights: Floats | None = None) -> Floats:
     """About the ``rank`` leading right singular vectors of the rows, uncentred, as orthonormal rows (rank, d).
 
     Single precision is enough to find a subspace; rare columns of a sparse table are left out of it.
@@ -55,7 +53,7 @@ def leading_vectors(X: Any, rank: int, seed: int, weights: Floats | None = None)
     return V
 
 
-def _small_gram(X: Any, mean: Floats, weights: Floats | None) -> Floats:
+def _small_gram(X: Matrix, mean: Floats, weights: Floats | None) -> Floats:
     """Centred Gram matrix on the shorter side of X; its nonzero eigenvalues are those of the other side."""
     n, d = X.shape
     if weights is not None and not isinstance(X, np.ndarray):
@@ -72,7 +70,7 @@ def _small_gram(X: Any, mean: Floats, weights: Floats | None) -> Floats:
     return _dense(X @ X.T) - projections[:, None] - projections[None, :] + mean @ mean
 
 
-def _weighted_gram(X: Any, mean: Floats, weights: Floats) -> Floats:
+def _weighted_gram(X: SparseMatrix, mean: Floats, weights: Floats) -> Floats:
     """The same for weighted sparse rows, whose mean is the weighted one."""
     n, d = X.shape
     if d <= n:
@@ -82,22 +80,23 @@ def _weighted_gram(X: Any, mean: Floats, weights: Floats) -> Floats:
     return gram * np.sqrt(np.outer(weights, weights))
 
 
-def _rows_times(X: Any, factors: Floats) -> Any:
+def _rows_times(X: Matrix, factors: Floats) -> Matrix:
     """The rows, each times a number."""
-    return X * factors[:, None] if isinstance(X, np.ndarray) else sp.csr_array(sp.diags_array(factors) @ X)
+    if isinstance(X, np.ndarray):
+        return X * factors[:, None]
+    found: SparseMatrix = sp.csr_array(sp.diags_array(factors) @ X)
+    return found
 
 
-def _dense(product: Any) -> Floats:
+def _dense(product: object) -> Doubles:
     """A small product as a float64 array."""
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product, dtype=np.float64)
 
 
-def _gram_operator(X: Any, mean: Floats, roots: Any) -> LinearOperator:
+def _gram_operator(X: Matrix, mean: Floats, roots: Floats | float) -> LinearOperator:
     """``A'A``, or ``AA'`` where that is smaller, of the centred rows A, each times the root of its weight."""
     n, d = X.shape
-    if isinstance(
-        X, np.ndarray
-    ):  # in the dtype of the rows: a product of two dtypes would copy X whenever it is formed
+    if isinstance(X, np.ndarray):  # in the dtype of the rows: a product of two dtypes would copy X every time
         X, mean = (X - mean).astype(X.dtype, copy=False), np.zeros(d)
 
     def forth(v: Floats) -> Floats:

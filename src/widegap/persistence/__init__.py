@@ -1,15 +1,15 @@
 """Model files that are safe to open: a zip of JSON texts and plain NumPy arrays, nothing that runs.
 
-A pickle runs whatever it says when it is opened, so models that are passed around must not be pickles. Here
-``model.json`` holds the parameters and fitted attributes as a tree (``_json_tree.py``), whose arrays lie beside it as
-``0.npy``, ``1.npy``, ... An estimator in the tree is named as in ``widegap``, or is one that the program has defined;
-the objects inside are of the classes that this estimator declares (``_stored``). All get the attributes set that their
-class declares, of the declared types (``_declared_types.py``). Sizes and checksums are compared before anything is made
-of a file (``_archive.py``), and a model is returned only if its parameters are allowed, its weights fit each other and
-it can score a row. The format is our own rather than skops' because it needs no further package, and because
-declarations are easier to judge than a general loader.
+A pickle can run any code when it is opened, so models that are passed around must not be pickles. Here
+``model.json`` holds the parameters and fitted attributes as a tree (``_json_tree.py``), and its arrays are stored
+beside it as ``0.npy``, ``1.npy``, ... An estimator in the tree is a public one of ``widegap``, or one that the program
+has defined; the objects inside are of the classes that this estimator declares (``_stored``). They get only the
+attributes that their class declares, of the declared types (``_declared_types.py``). Sizes and checksums are compared
+before anything is built from a file (``_archive.py``), and a model is returned only if its parameters are allowed, its
+weights match each other and it can score a row. The format is our own rather than skops' because it needs no further
+package, and because declarations are easier to judge than a general loader.
 
-The checksums find accidents. They are no signature: whoever can write a file can write checksums that match, so a
+The checksums find accidents. They are not a signature: whoever can write a file can write checksums that match, so a
 model of unknown origin runs no code but may give any answer.
 
 It may import the methods and tables, whose types it reads, but nothing that shows results. Begin with ``_archive.py``.
@@ -39,7 +39,7 @@ from widegap.persistence._weights import check_weights, try_out
 
 __all__ = ["load", "save"]
 
-FORMAT = 2  # 1 had no checksums
+FORMAT = 2  # format 1 had no checksums
 TABLE = "table"  # beside the model: what a TableEncoder decided, or null; files without this key hold it in "extra"
 
 
@@ -51,7 +51,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
     estimator : estimator or pipeline
         Fitted estimator of this package, or a pipeline of a ``TableEncoder`` and one; without functions of your own
         (kernels), which no safe file can hold.
-        ``callback`` and ``n_jobs`` are left out, and a ``DocumentClustering`` cannot ``refit`` when it is read again.
+        ``callback`` and ``n_jobs`` are left out, and a ``DocumentClustering`` cannot ``refit`` after it is loaded.
     path : path
         The file appears whole or not at all.
     extra : mapping, default=None
@@ -60,7 +60,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
     estimator, table = _without_table(estimator)
     name = type(estimator).__name__
     if not isinstance(estimator, Clusterer):
-        raise NotSupportedError(f"{name} has no model file; use an estimator of widegap.")
+        raise NotSupportedError(f"{name} cannot be saved to a model file; use an estimator of widegap.")
     check_is_fitted(estimator)
     refusal = estimator._refusal_to_store()
     if refusal is not None:
@@ -74,14 +74,14 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_MODEL_BYTES) -> tuple[Any, dict[str, Any]]:
-    """Read a model file; no code of it runs, wherever it comes from.
+    """Read a model file; it cannot run code, wherever it comes from.
 
     Parameters
     ----------
     path : path
         What ``save`` wrote.
     max_bytes : int, default=4 GiB
-        A model that could take more memory is refused before it is read.
+        A model that could take more memory raises an error before it is read.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_MODEL_BYTES) -> t
     models of people you trust, or sign the files by other means.
     """
     if not isinstance(path, str | os.PathLike):  # open would take a number for an open file, read that and close it
-        raise TypeError(f"path={path!r:.40} names no file; pass a text or a Path.")
+        raise TypeError(f"path={path!r:.40} is not a file name; pass a str or a Path.")
     document: dict[str, Any] = {}
     with open(path, "rb") as file:
         try:
@@ -113,13 +113,13 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_MODEL_BYTES) -> t
             raise InvalidDataError(f"{path} {error}") from error
         except MemoryError:
             raise
-        except Exception as error:  # whatever a damaged file brings about in zipfile, zlib, json or NumPy
+        except Exception as error:  # whatever a damaged file causes in zipfile, zlib, json or NumPy
             raise _refusal(path, document, error) from error
     return model, extra
 
 
 def _without_table(model: Any) -> tuple[Any, dict[str, Any] | None]:
-    """The clusterer of a pipeline, and what its encoder decided; None without an encoder."""
+    """The clusterer of a pipeline, and the decisions of its encoder; None without an encoder."""
     steps = [step for _, step in getattr(model, "steps", ())]
     if len(steps) != 2 or type(steps[0]).__name__ != "TableEncoder":
         return model, None
@@ -129,7 +129,7 @@ def _without_table(model: Any) -> tuple[Any, dict[str, Any] | None]:
 
 
 def _with_table(model: Any, table: Any) -> Any:
-    """The pipeline again, if there is something that an encoder decided."""
+    """The pipeline again, if there are decisions of an encoder."""
     if table is None:
         return model
     from sklearn.pipeline import Pipeline
@@ -148,8 +148,8 @@ def _check_format(document: Mapping[str, Any]) -> None:
         raise DamagedModelError(f"its format is {found!r}, not 'widegap.model/{FORMAT}'")
 
 
-def _refusal(path: Any, document: Mapping[str, Any], error: Exception) -> InvalidDataError:
-    """What to say of a file that cannot be read: that it is damaged, or that this program is too old for it."""
+def _refusal(path: str | os.PathLike[str], document: Mapping[str, Any], error: Exception) -> InvalidDataError:
+    """The error for a file that cannot be read: it is damaged, or this program is too old for it."""
     version = str(document.get("version"))
     if _format_number(document) > FORMAT or _release(version) > _release(widegap.__version__):
         return InvalidDataError(
@@ -157,7 +157,7 @@ def _refusal(path: Any, document: Mapping[str, Any], error: Exception) -> Invali
             "pip install --upgrade widegap."
         )
     why = str(error) if isinstance(error, DamagedModelError) else f"{type(error).__name__}: {error}"
-    return InvalidDataError(f"{path} is no model file of widegap, or a damaged one ({why:.200}); save the model again.")
+    return InvalidDataError(f"{path} is not a model file of widegap, or is damaged ({why:.200}); save the model again.")
 
 
 def _format_number(document: Mapping[str, Any]) -> int:
@@ -166,6 +166,6 @@ def _format_number(document: Mapping[str, Any]) -> int:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """The numbers at the head of a version: (0, 1, 0) of "0.1.0"; empty if it is none."""
+    """The numbers at the head of a version: (0, 1, 0) of "0.1.0"; empty if there are none."""
     found = re.match(r"\d{1,6}(?:\.\d{1,6}){0,3}(?![\d])", version)
     return () if found is None else tuple(map(int, found[0].split(".")))

@@ -1,4 +1,4 @@
-"""The zip of a model file: what it may hold, how large it may be, and checksums of all that it holds.
+"""The zip of a model file: its parts, their largest sizes, and their checksums.
 
     model.json        the tree
     0.npy, 1.npy ...  arrays, each used once
@@ -16,17 +16,20 @@ import math
 import re
 import zipfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from widegap._types import Array
 from widegap.exceptions import NotSupportedError
 
-MAX_MODEL_BYTES = 4 << 30
-MAX_JSON_BYTES = 32 << 20
-MAX_DEPTH = 100
-MAX_PARTS = 10_000
-JSON_COST = 64
+MAX_MODEL_BYTES = 4 << 30  # what load takes by default: no model of ours came near it, and most machines have it
+MAX_JSON_BYTES = 32 << 20  # names of a million columns or terms; parsed in a second, not tuned
+MAX_DEPTH = 100  # models nest about ten deep; Python's parser recurses, and would fail at about a thousand
+MAX_PARTS = 10_000  # a forest of many members has hundreds of arrays; not tuned
+JSON_COST = 64  # twice the 29 bytes of memory that a byte of JSON was measured to take (above), with something to spare
+READ_BYTES = 1 << 20  # read at a time: the second copy of an entry stays small
 TREE, CHECKSUMS = "model.json", "checksums.json"
 
 
@@ -35,17 +38,17 @@ class DamagedModelError(ValueError):
 
 
 class ModelTooLargeError(Exception):
-    """A model file is larger than allowed; the message goes on after its name."""
+    """A model file is larger than allowed; the message continues after the file name."""
 
 
-def write_archive(path: Any, text: str, arrays: Sequence[np.ndarray[Any, Any]], name: str) -> None:
-    """Write a tree and its arrays; refuses what could not be read again."""
+def write_archive(path: Path, text: str, arrays: Sequence[Array], name: str) -> None:
+    """Write a tree and its arrays; refuses a model that ``ModelArchive`` would refuse."""
     tree = text.encode("utf-8")
     for found, most, what in ((len(tree), MAX_JSON_BYTES, "bytes of JSON"), (len(arrays), MAX_PARTS - 2, "arrays")):
         if found > most:
             raise NotSupportedError(
-                f"{name} takes {found:,} {what}, more than the {most:,} that a model file may have; give it fewer "
-                "named columns or terms."
+                f"{name} takes {found:,} {what}, but a model file may have {most:,} at most; use fewer named columns "
+                "or terms."
             )
     digests = {}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -67,7 +70,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 class ModelArchive:
-    """An open model file whose sizes have been checked; every part can be taken once."""
+    """An open model file of checked size; every part can be taken once."""
 
     def __init__(self, file: BinaryIO, max_bytes: int):
         self._zip = zipfile.ZipFile(file)
@@ -85,8 +88,8 @@ class ModelArchive:
         total = sum(self._sizes.values()) + (JSON_COST - 1) * json_bytes
         if total > max_bytes:
             raise ModelTooLargeError(
-                f"could take {total:,} bytes of memory, more than the limit of {max_bytes:,} bytes; if you trust it, "
-                "call persistence.load with a higher max_bytes."
+                f"could take {total:,} bytes of memory, but the limit is {max_bytes:,}; if you trust the file, call "
+                "persistence.load with a higher max_bytes."
             )
         for found, most, what in (
             (len(self._sizes), MAX_PARTS, "parts"),
@@ -94,16 +97,16 @@ class ModelArchive:
         ):
             if found > most:
                 raise ModelTooLargeError(
-                    f"holds {found:,} {what}, more than the {most:,} that a model file may have; get it anew from "
-                    "where it was saved."
+                    f"holds {found:,} {what}, but a model file may have {most:,} at most; copy it again from where it "
+                    "was saved."
                 )
 
     def document(self) -> dict[str, Any]:
-        """The parsed tree and what stands beside it."""
+        """The parsed tree, and the other entries of its document."""
         return _parsed(self._take(TREE))
 
-    def array(self, part: Any) -> np.ndarray[Any, Any]:
-        """An array of the tree; its memory is that of the entry, so nothing is set aside on its word."""
+    def array(self, part: object) -> Array:
+        """An array of the tree; it shares the memory of its entry, so a false header reserves nothing."""
         if type(part) is not int:
             raise DamagedModelError(f"it asks for the array {part!r:.40}")
         content = self._take(f"{part}.npy")
@@ -113,12 +116,12 @@ class ModelArchive:
         shape, fortran, dtype = readers[version](head)
         count, start = math.prod(shape), head.tell()
         if dtype.hasobject or min(shape, default=0) < 0 or count * dtype.itemsize != len(content) - start:
-            raise DamagedModelError(f"array {part} claims shape {shape} of {dtype} in {len(content)} bytes")
+            raise DamagedModelError(f"array {part} declares shape {shape} of {dtype} in {len(content)} bytes")
         values = np.frombuffer(content, dtype, count, start) if count else np.empty(0, dtype)
         return values.reshape(shape, order="F" if fortran else "C")
 
     def _take(self, name: str) -> bytearray:
-        """An entry that has its checksum; one that was taken before is refused, as it could be asked for endlessly."""
+        """An entry with the right checksum; refuses to give one twice, which a file could ask for endlessly."""
         digest = self._left.pop(name, None)
         if digest is None:
             raise DamagedModelError(f"it has no part {name}, or uses it twice")
@@ -129,12 +132,13 @@ class ModelArchive:
 
     def _read(self, name: str) -> bytearray:
         content = bytearray(self._sizes[name])
-        view = memoryview(content)
+        left = memoryview(content)
         with self._zip.open(name) as file:
-            while view and (n_read := file.readinto(view)):
-                view = view[n_read:]
-            if view or file.read(1):
-                raise DamagedModelError(f"{name} is not of the size that it claims")
+            while left and (read := file.read(min(len(left), READ_BYTES))):
+                left[: len(read)] = read
+                left = left[len(read) :]
+            if left or file.read(1):
+                raise DamagedModelError(f"{name} does not have its declared size")
         return content
 
 

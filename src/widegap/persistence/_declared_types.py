@@ -6,11 +6,11 @@ from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 
-# Exact types of JSON: True is an int to isinstance, but no number of clusters.
-NUMBERS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,)}
+# Exact types of JSON: isinstance takes True for an int, but it is not a number of clusters.
+NUMBERS: dict[object, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,)}
 
 
-def fits(value: Any, kind: Any) -> bool:
+def fits(value: object, kind: Any) -> bool:
     """Whether a value from a file is of a declared type, as deep as the type goes."""
     kind = _without_aliases(kind)
     arguments = get_args(kind)
@@ -29,14 +29,14 @@ def fits(value: Any, kind: Any) -> bool:
 
 
 def _without_aliases(kind: Any) -> Any:
-    """The type that stands behind a ``type`` statement of Python 3.12, which NumPy's NDArray is there."""
+    """The type behind a ``type`` statement of Python 3.12, by which NumPy defines NDArray there."""
     while hasattr(alias := get_origin(kind) or kind, "__value__"):
         kind = alias.__value__[get_args(kind)] if get_args(kind) else alias.__value__
     return kind
 
 
-def _contents_fit(value: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether what an array or a container holds is of the types in its brackets."""
+def _contents_fit(value: object, arguments: tuple[Any, ...]) -> bool:
+    """Whether the contents of an array or a container are of the types in its brackets."""
     if isinstance(value, np.ndarray):
         scalars = get_args(arguments[1]) if len(arguments) == 2 else (Any,)
         return all(one is Any or np.issubdtype(value.dtype, get_origin(one) or one) for one in scalars)

@@ -1,17 +1,18 @@
 """Estimators as a tree of JSON values and arrays, and back.
 
-Every object in a tree is a dict with its kind under "$"; JSON's own numbers, texts and lists stand for themselves.
+Every object in a tree is a dict with its kind under "$"; numbers, texts and lists are those of JSON.
 """
 
 import inspect
 import math
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, cast, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
 from widegap._catalogue import estimator_class, stored_name
+from widegap._types import Array, SparseMatrix
 from widegap.base._clusterer import Clusterer, stored_attributes
 from widegap.exceptions import NotSupportedError
 from widegap.features._kernel_maps import KernelMap
@@ -24,7 +25,7 @@ ARRAY_KINDS = "biufU"  # dtypes that models hold
 
 
 def _parts(cls: type) -> dict[str, type]:
-    """The classes of objects that may lie inside one of a class, by name."""
+    """The classes of the objects that an object of a class may hold, by name."""
     found: dict[str, type] = {}
     kinds = list(stored_attributes(cls).values())
     while kinds:
@@ -42,13 +43,13 @@ def _parameters(cls: type) -> dict[str, Any]:
 
 
 class Writer:
-    """Values to JSON; arrays are put aside and numbered."""
+    """Values to JSON; arrays are collected and numbered."""
 
     def __init__(self) -> None:
-        self.arrays: list[np.ndarray[Any, Any]] = []
+        self.arrays: list[Array] = []
         self.parts: dict[str, type] = {}
 
-    def estimator(self, estimator: Clusterer, where: str) -> Any:
+    def estimator(self, estimator: Clusterer, where: str) -> dict[str, object]:
         cls = type(estimator)
         name = stored_name(cls)
         outer, self.parts = self.parts, _parts(cls)
@@ -58,16 +59,15 @@ class Writer:
         self.parts = outer
         return tree
 
-    def _state(self, state: Mapping[str, Any], declared: Any, where: str) -> Any:
+    def _state(self, state: Mapping[str, object], declared: Container[str], where: str) -> dict[str, object]:
         for key in state:
             if key not in declared:
                 raise NotSupportedError(
-                    f"{where}.{key} is no attribute that a model file holds; declare it in the _stored of its class, "
-                    "or delete it."
+                    f"{where}.{key} is not declared for model files; add it to the _stored of its class, or delete it."
                 )
         return {key: self.tree(item, f"{where}.{key}") for key, item in state.items()}
 
-    def tree(self, value: Any, where: str) -> Any:
+    def tree(self, value: object, where: str) -> object:
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
@@ -76,13 +76,13 @@ class Writer:
             return self.tree(value.item(), where)
         if isinstance(value, np.ndarray):
             return self._array(value, where)
-        if sp.issparse(value):
-            csr = sp.csr_array(value)
+        if isinstance(value, sp.sparray | sp.spmatrix):
+            csr: SparseMatrix = sp.csr_array(cast(SparseMatrix, value))
             parts = [self._array(part, where) for part in (csr.data, csr.indices, csr.indptr)]
             return {"$": "csr", "parts": parts, "shape": list(csr.shape)}
         if isinstance(value, list | tuple | set | frozenset):
             kind = type(value).__name__
-            items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+            items: Iterable[object] = sorted(value, key=str) if isinstance(value, set | frozenset) else value
             found = [self.tree(item, where) for item in items]
             return found if kind == "list" else {"$": kind, "items": found}
         if isinstance(value, Mapping):
@@ -90,7 +90,7 @@ class Writer:
             return {"$": "dict", "items": pairs}
         return self._object(value, where)
 
-    def _array(self, value: np.ndarray[Any, Any], where: str) -> Any:
+    def _array(self, value: Array, where: str) -> dict[str, object]:
         if value.dtype.hasobject:
             if not all(isinstance(item, str) for item in value.ravel()) or value.ndim != 1:
                 raise NotSupportedError(f"{where} holds Python objects, which a safe model file cannot.")
@@ -98,7 +98,7 @@ class Writer:
         self.arrays.append(value)
         return {"$": "array", "part": len(self.arrays) - 1}
 
-    def _object(self, value: Any, where: str) -> Any:
+    def _object(self, value: object, where: str) -> dict[str, object]:
         if isinstance(value, Clusterer):
             return self.estimator(value, where)
         cls = type(value)
@@ -113,7 +113,7 @@ class Writer:
 
 
 class Reader:
-    """The way back; every object is of a declared class and only gets declared attributes."""
+    """JSON to values; every object is of a declared class and only gets declared attributes."""
 
     def __init__(self, archive: ModelArchive):
         self.archive = archive
@@ -159,9 +159,9 @@ class Reader:
             raise DamagedModelError(f"{name} has no {missing[0]}")
         return found
 
-    def _filled(self, cls: type, state: Any, declared: Mapping[str, Any]) -> Any:
+    def _filled(self, cls: type, state: Mapping[str, Any], declared: Mapping[str, Any]) -> Any:
         """An object with the attributes of a file, each of the type that its class declares."""
-        found = object.__new__(cls)
+        found: Any = object.__new__(cls)
         for key, item in state.items():
             value = self.value(item)
             if key not in declared or not fits(value, declared[key]):
@@ -169,16 +169,16 @@ class Reader:
             vars(found)[key] = value
         return found
 
-    def _sparse(self, tree: Any) -> Any:
-        """A sparse matrix, whose parts are checked before it is made: compiled loops trust them."""
+    def _sparse(self, tree: Mapping[str, Any]) -> SparseMatrix:
+        """A sparse matrix, whose parts are checked before it is built: compiled loops do not check them."""
         data, indices, indptr = (self._array(part["part"]) for part in tree["parts"])
         if data.ndim != 1 or data.dtype not in (np.float32, np.float64):
             raise DamagedModelError(f"the entries of a sparse matrix are {data.dtype} of shape {data.shape}")
         check_compressed(len(data), indices, indptr, tree["shape"])
         return sp.csr_array((data, indices, indptr), shape=tuple(tree["shape"]))
 
-    def _array(self, part: Any) -> np.ndarray[Any, Any]:
+    def _array(self, part: object) -> np.ndarray[Any, Any]:
         found = self.archive.array(part)
         if found.dtype.kind not in ARRAY_KINDS:
             raise DamagedModelError(f"array {part} holds {found.dtype}")
-        return found.astype(found.dtype.newbyteorder("="), copy=False)  # compiled loops know no other order of bytes
+        return found.astype(found.dtype.newbyteorder("="), copy=False)  # compiled loops need the native byte order

@@ -2,8 +2,8 @@
 
 :class:`Result` gives the user's table with the clusters (``frame``), the dict that reports show (``summary``) and the
 model file (``save``, ``open``). ``_input_rows.py`` has the rows: of a table, documents, or plain arrays;
-``_large_files.py`` those of files that are not read whole, with their result in ``_large_result.py``. ``_summary.py`` makes the
-dict, column by column from ``_profile.py``; ``_names.py`` words the names of clusters.
+``_large_files.py`` those of files that are not read whole, with their result in ``_large_result.py``. ``_summary.py``
+makes the dict, column by column from ``_profile.py``; ``_names.py`` words the names of clusters.
 
 It may import anything but report and what stands above it. Begin with ``_result.py``.
 """

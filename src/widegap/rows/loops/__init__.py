@@ -1,4 +1,4 @@
-"""Every compiled pass over rows, dense and CSR; loops that only one method uses stand beside it.
+"""Every compiled pass over rows, dense and CSR; a loop that only one method uses is in the folder of that method.
 
-It may import nothing but ``_jit``. Begin with ``_passes.py``.
+It may import nothing but ``_jit`` and ``_types``. Begin with ``_passes.py``.
 """
