@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from widegap._types import Ints
+from widegap._types import Doubles, Ints
 from widegap.exceptions import InvalidDataError
 
 __all__ = [
@@ -162,7 +162,7 @@ def normalized_mutual_info(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> floa
     return min(1.0, information)
 
 
-def _matched(table: npt.NDArray[np.number], mapping: str) -> float:
+def _matched(table: Ints | Doubles, mapping: str) -> float:
     """Largest mass of ``table`` (classes by clusters) that a mapping of the given kind can keep."""
     if mapping == "majority":
         return float(table.max(axis=0).sum())

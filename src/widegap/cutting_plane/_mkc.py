@@ -339,13 +339,11 @@ class MKC(CuttingPlaneClusterer):
         check_cluster_number(n_rows(rows), self.n_clusters)
         return rows, specs
 
-    def _prepare(
-        self, blocks: tuple[Any, list[KernelSpec]], rng: np.random.Generator, side: SideInformation, further: str = ""
-    ) -> Prepared:
+    def _prepare(self, blocks: Any, rng: np.random.Generator, side: SideInformation, further: str = "") -> Prepared:
         """The features of all kernels."""
         X, specs = blocks
         constraints = self._check_constraints(side, n_rows(X), self._has_views or X.in_process)
-        rank = AUTO_LANDMARKS_A_KERNEL if self.n_components == "auto" else self.n_components
+        rank = AUTO_LANDMARKS_A_KERNEL if self.n_components == "auto" else int(self.n_components)
         threads, normalize = check_threads(self.n_jobs), self.normalize is not None
         self.kernel_map_, features = fit_kernel_stack(
             X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=constraints.weights
