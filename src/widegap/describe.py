@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from widegap._types import Doubles, Floats, Indices, Ints
+from widegap._types import Doubles, Floats, Indices, Ints, Table
 from widegap.base._validation import check_labels, check_row_numbers, digest_of
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
@@ -189,7 +189,7 @@ def leads(table: Floats | None, labels: npt.ArrayLike) -> Floats:
     return found
 
 
-def contrasts(X: Any, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats, Floats, Floats]:
+def contrasts(X: Table, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats, Floats, Floats]:
     """What sets each cluster apart from all other rows, column by column.
 
     Parameters
@@ -209,6 +209,8 @@ def contrasts(X: Any, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats, F
     """
     _check_two_axes(X, "X")
     clusters = check_labels(labels, X.shape[0], n_clusters)
+    filled: Table
+    present: Doubles | None
     filled, present = without_gaps(X)
     members: Doubles = np.zeros((len(clusters), n_clusters), dtype=filled.dtype)
     rows = np.flatnonzero(clusters >= 0)
@@ -364,7 +366,7 @@ def layout(X: Any, table: Floats | None, rows: npt.ArrayLike, seed: int = 0) -> 
     return np.column_stack([lead, residual[:, residual.var(axis=0).argmax()]])
 
 
-def _principal(X: Any, rows: Ints, seed: int) -> Floats:
+def _principal(X: Table, rows: Ints, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     found = np.zeros((len(rows), 2))
     try:
