@@ -76,7 +76,7 @@ def is_fitted_on(estimator: Any, X: Any) -> bool:
     """Whether these are the rows that an estimator was fitted on.
 
     Estimators of this package that were fitted on tables in memory or on documents remember a digest of them: of their
-    number and of up to 1000, evenly spread. Of others only the number of rows is known.
+    number and of up to 1000, evenly spread. For other estimators only the number of rows is compared.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def is_fitted_on(estimator: Any, X: Any) -> bool:
 def labels(estimator: Any, X: Any) -> Ints:
     """Clusters of rows: those found by the fit if these are its rows, and else those that ``predict`` gives.
 
-    The two can differ on the rows of the fit, where limits on sizes or neighbours had a say.
+    The two can differ on the rows of the fit, where bounds on sizes or neighbours decided.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def spread_sample(labels: npt.ArrayLike, size: int, seed: int = 0) -> Indices:
 
 
 def layout(X: Any, table: Floats | None, rows: npt.ArrayLike, seed: int = 0) -> Floats:
-    """Two coordinates of some rows: along the margin directions as far as there are any.
+    """Two coordinates of some rows, along the margin directions where there are any.
 
     With three clusters or more the clusters are the corners of a regular polygon, neighbours those whose scores are
     most alike, and a row is drawn to every corner in proportion to its score there. With three clusters nothing is

@@ -2,11 +2,11 @@
 
 ``segment`` is all that most users need; ``bisections`` shows how the recursive form of Zhang, Tsang and Kwok
 ("Maximum margin clustering made practical", Fig. 10) gets there, one split after the other; ``clean`` smooths the
-result, ``describe_segments`` tells what is where, and ``overlay``, ``tint`` and ``paint`` draw it. Clusterers are
-fitted to a sample of the pixels and label the others with ``predict``, block by block, so that time and memory grow
-with the number of pixels alone. Of pictures with 8 bits a channel every different colour is labelled once, however
-many pixels have it; where each pixel has features of its own (position, texture, more bits), their table takes 4 bytes
-a pixel and column.
+result, ``describe_segments`` lists areas, colours and places, and ``overlay``, ``tint`` and ``paint`` draw the segments.
+Clusterers are fitted to a sample of the pixels and label the rest with ``predict``, block by block, so that time and
+memory grow with the number of pixels alone. In pictures with 8 bits a channel every different colour is labelled once,
+however many pixels have it; where each pixel has features of its own (position, texture, more bits), their table takes
+4 bytes a pixel and column.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ SEGMENTERS = {
     "cpm3c": lambda: CPM3C(balance=0.5),
 }
 
-Features = npt.NDArray[np.float32]  # rows of colours from 0 to 1 and what else was asked for
+Features = npt.NDArray[np.float32]  # rows of colours from 0 to 1, place and texture
 
 
 def segment(
@@ -135,7 +135,7 @@ def bisections(
 
 
 def pixel_features(image: Picture, *, position: float = 0.0, texture: float = 0.0) -> Features:
-    """Rows of colours from 0 to 1, one a pixel, and what else was asked for.
+    """Rows of colours from 0 to 1, one for each pixel, and the further features asked for.
 
     Parameters
     ----------

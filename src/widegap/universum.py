@@ -118,7 +118,7 @@ def means(X: Any, n_clusters: int, *, n_init: int = 10, random_state: Any = None
     n_clusters : int
         Number k of clusters, at least 2.
     n_init : int, default=10
-        Runs of k-means, the best of which is used.
+        Runs of k-means; the best is used.
     random_state : int, RandomState instance or None, default=None
         Determines the runs.
 
@@ -165,9 +165,9 @@ def select(U: Any, X: Any, n_clusters: int, fraction: float = 0.1, *, random_sta
 
     Notes
     -----
-    The components have full covariances, for each dimension of which there must be 5 rows of X a component. Where there
-    are fewer, or more than 50 columns, the likelihood is that of the leading principal components of X, as many as
-    there are rows for; what U has outside of them is not seen. Sparse rows are not densified.
+    The components have full covariances, which need 5 rows of X for each dimension and component. With fewer rows, or
+    more than 50 columns, the mixture is fitted to as many leading principal components of X as the rows allow, and
+    ignores what U has outside of them. Sparse rows are not densified.
 
     Examples
     --------

@@ -202,8 +202,8 @@ class MKC(CuttingPlaneClusterer):
     Warns
     -----
     KernelWarning
-        If a kernel is indefinite, so that its negative part was left out; is constant, so that it plays no part; or
-        owes the largest weight to lying in one direction. Also if the result collapsed.
+        If a kernel is indefinite, so that its negative part was left out; if it is constant, and therefore ignored; if
+        it has the largest weight only because it lies in one direction; or if the result collapsed.
 
     Notes
     -----
@@ -221,9 +221,9 @@ class MKC(CuttingPlaneClusterer):
     Rows in files are read block by block. Dask collections are clustered as by :class:`CPM3C`; the workers hold the
     features, twice for a moment.
 
-    X may be a dict of views: tables in memory of the same rows in the same order by name, of which those are read that
-    a kernel looks at. The view of a transformer may be anything that it takes, such as a list of documents. Of a
-    precomputed kernel X is the matrix of shape (n_samples, n_samples).
+    X may be a dict of views by name: tables in memory with the same rows in the same order. Only views that a kernel
+    uses are read. A transformer's view may be anything that it accepts, such as a list of documents. With a precomputed
+    kernel, X is the kernel matrix of shape (n_samples, n_samples).
 
     References
     ----------

@@ -144,7 +144,7 @@ def round_matrix(
 
 @dataclass(frozen=True)
 class Relaxation:
-    """A program's solution, the largest difference of the cluster sizes, and the objective of given signs."""
+    """A program's solution, the largest difference of the cluster sizes, and the objective of labels by their signs."""
 
     solution: SDPSolution
     limit: float
