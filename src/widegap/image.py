@@ -2,7 +2,7 @@
 
 ``segment`` is all that most users need; ``bisections`` shows how the recursive form of Zhang, Tsang and Kwok
 ("Maximum margin clustering made practical", Fig. 10) gets there, one split after the other; ``clean`` smooths the
-result, ``describe_segments`` lists areas, colours and places, and ``overlay``, ``tint`` and ``paint`` draw the segments.
+result, ``describe_segments`` lists areas, colours and places, and ``overlay``, ``tint`` and ``paint`` draw them.
 Clusterers are fitted to a sample of the pixels and label the rest with ``predict``, block by block, so that time and
 memory grow with the number of pixels alone. In pictures with 8 bits a channel every different colour is labelled once,
 however many pixels have it; where each pixel has features of its own (position, texture, more bits), their table takes
