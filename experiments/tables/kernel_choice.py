@@ -106,7 +106,7 @@ CHOICE = Table(
     "*agreement* is the mean adjusted Rand index with the clusters of the other candidates, *stability* that with the "
     "clusters of two random halves of the rows, *gain* the objective's improvement over the same columns shuffled, "
     "*excess stability* the stability less that on shuffled columns; + takes the mean. The halves A and B were fixed "
-    "before any run; A may choose the criterion, B judges it. The default kernels were tuned with the labels of digits, "
+    "before any run; A may choose the criterion, B judges it. The default kernels were tuned with labels of digits, "
     "letters, satellite and ringnorm. Seeds 0 to 2. An earlier measurement on other draws of the rows also preferred "
     "*gain* on half A, and also stayed below two standard errors on half B.",
     quick=("iris (A)",),
