@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from widegap._types import Doubles, Floats, Indices, Ints
+from widegap._types import Doubles, Floats, Indices, Ints, Matrix
 from widegap.base._validation import check_labels, check_row_numbers, digest_of
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
@@ -76,7 +76,7 @@ def is_fitted_on(estimator: Any, X: Any) -> bool:
     """Whether these are the rows that an estimator was fitted on.
 
     Estimators of this package that were fitted on tables in memory or on documents remember a digest of them: of their
-    number and of up to 1000, evenly spread. Of others only the number of rows is known.
+    number and of up to 1000, evenly spread. For other estimators only the number of rows is compared.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def is_fitted_on(estimator: Any, X: Any) -> bool:
 def labels(estimator: Any, X: Any) -> Ints:
     """Clusters of rows: those found by the fit if these are its rows, and else those that ``predict`` gives.
 
-    The two can differ on the rows of the fit, where limits on sizes or neighbours had a say.
+    The two can differ on the rows of the fit, where bounds on sizes or neighbours decided.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def leads(table: Floats | None, labels: npt.ArrayLike) -> Floats:
     return found
 
 
-def contrasts(X: Any, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats, Floats, Floats]:
+def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats, Floats, Floats]:
     """What sets each cluster apart from all other rows, column by column.
 
     Parameters
@@ -209,6 +209,8 @@ def contrasts(X: Any, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats, F
     """
     _check_two_axes(X, "X")
     clusters = check_labels(labels, X.shape[0], n_clusters)
+    filled: Matrix
+    present: Doubles | None
     filled, present = without_gaps(X)
     members: Doubles = np.zeros((len(clusters), n_clusters), dtype=filled.dtype)
     rows = np.flatnonzero(clusters >= 0)
@@ -325,7 +327,7 @@ def spread_sample(labels: npt.ArrayLike, size: int, seed: int = 0) -> Indices:
 
 
 def layout(X: Any, table: Floats | None, rows: npt.ArrayLike, seed: int = 0) -> Floats:
-    """Two coordinates of some rows: along the margin directions as far as there are any.
+    """Two coordinates of some rows, along the margin directions where there are any.
 
     With three clusters or more the clusters are the corners of a regular polygon, neighbours those whose scores are
     most alike, and a row is drawn to every corner in proportion to its score there. With three clusters nothing is
@@ -364,7 +366,7 @@ def layout(X: Any, table: Floats | None, rows: npt.ArrayLike, seed: int = 0) -> 
     return np.column_stack([lead, residual[:, residual.var(axis=0).argmax()]])
 
 
-def _principal(X: Any, rows: Ints, seed: int) -> Floats:
+def _principal(X: Matrix, rows: Ints, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     found = np.zeros((len(rows), 2))
     try:

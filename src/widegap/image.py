@@ -2,21 +2,19 @@
 
 ``segment`` is all that most users need; ``bisections`` shows how the recursive form of Zhang, Tsang and Kwok
 ("Maximum margin clustering made practical", Fig. 10) gets there, one split after the other; ``clean`` smooths the
-result, ``describe_segments`` tells what is where, and ``overlay``, ``tint`` and ``paint`` draw it. Clusterers are
-fitted to a sample of the pixels and label the others with ``predict``, block by block, so that time and memory grow
-with the number of pixels alone. Of pictures with 8 bits a channel every different colour is labelled once, however
-many pixels have it; where each pixel has features of its own (position, texture, more bits), their table takes 4 bytes
-a pixel and column.
+result, ``describe_segments`` lists areas, colours and places, and ``overlay``, ``tint`` and ``paint`` draw them.
+Clusterers are fitted to a sample of the pixels and label the rest with ``predict``, block by block, so that time and
+memory grow with the number of pixels alone. In pictures with 8 bits a channel every different colour is labelled once,
+however many pixels have it; where each pixel has features of its own (position, texture, more bits), their table takes
+4 bytes a pixel and column.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.ndimage import uniform_filter
 from sklearn.base import clone
 
@@ -27,7 +25,18 @@ from widegap.exceptions import InvalidDataError
 from widegap.forest._max_margin import MaxMarginClustering
 from widegap.iterative._iterative import IterSVR
 from widegap.iterative._iterative_clusterer import IterativeClusterer
-from widegap.iterative._regions import Bytes, Picture, clean, describe_segments, tint
+from widegap.iterative._regions import (
+    Bytes,
+    Features,
+    Picture,
+    clean,
+    describe_segments,
+    overlay,
+    paint,
+    read_colours,
+    read_picture,
+    tint,
+)
 from widegap.rows._sampling import drawn
 
 __all__ = ["bisections", "clean", "describe_segments", "overlay", "paint", "pixel_features", "segment", "tint"]
@@ -44,8 +53,6 @@ SEGMENTERS = {
     "max-margin": lambda: MaxMarginClustering(search="moves"),
     "cpm3c": lambda: CPM3C(balance=0.5),
 }
-
-Features = npt.NDArray[np.float32]  # rows of colours from 0 to 1 and what else was asked for
 
 
 def segment(
@@ -135,7 +142,7 @@ def bisections(
 
 
 def pixel_features(image: Picture, *, position: float = 0.0, texture: float = 0.0) -> Features:
-    """Rows of colours from 0 to 1, one a pixel, and what else was asked for.
+    """Rows of colours from 0 to 1, one for each pixel, and the further features asked for.
 
     Parameters
     ----------
@@ -146,7 +153,7 @@ def pixel_features(image: Picture, *, position: float = 0.0, texture: float = 0.
     -------
     ndarray of shape (height * width, n_columns), dtype float32
     """
-    colours = _colours(image)
+    colours = read_colours(image)
     height, width, n_channels = colours.shape
     if not position and not texture:
         return colours.reshape(height * width, n_channels)
@@ -163,108 +170,6 @@ def pixel_features(image: Picture, *, position: float = 0.0, texture: float = 0.
         variance -= np.square(uniform_filter(brightness, TEXTURE_WINDOW))
         X[:, :, -1] = np.float32(texture) * np.sqrt(np.maximum(variance, 0, out=variance), out=variance)
     return X.reshape(height * width, -1)
-
-
-def overlay(image: Picture, labels: npt.ArrayLike, colour: Sequence[int] = (255, 40, 40)) -> Bytes:
-    """The image in RGB with the boundaries between segments drawn into it.
-
-    Parameters
-    ----------
-    image : array-like of shape (height, width) or (height, width, channels)
-        As for :func:`segment`.
-    labels : array-like of shape (height, width)
-        Segment of every pixel.
-    colour : tuple of three ints, default=(255, 40, 40)
-        Colour of the boundaries.
-
-    Returns
-    -------
-    ndarray of shape (height, width, 3), dtype uint8
-    """
-    pixels = _array(image)
-    segments = _check_labels(labels, pixels)
-    _check_colour(colour)
-    drawn = np.empty((*segments.shape, 3), np.uint8)
-    height = max(1, PIXEL_BLOCK // segments.shape[1])
-    for top in range(0, len(drawn), height):
-        drawn[top : top + height] = np.rint(255 * _colours(pixels[top : top + height]))
-    edge = np.zeros(segments.shape, bool)
-    edge[:, 1:] |= segments[:, 1:] != segments[:, :-1]
-    edge[1:] |= segments[1:] != segments[:-1]
-    drawn[edge] = colour
-    return drawn
-
-
-def paint(image: Picture, labels: npt.ArrayLike) -> Bytes:
-    """Every segment in the mean colour of its pixels.
-
-    Parameters
-    ----------
-    image : array-like of shape (height, width) or (height, width, channels)
-        As for :func:`segment`.
-    labels : array-like of shape (height, width)
-        Segment of every pixel, from 0.
-
-    Returns
-    -------
-    ndarray of shape (height, width, 3), dtype uint8
-    """
-    colours = _colours(image)
-    segments = _check_labels(labels, colours)
-    sizes = np.maximum(np.bincount(segments.ravel()), 1)
-    channels = np.broadcast_to(colours, (*segments.shape, 3)).reshape(-1, 3).T
-    means = np.column_stack([np.bincount(segments.ravel(), channel) / sizes for channel in channels])
-    return np.rint(255 * means).astype(np.uint8)[segments]
-
-
-def _check_labels(labels: npt.ArrayLike, image: Features | Bytes) -> Labels:
-    """One segment for every pixel, from 0."""
-    found: Labels = np.asarray(labels)
-    if found.shape != image.shape[:2]:
-        raise InvalidDataError(
-            f"labels has shape {found.shape}, the image {image.shape[:2]}; one label a pixel is needed."
-        )
-    if found.dtype.kind not in "iub" or not 0 <= int(found.min()) <= int(found.max()) < found.size:
-        raise InvalidDataError(f"labels holds {found.dtype}; they must be integers from 0 to {found.size - 1}.")
-    return found
-
-
-def _check_colour(colour: Sequence[int]) -> None:
-    if len(colour) != 3 or not all(isinstance(level, Integral) and 0 <= level <= 255 for level in colour):
-        raise InvalidDataError(f"colour={colour!r} is not valid; pass three integers from 0 to 255.")
-
-
-def _array(image: Picture) -> Bytes:
-    """The image as numbers of shape (height, width, channels)."""
-    if isinstance(image, str | PathLike):
-        raise InvalidDataError(f"image is the name {str(image)!r}; open it first, for example with PIL.Image.open.")
-    found: Bytes = np.asarray(image)
-    if found.ndim == 2:
-        found = found[:, :, None]
-    if found.ndim != 3 or found.shape[2] not in (1, 2, 3, 4) or 0 in found.shape:
-        raise InvalidDataError(
-            f"image has shape {found.shape}; it must be (height, width) or (height, width, 1 to 4 channels), not empty."
-        )
-    if found.dtype.kind not in "uif":
-        raise InvalidDataError(f"image holds {found.dtype}; its values must be numbers.")
-    return found
-
-
-def _colours(image: Picture) -> Features:
-    """Colours from 0 to 1 in float32, shape (height, width, 1 or 3)."""
-    pixels = _array(image)
-    with np.errstate(over="ignore"):  # what becomes infinite is refused below
-        values = pixels.astype(np.float32)
-    if pixels.dtype.kind in "ui":
-        values /= 255
-    if not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= 1):
-        raise InvalidDataError(
-            f"image holds values from {pixels.min():g} to {pixels.max():g}; integers must be 0 to 255 and floats "
-            "0 to 1: rescale it."
-        )
-    if pixels.shape[2] in (2, 4):
-        values = values[:, :, :-1] * values[:, :, -1:] + (1 - values[:, :, -1:])
-    return values
 
 
 @dataclass(frozen=True)
@@ -320,7 +225,7 @@ def _blocks(n: int) -> Iterator[slice]:
 
 def _pixels(image: Picture, n_segments: int, position: float, texture: float) -> _Pixels:
     """The pixels of an image that is to be divided into segments."""
-    pixels = _array(image)
+    pixels = read_picture(image)
     height, width, n_channels = pixels.shape
     n = height * width
     if not isinstance(n_segments, Integral) or not 1 <= n_segments <= n:

@@ -1,8 +1,8 @@
 """Scores of a clustering against known classes, all as fractions in [0, 1].
 
 Labels may be integers (also -1), strings or any hashable objects, and the names of clusters and classes
-need not agree: every score is invariant to renaming either side. The scores that speak of errors first map
-clusters to classes:
+need not agree: every score is invariant to renaming either side. Accuracy and errors first map clusters
+to classes:
 
 - ``"hungarian"``: one-to-one, each cluster to at most one class and each class to at most one cluster, so
   that the score is the best possible. Rows of clusters left over are errors.
@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from widegap._types import Ints
+from widegap._types import Doubles, Ints
 from widegap.exceptions import InvalidDataError
 
 __all__ = [
@@ -162,8 +162,8 @@ def normalized_mutual_info(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> floa
     return min(1.0, information)
 
 
-def _matched(table: npt.NDArray[np.number], mapping: str) -> float:
-    """Largest mass of ``table`` (classes by clusters) that a mapping of the given kind can keep."""
+def _matched(table: Ints | Doubles, mapping: str) -> float:
+    """Largest mass of ``table`` (classes by clusters) that such a mapping can keep."""
     if mapping == "majority":
         return float(table.max(axis=0).sum())
     return float(table[linear_sum_assignment(table, maximize=True)].sum())
@@ -200,7 +200,7 @@ def _codes(labels: npt.ArrayLike, name: str) -> Ints:
     if not len(found):
         raise InvalidDataError(f"{name} is empty, but a score needs at least one row. Pass some labels.")
     if np.any(found != found):
-        raise InvalidDataError(f"{name} contains NaN, which is no label. Drop these rows or name them, as -1.")
+        raise InvalidDataError(f"{name} contains NaN, which is not a label. Drop these rows, or label them -1.")
     if found.dtype == object:
         # np.unique sorts, which fails for labels of mixed type such as None and strings.
         numbers = {label: code for code, label in enumerate(dict.fromkeys(found))}

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_consistent_length
 
-from widegap._types import Doubles, Floats, Indices
+from widegap._types import Doubles, Floats, Indices, Matrix
 from widegap.base._validation import check_cluster_number, check_generator, check_numbers
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
@@ -31,7 +31,7 @@ MAX_COUNT = 10_000_000  # rows of a universum; a mistyped number is refused befo
 MAX_DIMENSIONS = 50  # of a full covariance: 1275 numbers a component. Not tuned
 
 
-def rest(X: Any, y: npt.ArrayLike, keep: Sequence[Any]) -> Any:
+def rest(X: Any, y: npt.ArrayLike, keep: Sequence[Any]) -> Matrix:
     """Rows of all classes but those that are to be clustered.
 
     Parameters
@@ -96,16 +96,16 @@ def random(X: Any, n: int, random_state: Any = None) -> Floats:
     >>> U.shape, bool((U[:, 0] >= 0).all())
     ((5, 2), True)
     """
-    X = _check_table(X, "X")
+    rows = _check_table(X, "X")
     _check_count("n", n, 1)
-    if storage(X) == "sparse":
+    if storage(rows) == "sparse":
         raise NotSupportedError(
-            f"X is a sparse matrix of {X.shape[1]} columns; rows drawn between their least and largest values would be "
-            "dense and far from all rows of X. Reduce first, for example with TruncatedSVD, and draw from the result."
+            f"X is a sparse matrix of {rows.shape[1]} columns; rows drawn between their least and largest values would "
+            "be dense and far from all rows of X. Reduce first, for example with TruncatedSVD, then draw."
         )
-    low, high = column_ranges(X)
-    draws = check_generator(random_state).random((n, X.shape[1]))
-    return (low + draws * (high - low)).astype(X.dtype)
+    low, high = column_ranges(rows)
+    draws = check_generator(random_state).random((n, rows.shape[1]))
+    return (low + draws * (high - low)).astype(rows.dtype)
 
 
 def means(X: Any, n_clusters: int, *, n_init: int = 10, random_state: Any = None) -> Floats:
@@ -118,7 +118,7 @@ def means(X: Any, n_clusters: int, *, n_init: int = 10, random_state: Any = None
     n_clusters : int
         Number k of clusters, at least 2.
     n_init : int, default=10
-        Runs of k-means, the best of which is used.
+        Runs of k-means; the best is used.
     random_state : int, RandomState instance or None, default=None
         Determines the runs.
 
@@ -133,16 +133,16 @@ def means(X: Any, n_clusters: int, *, n_init: int = 10, random_state: Any = None
     >>> universum.means([[0.0], [0.2], [4.0], [4.2]], n_clusters=2, random_state=0)
     array([[2.1]])
     """
-    X = _check_table(X, "X")
+    rows = _check_table(X, "X")
     _check_count("n_clusters", n_clusters, 2)
-    check_cluster_number(X.shape[0], n_clusters)
+    check_cluster_number(rows.shape[0], n_clusters)
     with one_blas_thread():
-        centres: Floats = KMeans(n_clusters, n_init=n_init, random_state=_seed(random_state)).fit(X).cluster_centers_
+        centres: Floats = KMeans(n_clusters, n_init=n_init, random_state=_seed(random_state)).fit(rows).cluster_centers_
     first, second = np.triu_indices(n_clusters, 1)
     return (centres[first] + centres[second]) / 2
 
 
-def select(U: Any, X: Any, n_clusters: int, fraction: float = 0.1, *, random_state: Any = None) -> Any:
+def select(U: Any, X: Any, n_clusters: int, fraction: float = 0.1, *, random_state: Any = None) -> Matrix:
     """The part of a universum that is closest to the data, by a Gaussian mixture fitted to the data.
 
     Parameters
@@ -165,9 +165,9 @@ def select(U: Any, X: Any, n_clusters: int, fraction: float = 0.1, *, random_sta
 
     Notes
     -----
-    The components have full covariances, for each dimension of which there must be 5 rows of X a component. Where there
-    are fewer, or more than 50 columns, the likelihood is that of the leading principal components of X, as many as
-    there are rows for; what U has outside of them is not seen. Sparse rows are not densified.
+    The components have full covariances, which need 5 rows of X for each dimension and component. With fewer rows, or
+    more than 50 columns, the mixture is fitted to as many leading principal components of X as the rows allow, and
+    ignores what U has outside of them. Sparse rows are not densified.
 
     Examples
     --------
@@ -178,19 +178,19 @@ def select(U: Any, X: Any, n_clusters: int, fraction: float = 0.1, *, random_sta
     array([[0.5, 0.5],
            [3. , 4. ]])
     """
-    U, X = _check_table(U, "U"), _check_table(X, "X", least=2)
-    if U.shape[1] != X.shape[1]:
+    choice, rows = _check_table(U, "U"), _check_table(X, "X", least=2)
+    if choice.shape[1] != rows.shape[1]:
         raise InvalidDataError(
-            f"U has {U.shape[1]} columns, X has {X.shape[1]}; both need the same ones: pass both through the same "
-            "transformation."
+            f"U has {choice.shape[1]} columns, X has {rows.shape[1]}; both need the same ones: pass both through the "
+            "same transformation."
         )
     _check_count("n_clusters", n_clusters, 1)
-    check_cluster_number(X.shape[0], n_clusters)
+    check_cluster_number(rows.shape[0], n_clusters)
     _check_fraction(fraction)
-    return U[_first(-_log_likelihoods(U, X, n_clusters, _seed(random_state)), fraction)]
+    return choice[_first(-_log_likelihoods(choice, rows, n_clusters, _seed(random_state)), fraction)]
 
 
-def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Any:
+def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Matrix:
     """The part of a universum that lies nearest to the boundaries of a fitted clusterer.
 
     Parameters
@@ -217,13 +217,13 @@ def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Any:
     array([[2. , 2. ],
            [1.5, 2.5]])
     """
-    U = _check_table(U, "U")
+    choice = _check_table(U, "U")
     _check_fraction(fraction)
     if not hasattr(clusterer, "decision_function"):
         raise InvalidDataError(
             f"clusterer is {clusterer!r:.60}, which has no decision_function; pass a fitted CPM3C, M2DCU or the like."
         )
-    scores: Floats = clusterer.decision_function(U)
+    scores: Floats = clusterer.decision_function(choice)
     if scores.ndim == 1:
         leads = np.abs(scores)
     elif scores.shape[1] < 2:
@@ -231,7 +231,7 @@ def boundary(U: Any, clusterer: Any, fraction: float = 0.3) -> Any:
     else:
         ordered = np.sort(scores, axis=1)
         leads = ordered[:, -1] - ordered[:, -2]
-    return U[_first(leads, fraction)]
+    return choice[_first(leads, fraction)]
 
 
 def _check_fraction(fraction: float) -> None:
@@ -245,7 +245,7 @@ def _first(values: Floats, fraction: float) -> Indices:
     return np.sort(np.argsort(values, kind="stable")[:n_kept])
 
 
-def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> Doubles:
+def _log_likelihoods(U: Matrix, X: Matrix, n_clusters: int, seed: int) -> Doubles:
     """Log-likelihood of every row of U under a mixture fitted to the principal coordinates of X."""
     n, d = X.shape
     size = max(1, min(d, MAX_DIMENSIONS, n // (MIXTURE_ROWS * n_clusters)))
@@ -259,8 +259,10 @@ def _log_likelihoods(U: Any, X: Any, n_clusters: int, seed: int) -> Doubles:
     return found
 
 
-def _check_table(X: Any, name: str, least: int = 1) -> Any:
-    return check_numbers(X, ensure_min_samples=least, input_name=name)
+def _check_table(X: Any, name: str, least: int = 1) -> Matrix:
+    """Rows as an array or a CSR matrix of finite numbers."""
+    table: Matrix = check_numbers(X, ensure_min_samples=least, input_name=name)
+    return table
 
 
 def _check_count(name: str, value: int, least: int) -> None:

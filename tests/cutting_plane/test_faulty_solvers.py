@@ -89,7 +89,7 @@ def test_the_error_of_a_fit_names_phase_and_size(monkeypatch):
     monkeypatch.setattr(_qp, "_solve_piqp", FAULTS["raises RuntimeError"])
     with pytest.raises(SolverError, match=r"The master problem of the cutting planes with m = \d+ multipliers"):
         CPM3C(2, random_state=0).fit(X)
-    with pytest.raises(SolverError, match=r"The objective of given labels with m = 30 multipliers"):
+    with pytest.raises(SolverError, match=r"The objective of some labels with m = 30 multipliers"):
         GMMC(2).fit(X)
 
 

@@ -65,7 +65,7 @@ class Search:
     def from_weights(
         cls, problem: Problem, W: Doubles, b: Doubles, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> "Search":
-        """Begin at given weights and the labels that are best there."""
+        """Begin at some weights and the labels that are best there."""
         step = problem.relabel(W, b)
         cuts = empty_cuts(problem)
         add_all(cuts, step.planes)

@@ -51,7 +51,7 @@ class KernelDual:
         return N, (q / N) ** (self.exponent - 1), h
 
     def norm_with(self, x: Doubles, w: Doubles) -> NormParts:
-        """N, the weights w brought to p-norm 1, without those of kernels that play no part, and the products h_k."""
+        """N, the weights w brought to p-norm 1, 0 for kernels without variance, and the products h_k."""
         N, implied, h = self.norm(x)
         if N <= 0:
             return N, implied, h

@@ -202,8 +202,8 @@ class MKC(CuttingPlaneClusterer):
     Warns
     -----
     KernelWarning
-        If a kernel is indefinite, so that its negative part was left out; is constant, so that it plays no part; or
-        owes the largest weight to lying in one direction. Also if the result collapsed.
+        If a kernel is indefinite, so that its negative part was left out; if it is constant, and therefore ignored; if
+        it has the largest weight only because it lies in one direction; or if the result collapsed.
 
     Notes
     -----
@@ -221,9 +221,9 @@ class MKC(CuttingPlaneClusterer):
     Rows in files are read block by block. Dask collections are clustered as by :class:`CPM3C`; the workers hold the
     features, twice for a moment.
 
-    X may be a dict of views: tables in memory of the same rows in the same order by name, of which those are read that
-    a kernel looks at. The view of a transformer may be anything that it takes, such as a list of documents. Of a
-    precomputed kernel X is the matrix of shape (n_samples, n_samples).
+    X may be a dict of views by name: tables in memory with the same rows in the same order. Only views that a kernel
+    uses are read. A transformer's view may be anything that it accepts, such as a list of documents. With a precomputed
+    kernel, X is the kernel matrix of shape (n_samples, n_samples).
 
     References
     ----------
@@ -339,13 +339,11 @@ class MKC(CuttingPlaneClusterer):
         check_cluster_number(n_rows(rows), self.n_clusters)
         return rows, specs
 
-    def _prepare(
-        self, blocks: tuple[Any, list[KernelSpec]], rng: np.random.Generator, side: SideInformation, further: str = ""
-    ) -> Prepared:
+    def _prepare(self, blocks: Any, rng: np.random.Generator, side: SideInformation, further: str = "") -> Prepared:
         """The features of all kernels."""
         X, specs = blocks
         constraints = self._check_constraints(side, n_rows(X), self._has_views or X.in_process)
-        rank = AUTO_LANDMARKS_A_KERNEL if self.n_components == "auto" else self.n_components
+        rank = AUTO_LANDMARKS_A_KERNEL if self.n_components == "auto" else int(self.n_components)
         threads, normalize = check_threads(self.n_jobs), self.normalize is not None
         self.kernel_map_, features = fit_kernel_stack(
             X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=constraints.weights

@@ -64,7 +64,7 @@ class ScoreLoss(ABC):
         return self.rows.map_scores(W, b, self._alone().costs)
 
     def _pass(self, W: Floats, b: Floats, labels: State | None) -> tuple[State, Plane]:
-        """The plane at (W, b) for given labels, or, where there are none or -1, for those of least loss."""
+        """The plane at (W, b) for these labels, or, where they are None or -1, for those of least loss."""
         n, is_labelled, loss = self.rows.total, labels is not None, self._alone()
 
         def judge(scores: Floats, *parts: Any) -> tuple[tuple[float, ...], Floats, Parts]:

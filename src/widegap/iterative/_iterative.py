@@ -14,7 +14,7 @@ from widegap.iterative._threshold import absolute_losses, hinge_losses, square_l
 
 __all__ = ["IterLSSVM", "IterSVM", "IterSVR", "TurnRecord"]
 
-RIDGE_MOVED = 0.03  # the ridge regression is as near as if so many targets had moved: that takes the fewest steps
+RIDGE_MOVED = 0.03  # a start from the ridge regression counts as this share of moved targets: fewest steps
 
 
 @shared_docs
@@ -62,14 +62,14 @@ class IterSVR(IterativeClusterer):
         Every bisection gives a side that will be s of m clusters at least this share of the s/m of its rows that equal
         clusters would have, to the nearest whole number: of two clusters each has at least
         ``min_cluster_fraction`` n / 2 rows. Equal rows are divided, in their order, if that cannot be met otherwise.
-        The paper takes 0.94 for balanced data and 0.7 for unbalanced; 0 is no bound.
+        The paper takes 0.94 for balanced data and 0.7 for unbalanced; 0 sets no bound.
 
     init : {"auto", "k-means", "random", "spectral"} or array-like of shape (n_samples,), default="auto"
         Starting labels. "k-means" is the paper's: it begins with the two rows that are farthest apart, its further
         starts with a random row and the row farthest from it. "auto" compares it with other k-means runs and with
         halves along the leading axes, by the objective of a least-squares search from each. "random" is a random
-        hyperplane through the median. All see the rows in the kernel's features. Of more than two given labels, 0 to
-        n_clusters - 1, every bisection merges those it meets into two by 2-means of their means.
+        hyperplane through the median. All use the kernel's features. If ``init`` has more than two labels, 0 to
+        n_clusters - 1, every bisection merges those it meets into two, by 2-means of their means.
 
     n_init : int, default=1
         Number of starts; the lowest objective wins.
@@ -132,8 +132,8 @@ class IterSVR(IterativeClusterer):
 
     Notes
     -----
-    There is no ``sample_weight``: the methods are kept as published, and the bound on sizes that they rest on, along
-    the sorted scores, counts rows. `CPM3C` takes weights.
+    There is no ``sample_weight``: the methods are as published, and their bound on sizes, along the sorted scores,
+    counts rows. `CPM3C` takes weights.
 
     The regression is solved by an interior point method on the features, about 10 steps of n r^2 operations for r
     components, to a relative duality gap of 1e-4.

@@ -61,7 +61,7 @@ class TurnRecord:
     seconds : float
         Since the start of the fit.
     margin_counts, margin_edges : tuple
-        Histogram of y_i f(x_i), the labels given to the regression times its values: 40 counts and 41 edges.
+        Histogram of y_i f(x_i), the labels of the regression times its values: 40 counts and 41 edges.
     """
 
     split: int

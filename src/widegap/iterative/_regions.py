@@ -1,4 +1,4 @@
-"""Segments of pictures as areas: smoothed, without tiny regions, tinted, and described one by one.
+"""Pictures as arrays, and their segments as areas: smoothed, without tiny regions, drawn, and described one by one.
 
 A region is a connected part of a segment: pixels that touch along a side. Colours alone scatter a textured segment over
 thousands of them. ``clean`` gives every pixel the most frequent segment around it, and then hands regions below a size
@@ -6,6 +6,8 @@ to the neighbour with which they share the longest border.
 """
 
 from collections.abc import Sequence
+from numbers import Integral
+from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +22,7 @@ PALETTE = ("4269d0", "efb118", "ff725c", "6cc5b0", "3ca951", "ff8ab7", "a463f2",
 OPACITY = 0.4  # not tuned: ten colours can be told apart, and the picture shows through
 
 Bytes = npt.NDArray[np.uint8]
+Features = npt.NDArray[np.float32]  # rows of colours from 0 to 1, place and texture
 
 
 class ArrayInterface(Protocol):
@@ -220,3 +223,104 @@ def tint(image: Picture, labels: npt.ArrayLike, colours: Sequence[str] = PALETTE
         part = slice(top, top + STRIP)
         found[part] = np.rint((1 - opacity) * pixels[part] + opacity * table[segments[part] % len(table)])
     return found
+
+
+def overlay(image: Picture, labels: npt.ArrayLike, colour: Sequence[int] = (255, 40, 40)) -> Bytes:
+    """The image in RGB with the boundaries between segments drawn into it.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, channels)
+        As for :func:`segment`.
+    labels : array-like of shape (height, width)
+        Segment of every pixel.
+    colour : tuple of three ints, default=(255, 40, 40)
+        Colour of the boundaries.
+
+    Returns
+    -------
+    ndarray of shape (height, width, 3), dtype uint8
+    """
+    pixels = read_picture(image)
+    segments = _check_labels(labels, pixels)
+    _check_colour(colour)
+    drawn = np.empty((*segments.shape, 3), np.uint8)
+    for top in range(0, len(drawn), STRIP):
+        drawn[top : top + STRIP] = np.rint(255 * read_colours(pixels[top : top + STRIP]))
+    edge = np.zeros(segments.shape, bool)
+    edge[:, 1:] |= segments[:, 1:] != segments[:, :-1]
+    edge[1:] |= segments[1:] != segments[:-1]
+    drawn[edge] = colour
+    return drawn
+
+
+def paint(image: Picture, labels: npt.ArrayLike) -> Bytes:
+    """Every segment in the mean colour of its pixels.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, channels)
+        As for :func:`segment`.
+    labels : array-like of shape (height, width)
+        Segment of every pixel, from 0.
+
+    Returns
+    -------
+    ndarray of shape (height, width, 3), dtype uint8
+    """
+    colours = read_colours(image)
+    segments = _check_labels(labels, colours)
+    sizes = np.maximum(np.bincount(segments.ravel()), 1)
+    channels = np.broadcast_to(colours, (*segments.shape, 3)).reshape(-1, 3).T
+    means = np.column_stack([np.bincount(segments.ravel(), channel) / sizes for channel in channels])
+    return np.rint(255 * means).astype(np.uint8)[segments]
+
+
+def _check_labels(labels: npt.ArrayLike, image: Features | Bytes) -> Labels:
+    """One segment for every pixel, from 0."""
+    found: Labels = np.asarray(labels)
+    if found.shape != image.shape[:2]:
+        raise InvalidDataError(
+            f"labels has shape {found.shape}, the image {image.shape[:2]}; one label a pixel is needed."
+        )
+    if found.dtype.kind not in "iub" or not 0 <= int(found.min()) <= int(found.max()) < found.size:
+        raise InvalidDataError(f"labels holds {found.dtype}; they must be integers from 0 to {found.size - 1}.")
+    return found
+
+
+def _check_colour(colour: Sequence[int]) -> None:
+    if len(colour) != 3 or not all(isinstance(level, Integral) and 0 <= level <= 255 for level in colour):
+        raise InvalidDataError(f"colour={colour!r} is not valid; pass three integers from 0 to 255.")
+
+
+def read_picture(image: Picture) -> Bytes:
+    """The image as numbers of shape (height, width, channels)."""
+    if isinstance(image, str | PathLike):
+        raise InvalidDataError(f"image is the name {str(image)!r}; open it first, for example with PIL.Image.open.")
+    found: Bytes = np.asarray(image)
+    if found.ndim == 2:
+        found = found[:, :, None]
+    if found.ndim != 3 or found.shape[2] not in (1, 2, 3, 4) or 0 in found.shape:
+        raise InvalidDataError(
+            f"image has shape {found.shape}; it must be (height, width) or (height, width, 1 to 4 channels), not empty."
+        )
+    if found.dtype.kind not in "uif":
+        raise InvalidDataError(f"image holds {found.dtype}; its values must be numbers.")
+    return found
+
+
+def read_colours(image: Picture) -> Features:
+    """Colours from 0 to 1 in float32, shape (height, width, 1 or 3)."""
+    pixels = read_picture(image)
+    with np.errstate(over="ignore"):  # what becomes infinite is refused below
+        values = pixels.astype(np.float32)
+    if pixels.dtype.kind in "ui":
+        values /= 255
+    if not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= 1):
+        raise InvalidDataError(
+            f"image holds values from {pixels.min():g} to {pixels.max():g}; integers must be 0 to 255 and floats "
+            "0 to 1: rescale it."
+        )
+    if pixels.shape[2] in (2, 4):
+        values = values[:, :, :-1] * values[:, :, -1:] + (1 - values[:, :, -1:])
+    return values

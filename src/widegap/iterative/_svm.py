@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from widegap._types import Doubles
+from widegap._types import Doubles, Floats
 from widegap.exceptions import SolverError
 
 GRAM_ROWS = 4096  # rows whose weighted copy is made at a time
@@ -118,7 +118,7 @@ def _warm_state(warm: WarmStart, hinges: Hinges, C: float) -> _State:
 
 
 def _iterate(
-    P: Doubles, gram_rows: np.ndarray, state: _State, hinges: Hinges, C: float, tol: float, max_iter: int
+    P: Doubles, gram_rows: Floats, state: _State, hinges: Hinges, C: float, tol: float, max_iter: int
 ) -> Machine:
     """Newton steps until the gap is at most ``tol``, or stops falling; the machine of least gap.
 
@@ -174,7 +174,7 @@ def _conjugate(beta: Doubles, hinges: Hinges) -> float:
     return total
 
 
-def _weighted_gram(P: np.ndarray, omega: Doubles) -> Doubles:
+def _weighted_gram(P: Floats, omega: Doubles) -> Doubles:
     """(r + 1)-square matrix of [P, 1] weighted by omega."""
     r = P.shape[1]
     G = np.zeros((r + 1, r + 1))
@@ -189,7 +189,7 @@ def _weighted_gram(P: np.ndarray, omega: Doubles) -> Doubles:
     return G
 
 
-def _newton_step(P: Doubles, gram_rows: np.ndarray, state: _State, hinges: Hinges, C: float) -> None:
+def _newton_step(P: Doubles, gram_rows: Floats, state: _State, hinges: Hinges, C: float) -> None:
     """One predictor-corrector step, in place."""
     side = hinges.side
     r = P.shape[1]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widegap._types import Doubles
+from widegap._types import Doubles, Ints, Mask
 from widegap.exceptions import InfeasibleBalanceError
 
 TIE_TOL = 1e-12  # values nearer than this, relative to their largest difference, differ by rounding only
@@ -106,7 +106,7 @@ def hinge_losses(values: Doubles) -> tuple[Doubles, Doubles]:
     return (m - from_top) + top[1] + from_rest - rest[0], (lower + upper) / 2
 
 
-def _order_statistic(values: Doubles, k: np.ndarray) -> tuple[np.ndarray, Doubles, Doubles]:
+def _order_statistic(values: Doubles, k: Ints) -> tuple[Ints, Doubles, Doubles]:
     """For every cut: how many of the k smallest members of the union are positives' ones; members k and k + 1.
 
     The union of the cut m is ``1 - values[:m]`` and ``-1 - values[m:]``, both ascending.
@@ -124,7 +124,7 @@ def _order_statistic(values: Doubles, k: np.ndarray) -> tuple[np.ndarray, Double
         low, high = np.where(enough, low, middle + 1), np.where(enough, np.minimum(middle, high), high)
     i, j = high, k - high
 
-    def member(index: np.ndarray, inside: np.ndarray, offset: float, otherwise: float) -> Doubles:
+    def member(index: Ints, inside: Mask, offset: float, otherwise: float) -> Doubles:
         return np.where(inside, offset - values[np.clip(index, 0, n - 1)], otherwise)
 
     lower = np.maximum(member(i - 1, i > 0, 1, -np.inf), member(m + j - 1, j > 0, -1, -np.inf))
@@ -133,7 +133,7 @@ def _order_statistic(values: Doubles, k: np.ndarray) -> tuple[np.ndarray, Double
 
 
 def _part_sums(
-    values: Doubles, from_top: np.ndarray, from_rest: np.ndarray
+    values: Doubles, from_top: Ints, from_rest: Ints
 ) -> tuple[tuple[Doubles, Doubles], tuple[Doubles, Doubles]]:
     """Sums of -values over the first ``from_top`` positives and the other ones, and the same for the rest."""
     n = len(values)

@@ -51,7 +51,7 @@ MIN_CENTRING = 1e-6
 
 
 def score_value(B_inverse: Doubles, signs: SignArray) -> float:
-    """min z'Bz subject to y_i z_i >= 1: GMMC's objective for given labels."""
+    """min z'Bz subject to y_i z_i >= 1: GMMC's objective for some labels."""
     n = len(B_inverse)
     signed = B_inverse * np.outer(signs, signs)
     return 2 * solve_qp(signed, np.ones(n), np.full(n, -1), np.zeros(0), phase=LABELS_OBJECTIVE).dual
@@ -234,7 +234,7 @@ def _record(iteration: int, point: _Iterate, began: float) -> SDPRecord:
 class GMMC(SDPClusterer):
     r"""Generalised maximum margin clustering (GMMC).
 
-    Seeks scores z, one a row, of least norm and beyond -1 or 1, whose signs are the labels [1]_,
+    Seeks scores z, one for each row, of least norm and beyond -1 or 1, whose signs are the labels [1]_,
 
     .. math::  \min_{z, b} \; (z + b e)' K^{-1} (z + b e) + C_e (e'z)^2 + C \sum_i \max(0,\; 1 - z_i^2),
 

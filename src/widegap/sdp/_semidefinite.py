@@ -144,7 +144,7 @@ def round_matrix(
 
 @dataclass(frozen=True)
 class Relaxation:
-    """A program's solution, the largest difference of the cluster sizes, and the objective of given signs."""
+    """A program's solution, the largest difference of the cluster sizes, and the objective of labels by their signs."""
 
     solution: SDPSolution
     limit: float
@@ -183,7 +183,8 @@ class SDPClusterer(WeightVectorClusterer):
         """Labels from the relaxation, and a support vector machine that reproduces them."""
         rows, offsets = without_offsets(self.kernel, table)
         params = self._resolve_kernel(rows)
-        gram = check_values(kernel_matrix(rows, rows, self.kernel, params), repr(self.kernel))
+        values = check_values(kernel_matrix(rows, rows, self.kernel, params), repr(self.kernel))
+        gram = np.asarray(values, np.float64)
         kernel = self._centre(gram)
         scale = float(kernel.trace() / len(kernel))
         self._store(self._relax(kernel / scale), scale, rng)
@@ -241,7 +242,7 @@ class SDPClusterer(WeightVectorClusterer):
                 f"Kernel {self.kernel!r} maps all {len(gram)} rows to the same point; choose other parameters, such "
                 "as a larger gamma."
             )
-        return centre_kernel((gram + gram.T) / 2)
+        return np.asarray(centre_kernel((gram + gram.T) / 2), np.float64)
 
     def _store(self, found: Relaxation, scale: float, rng: np.random.Generator) -> None:
         """Labels from the relaxation, and what is known about it; values in units of the kernel as it came."""

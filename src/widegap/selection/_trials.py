@@ -1,4 +1,4 @@
-"""What settings are compared on: the same rows, subsamples and shuffled columns for each, so that none is lucky."""
+"""What settings are compared on: the same rows, subsamples and shuffled columns for each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
