@@ -235,7 +235,7 @@ def test_what_the_user_says_goes_before_every_rule():
     assert kinds(TableEncoder(na_values=["DE"]).fit(frame))["country"] == ("empty", False)
     with pytest.raises(InvalidDataError, match=r"drop names 'incmoe', which is not a column; did you mean 'income'\?"):
         TableEncoder(drop=["incmoe"]).fit(frame)
-    with pytest.raises(InvalidDataError, match="'member' should be read as numbers, but none of its cells is one"):
+    with pytest.raises(InvalidDataError, match="'member' should be read as numbers, but none of its cells is a number"):
         TableEncoder(numeric=["member"]).fit(frame)
 
 

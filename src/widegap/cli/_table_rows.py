@@ -122,7 +122,7 @@ def apply(table: Any, encoder: Any, drops: bool) -> Rows:
         reading, kept = encoder._apply(table.rows), np.arange(table.n_rows)
     except ValueError as error:
         raise CommandError(f"{table.name}: {error}") from error
-    notes, n = [*table.notes, *reading.told], int(reading.gaps.sum())
+    notes, n = [*table.notes, *reading.notes], int(reading.gaps.sum())
     values = reading.values
     if drops and n:
         kept, values = np.flatnonzero(~reading.gaps), values[~reading.gaps]

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from widegap.base._validation import check_documents, input_kind
 from widegap.documents._corpus import Corpus, has_terms
-from widegap.documents._vocabulary import DocumentTerms, Names, TermChoice, TermMatrix
+from widegap.documents._vocabulary import DocumentTerms, TermChoice, TermMatrix, TermNames
 from widegap.exceptions import InvalidDataError
 
 
@@ -35,7 +35,7 @@ class DocumentReader:
         self.transformer = None if transformer is None else clone(transformer)
 
     @property
-    def terms(self) -> Names | None:
+    def terms(self) -> TermNames | None:
         """Names of the terms."""
         return None if self.vocabulary is None else self.vocabulary.terms
 

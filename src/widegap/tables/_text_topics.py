@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-MOST_TERMS = 1000
-MOST_TOPICS = 8
+from widegap._types import Doubles
+
+MOST_TERMS = 1000  # the most frequent ones; a model file holds a weight for each in every topic
+MOST_TEXT_TOPICS = 8  # columns that a text becomes: a view beside the others, not most of the table
 TEXTS_A_TOPIC = 10  # fewer texts get fewer topics
-ROUNDS = 30
-SAME = 0.9  # cosine from which two topics are one
-NAMED = 3  # words in the name of a topic
-DIGITS = 6  # of what is kept: enough for the weights, and the same on every machine
+SAME_TOPIC = 0.9  # cosine from which two topics are one
+NAME_WORDS = 3  # words in the name of a topic
+KEPT_DIGITS = 6  # of what is kept: enough for the weights, and the same on every machine
+NMF_STEPS = 100  # columns of 1,400 to 1,500 paragraphs of documentation took 30 to 106 to scikit-learn's tolerance
+WEIGHT_STEPS = 100  # passes for the weights of texts: model files rely on their digits
 
 
 @dataclass
@@ -59,37 +62,33 @@ def find_topics(texts: list[str]) -> Topics | None:
         table = vectorizer.fit_transform(texts)
     except ValueError:  # no word in two texts
         return None
-    k = max(1, min(MOST_TOPICS, len(texts) // TEXTS_A_TOPIC, *table.shape))
+    k = max(1, min(MOST_TEXT_TOPICS, len(texts) // TEXTS_A_TOPIC, *table.shape))
     weights = _factors(table, k)
     heavy = _different(weights)
     terms = [str(term) for term in vectorizer.get_feature_names_out()]
-    names = _distinct([", ".join(terms[j] for j in np.argsort(-row, kind="stable")[:NAMED]) for row in heavy])
-    return Topics(terms, np.round(vectorizer.idf_, DIGITS).tolist(), np.round(heavy, DIGITS).tolist(), names)
+    names = _distinct([", ".join(terms[j] for j in np.argsort(-row, kind="stable")[:NAME_WORDS]) for row in heavy])
+    return Topics(terms, np.round(vectorizer.idf_, KEPT_DIGITS).tolist(), np.round(heavy, KEPT_DIGITS).tolist(), names)
 
 
-def _factors(table: Any, k: int) -> Any:
-    """H of non-negative factors, from the larger halves of the singular vectors; W and H by turns."""
-    from sklearn.decomposition import TruncatedSVD
+def _factors(table: Any, k: int) -> Doubles:
+    """H of non-negative factors; without a tolerance, as names have long settled when the last digits have not."""
+    from sklearn.decomposition import NMF
 
-    vectors = TruncatedSVD(k, random_state=0).fit(table).components_
-    H = np.array([max(np.maximum(v, 0), np.maximum(-v, 0), key=np.linalg.norm) for v in vectors])
-    for _ in range(ROUNDS):
-        W = _least_squares(table, H, passes=2)
-        H = _least_squares(table.T, W.T, passes=2).T
-    return H
+    found: Doubles = NMF(k, init="nndsvd", random_state=0, tol=0, max_iter=NMF_STEPS).fit(table).components_
+    return found
 
 
-def _different(weights: Any) -> Any:
+def _different(weights: Doubles) -> Doubles:
     """The topics that hold anything and are not nearly another one."""
-    kept: list[Any] = []
+    kept: list[Doubles] = []
     for row in weights[weights.sum(axis=1) > 0]:
         unit = row / np.linalg.norm(row)
-        if all(unit @ other / np.linalg.norm(other) < SAME for other in kept):
+        if all(unit @ other / np.linalg.norm(other) < SAME_TOPIC for other in kept):
             kept.append(row)
     return np.array(kept)
 
 
-def topic_weights(texts: list[str], topics: Topics) -> Any:
+def topic_weights(texts: list[str], topics: Topics) -> Doubles:
     """Weight of every topic in every text."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.preprocessing import normalize
@@ -100,11 +99,14 @@ def topic_weights(texts: list[str], topics: Topics) -> Any:
     return _least_squares(normalize(counts.multiply(np.asarray(topics.idf))), np.asarray(topics.weights))
 
 
-def _least_squares(table: Any, H: Any, passes: int = 100) -> Any:
-    """argmin |A - W H| over W >= 0, by coordinate descent over the topics."""
+def _least_squares(table: Any, H: Doubles) -> Doubles:
+    """argmin |A - W H| over W >= 0, by coordinate descent over the topics.
+
+    scikit-learn's ``transform`` agrees to 8e-6, which is not enough for the numbers of model files from before it.
+    """
     gram, target = H @ H.T, np.asarray(table @ H.T)
     W = np.zeros_like(target)
-    for _ in range(passes):
+    for _ in range(WEIGHT_STEPS):
         for j in range(len(H)):
             step = target[:, j] - W @ gram[:, j]
             W[:, j] = np.maximum(0.0, W[:, j] + step / max(gram[j, j], 1e-12))
