@@ -27,6 +27,13 @@ class DocumentRows(Protocol):
     def mean(self, axis: int) -> Floats: ...
 
 
+class Transformer(Protocol):
+    """What makes features of documents, or of their terms."""
+
+    def fit_transform(self, X: Any) -> DocumentRows: ...
+    def transform(self, X: Any) -> DocumentRows: ...
+
+
 class TermRows(DocumentRows, Protocol):
     """Rows of term weights, in CSR."""
 

@@ -10,6 +10,7 @@ score, so that fitting and labelling in turn lower F.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from sklearn.svm import LinearSVC
@@ -22,6 +23,15 @@ from widegap.rows._threads import one_blas_thread
 LEAST_C, LARGEST_C = 0.1, 0.5  # settled with the constants of ``_topic_search.py``, LARGEST_C on 60 to 200 documents
 LEAST_TOTAL = 30  # of C over all rows: with less, intercepts outweigh terms and the largest cluster takes all rows
 TRAINING_TOL = 1e-2  # of liblinear: labels follow from the weights, and rounds to come correct both
+
+
+class LinearModel(Protocol):
+    """What scikit-learn fits: weights, intercepts, and labels by them."""
+
+    coef_: Floats
+    intercept_: Floats
+
+    def predict(self, X: DocumentRows) -> Labels: ...
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ def explaining_weights(X: DocumentRows, labels: Labels, k: int) -> Floats:
     return _symmetric(fit_svm(X[known], labels[known], 0, LEAST_C), k)[0]
 
 
-def _symmetric(model: LinearSVC, k: int) -> tuple[Floats, Floats]:
+def _symmetric(model: LinearModel, k: int) -> tuple[Floats, Floats]:
     """Weights and intercepts with one row a cluster, where the model has a single one for two."""
     signs = np.array([[-1], [1]]) if k == 2 else 1
     return signs * model.coef_, np.ravel(signs * model.intercept_)
@@ -93,11 +103,12 @@ def mean_scores(X: DocumentRows, labels: Labels, k: int) -> LinearScores:
 
 def fit_svm(
     X: DocumentRows, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None
-) -> LinearSVC:
+) -> LinearModel:
     """One-vs-rest squared hinges."""
     C = weight_of_loss(len(labels)) if C is None else C
     with one_blas_thread():
-        return LinearSVC(C=C, dual=True, tol=TRAINING_TOL, random_state=seed).fit(X, labels, weights)
+        found: LinearModel = LinearSVC(C=C, dual=True, tol=TRAINING_TOL, random_state=seed).fit(X, labels, weights)
+    return found
 
 
 def weight_of_loss(n_rows: int) -> float:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
@@ -27,7 +27,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from widegap._types import Labels
+from widegap._types import Floats, Labels
 from widegap._warnings import muted
 from widegap.base._records import IterationRecord, Recorder
 from widegap.base._starts import sample_size
@@ -36,7 +36,7 @@ from widegap.constraints._side_information import RowConstraints, SideInformatio
 from widegap.cutting_plane._cpm3c import CPM3C
 from widegap.cutting_plane._cutting_plane_clusterer import RANK_TOL
 from widegap.cutting_plane._m2dcu import M2DCU
-from widegap.documents._corpus import Corpus, DocumentRows
+from widegap.documents._corpus import Corpus, DocumentRows, Transformer
 from widegap.documents._linear_scores import LinearScores, fit_linear_scores, fit_svm, mean_scores, relabelled
 from widegap.documents._spherical_kmeans import LLOYD_STEPS, of_length_one, settled, spherical_runs
 from widegap.documents._topic_rules import TopicRules
@@ -104,7 +104,7 @@ class Reduction:
 
     def __init__(self, rank: int | str):
         self.rank = rank
-        self._lsa: Any = None
+        self._lsa: Transformer | None = None
 
     def settle(self, terms: DocumentRows, k: int, seed: int) -> None:
         """Fit it, unless that was done before."""
@@ -114,8 +114,8 @@ class Reduction:
 
     def __call__(self, terms: DocumentRows) -> DocumentRows:
         """Rows in few dimensions; float32 halves the reading."""
-        found: DocumentRows = self._lsa.transform(terms.astype(np.float32))
-        return found
+        assert self._lsa is not None
+        return self._lsa.transform(terms.astype(np.float32))
 
 
 class TopicSearch:
@@ -230,16 +230,30 @@ def _foreign_labels(model: Any, X: DocumentRows, k: int, arguments: dict[str, An
 # The steps ---------------------------------------------------------------------------------------------------------
 
 
+class MarginModel(Protocol):
+    """What a maximum margin clustering finds, as far as topics need it."""
+
+    labels_: Labels
+    coef_: Floats
+    intercept_: Floats
+    objective_: float
+    starved_: bool
+    converged_: bool
+    n_iter_: int
+
+
 def lsa_rank(n_rows: int, k: int) -> int:
     """Dimension of LSA for a number of documents and topics."""
     return min(LSA_RANK, max(2 * k, n_rows // DOCUMENTS_A_DIMENSION))
 
 
-def fit_lsa(X: DocumentRows, rank: int, seed: int) -> Any:
+def fit_lsa(X: DocumentRows, rank: int, seed: int) -> Transformer:
     """Latent semantic analysis: the leading singular vectors of rows, uncentred, rows again of length one."""
     svd = TruncatedSVD(min(rank, *X.shape), n_iter=LSA_STEPS, random_state=seed)
     with one_blas_thread():
-        return make_pipeline(svd, Normalizer()).fit(X.astype(np.float32))  # half the time, and no more is needed
+        # Half the time in single precision, and no more is needed.
+        found: Transformer = make_pipeline(svd, Normalizer()).fit(X.astype(np.float32))
+    return found
 
 
 def spherical_labels(
@@ -344,7 +358,7 @@ def fit_method(
     seed: int,
     constraints: RowConstraints,
     **settings: Any,
-) -> CPM3C | M2DCU:
+) -> MarginModel:
     """M2DCU fitted with the universum, CPM3C where there is none."""
     settings = {**settings, "init": start, "random_state": seed}
     side = SideInformation(constraints=constraints)

@@ -61,9 +61,10 @@ def _from_pandas(series: "pd.Series") -> pa.Array | pa.ChunkedArray:
     return texts_of_objects(series.astype(object).where(series.notna(), None).tolist())
 
 
-def texts_of_objects(cells: list[Any]) -> pa.Array:
+def texts_of_objects(cells: list[Any]) -> pa.StringArray:
     """Cells of any type as texts; None stays a gap."""
-    return pa.array([None if cell is None else str(shortest(cell)) for cell in cells], type=pa.string())
+    found: pa.StringArray = pa.array([None if cell is None else str(shortest(cell)) for cell in cells], pa.string())
+    return found
 
 
 def shortest(cell: Any) -> Any:
