@@ -13,7 +13,7 @@ from widegap.tables._frames import few
 from widegap.tables._unpacking import SNIFFED, as_utf8, decode, find_encoding
 
 DELIMITERS = ",;\t|"
-LINES_SEEN = 50  # from which delimiter and header are told: tables hardly change further down
+LINES_SEEN = 50  # from which delimiter and header are found: tables hardly change further down
 LARGEST_BLOCK = 1 << 28  # bytes that Arrow parses at once; its blocks have 31 bits, and a row must fit into one
 ENDING = ""  # name of a column that only the delimiters at the ends of lines make
 

@@ -36,6 +36,6 @@ def from_json(state: Mapping[str, Any]) -> TableEncoder:
         if found.columns_ is not None:
             found.feature_names_in_ = np.array([column.name for column in found.columns_], dtype=object)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise InvalidDataError(f"The model does not say how its table was read ({error}); fit it again.") from error
+        raise InvalidDataError(f"The model file does not hold how its table was read ({error}); fit it again.") from error
     found._check_stored()
     return found

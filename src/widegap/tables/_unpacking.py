@@ -17,7 +17,7 @@ MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\
 FREE_BYTES = 256 << 20  # that every file may unpack to: any machine has them
 RATIO = 100  # and how many times its own size a larger one may: texts pack to a tenth, repeated rows to a fiftieth
 UNPACKED_AT_ONCE = 1 << 20  # bytes between two looks at the limit
-SNIFFED = 1 << 16  # bytes from which encoding and dialect are told; a few hundred lines
+SNIFFED = 1 << 16  # bytes from which encoding and dialect are found: a few hundred lines
 FEWEST_ZEROS = 4  # from which every other byte being zero speaks for UTF-16
 BOMS = {
     b"\xef\xbb\xbf": "utf-8-sig",
