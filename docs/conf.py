@@ -25,7 +25,7 @@ extensions = [
     "mathml",
     "reference_pages",
 ]
-exclude_patterns = ["results.html", "auto_examples/*.ipynb", "auto_examples/*.py", "auto_examples/*.py.md5"]
+exclude_patterns = ["auto_examples/*.ipynb", "auto_examples/*.py", "auto_examples/*.py.md5"]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 4
 html_math_renderer = "mathml"  # drawn by the browser itself: no script, no network

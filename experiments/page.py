@@ -1,6 +1,5 @@
-"""``docs/results.md`` and ``.html``, from stored results alone."""
+"""``docs/results.md``, from stored results alone."""
 
-import html
 import re
 from pathlib import Path
 from typing import Any
@@ -94,7 +93,6 @@ def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:
         if picture.stem not in EXPERIMENTS:
             picture.unlink()
     (docs / "results.md").write_text(written)
-    (docs / "results.html").write_text(as_html(written))
 
 
 def with_panel(readme: str, store: Store) -> str:
@@ -106,70 +104,3 @@ def with_panel(readme: str, store: Store) -> str:
 
 def _machine(machine: dict[str, Any]) -> str:
     return "Measured on: " + ", ".join(f"{name} {value}" for name, value in machine.items()) + ".\n"
-
-
-def as_html(markdown: str) -> str:
-    """The subset of Markdown that this page uses: headings, paragraphs, lists, tables, pictures, footnotes, code."""
-    blocks = []
-    for block in re.split(r"\n{2,}", markdown.strip()):
-        lines = block.split("\n")
-        if lines[0].startswith("#"):
-            level = len(lines[0]) - len(lines[0].lstrip("#"))
-            blocks.append(f"<h{level}>{_inline(lines[0][level:].strip())}</h{level}>")
-            lines = lines[1:]
-        if not lines:
-            continue
-        if lines[0].startswith("|"):
-            blocks.append(_html_table(lines))
-        elif lines[0].startswith("- "):
-            entries = re.split(r"\n- ", "\n" + "\n".join(lines))[1:]
-            blocks.append("<ul>" + "".join(f"<li>{_inline(entry)}</li>" for entry in entries) + "</ul>")
-        elif lines[0].startswith("[^"):
-            blocks.append("".join(f'<p class="note">{_footnote(line)}</p>' for line in lines))
-        else:
-            blocks.append(f"<p>{_inline(chr(10).join(lines))}</p>")
-    return PAGE.format(body="\n".join(blocks))
-
-
-def _footnote(line: str) -> str:
-    name, _, words = line.partition("]: ")
-    return f'<span id="{html.escape(name[2:])}">{html.escape(name[2:])}</span>: {_inline(words)}'
-
-
-def _html_table(lines: list[str]) -> str:
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|---")]
-    head = "".join(f"<th>{_inline(cell)}</th>" for cell in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{_inline(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _inline(words: str) -> str:
-    words = html.escape(words, quote=False).replace("&lt;br&gt;", "<br>").replace(" ± ", "&nbsp;±&nbsp;")
-    words = re.sub(r"!\[([^\]]*)\]\(([^)]*)\)", r'<img alt="\1" src="\2">', words)
-    words = re.sub(r"\[\^([^\]]+)\]", r'<sup><a href="#\1">*</a></sup>', words)
-    words = re.sub(r"\[([^\]]+)\]\(([^)]*)\)", r'<a href="\2">\1</a>', words)
-    words = re.sub(r"`([^`]*)`", r"<code>\1</code>", words)
-    words = re.sub(r"\*\*([^*<]+)\*\*", r"<strong>\1</strong>", words)
-    return re.sub(r"\*([^*<]+)\*", r"<em>\1</em>", words)
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>widegap: results</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }}
-.wide {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #8884; text-align: right; vertical-align: bottom;
-  min-width: 4.5em; }}
-th:first-child, td:first-child {{ text-align: left; white-space: nowrap; }}
-th em {{ font-weight: normal; opacity: .7; }}
-img {{ max-width: 100%; background: white; }}
-.note {{ font-size: 13px; margin: .2rem 0; }}
-</style>
-{body}
-</html>
-"""

@@ -23,6 +23,7 @@ from widegap.cli._main import main
 from widegap.exceptions import ColumnWarning, InvalidDataError
 from widegap.tables._delimited import _parse, _parse_uneven
 from widegap.tables._stored import from_json, to_json
+from widegap.tables._text_topics import Topics
 from widegap.tables._values import Cells
 
 N = 40
@@ -235,7 +236,7 @@ def test_what_the_user_says_goes_before_every_rule():
     assert kinds(TableEncoder(na_values=["DE"]).fit(frame))["country"] == ("empty", False)
     with pytest.raises(InvalidDataError, match=r"drop names 'incmoe', which is not a column; did you mean 'income'\?"):
         TableEncoder(drop=["incmoe"]).fit(frame)
-    with pytest.raises(InvalidDataError, match="'member' should be read as numbers, but none of its cells is one"):
+    with pytest.raises(InvalidDataError, match="'member' should be read as numbers, but none of its cells is a number"):
         TableEncoder(numeric=["member"]).fit(frame)
 
 
@@ -329,3 +330,35 @@ def test_even_tables_are_parsed_in_bulk_as_they_are_row_by_row(data, width, deli
     table = _parse(file.getvalue().encode(), "file", delimiter, names, 0, "")
     assert [list(row.values()) for row in table.to_pylist()] == rows
     assert table.equals(_parse_uneven(file.getvalue(), "file", delimiter, names, 0))
+
+
+def test_a_column_of_arrow_dates_in_pandas_is_one_of_dates():
+    days = pd.Series(pd.date_range("2024-01-01", periods=6), dtype=pd.ArrowDtype(pa.date32()))
+    encoder = TableEncoder(scale="none").fit(pd.DataFrame({"day": days}))
+    assert encoder.columns_[0].read_as == "date"
+    assert encoder.transform(pd.DataFrame({"day": days}))[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_any_table_that_streams_arrow_is_read():
+    class Streamed:
+        """A table of which only its Arrow stream is known."""
+
+        def __init__(self, table):
+            self._table = table
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self._table.__arrow_c_stream__(requested_schema)
+
+    kinds = pl.Series(["a", "b", "a", "c"] * 5, dtype=pl.Categorical)
+    frame = pl.DataFrame({"kind": kinds, "size": np.arange(20) % 7, "name": ["x", "y"] * 10})
+    expected = TableEncoder().fit_transform(frame.to_pandas())
+    for table in (frame, Streamed(frame), Streamed(frame.to_arrow())):
+        np.testing.assert_array_equal(TableEncoder().fit_transform(table), expected)
+
+
+def test_topics_of_a_forged_file_are_refused():
+    fitting = {"terms": ["a", "b"], "idf": [1.0, 2.0], "names": ["a", "b"]}
+    Topics(**fitting, weights=[[1.0, 0.0], [0.0, 1.0]]).check()
+    for weights in ([[-1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]], [[np.inf, 0.0], [0.0, 1.0]]):
+        with pytest.raises(ValueError, match="weights of topics are not finite, negative, or all zero"):
+            Topics(**fitting, weights=weights).check()

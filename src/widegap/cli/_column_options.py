@@ -8,7 +8,7 @@ from widegap.cli._errors import CommandError
 if TYPE_CHECKING:
     from widegap.results import TableRows
     from widegap.tables import Table, TableEncoder
-    from widegap.tables._decisions import Column
+    from widegap.tables._columns import Column
 
 # Parameters of TableEncoder and the options that set them.
 OPTIONS = {

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from widegap._types import Floats, Indices, Ints, Labels, Mask
 
 
-class Rows(Protocol):
+class DocumentRows(Protocol):
     """Rows of numbers, an ordinary array or CSR, as far as a search for topics needs them."""
 
     @property
@@ -19,15 +19,22 @@ class Rows(Protocol):
     @property
     def dtype(self) -> np.dtype[np.floating]: ...
     @property
-    def T(self) -> "Rows": ...
-    def __getitem__(self, rows: Mask | Indices, /) -> "Rows": ...
+    def T(self) -> "DocumentRows": ...
+    def __getitem__(self, rows: Mask | Indices, /) -> "DocumentRows": ...
     def __matmul__(self, other: Floats, /) -> Floats: ...
     def __rmatmul__(self, other: Floats, /) -> Floats: ...
-    def astype(self, dtype: npt.DTypeLike, /) -> "Rows": ...
+    def astype(self, dtype: npt.DTypeLike, /) -> "DocumentRows": ...
     def mean(self, axis: int) -> Floats: ...
 
 
-class TermRows(Rows, Protocol):
+class Transformer(Protocol):
+    """What makes features of documents, or of their terms."""
+
+    def fit_transform(self, X: Any) -> DocumentRows: ...
+    def transform(self, X: Any) -> DocumentRows: ...
+
+
+class TermRows(DocumentRows, Protocol):
     """Rows of term weights, in CSR."""
 
     @property
@@ -43,8 +50,8 @@ class Corpus:
     ``known`` tells which documents hold any term.
     """
 
-    terms: Rows | None
-    features: Rows
+    terms: DocumentRows | None
+    features: DocumentRows
     known: Mask
 
     @property
@@ -72,7 +79,7 @@ def has_terms(rows: TermRows) -> Mask:
     return np.asarray(np.diff(rows.indptr) > 0)
 
 
-def cosines_to_means(rows: Rows, labels: Labels, k: int) -> Floats:
+def cosines_to_means(rows: DocumentRows, labels: Labels, k: int) -> Floats:
     """Cosine of every row and the mean row of its cluster."""
     means = np.asarray(rows.T @ np.eye(k)[labels]).T
     products = np.asarray(rows @ means.T)[np.arange(len(labels)), labels]
@@ -85,6 +92,6 @@ def _lengths(rows: Any) -> Floats:
     return np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
 
 
-def _stack(parts: Sequence[Any]) -> Rows:
-    found: Rows = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+def _stack(parts: Sequence[Any]) -> DocumentRows:
+    found: DocumentRows = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
     return found

@@ -32,19 +32,19 @@ from widegap.constraints._side_information import (
     read_side_information,
 )
 from widegap.constraints._units import check_cliques
-from widegap.documents._corpus import Corpus, Rows, cosines_to_means
+from widegap.documents._corpus import Corpus, DocumentRows, cosines_to_means
 from widegap.documents._linear_scores import explaining_weights
 from widegap.documents._reader import DocumentReader
 from widegap.documents._topic_rules import FLOOR, TopicRules, of_documents, taking_part
 from widegap.documents._topic_search import FoundTopics, Reduction, TopicRecord, TopicSearch
-from widegap.documents._vocabulary import Names, TermChoice, is_finite
+from widegap.documents._vocabulary import TermChoice, TermNames, is_finite
 from widegap.exceptions import InvalidDataError, NotSupportedError, StarvedClusterWarning
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAME_TERMS = 3  # in the name of a topic: as many as fit into a column of a table
-LINKS = ("known", "must_link", "cannot_link")  # arguments of ``fit`` that an estimator may not have
+LINK_ARGUMENTS = ("known", "must_link", "cannot_link")  # arguments of ``fit`` that an estimator may not have
 
 
 @shared_docs
@@ -298,7 +298,7 @@ class DocumentClustering(ConstrainedClusterer):
         universum : like X, default=None
             Documents that belong to no topic: boilerplate, other subjects.
         feature_names : sequence of str, default=None
-            Names of the columns of a sparse matrix.
+            TermNames of the columns of a sparse matrix.
         known : array-like of shape (n_documents,), default=None
             Labels of some documents, numbers or strings; -1, None or NaN where the label is not known. These documents
             keep their labels, and ``classes_`` tells which topic is which. There may be more topics than labels.
@@ -419,7 +419,7 @@ class DocumentClustering(ConstrainedClusterer):
         return np.where(corpus.known, self.topics_[self._scores(corpus).argmax(axis=1)], np.int32(-1))
 
     @property
-    def terms_(self) -> Names | None:
+    def terms_(self) -> TermNames | None:
         """ndarray of str of shape (n_terms,), or None: the terms."""
         return self._reader.terms
 
@@ -537,7 +537,7 @@ class DocumentClustering(ConstrainedClusterer):
         """Whether documents are scored by their terms rather than by their features."""
         return self.terms_ is not None and isinstance(self.features, str)
 
-    def _scored_rows(self, corpus: Corpus) -> Rows:
+    def _scored_rows(self, corpus: Corpus) -> DocumentRows:
         return corpus.terms if corpus.terms is not None and self._scores_terms else corpus.features
 
     def _scores(self, corpus: Corpus) -> Floats:
@@ -595,7 +595,9 @@ class DocumentClustering(ConstrainedClusterer):
         search = TopicSearch(rules, rng, recorder)
         return self._found(search, corpus, start, outside)
 
-    def _found(self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: Rows | None) -> FoundTopics:
+    def _found(
+        self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: DocumentRows | None
+    ) -> FoundTopics:
         reduction = self._reduction if self._scores_terms else None
         if not isinstance(self.method, str):
             return search.by_estimator(self.method, corpus, universum, reduction)
@@ -606,7 +608,7 @@ class DocumentClustering(ConstrainedClusterer):
             return search.in_terms(rows, start, universum, reduction)
         return search.in_features(rows, start, universum)
 
-    def _universum_features(self, marked: Mask, universum: list[Corpus]) -> Rows | None:
+    def _universum_features(self, marked: Mask, universum: list[Corpus]) -> DocumentRows | None:
         parts = [*universum, self._corpus.take(marked)] if marked.any() else universum
         if not parts:
             return None
@@ -671,7 +673,7 @@ class DocumentClustering(ConstrainedClusterer):
                 f"'m2dcu'; set the bounds of {self.method} instead, if it has any."
             )
         taken = inspect.signature(self.method.fit).parameters
-        missing = [] if constraints.units is None else [name for name in LINKS if name not in taken]
+        missing = [] if constraints.units is None else [name for name in LINK_ARGUMENTS if name not in taken]
         if missing:
             raise NotSupportedError(
                 f"fit of {self.method} takes no {missing[0]}; use method='auto', or an estimator that does, such as "

@@ -10,18 +10,28 @@ score, so that fitting and labelling in turn lower F.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
 from widegap._types import Floats, Indices, Labels
-from widegap.documents._corpus import Rows
+from widegap.documents._corpus import DocumentRows
 from widegap.documents._topic_rules import TopicRules
 from widegap.rows._threads import one_blas_thread
 
 LEAST_C, LARGEST_C = 0.1, 0.5  # settled with the constants of ``_topic_search.py``, LARGEST_C on 60 to 200 documents
 LEAST_TOTAL = 30  # of C over all rows: with less, intercepts outweigh terms and the largest cluster takes all rows
 TRAINING_TOL = 1e-2  # of liblinear: labels follow from the weights, and rounds to come correct both
+
+
+class LinearModel(Protocol):
+    """What scikit-learn fits: weights, intercepts, and labels by them."""
+
+    coef_: Floats
+    intercept_: Floats
+
+    def predict(self, X: DocumentRows) -> Labels: ...
 
 
 @dataclass(frozen=True)
@@ -37,11 +47,11 @@ class LinearScores:
     objective: float | None = None
     starved: bool = False
 
-    def of(self, X: Rows) -> Floats:
+    def of(self, X: DocumentRows) -> Floats:
         """Scores of rows for every cluster."""
         return np.asarray(X @ self.coef.T) + self.intercept
 
-    def leads(self, X: Rows) -> Floats:
+    def leads(self, X: DocumentRows) -> Floats:
         """Lead of each row's own score over the largest other one; infinite for a single topic, NaN for label -1."""
         scores = self.of(X)
         rows = np.flatnonzero(self.labels >= 0)
@@ -58,7 +68,9 @@ class LinearScores:
         return replace(self, labels=labels, coef=self.coef[order], intercept=self.intercept[order])
 
 
-def fit_linear_scores(X: Rows, labels: Labels, k: int, seed: int, weights: Floats | None = None) -> LinearScores:
+def fit_linear_scores(
+    X: DocumentRows, labels: Labels, k: int, seed: int, weights: Floats | None = None
+) -> LinearScores:
     """Scores by one-vs-rest squared hinges; rows labelled -1 do not count, others by their weights."""
     if k == 1:
         return mean_scores(X, labels, k)
@@ -67,7 +79,7 @@ def fit_linear_scores(X: Rows, labels: Labels, k: int, seed: int, weights: Float
     return _judged(LinearScores(labels, *_symmetric(model, k)), X)
 
 
-def explaining_weights(X: Rows, labels: Labels, k: int) -> Floats:
+def explaining_weights(X: DocumentRows, labels: Labels, k: int) -> Floats:
     """Weights of columns for labels that were found in others: what clusters share, not what single rows have."""
     if k == 1:
         return mean_scores(X, labels, k).coef
@@ -75,13 +87,13 @@ def explaining_weights(X: Rows, labels: Labels, k: int) -> Floats:
     return _symmetric(fit_svm(X[known], labels[known], 0, LEAST_C), k)[0]
 
 
-def _symmetric(model: LinearSVC, k: int) -> tuple[Floats, Floats]:
+def _symmetric(model: LinearModel, k: int) -> tuple[Floats, Floats]:
     """Weights and intercepts with one row a cluster, where the model has a single one for two."""
     signs = np.array([[-1], [1]]) if k == 2 else 1
     return signs * model.coef_, np.ravel(signs * model.intercept_)
 
 
-def mean_scores(X: Rows, labels: Labels, k: int) -> LinearScores:
+def mean_scores(X: DocumentRows, labels: Labels, k: int) -> LinearScores:
     """Scores by the nearness to the means of the clusters, in any unit; -1 does not count."""
     known = labels >= 0
     members = np.eye(k)[labels[known]]
@@ -89,11 +101,14 @@ def mean_scores(X: Rows, labels: Labels, k: int) -> LinearScores:
     return LinearScores(labels, means, -(means**2).sum(axis=1) / 2)
 
 
-def fit_svm(X: Rows, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None) -> LinearSVC:
+def fit_svm(
+    X: DocumentRows, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None
+) -> LinearModel:
     """One-vs-rest squared hinges."""
     C = weight_of_loss(len(labels)) if C is None else C
     with one_blas_thread():
-        return LinearSVC(C=C, dual=True, tol=TRAINING_TOL, random_state=seed).fit(X, labels, weights)
+        found: LinearModel = LinearSVC(C=C, dual=True, tol=TRAINING_TOL, random_state=seed).fit(X, labels, weights)
+    return found
 
 
 def weight_of_loss(n_rows: int) -> float:
@@ -101,7 +116,7 @@ def weight_of_loss(n_rows: int) -> float:
     return float(np.clip(LEAST_TOTAL / n_rows, LEAST_C, LARGEST_C))
 
 
-def relabelled(found: LinearScores, X: Rows, rules: TopicRules) -> LinearScores:
+def relabelled(found: LinearScores, X: DocumentRows, rules: TopicRules) -> LinearScores:
     """The same weights with the labels they give to rows, as far as the rules let them.
 
     The intercept of a cluster that would be too small rises until it has that many rows, that of one too large falls,
@@ -125,7 +140,7 @@ def _raises(scores: Floats, labels: Labels, prices: Floats) -> Floats:
     return raises
 
 
-def _judged(found: LinearScores, X: Rows) -> LinearScores:
+def _judged(found: LinearScores, X: DocumentRows) -> LinearScores:
     """The same with its objective."""
     known = found.labels >= 0
     scores, labels = found.of(X[known]), found.labels[known]

@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from widegap.base._validation import check_documents, input_kind
-from widegap.documents._corpus import Corpus, has_terms
-from widegap.documents._vocabulary import DocumentTerms, Names, TermChoice, TermMatrix
+from widegap.documents._corpus import Corpus, Transformer, has_terms
+from widegap.documents._vocabulary import DocumentTerms, TermChoice, TermMatrix, TermNames
 from widegap.exceptions import InvalidDataError
 
 
@@ -31,11 +31,11 @@ class DocumentReader:
     vocabulary: DocumentTerms | TermMatrix | None
     n_columns: int | None
 
-    def __init__(self, transformer: Any | None = None):
-        self.transformer = None if transformer is None else clone(transformer)
+    def __init__(self, transformer: Transformer | None = None):
+        self.transformer: Transformer | None = None if transformer is None else clone(transformer)
 
     @property
-    def terms(self) -> Names | None:
+    def terms(self) -> TermNames | None:
         """Names of the terms."""
         return None if self.vocabulary is None else self.vocabulary.terms
 

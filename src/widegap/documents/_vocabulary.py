@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from widegap._types import Floats, Indices
+from widegap._types import Floats, Indices, Ints
 from widegap.base._validation import check_documents
 from widegap.documents._corpus import TermRows
 from widegap.documents._languages import detect_language, stop_words_of
@@ -22,7 +22,7 @@ from widegap.documents._porter import porter_stem
 from widegap.documents._words import count_words
 from widegap.exceptions import InvalidDataError
 
-Names: TypeAlias = npt.NDArray[np.object_]  # of terms
+TermNames: TypeAlias = npt.NDArray[np.object_]  # of terms
 
 STEMMERS: dict[str | None, Callable[[str], str]] = {None: str, "porter": porter_stem}
 
@@ -74,7 +74,7 @@ class TermMatrix:
     After ``fit_transform`` the attribute ``terms`` holds the name of each column.
     """
 
-    terms: Names
+    terms: TermNames
     _stored = {
         "choice": TermChoice,
         "names": Any,
@@ -114,7 +114,7 @@ class TermMatrix:
             )
         return self._rows(counts)
 
-    def _names(self, n_columns: int) -> Names:
+    def _names(self, n_columns: int) -> TermNames:
         if self.names is None:
             return np.array([f"x{j}" for j in range(n_columns)], dtype=object)
         if len(self.names) != n_columns:
@@ -134,7 +134,7 @@ class DocumentTerms:
     holds the name of each column, and ``language`` the language, None if it was not asked for or none was recognised.
     """
 
-    terms: Names
+    terms: TermNames
     language: str | None = None
     _stored = {
         "choice": TermChoice,
@@ -183,7 +183,7 @@ class DocumentTerms:
         column_of = [self._column.get(stem(word), -1) if word not in self._stop_words else -1 for word in words]
         return _weigh(_merge(counts, np.array(column_of, dtype=np.intp), len(self._column)), self._idf)
 
-    def _group(self, words: Names, totals: Floats) -> tuple[list[str], Names, Indices]:
+    def _group(self, words: TermNames, totals: Floats | Ints) -> tuple[list[str], TermNames, Indices]:
         """The distinct stems, the most frequent word of each, and the stem of every word (-1 for stop words)."""
         stem = STEMMERS[self.stemmer]
         stem_of = [None if word in self._stop_words else stem(word) for word in words]

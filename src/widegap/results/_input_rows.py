@@ -147,7 +147,7 @@ class TableRows:
             reading, kept = encoder._apply(table.rows), np.arange(table.n_rows)
         except ValueError as error:
             raise InvalidDataError(f"{table.name}: {error}") from error
-        notes, n, values = [*table.notes, *reading.told], int(reading.gaps.sum()), reading.values
+        notes, n, values = [*table.notes, *reading.notes], int(reading.gaps.sum()), reading.values
         if missing == "drop" and n:
             kept, values = np.flatnonzero(~reading.gaps), values[~reading.gaps]
             notes.append(_dropped(n))

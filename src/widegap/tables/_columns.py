@@ -1,26 +1,30 @@
 """What a column of a table is, why, and how to change that: decided once, kept with the model as plain values.
 
-A column is read as a number, a yes/no, a category, a date, a time of day or a text; or it says nothing about groups and
-is left out: an id, a constant, an empty column, too many different texts, the result of an earlier run. What the user
-asks for goes before every rule.
+A column is read as a number, a yes/no, a category, a date, a time of day or a text. It is left out if it cannot tell
+groups apart: an id, a constant, an empty column, too many different texts, the result of an earlier run. Options of the
+user come before every rule.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from widegap._types import Doubles, Mask
 from widegap.exceptions import InvalidDataError
-from widegap.tables._date_columns import as_dates
-from widegap.tables._decisions import MOSTLY, Column, Wishes, constant, gap_words, mostly, said, words_of
+from widegap.tables._dates import date_part, find_format, looks_like_dates, looks_like_times, read_dates, read_times
 from widegap.tables._number_formats import Numbers
-from widegap.tables._values import Cells
+from widegap.tables._text_topics import Topics
+from widegap.tables._values import MISSING, Cells
 
-MAX_LEVELS = 30  # texts with more different values are names rather than categories, unless asked for
-MOST_LEVELS = 1000
+MOSTLY = 0.75  # share of the cells that decides what a column is; the others count as missing
+MAX_LEVELS = 30  # texts with more different values are names rather than categories, unless asked for: not tuned
+MOST_CATEGORIES = 1000  # columns of 0 and 1 that one column may become, even if asked for: 8 KB a row
 WORDY = 3.0  # mean number of words from which different texts are called free text
-EXAMPLES = 1000  # cells looked at for one that shows how a column is written
-FEWEST_IDS = 5  # rows; fewer different numbers say nothing
+CELLS_SEARCHED = 1000  # cells looked at for one that shows how a column is written
+FEWEST_IDS = 5  # rows; fewer numbers differ by accident
 NO_NAMES = ("", "unnamed: 0")  # headers of row numbers, which other programs write
 ID_WORDS = frozenset(
     "# id ids idx index key no nr num number row rowid rownum uid uuid guid ref reference account acct".split()
@@ -30,61 +34,167 @@ CODE_WORDS = frozenset(
 )
 TIME_WORDS = frozenset("age date day hour minute month second t time week year yr".split())
 MEASURES = frozenset("count of total amount sum qty quantity rooms items orders visits".split())
+DATE_WORDS = frozenset("date day datum tag since until dob birth birthday born".split())
+DATE_PARTS = ("year", "month", "weekday", "hour")
 
 
-def decide(name: str, cells: Cells, wishes: Wishes) -> Column:
-    """What one column is."""
-    if cells.missing.all():
-        if wishes.named(name):
-            raise InvalidDataError(f"Column {name!r} is empty; leave it out.")
-        return Column(name, "empty", used=False, why="no cell holds a value")
-    if name in wishes.text_columns:
-        return Column(name, "text", why="you asked for its topics", change="drop")
-    if name in wishes.categorical:
-        return _as_category(name, cells, wishes, "you asked for categories")
-    numbers = None if cells.kind in ("truth", "date") else cells.numbers(wishes.decimal, wishes.usual_decimal)
-    if name in wishes.numeric:
-        return _as_asked_number(name, cells, numbers, wishes)
-    found = as_dates(name, cells, wishes) or _as_truth(name, cells)
-    if found is None and numbers is not None and mostly(numbers.read, cells) and not _is_code(name, cells, numbers):
-        found = _as_number(name, cells, numbers, wishes)
-    if found is None:
-        _check_decimal(name, cells, wishes)
-        found = _as_texts(name, cells, wishes)
+@dataclass
+class Column:
+    """How one column is read.
+
+    Attributes
+    ----------
+    name : str
+    read_as : str
+        "number", "yes/no", "category", "date", "time", "text"; or "id", "constant", "empty", "result", "left out".
+    used : bool
+    why : str
+        The reason, in words.
+    change : str
+        The parameter of :class:`TableEncoder` that changes it.
+    fill : float or None
+        What a gap gets.
+    levels : list of str
+        Categories; for yes/no the two words.
+    decimal, form, origin : str
+        Decimal sign; format of dates; first date, as ISO 8601.
+    parts : list of str
+        Parts of dates that became columns; empty if that is the time since ``origin``.
+    topics : Topics or None
+        What a free text is about.
+    """
+
+    name: str
+    read_as: str
+    used: bool = True
+    why: str = ""
+    change: str = ""
+    fill: float | None = None
+    levels: list[str] = field(default_factory=list)
+    decimal: str = "."
+    form: str = ""
+    origin: str = ""
+    parts: list[str] = field(default_factory=list)
+    topics: Topics | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of numbers that it becomes."""
+        if not self.used:
+            return []
+        if self.topics is not None:
+            return [f"{self.name}: {topic}" for topic in self.topics.names]
+        if self.read_as == "category":
+            return [f"{self.name} = {level}" for level in self.levels]
+        if self.read_as == "date":
+            return [f"{self.name}: {part}" for part in self.parts] or [f"{self.name} (days since {self.origin})"]
+        if self.read_as == "yes/no":
+            return [f"{self.name} = {self.levels[0]}"]
+        return [f"{self.name} (hours)" if self.read_as == "time" else self.name]
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether its numbers are 0 and 1 for lack of a unit."""
+        return self.read_as in ("category", "yes/no")
+
+
+def column_from(state: Mapping[str, Any]) -> Column:
+    """A column from plain values, as a model file holds them."""
+    topics = None if state["topics"] is None else Topics(**state["topics"])
+    found = Column(**{**state, "topics": topics})
+    texts = (found.name, found.read_as, found.why, found.change, found.decimal, found.form, found.origin)
+    if not isinstance(found.levels, list) or not isinstance(found.parts, list) or type(found.used) is not bool:
+        raise TypeError("lists and a truth value are expected in columns")
+    if not all(isinstance(text, str) for text in (*texts, *found.levels, *found.parts)):
+        raise TypeError("texts are expected in columns")
+    if topics is not None:
+        topics.check()
+    if found.used and not _can_be_read(found):
+        raise ValueError(f"column {found.name!r:.40} cannot be read as {found.read_as!r:.40}")
     return found
 
 
-def _check_decimal(name: str, cells: Cells, wishes: Wishes) -> None:
+def _can_be_read(column: Column) -> bool:
+    """Whether a column has what its kind needs to become numbers."""
+    if column.topics is not None or column.read_as == "category":
+        return True
+    if column.read_as == "date" and not column.parts:
+        np.datetime64(column.origin, "D")  # raises ValueError if it is not a date
+    kinds = {"number": column.decimal in (".", ","), "yes/no": len(column.levels) == 2, "date": True, "time": True}
+    return type(column.fill) in (int, float) and kinds.get(column.read_as, False)
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the user asks of columns, and the decimal sign that most of the table has."""
+
+    columns: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    text_columns: Sequence[str] = ()
+    decimal: str | None = None
+    usual_decimal: str = "."
+    dates: str = "elapsed"
+    gaps: frozenset[str] = MISSING
+
+    def named(self, name: str) -> bool:
+        """Whether the user asked for a column by name."""
+        return name in self.columns or name in self.numeric or name in self.categorical or name in self.text_columns
+
+
+def decide(name: str, cells: Cells, options: ColumnOptions) -> Column:
+    """What one column is."""
+    if cells.missing.all():
+        if options.named(name):
+            raise InvalidDataError(f"Column {name!r} is empty; leave it out.")
+        return Column(name, "empty", used=False, why="no cell holds a value")
+    if name in options.text_columns:
+        return Column(name, "text", why="you asked for its topics", change="drop")
+    if name in options.categorical:
+        return _as_category(name, cells, options, "you asked for categories")
+    numbers = None if cells.kind in ("truth", "date") else cells.numbers(options.decimal, options.usual_decimal)
+    if name in options.numeric:
+        return _as_asked_number(name, cells, numbers, options)
+    found = _as_dates(name, cells, options) or _as_truth(name, cells)
+    if found is None and numbers is not None and mostly(numbers.read, cells) and not _is_code(name, cells, numbers):
+        found = _as_number(name, cells, numbers, options)
+    if found is None:
+        _check_decimal(name, cells, options)
+        found = _as_texts(name, cells, options)
+    return found
+
+
+def _check_decimal(name: str, cells: Cells, options: ColumnOptions) -> None:
     """Refuse a decimal sign that the user named, where the other one would make numbers of a column."""
-    if wishes.decimal is None or cells.kind != "text" or cells.has_leading_zeros:
+    if options.decimal is None or cells.kind != "text" or cells.has_leading_zeros:
         return
-    other = "," if wishes.decimal == "." else "."
+    other = "," if options.decimal == "." else "."
     read = cells.numbers(other).read
     if mostly(read, cells):
-        odd = read & ~cells.numbers(wishes.decimal).read
+        odd = read & ~cells.numbers(options.decimal).read
         raise InvalidDataError(
-            f"Column {name!r}: {cells.example(odd)[:30]!r} is not a number with {wishes.decimal!r} as decimal sign; "
-            f"use {other!r}, or none, so that each column tells its own."
+            f"Column {name!r}: {cells.example(odd)[:30]!r} is not a number with {options.decimal!r} as decimal sign; "
+            f"use {other!r}, or 'auto', which finds the sign of each column."
         )
 
 
 # Numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _as_asked_number(name: str, cells: Cells, numbers: Numbers | None, wishes: Wishes) -> Column:
+def _as_asked_number(name: str, cells: Cells, numbers: Numbers | None, options: ColumnOptions) -> Column:
     if numbers is None or not numbers.read.any():
         raise InvalidDataError(
-            f"Column {name!r} should be read as numbers, but none of its cells is one (the first is "
+            f"Column {name!r} should be read as numbers, but none of its cells is a number (the first is "
             f"{cells.example(~cells.missing)[:30]!r}); leave it out of numeric."
         )
     return _number(name, cells, numbers, "you asked for a number")
 
 
-def _as_number(name: str, cells: Cells, numbers: Numbers, wishes: Wishes) -> Column | None:
+def _as_number(name: str, cells: Cells, numbers: Numbers, options: ColumnOptions) -> Column | None:
     values = numbers.values[numbers.read]
-    if not wishes.named(name):
+    if not options.named(name):
         if (values == values[0]).all():
-            return constant(name, cells, cells.example(numbers.read))
+            return constant_column(name, cells, cells.example(numbers.read))
         reason = _why_id(name, numbers.values)
         if reason:
             return Column(name, "id", used=False, why=reason, change="numeric")
@@ -97,11 +207,11 @@ def _number(name: str, cells: Cells, numbers: Numbers, why: str) -> Column:
     dressed = "" if is_plain else _shown_reading(cells, numbers)
     gaps = gap_words(cells, numbers.read, f"the median, {fill:g}")
     return Column(
-        name, "number", why=said(why, dressed, gaps), change="categorical", fill=fill, decimal=numbers.decimal
+        name, "number", why=joined_notes(why, dressed, gaps), change="categorical", fill=fill, decimal=numbers.decimal
     )
 
 
-def _median(values: Any) -> float:
+def _median(values: Doubles) -> float:
     """The same as numpy's, which looks for two places at once and for NaN besides."""
     half = len(values) // 2
     parted = np.partition(values, half)
@@ -110,7 +220,7 @@ def _median(values: Any) -> float:
 
 def _shown_reading(cells: Cells, numbers: Numbers) -> str:
     """An example of a cell that is not written plainly, and the number it stands for; empty if there is none."""
-    rows = np.flatnonzero(numbers.read)[:EXAMPLES].tolist()
+    rows = np.flatnonzero(numbers.read)[:CELLS_SEARCHED].tolist()
     signs = [r"[^\d.+eE-]|\..*\."]
     if numbers.decimal == ",":  # a point that parts thousands is what could be misread
         signs.insert(0, r"\.")
@@ -122,7 +232,7 @@ def _shown_reading(cells: Cells, numbers: Numbers) -> str:
     return f"{comma}{str(cells.cell(row)).strip()} is {numbers.values[row]:.15g}"
 
 
-def _why_id(name: str, values: Any) -> str:
+def _why_id(name: str, values: Doubles) -> str:
     """Why a column of numbers tells rows apart rather than measuring something; empty if it measures."""
     if len(values) < FEWEST_IDS or np.isnan(values).any() or not (values == np.floor(values)).all():
         return ""
@@ -141,7 +251,7 @@ def _why_id(name: str, values: Any) -> str:
     return ""
 
 
-def _counting(name: str, values: Any) -> str:
+def _counting(name: str, values: Doubles) -> str:
     if len(values) >= FEWEST_IDS and (np.diff(values) == 1).all():
         return "it goes up by one from row to row"
     return ""
@@ -155,6 +265,55 @@ def _is_code(name: str, cells: Cells, numbers: Numbers) -> bool:
     return bool(words_of(name) & CODE_WORDS) and bool((values == np.floor(values)).all())
 
 
+# Dates and times of day ---------------------------------------------------------------------------------------------
+
+
+def _as_dates(name: str, cells: Cells, options: ColumnOptions) -> Column | None:
+    """A column of dates or times; None if it is neither."""
+    if cells.kind == "date":
+        return _date(name, cells, cells.numbers(None).values, "", "", options)
+    if cells.kind != "text":
+        return None
+    if cells.plain is not None:
+        return _as_digit_dates(name, cells, cells.plain[~cells.missing], options)
+    if looks_like_times(cells.texts, MOSTLY):
+        hours = cells.spread(read_times(cells.texts))
+        if mostly(~np.isnan(hours), cells):
+            fill = float(np.nanmedian(hours))
+            why = joined_notes("times of day", gap_words(cells, ~np.isnan(hours), f"the median, {fill:.4g} h"))
+            return Column(name, "time", why=why, change="categorical", fill=fill)
+    if not looks_like_dates(cells.texts, MOSTLY):
+        return None
+    form, ambiguous = find_format(cells.texts)
+    if not form:
+        return None
+    note = "day and month could be the other way round; read as " + ("month/day" if form[1] == "m" else "day/month")
+    return _date(name, cells, cells.spread(read_dates(cells.texts, form)), form, note if ambiguous else "", options)
+
+
+def _as_digit_dates(name: str, cells: Cells, values: Doubles, options: ColumnOptions) -> Column | None:
+    """Whole numbers such as 20240131 under a name that speaks of dates."""
+    if not words_of(name) & DATE_WORDS or not ((values >= 19000101) & (values <= 21001231)).all():
+        return None
+    return _date(name, cells, cells.spread(read_dates(cells.texts, "%Y%m%d")), "%Y%m%d", "", options)
+
+
+def _date(name: str, cells: Cells, days: Doubles, form: str, note: str, options: ColumnOptions) -> Column | None:
+    read = ~np.isnan(days)
+    if not mostly(read, cells):
+        return None
+    if np.ptp(days[read]) == 0 and not options.named(name):
+        return constant_column(name, cells, cells.example(read))
+    origin = np.datetime64(int(np.floor(np.nanmin(days))), "D")
+    fill = float(np.nanmedian(days))
+    shown = np.datetime64(int(fill), "D")
+    wanted = DATE_PARTS if options.dates == "parts" else ()
+    parts = [part for part in wanted if len(np.unique(date_part(days[read], part))) > 1]
+    what = f"dates from {origin} to {np.datetime64(int(np.nanmax(days)), 'D')}"
+    why = joined_notes(what, note, gap_words(cells, read, f"the median, {shown}"))
+    return Column(name, "date", why=why, change="dates", fill=fill, form=form, origin=str(origin), parts=parts)
+
+
 # Yes and no -----------------------------------------------------------------------------------------
 
 
@@ -164,47 +323,47 @@ def _as_truth(name: str, cells: Cells) -> Column | None:
     yes, no = cells.truth
     levels, codes = cells.levels
     if len(levels) == 1:
-        return constant(name, cells, levels[0])
+        return constant_column(name, cells, levels[0])
     common = yes if np.mean(codes[codes >= 0] == levels.index(yes)) >= 0.5 else no
     gaps = gap_words(cells, codes >= 0, f"the more common answer, {common}")
-    why = said(f"the words {yes} and {no}" if cells.kind == "text" else "", gaps)
+    why = joined_notes(f"the words {yes} and {no}" if cells.kind == "text" else "", gaps)
     return Column(name, "yes/no", why=why, change="drop", fill=float(common == yes), levels=[yes, no])
 
 
 # Categories and other texts ---------------------------------------------------------------------------------------
 
 
-def _as_category(name: str, cells: Cells, wishes: Wishes, why: str) -> Column:
+def _as_category(name: str, cells: Cells, options: ColumnOptions, why: str) -> Column:
     levels, codes = cells.levels
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > MOST_CATEGORIES:
         raise InvalidDataError(
-            f"Column {name!r} has {len(levels):,} different values, too many for categories (at most {MOST_LEVELS:,}); "
-            "leave it out."
+            f"Column {name!r} has {len(levels):,} different values, too many for categories (at most "
+            f"{MOST_CATEGORIES:,}); leave it out."
         )
     gaps = int(np.count_nonzero(codes < 0))
     verbs = "is missing and has" if gaps == 1 else "are missing and have"
     missing = f"{gaps:,} of {cells.n:,} cells {verbs} no category" if gaps else ""
-    return Column(name, "category", why=said(why, missing), change="drop", levels=levels)
+    return Column(name, "category", why=joined_notes(why, missing), change="drop", levels=levels)
 
 
-def _as_texts(name: str, cells: Cells, wishes: Wishes) -> Column:
+def _as_texts(name: str, cells: Cells, options: ColumnOptions) -> Column:
     levels, codes = cells.levels
     n, present = len(levels), int(np.count_nonzero(codes >= 0))
-    if wishes.named(name):
-        return _as_category(name, cells, wishes, f"{n} different values")
+    if options.named(name):
+        return _as_category(name, cells, options, f"{n} different values")
     if n == 1:
-        return constant(name, cells, levels[0])
+        return constant_column(name, cells, levels[0])
     words = np.mean([len(level.split()) for level in levels[:1000]])
     if n <= min(MAX_LEVELS, max(2, cells.n // 2)):
-        why = f"{n} different values{_code_words(name, cells)}{_mixed_words(cells, wishes)}"
-        return _as_category(name, cells, wishes, why)
+        why = f"{n} different values{_code_words(name, cells)}{_mixed_words(cells, options)}"
+        return _as_category(name, cells, options, why)
     if words >= WORDY:
         why = f"free text, {words:.0f} words on average"
         return Column(name, "text", used=False, why=why, change="text_columns")
     if n == present and (words_of(name) & (ID_WORDS | CODE_WORDS) or words < 1.5):
         return Column(name, "id", used=False, why="every row has a different value", change="categorical")
-    why = f"{n:,} different values in {present:,} rows, too many for categories{_mixed_words(cells, wishes)}"
-    return Column(name, "left out", used=False, why=why, change="categorical" if n <= MOST_LEVELS else "")
+    why = f"{n:,} different values in {present:,} rows, too many for categories{_mixed_words(cells, options)}"
+    return Column(name, "left out", used=False, why=why, change="categorical" if n <= MOST_CATEGORIES else "")
 
 
 def _code_words(name: str, cells: Cells) -> str:
@@ -213,10 +372,49 @@ def _code_words(name: str, cells: Cells) -> str:
     return ", codes judging by its name" if words_of(name) & CODE_WORDS else ""
 
 
-def _mixed_words(cells: Cells, wishes: Wishes) -> str:
+def _mixed_words(cells: Cells, options: ColumnOptions) -> str:
     """How many cells are numbers, where some are and some are not."""
     if cells.kind != "text":
         return ""
-    read = cells.numbers(wishes.decimal, wishes.usual_decimal).read
-    share = np.count_nonzero(read) / max(1, np.count_nonzero(~cells.missing))
+    read = cells.numbers(options.decimal, options.usual_decimal).read
+    share = int(read.sum()) / max(1, int((~cells.missing).sum()))
     return f", and only {100 * share:.0f} % of its cells are numbers" if 0.2 < share < MOSTLY else ""
+
+
+# Words -----------------------------------------------------------------------------------------------------------
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a header in lower case: "Row No.", "row_no" and "rowNo" have the same."""
+    return set(re.findall(r"#|[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+
+
+def mostly(read: Mask, cells: Cells) -> bool:
+    """Whether most cells that hold anything can be read."""
+    present = cells.n - int(cells.missing.sum())
+    return int((read & ~cells.missing).sum()) >= MOSTLY * present
+
+
+def joined_notes(*parts: str) -> str:
+    """The parts that are not empty, in one line."""
+    return "; ".join(part for part in parts if part)
+
+
+def gap_words(cells: Cells, read: Mask, fill: str) -> str:
+    """A note on cells without a value, and on cells of another kind than the rest."""
+    n, odd = int(cells.missing.sum()), ~read & ~cells.missing
+    wrong = int(odd.sum())
+    parts = []
+    if wrong:
+        verb = "is" if wrong == 1 else "are"
+        parts.append(f"{wrong:,} of {cells.n:,} cells {verb} something else ({cells.example(odd)[:30]!r}) and {verb} "
+                     f"treated as missing")  # fmt: skip
+    if n:
+        parts.append(f"{n:,} of {cells.n:,} cells {'is' if n == 1 else 'are'} missing")
+    return joined_notes(*parts, f"gaps filled with {fill}" if parts else "")
+
+
+def constant_column(name: str, cells: Cells, value: str) -> Column:
+    """A column with the same value in every row."""
+    gaps = " where it has one" if cells.missing.any() else ""
+    return Column(name, "constant", used=False, why=f"every row has the same value{gaps}, {value[:30]!r}")

@@ -1,11 +1,11 @@
 """Texts that are dates or times of day: which format a column has, and what it reads."""
 
-from typing import Any
-
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-Strings = Any  # pa.StringArray
+from widegap._types import Doubles
+from widegap.tables._values import days_of
 
 SHAPE = (
     r"(?i)^\D{0,12}\d{1,4}[-/. ]\d{1,2}[-/. ]\d{1,4}|\d{1,4}[-/. ](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
@@ -16,33 +16,33 @@ DAYS = ("%d.%m.%Y", "%d.%m.%y", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%y", "%d/%m/%y", 
 NAMED_DAYS = ("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%b %d %Y")
 MONTHS = ("%m/%Y", "%Y/%m", "%b %Y", "%B %Y", "%b-%Y")
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p", "%I:%M:%S %p")
+TIME_FORMATS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p", "%I:%M:%S %p")
 ISO = "ISO8601"
-FORMATS = (ISO, *(day + clock for day in (*DAYS, *NAMED_DAYS) for clock in CLOCKS), *MONTHS)
-SAMPLED = 40
+DATE_FORMATS = (ISO, *(day + clock for day in (*DAYS, *NAMED_DAYS) for clock in CLOCKS), *MONTHS)
+DATES_TRIED = 40  # different texts with which the 86 formats are tried, before the best of them read all
 
 
-def looks_like_dates(texts: Strings, least: float) -> bool:
-    """Whether enough of the first distinct texts have the shape of a date; cheap, for columns that are none."""
+def looks_like_dates(texts: pa.StringArray, least: float) -> bool:
+    """Whether enough of the first distinct texts have the shape of a date; cheap, for columns of other texts."""
     return _share(texts, SHAPE) >= least
 
 
-def looks_like_times(texts: Strings, least: float) -> bool:
+def looks_like_times(texts: pa.StringArray, least: float) -> bool:
     """Whether enough of the first distinct texts have the shape of a time of day."""
     return _share(texts, TIME_SHAPE) >= least
 
 
-def _share(texts: Strings, pattern: str) -> float:
-    first = texts.slice(0, SAMPLED)
+def _share(texts: pa.StringArray, pattern: str) -> float:
+    first = texts.slice(0, DATES_TRIED)
     return pc.sum(pc.match_substring_regex(first, pattern)).as_py() / len(first) if len(first) else 0.0
 
 
-def find_format(texts: Strings) -> tuple[str, bool]:
+def find_format(texts: pa.StringArray) -> tuple[str, bool]:
     """The format that reads most of the texts, and whether days and months could as well be the other way round."""
-    first = texts.slice(0, SAMPLED)
+    first = texts.slice(0, DATES_TRIED)
     if _count(read_dates(first, ISO)) == len(first) and _count(read_dates(texts, ISO)) == len(texts):
         return ISO, False
-    likely = {form: _count(read_dates(first, form)) for form in FORMATS}
+    likely = {form: _count(read_dates(first, form)) for form in DATE_FORMATS}
     most = max(likely.values())
     if not most:
         return "", False
@@ -58,11 +58,11 @@ def _swapped(form: str) -> str:
     return form[3:5] + form[2] + form[0:2] + form[5:]
 
 
-def _count(days: Any) -> int:
+def _count(days: Doubles) -> int:
     return int(np.count_nonzero(~np.isnan(days)))
 
 
-def read_dates(texts: Strings, form: str) -> Any:
+def read_dates(texts: pa.StringArray, form: str) -> Doubles:
     """Days since 1970 with their fractions; NaN where a text does not have the format."""
     import pandas as pd
 
@@ -70,22 +70,25 @@ def read_dates(texts: Strings, form: str) -> Any:
     return days_of(found)
 
 
-def days_of(series: Any) -> Any:
-    """Days since 1970 with their fractions of a column of dates; NaN for gaps."""
-    import pandas as pd
-
-    series = series.dt.tz_localize(None) if series.dt.tz is not None else series
-    found = (series - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    return found.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def read_times(texts: Strings) -> Any:
-    """Hours since midnight; NaN where a text is no time of day."""
+def read_times(texts: pa.StringArray) -> Doubles:
+    """Hours since midnight; NaN where a text is not a time of day."""
     import pandas as pd
 
     cells = pd.Series(texts.to_pylist(), dtype=object)
     hours = np.full(len(cells), np.nan)
-    for form in TIMES:
+    for form in TIME_FORMATS:
         found = pd.to_datetime(cells, format=form, errors="coerce")
         hours = np.where(np.isnan(hours), (found.dt.hour + found.dt.minute / 60 + found.dt.second / 3600), hours)
     return hours
+
+
+def date_part(days: Doubles, part: str) -> Doubles:
+    """Year, month (1 to 12), weekday (0 is Monday) or hour of days since 1970."""
+    whole = np.floor(days).astype("datetime64[D]")
+    if part == "year":
+        return whole.astype("datetime64[Y]").astype(int) + 1970.0
+    if part == "month":
+        return whole.astype("datetime64[M]").astype(int) % 12 + 1.0
+    if part == "weekday":
+        return (np.floor(days) + 3) % 7
+    return np.floor((days - np.floor(days)) * 24 + 1e-9)

@@ -5,15 +5,16 @@ import csv
 import io
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+
+import pyarrow as pa
 
 from widegap.exceptions import InvalidDataError
 from widegap.tables._frames import few
 from widegap.tables._unpacking import SNIFFED, as_utf8, decode, find_encoding
 
 DELIMITERS = ",;\t|"
-LINES_SEEN = 50
-LARGEST_BLOCK = 1 << 28
+LINES_SEEN = 50  # from which delimiter and header are found: tables hardly change further down
+LARGEST_BLOCK = 1 << 28  # bytes that Arrow parses at once; its blocks have 31 bits, and a row must fit into one
 ENDING = ""  # name of a column that only the delimiters at the ends of lines make
 
 
@@ -32,7 +33,7 @@ class Dialect:
 class Delimited:
     """A table of texts (Arrow), its dialect, the line of its first row, and what was noticed."""
 
-    table: Any
+    table: pa.Table
     dialect: Dialect
     first_line: int
     notes: list[str]
@@ -46,15 +47,15 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
     if not head or (head.isspace() and body.decode("utf-8").isspace()):
         raise InvalidDataError(f"{name} is empty; it needs a header and {least}.")
     notes = [] if encoding.startswith(("utf", dialect.encoding)) else [f"The text was read as {encoding}, a guess from its letters; use --encoding to choose another."]  # fmt: skip  # noqa: E501
-    skipped, told = _told_delimiter(head)
-    delimiter = _checked(dialect.delimiter) or told or _delimiter(head, dialect.decimal)
+    skipped, declared = _declared_delimiter(head)
+    delimiter = _checked(dialect.delimiter) or declared or _delimiter(head, dialect.decimal)
     lines = list(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter))[: LINES_SEEN + skipped]
-    if not told:
+    if not declared:
         skipped = _lines_above(lines)
         if skipped:
             notes.append(f"The first {_lines(skipped)} above the table {'was' if skipped == 1 else 'were'} not read.")
     names = next(iter(lines[skipped:]), [])
-    headless, said = _is_headless(names, dialect, lines[skipped + 1 :])
+    headless, header_notes = _is_headless(names, dialect, lines[skipped + 1 :])
     width = _width(lines[skipped:], names)
     columns, more = column_names([] if headless else names, len(names))
     columns += [ENDING] * (width - len(names))
@@ -63,7 +64,7 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
         raise InvalidDataError(f"{name} has a header but no rows; it needs {least}.")
     line_end = "\r\n" if "\r\n" in head else "\n"
     found = replace(dialect, encoding=encoding, delimiter=delimiter, header=not headless, line_end=line_end)
-    return Delimited(table, found, skipped + 2 - headless, [*notes, *said, *more])
+    return Delimited(table, found, skipped + 2 - headless, [*notes, *header_notes, *more])
 
 
 def _head(body: bytes, name: str, remedy: str) -> str:
@@ -82,7 +83,7 @@ def _checked(delimiter: str | None) -> str | None:
     return delimiter
 
 
-def _told_delimiter(head: str) -> tuple[int, str | None]:
+def _declared_delimiter(head: str) -> tuple[int, str | None]:
     """A first line such as ``sep=;``, which spreadsheets write: lines to skip, and the delimiter."""
     first = head.splitlines()[0].strip()
     return (1, first[4:]) if first.lower().startswith("sep=") and len(first) == 5 else (0, None)
@@ -132,13 +133,12 @@ def is_number(cell: str) -> bool:
 
 
 def _is_headless(head: list[str], dialect: Dialect, rows: list[list[str]]) -> tuple[bool, list[str]]:
-    """Whether the first line is a row rather than names of columns, and what to say about it."""
+    """Whether the first line is a row rather than names of columns, and a note on it."""
     if dialect.header is not None:
         return not dialect.header, []
     n_numbers = sum(map(is_number, head))
     if head and n_numbers == len(head):
-        said = "The first line holds only numbers, so it was read as a row; pass --header if it holds names."
-        return True, [said]
+        return True, ["The first line holds only numbers, so it was read as a row; pass --header if it holds names."]
     if n_numbers:
         shown = next(cell for cell in head if is_number(cell))
         return False, [
@@ -149,7 +149,7 @@ def _is_headless(head: list[str], dialect: Dialect, rows: list[list[str]]) -> tu
 
 
 def column_names(names: list[str], width: int) -> tuple[list[str], list[str]]:
-    """Different names for all columns, and what to say of empty ones and of those that occur twice."""
+    """Different names for all columns, and notes on empty ones and on those that occur twice."""
     found: dict[str, None] = {}
     empty, twice = [], []
     for j in range(width):
@@ -174,9 +174,8 @@ def _lines(n: int) -> str:
     return "line" if n == 1 else f"{n} lines"
 
 
-def _parse(body: bytes, name: str, delimiter: str, columns: list[str], skipped: int, remedy: str) -> Any:
+def _parse(body: bytes, name: str, delimiter: str, columns: list[str], skipped: int, remedy: str) -> pa.Table:
     """The rows below the header; Arrow reads even tables, Python those with short rows and says what is wrong."""
-    import pyarrow as pa
     from pyarrow import csv as arrow
 
     keys, quoted = [str(j) for j in range(len(columns))], b'"' in body
@@ -201,10 +200,8 @@ def _block(body: bytes, quoted: bool) -> int:
     return min(max(1 << 22, len(body) // 64), LARGEST_BLOCK)
 
 
-def _parse_uneven(text: str, name: str, delimiter: str, keys: list[str], skipped: int) -> Any:
+def _parse_uneven(text: str, name: str, delimiter: str, keys: list[str], skipped: int) -> pa.Table:
     """The same row by row: short rows have gaps at their end, long ones are refused."""
-    import pyarrow as pa
-
     width, rows = len(keys), []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -225,7 +222,7 @@ def _parse_uneven(text: str, name: str, delimiter: str, keys: list[str], skipped
     return pa.Table.from_arrays(columns, names=keys)
 
 
-def _without_ending(table: Any) -> Any:
+def _without_ending(table: pa.Table) -> pa.Table:
     """The table without the column that only the delimiters at the ends of lines made."""
     import pyarrow.compute as pc
 

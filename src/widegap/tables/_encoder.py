@@ -1,43 +1,50 @@
-"""TableEncoder: a table of any columns as numbers that people can read."""
+"""TableEncoder: turns a table of any columns into numbers that people can read."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from widegap._types import Doubles, Floats, Mask
 from widegap._warnings import warn_caller
 from widegap.base._site import HasPage
 from widegap.base._validation import StrOptions
 from widegap.exceptions import ColumnWarning, InvalidDataError
-from widegap.tables._columns import decide
-from widegap.tables._decisions import Column, Wishes
-from widegap.tables._encoding import about_new, how_to_change, read_column, side_by_side, texts_of
-from widegap.tables._frames import Columns, as_columns, few, is_frame, nearest
+from widegap.tables._arrow_tables import is_table
+from widegap.tables._columns import Column, ColumnOptions, decide
+from widegap.tables._dates import date_part, read_dates, read_times
+from widegap.tables._frames import Columns, as_columns, few, nearest
 from widegap.tables._number_formats import comma_evidence
-from widegap.tables._scaling import SCALES, column_factors, scaled
-from widegap.tables._text_topics import find_topics
-from widegap.tables._values import Cells, missing_words
+from widegap.tables._scaling import SCALINGS, column_factors, scaled
+from widegap.tables._text_topics import find_topics, topic_weights
+from widegap.tables._values import Cells, missing_words, truth_value
 
-SAMPLED = 1000  # different texts of a column that tell the decimal sign of a table
+TEXTS_SAMPLED = 1000  # different texts of a column with which the decimal sign of a table is found: enough to see one
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))  # of an earlier run
 OWN_NAMES = ("cluster_name", "widegap_cluster_name")  # which it wrote beside them, where clusters have names
+# What changes the reading of a column: the parameter of TableEncoder that names it.
+CHANGES = {"numeric", "categorical", "drop", "text_columns"}
+ROWS_AT_ONCE = 4096  # of all columns, which stay in the cache: 4096 rows of 8 bytes are 32 KB a column
 
 
 class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
-    """Tables of numbers, words, dates and gaps as numbers, one readable column each.
+    """Turn messy tables of numbers, words, dates and gaps into features, each with a readable name.
 
-    Every column is looked at once, in ``fit``: numbers (also ``€35,978.79``, ``12,5``, ``40 %`` and ``(120)``), yes and
+    ``fit`` decides on every column: numbers (also ``€35,978.79``, ``12,5``, ``40 %`` and ``(120)``), yes and
     no in words, categories, dates and times are used; ids, constants, empty columns, free texts and the results of an
-    earlier run are left out. :meth:`explain` says what was decided of each column, why, and how to change it. What was
-    decided is plain values, which a model file holds as JSON.
+    earlier run are left out. :meth:`explain` lists each decision, its reason, and how to change it. A model file holds
+    the decisions as JSON.
 
     Arrays and sparse matrices have no names: their columns are numbers, and only their scale is decided.
 
     Parameters
     ----------
     columns : sequence of str, default=None
-        Columns to use; None uses all that say something.
+        Columns to use; None uses all that may tell rows apart.
     drop : sequence of str, default=()
         Columns to leave out.
     numeric, categorical : sequence of str, default=()
@@ -47,22 +54,22 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     dates : {"elapsed", "parts"}, default="elapsed"
         Dates as days since the first one, or as year, month, weekday and hour.
     missing : {"fill", "refuse"}, default="fill"
-        Gaps get the median of their column (categories: none); or are refused.
+        Fill gaps with the median of the fitted rows (categories: no category), or refuse them.
     na_values : sequence of str, default=()
         Words that mean a gap, besides "", "NA", "n/a", "unknown", "-" and the like.
     decimal : {"auto", ".", ","}, default="auto"
-        Decimal sign of numbers in texts; "auto" takes for each column what reads more of its cells.
+        Decimal sign of numbers in texts; "auto" takes, for each column, the one that reads more of its cells.
     scale : {"auto", "none", "standard", "minmax", "robust"}, default="auto"
         "auto" divides numbers by their standard deviation if categories stand beside them or their units differ.
 
     Attributes
     ----------
     columns_ : list of Column or None
-        What was decided; None for arrays.
+        The decision on each column; None for arrays.
     factors_ : ndarray of shape (n_features_out,) or None
         What the columns are multiplied by.
     scaling_ : str
-        What was done about the scale, in words.
+        How the columns were scaled, in words.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Of tables with names.
@@ -89,7 +96,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         "missing": [StrOptions({"fill", "refuse"})],
         "na_values": ["array-like"],
         "decimal": [StrOptions({"auto", ".", ","})],
-        "scale": [StrOptions(set(SCALES))],
+        "scale": [StrOptions(set(SCALINGS))],
     }
     _stored: ClassVar[dict[str, Any]] = {
         "columns_": list[Column] | None,
@@ -100,20 +107,27 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         "feature_names_in_": np.ndarray,
     }
 
+    columns_: list[Column] | None
+    factors_: Floats | None
+    scaling_: str
+    n_features_in_: int
+    n_features_out_: int
+    feature_names_in_: npt.NDArray[np.object_]
+
     def __init__(
         self,
         *,
-        columns=None,
-        drop=(),
-        numeric=(),
-        categorical=(),
-        text_columns=(),
-        dates="elapsed",
-        missing="fill",
-        na_values=(),
-        decimal="auto",
-        scale="auto",
-    ):
+        columns: Iterable[str] | None = None,
+        drop: Iterable[str] = (),
+        numeric: Iterable[str] = (),
+        categorical: Iterable[str] = (),
+        text_columns: Iterable[str] = (),
+        dates: str = "elapsed",
+        missing: str = "fill",
+        na_values: Iterable[str] = (),
+        decimal: str = "auto",
+        scale: str = "auto",
+    ) -> None:
         self.columns = columns
         self.drop = drop
         self.numeric = numeric
@@ -182,11 +196,11 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         ndarray or sparse matrix of shape (n_samples, n_features_out)
         """
         reading = self._apply(X)
-        for line in reading.told:
+        for line in reading.notes:
             warn_caller(line, ColumnWarning)
         return reading.values
 
-    def gaps(self, X: Any) -> Any:
+    def gaps(self, X: Any) -> Mask:
         """Which rows lack a value in a column that is used.
 
         Parameters
@@ -199,7 +213,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         """
         return self._apply(X).gaps
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the columns of the result.
 
         Parameters
@@ -220,7 +234,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         return np.array(found, dtype=object)
 
     def explain(self) -> list[dict[str, str]]:
-        """What was decided of every column.
+        """The decision on every column, and its reason.
 
         Returns
         -------
@@ -245,7 +259,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         return self.n_features_out_
 
     def _check_stored(self) -> None:
-        """Refuse what does not fit together, or is no number."""
+        """Refuse parts that do not fit together, or are not finite."""
         n = self.n_features_out_ if self.columns_ is None else sum(len(column.names) for column in self.columns_)
         fills = [column.fill for column in self.columns_ or () if column.fill is not None]
         widths = self.columns_ is None or len(self.columns_) == self.n_features_in_
@@ -260,7 +274,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     def _fit(self, X: Any) -> "Reading":
         """Decide, and read the table before scaling."""
         self._validate_params()
-        if is_frame(X):
+        if is_table(X):
             table = as_columns(X)
             self.feature_names_in_ = np.array(table.names, dtype=object)
             self.n_features_in_ = len(table.names)
@@ -282,7 +296,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         return self._matrix(X, reset=False) if self.columns_ is None else self._read(X)
 
     def _matrix(self, X: Any, *, reset: bool) -> "Reading":
-        if is_frame(X):
+        if is_table(X):
             raise InvalidDataError(
                 "The model was fitted on a matrix without names, but this is a table; pass an array."
             )
@@ -291,19 +305,19 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         return Reading(values, np.zeros(values.shape[0], dtype=bool), [])
 
     def _decide(self, table: Columns) -> list[Column]:
-        wishes = self._wishes(table)
+        options = self._options(table)
         found = []
         pairs = zip(OWN_COLUMNS, OWN_NAMES, strict=True)
         own = {name for pair, title in pairs if set(pair) <= set(table.names) for name in (*pair, title)}
         for name in table:
-            if name in self.drop or (wishes.columns and not wishes.named(name)):
+            if name in self.drop or (options.columns and not options.named(name)):
                 why = "you left it out" if name in self.drop else "not among the columns you asked for"
                 found.append(Column(name, "left out", used=False, why=why))
-            elif name in own and not wishes.named(name):
+            elif name in own and not options.named(name):
                 change = "categorical" if name in OWN_NAMES else "numeric"
                 found.append(Column(name, "result", used=False, why="an earlier run wrote it", change=change))
             else:
-                found.append(self._decided(name, table.cells(name, wishes.gaps), wishes))
+                found.append(self._decided(name, table.cells(name, options.gaps), options))
         if not any(column.used for column in found):
             reasons = "; ".join(f"{c.name!r} is {c.read_as}: {c.why}" for c in found[:5])
             raise InvalidDataError(
@@ -311,8 +325,8 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             )
         return found
 
-    def _decided(self, name: str, cells: Cells, wishes: Wishes) -> Column:
-        column = decide(name, cells, wishes)
+    def _decided(self, name: str, cells: Cells, options: ColumnOptions) -> Column:
+        column = decide(name, cells, options)
         if column.used and column.read_as == "text":
             column.topics = find_topics(texts_of(cells))
             if column.topics is None:
@@ -320,11 +334,11 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             column.why = f"{len(column.topics.names)} topics, by their words"
         return column
 
-    def _wishes(self, table: Columns) -> Wishes:
-        given = {
+    def _options(self, table: Columns) -> ColumnOptions:
+        chosen = {
             option: _names(getattr(self, option)) for option in ("columns", "numeric", "categorical", "text_columns")
         }
-        for option, names in (*given.items(), ("drop", _names(self.drop))):
+        for option, names in (*chosen.items(), ("drop", _names(self.drop))):
             for name in names:
                 if name not in table:
                     raise InvalidDataError(
@@ -333,15 +347,15 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         decimal = None if self.decimal == "auto" else self.decimal
         gaps = missing_words(self.na_values)
         usual = _usual_decimal(table, gaps) if decimal is None else decimal
-        return Wishes(**given, decimal=decimal, usual_decimal=usual, dates=self.dates, gaps=gaps)
+        return ColumnOptions(**chosen, decimal=decimal, usual_decimal=usual, dates=self.dates, gaps=gaps)
 
     def _read(self, X: Any, *, fitting: bool = False) -> "Reading":
-        """Numbers of a table in its own units, rows with gaps, and what to tell of other rows than the fitted ones."""
+        """Numbers of a table in its own units, rows with gaps, and notes on rows other than the fitted ones."""
         table = X if isinstance(X, Columns) else self._as_fitted(X)
         used = [column for column in self.columns_ or () if column.used]
         gaps, gap_words = np.zeros(table.n_rows, dtype=bool), missing_words(self.na_values)
-        blocks: list[Any] = []
-        told: list[str] = []
+        blocks: list[Doubles] = []
+        notes: list[str] = []
         for column in used:
             cells = table.cells(column.name, gap_words)
             block, lacks = read_column(column, cells)
@@ -353,11 +367,11 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             blocks.append(block)
             gaps |= lacks
             if not fitting:
-                told += about_new(column, cells, lacks)
-        return Reading(side_by_side(blocks, table.n_rows), gaps, told)
+                notes += notes_on_new(column, cells, lacks)
+        return Reading(side_by_side(blocks, table.n_rows), gaps, notes)
 
     def _as_fitted(self, X: Any) -> Columns:
-        if not is_frame(X):
+        if not is_table(X):
             raise InvalidDataError(
                 f"The model needs the columns {few(self.feature_names_in_)}, but this is a matrix without names; pass "
                 "a table."
@@ -372,19 +386,136 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         return table
 
 
+@dataclass(frozen=True)
 class Reading:
-    """Numbers of a table, which rows have gaps, and what to tell."""
+    """Numbers of a table, which rows have gaps, and notes for the user."""
 
-    def __init__(self, values: Any, gaps: Any, told: list[str]):
-        self.values, self.gaps, self.told = values, gaps, told
+    values: Any
+    gaps: Mask
+    notes: list[str]
 
 
-def _names(given: Any) -> tuple[str, ...]:
-    return () if given is None else (given,) if isinstance(given, str) else tuple(map(str, given))
+def _names(names: str | Iterable[Any] | None) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else tuple(map(str, names))
 
 
 def _usual_decimal(table: Columns, gaps: frozenset[str]) -> str:
     """The decimal sign of most numbers: a column of 1.234 cannot tell by itself."""
     found = (table.cells(name, gaps) for name in table)
-    texts = (cells.texts.slice(0, SAMPLED) for cells in found if cells.kind == "text" and cells.plain is None)
+    texts = (cells.texts.slice(0, TEXTS_SAMPLED) for cells in found if cells.kind == "text" and cells.plain is None)
     return "," if sum(map(comma_evidence, texts)) > 0 else "."
+
+
+# Cells as numbers -------------------------------------------------------------------------------------------------
+
+
+def read_column(column: Column, cells: Cells) -> tuple[Doubles, Mask]:
+    """Numbers of one column, gaps filled, and which rows lack a value."""
+    if column.topics is not None:
+        return topic_weights(texts_of(cells), column.topics), np.zeros(cells.n, dtype=bool)
+    if column.read_as == "category":
+        return _flags(column, cells)
+    values = _values(column, cells)
+    lacks = np.isnan(values)
+    filled = np.where(lacks, np.nan if column.fill is None else column.fill, values) if lacks.any() else values
+    if column.read_as != "date":
+        return filled[:, None], lacks
+    if column.parts:
+        return np.column_stack([date_part(filled, part) for part in column.parts]), lacks
+    return (filled - np.datetime64(column.origin, "D").astype(int))[:, None], lacks
+
+
+def _values(column: Column, cells: Cells) -> Doubles:
+    """Numbers, days, hours or 0 and 1; NaN for gaps and for what cannot be read."""
+    if column.read_as == "yes/no":
+        return _truth_values(column, cells)
+    if column.read_as == "date":
+        if cells.kind == "date":
+            return cells.numbers(None).values
+        found = cells.spread(read_dates(cells.texts, column.form or "ISO8601")) if cells.kind == "text" else None
+    elif column.read_as == "time":
+        found = cells.spread(read_times(cells.texts)) if cells.kind == "text" else None
+    else:
+        decimal = column.decimal if cells.kind == "text" else None
+        found = cells.numbers(decimal).values
+        if cells.kind == "text" and np.isnan(found).all():  # the words of truth values, where 0 and 1 were fitted
+            found = cells.spread([truth_value(text) for text in cells.texts.to_pylist()])
+    return np.full(cells.n, np.nan) if found is None else found
+
+
+def _truth_values(column: Column, cells: Cells) -> Doubles:
+    yes, no = column.levels
+    levels, codes = cells.levels
+    known = {yes.lower(): 1.0, no.lower(): 0.0}
+    values = np.array([*(known.get(level.lower(), truth_value(level)) for level in levels), np.nan])
+    return values[codes]
+
+
+def _flags(column: Column, cells: Cells) -> tuple[Doubles, Mask]:
+    """One column of 0 and 1 for each category."""
+    levels, codes = cells.levels
+    place = {level: j for j, level in enumerate(column.levels)}
+    found = np.array([*(place.get(level, -1) for level in levels), -1])[codes]
+    block = np.zeros((cells.n, len(column.levels)))
+    known = np.flatnonzero(found >= 0)
+    block[known, found[known]] = 1
+    return block, cells.missing
+
+
+def side_by_side(blocks: list[Doubles], n_rows: int) -> Doubles:
+    """Columns as one table: some rows of all at a time, which stay in the cache where whole columns do not."""
+    ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
+    table = np.empty((n_rows, ends[-1]))
+    for start in range(0, n_rows, ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        for block, left, right in zip(blocks, ends[:-1], ends[1:], strict=True):
+            table[rows, left:right] = block[rows]
+    return table
+
+
+def notes_on_new(column: Column, cells: Cells, lacks: Mask) -> list[str]:
+    """Notes on rows that the encoder was not fitted on; refuses a column of another kind."""
+    odd = lacks & ~cells.missing
+    if odd.any() and (lacks.all() or odd.sum() == (~cells.missing).sum()):
+        raise InvalidDataError(
+            f"Column {column.name!r} was a {column.read_as} when the model was fitted, but no cell is one now "
+            f"(the first is {cells.example(odd)[:30]!r}); correct the column."
+        )
+    notes = []
+    if odd.any():
+        notes.append(
+            f"Column {column.name!r}: {_counted(odd)} cannot be read as a {column.read_as} "
+            f"({cells.example(odd)[:30]!r}) and {_verb(odd)} treated as missing."
+        )
+    if column.read_as == "category" and column.topics is None:
+        levels, codes = cells.levels
+        new = np.array([*(level not in set(column.levels) for level in levels), False])[codes]
+        if new.any():
+            example = next(level for level in levels if level not in set(column.levels))
+            notes.append(
+                f"Column {column.name!r}: {_counted(new)} {'has a category' if new.sum() == 1 else 'have categories'} "
+                f"that the model has not seen ({example[:30]!r}) and {'counts' if new.sum() == 1 else 'count'} as none."
+            )
+    return notes
+
+
+def _counted(rows: Mask) -> str:
+    n = int(rows.sum())
+    return "1 row" if n == 1 else f"{n:,} rows"
+
+
+def _verb(rows: Mask) -> str:
+    return "is" if rows.sum() == 1 else "are"
+
+
+def texts_of(cells: Cells) -> list[str]:
+    """The texts of all cells; gaps are empty."""
+    texts = [*cells.texts.to_pylist(), ""]
+    return [texts[code] for code in cells.codes]
+
+
+def how_to_change(column: Column) -> str:
+    """The parameter that changes what was decided, as in a call of TableEncoder."""
+    if column.change in CHANGES:
+        return f"{column.change}=[{column.name!r}]"
+    return {"dates": "dates='parts'"}.get(column.change, "")

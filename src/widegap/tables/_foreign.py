@@ -1,19 +1,23 @@
 """Files that other programs make: JSON, Parquet and Feather, SQLite. Nothing in them is run."""
 
+import io
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from widegap.exceptions import InvalidDataError
 from widegap.tables._frames import few
 from widegap.tables._unpacking import decode
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 PARQUET = (".parquet", ".pq")  # endings; those of Feather are the others that are stored by columns
-MOST_NESTED = 20  # levels of JSON objects that become columns
+MOST_NESTED = 20  # levels of JSON objects that become columns; what lies deeper is kept as text
 
 
-def read_json(content: bytes, name: str, encoding: str) -> tuple[Any, list[str]]:
+def read_json(content: bytes, name: str, encoding: str) -> tuple["pd.DataFrame", list[str]]:
     """One object a line, or an array of objects, or an object of columns."""
     import pandas as pd
 
@@ -50,7 +54,12 @@ def _lines(text: str, name: str) -> list[Any]:
 
 
 def _flat(entry: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Values inside objects under the path that leads to them: ``address.city``."""
+    """Values inside objects under the path that leads to them: ``address.city``.
+
+    Why not ``pandas.json_normalize``: 20,000 nested objects took 0.76 s where this takes 0.22 s, 0.35 s against 0.16 s
+    if they are flat; it moves nested columns to the end, leaves lists to be written in another pass, and fails with a
+    RecursionError on 900 levels, as it copies what lies below its ``max_level``.
+    """
     found: dict[str, Any] = {}
     for key, value in entry.items():
         if isinstance(value, dict) and depth < MOST_NESTED:
@@ -60,7 +69,7 @@ def _flat(entry: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, 
     return found
 
 
-def read_columnar(source: Any, name: str, ending: str) -> Any:
+def read_columnar(source: Path | io.BytesIO, name: str, ending: str) -> "pd.DataFrame":
     """Parquet or Feather, as the ending of the file's name says."""
     try:
         import pandas as pd
@@ -77,7 +86,7 @@ def read_columnar(source: Any, name: str, ending: str) -> Any:
     return frame.reset_index(drop=True)
 
 
-def read_sqlite(path: Path, table: str | None) -> tuple[Any, None, list[str]]:
+def read_sqlite(path: Path, table: str | None) -> tuple["pd.DataFrame", None, list[str]]:
     """One table of a database, opened for reading only."""
     import pandas as pd
 

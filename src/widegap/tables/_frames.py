@@ -1,40 +1,26 @@
-"""Tables of every kind, by column: pandas, polars, Arrow, dicts of columns and lists."""
+"""Tables of every kind by column, and names of columns in messages."""
 
 import difflib
-from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from widegap.exceptions import InvalidDataError
+from widegap.tables._arrow_tables import arrow_columns
 from widegap.tables._values import Cells
 
-
-def is_frame(X: Any) -> bool:
-    """Whether X has named columns."""
-    return isinstance(X, pa.Table | pa.RecordBatch) or type(X) is dict or hasattr(type(X), "columns")
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def as_columns(X: Any) -> "Columns":
     """A table with named columns of pandas, polars or Arrow."""
-    if isinstance(X, pa.RecordBatch):
-        X = pa.Table.from_batches([X])
-    if isinstance(X, pa.Table):
-        return Columns(list(X.column_names), X.column, X.num_rows)
-    if hasattr(X, "to_arrow") and hasattr(X, "collect_schema"):  # polars; a lazy frame has to be collected first
-        return as_columns(X.to_arrow())
-    if hasattr(X, "collect") and not hasattr(X, "iloc"):
-        raise InvalidDataError("X is a lazy frame; call .collect() first.")
-    import pandas as pd
-
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    return Columns([str(name) for name in frame.columns], lambda j: frame.iloc[:, j], len(frame))
+    return Columns(*arrow_columns(X))
 
 
 class Columns:
     """Names and cells of a table."""
 
-    def __init__(self, names: list[str], at: Any, n_rows: int):
+    def __init__(self, names: list[str], at: "Callable[[int], pa.ChunkedArray]", n_rows: int):
         self.names, self._at, self.n_rows = names, at, n_rows
         self._cells: dict[str, Cells] = {}
         self._places = {name: j for j, name in enumerate(names)}
@@ -55,7 +41,7 @@ class Columns:
         return iter(self.names)
 
 
-def few(names: Any) -> str:
+def few(names: Iterable[str]) -> str:
     """The first names of a list, quoted."""
     names = list(names)
     shown = ", ".join(map(repr, names[:10]))

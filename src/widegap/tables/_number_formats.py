@@ -8,15 +8,13 @@ where both read the same, what the rest of the table uses.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from widegap._types import Floats
-
-Strings = Any  # pa.StringArray
+from widegap._types import Codes, Doubles, Ints, Mask
 
 CURRENCY = (
     r"(?:[A-Z]{1,2}\$|R\$|[$€£¥₹₽₩₺₫₴₦₱฿]|(?i:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|"
@@ -26,9 +24,13 @@ BEFORE = rf"^([-+]?)\s*{CURRENCY}\s*([-+]?[\d.,])"
 AFTER = rf"\s*(?:{CURRENCY}|%|,-|\.-)$"
 BRACKETS = r"^\((.*\d.*)\)$"
 EXPONENT = r"(?:[eE][-+]?\d{1,3})?"
-POINT = rf"^[-+]?(?:(?:[1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d{{0,2}}(?:['’ ]\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
-COMMA = rf"^[-+]?(?:(?:[1-9]\d{{0,2}}(?:\.\d{{3}})+|[1-9]\d{{0,2}}(?:['’ ]\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
-PATTERNS = {".": POINT, ",": COMMA}
+POINT_NUMBER = (
+    rf"^[-+]?(?:(?:[1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d{{0,2}}(?:['’ ]\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
+)
+COMMA_NUMBER = (
+    rf"^[-+]?(?:(?:[1-9]\d{{0,2}}(?:\.\d{{3}})+|[1-9]\d{{0,2}}(?:['’ ]\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
+)
+PATTERNS = {".": POINT_NUMBER, ",": COMMA_NUMBER}
 SPACES = "\u00a0\u2007\u2009\u202f"
 MINUSES = "\u2212\u2013"
 TRIED = 1000  # cells that are tried as plain numbers before all are
@@ -36,17 +38,18 @@ TRIED = 1000  # cells that are tried as plain numbers before all are
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers read from texts, NaN where a text is none; and their decimal sign."""
+    """Numbers read from texts, NaN where a text is not a number; and their decimal sign."""
 
-    values: Floats
+    values: Doubles
     decimal: str
 
     @cached_property
-    def read(self) -> Any:
+    def read(self) -> Mask:
+        """Which texts are numbers."""
         return ~np.isnan(self.values)
 
 
-def read_plain(texts: Strings) -> Floats | None:
+def read_plain(texts: pa.StringArray) -> Doubles | None:
     """All texts as numbers if they are written as Python writes them, gaps as NaN; None if any is not."""
     try:
         pc.cast(texts.slice(0, TRIED), pa.float64())  # Arrow is slow to refuse a column of words
@@ -56,14 +59,14 @@ def read_plain(texts: Strings) -> Floats | None:
     return None if np.isinf(found).any() else found
 
 
-def bytes_of(texts: Strings) -> tuple[Any, Any]:
+def bytes_of(texts: pa.StringArray) -> tuple[Codes, npt.NDArray[np.int32]]:
     """The bytes of all texts behind each other, and where each text begins and the last one ends."""
     _, places, content = texts.buffers()
     offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     return (np.frombuffer(content, np.uint8) if content is not None else np.empty(0, np.uint8)), offsets
 
 
-def read_numbers(texts: Strings, counts: Any, decimal: str | None, usual: str = ".") -> Numbers:
+def read_numbers(texts: pa.StringArray, counts: Ints, decimal: str | None, usual: str = ".") -> Numbers:
     """Numbers in distinct texts that occur ``counts`` times; ``usual`` decides the decimal sign where both would do."""
     bare = _undressed(texts)
     signs = (decimal,) if decimal else (usual, "," if usual == "." else ".")
@@ -74,19 +77,19 @@ def read_numbers(texts: Strings, counts: Any, decimal: str | None, usual: str = 
     return Numbers(_as_floats(bare, fits[sign], sign), sign)
 
 
-def plain_numbers(texts: Strings, decimal: str) -> Floats:
+def plain_numbers(texts: pa.StringArray, decimal: str) -> Doubles:
     """Numbers written with this decimal sign and nothing else; NaN for other texts."""
     return _as_floats(texts, _matches(texts, PATTERNS[decimal]), decimal)
 
 
-def comma_evidence(texts: Strings) -> int:
+def comma_evidence(texts: pa.StringArray) -> int:
     """How many distinct texts are numbers with a decimal comma only, less those with a decimal point only."""
     bare = _undressed(texts)
-    point, comma = _matches(bare, POINT), _matches(bare, COMMA)
+    point, comma = _matches(bare, POINT_NUMBER), _matches(bare, COMMA_NUMBER)
     return int(np.count_nonzero(comma & ~point)) - int(np.count_nonzero(point & ~comma))
 
 
-def _undressed(texts: Strings) -> Strings:
+def _undressed(texts: pa.StringArray) -> pa.StringArray:
     """The texts without signs of currency, percent and brackets."""
     occurs, (content, offsets) = _occurring(texts), bytes_of(texts)
     bare = texts
@@ -102,12 +105,12 @@ def _undressed(texts: Strings) -> Strings:
     return bare if is_digit(last).all() else pc.replace_substring_regex(bare, AFTER, "")
 
 
-def is_digit(signs: Any) -> Any:
+def is_digit(signs: Codes) -> Mask:
     """Which bytes are digits."""
     return (signs >= ord("0")) & (signs <= ord("9"))
 
 
-def _occurring(texts: Strings) -> Callable[[str], bool]:
+def _occurring(texts: pa.StringArray) -> Callable[[str], bool]:
     """A test of whether a sign may occur in the texts, by the bytes they have; much faster than a search."""
     content, offsets = bytes_of(texts)
     found = np.zeros(256, dtype=bool)
@@ -115,11 +118,11 @@ def _occurring(texts: Strings) -> Callable[[str], bool]:
     return lambda sign: bool(found[list(sign.encode())].all())
 
 
-def _matches(texts: Strings, pattern: str) -> Any:
+def _matches(texts: pa.StringArray, pattern: str) -> Mask:
     return pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False).astype(bool)
 
 
-def _as_floats(texts: Strings, fits: Any, decimal: str) -> Floats:
+def _as_floats(texts: pa.StringArray, fits: Mask, decimal: str) -> Doubles:
     values = np.full(len(texts), np.nan)
     plain = pc.filter(texts, pa.array(fits))
     occurs = _occurring(plain)

@@ -16,18 +16,18 @@ from widegap.tables._foreign import PARQUET, read_columnar, read_json, read_sqli
 from widegap.tables._spreadsheets import read_spreadsheet
 from widegap.tables._unpacking import PACKED, packing, unpack
 
-TEXTS = (".csv", ".tsv", ".txt", ".tab", ".data", "")
+TEXT_FILES = (".csv", ".tsv", ".txt", ".tab", ".data", "")
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 JSONS = (".json", ".jsonl", ".ndjson")
-COLUMNAR = (*PARQUET, ".feather", ".arrow", ".ipc")
+COLUMN_FILES = (*PARQUET, ".feather", ".arrow", ".ipc")
 DATABASES = (".db", ".sqlite", ".sqlite3")
-READABLE = ".csv, .tsv, .txt, .xlsx, .xls, .ods, .json, .jsonl, .parquet, .feather, .db, .npy, .npz, .svm, or one of these with .gz, .zip, .bz2, .xz, .zst"  # fmt: skip  # noqa: E501
-NO_TEXT = f"if it is another kind of file, give it its own ending: {READABLE}"
+FILE_KINDS = ".csv, .tsv, .txt, .xlsx, .xls, .ods, .json, .jsonl, .parquet, .feather, .db, .npy, .npz, .svm, or one of these with .gz, .zip, .bz2, .xz, .zst"  # fmt: skip  # noqa: E501
+OTHER_ENDING = f"if it is another kind of file, give it its own ending: {FILE_KINDS}"
 
 
 @dataclass
 class Table:
-    """A table with named columns (Arrow or pandas), or a matrix of numbers, and what was noticed on reading."""
+    """A table with named columns (Arrow or pandas), or a matrix of numbers, and notes of the reader."""
 
     name: str
     columns: Any = None
@@ -69,10 +69,10 @@ def read_table(source: Path | str, dialect: Dialect | None = None, *, least: str
         return Table(str(source), *read_sqlite(path, part))
     if ending in SPREADSHEETS:
         return _framed(str(source), read_spreadsheet(path.read_bytes(), str(path), part), least)
-    if ending in COLUMNAR:
+    if ending in COLUMN_FILES:
         return _framed(str(path), (read_columnar(path, str(path), ending), []), least)
-    if ending not in (*TEXTS, *JSONS, *PACKED):
-        raise InvalidDataError(f"{path}: files ending in {ending} are not read; convert it to one of {READABLE}.")
+    if ending not in (*TEXT_FILES, *JSONS, *PACKED):
+        raise InvalidDataError(f"{path}: files ending in {ending} are not read; convert it to one of {FILE_KINDS}.")
     return _from_bytes(path.read_bytes(), str(path), ending, dialect, least, part)
 
 
@@ -99,9 +99,9 @@ def _from_bytes(content: bytes, name: str, ending: str, dialect: Dialect, least:
         ending = Path(inner or Path(name).stem).suffix.lower()
         if ending in SPREADSHEETS:
             return _framed(name, read_spreadsheet(content, name, None), least)
-        if ending in COLUMNAR:
+        if ending in COLUMN_FILES:
             return _framed(name, (read_columnar(io.BytesIO(content), name, ending), []), least)
-        if ending not in (*TEXTS, *JSONS):
+        if ending not in (*TEXT_FILES, *JSONS):
             raise InvalidDataError(
                 f"{name} holds a file ending in {ending}, which cannot be read while compressed; unpack it first."
             )
@@ -111,7 +111,7 @@ def _from_bytes(content: bytes, name: str, ending: str, dialect: Dialect, least:
         return _framed(name, read_json(content, name, dialect.encoding), least)
     if ending in (".tsv", ".tab") and dialect.delimiter is None:
         dialect = replace(dialect, delimiter="\t")
-    found = read_delimited(content, name, dialect, least, NO_TEXT)
+    found = read_delimited(content, name, dialect, least, OTHER_ENDING)
     return Table(name, found.table, None, found.notes, found.first_line, found.dialect)
 
 

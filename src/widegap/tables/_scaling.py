@@ -9,21 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from widegap._types import Floats, Mask
 from widegap.rows._matrices import column_moments, column_ranges, column_weights, scale_columns
 
-SCALES = ("auto", "none", "standard", "minmax", "robust")
-WORDS = {
+SCALINGS = ("auto", "none", "standard", "minmax", "robust")
+SCALING_NOTES = {
     "mixed": "Numbers were divided by their standard deviation, so that they count like categories.",
     "units": "Numbers were divided by their standard deviation, because their units differ.",
-    "rounding": "Columns that differ only in their last digits do not count.",
+    "rounding": "Columns that vary only in their last digits were left out.",
     "standard": "Numbers were divided by their standard deviation.",
     "minmax": "Numbers were divided by their range.",
     "robust": "Numbers were divided by the range of their middle half.",
 }
 
 
-def column_factors(values: Any, is_flag: Any, view: Any, scale: str) -> tuple[Any, str]:
-    """Factor of every column, or None, and what to say about it. ``view`` marks the columns of topics."""
+def column_factors(values: Any, is_flag: Mask, view: Mask, scale: str) -> tuple[Floats | None, str]:
+    """Factor of every column, or None, and a note for the user. ``view`` marks the columns of topics."""
     if scale == "none":
         return None, ""
     found, reason = _factors(values, is_flag | view, scale)
@@ -34,12 +35,12 @@ def column_factors(values: Any, is_flag: Any, view: Any, scale: str) -> tuple[An
     factors = np.where(is_flag | view, 1.0, factors)
     if view.any():
         spread = deviations * factors
-        others = float(np.sum(spread[~view] ** 2)) or 1.0
-        factors[view] = np.sqrt(others / max(float(np.sum(spread[view] ** 2)), 1e-300))
-    return factors, WORDS.get(reason, "")
+        variance = float(np.sum(spread[~view] ** 2)) or 1.0
+        factors[view] = np.sqrt(variance / max(float(np.sum(spread[view] ** 2)), 1e-300))
+    return factors, SCALING_NOTES.get(reason, "")
 
 
-def _factors(values: Any, is_flag: Any, scale: str) -> tuple[Any, str]:
+def _factors(values: Any, is_flag: Mask, scale: str) -> tuple[Floats | None, str]:
     if scale == "auto":
         mixed = bool(is_flag.any() and not is_flag.all())
         found = column_weights(values, True if mixed else "auto")
@@ -56,6 +57,6 @@ def _factors(values: Any, is_flag: Any, scale: str) -> tuple[Any, str]:
     return 1 / np.where(ranges > 0, ranges, 1.0), scale
 
 
-def scaled(values: Any, factors: Any) -> Any:
+def scaled(values: Any, factors: Floats | None) -> Any:
     """The columns of a table times their factors."""
     return scale_columns(values, factors)

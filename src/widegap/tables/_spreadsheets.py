@@ -20,7 +20,7 @@ from xml.parsers import expat
 from widegap.exceptions import InvalidDataError
 from widegap.tables._delimited import column_names
 from widegap.tables._frames import few
-from widegap.tables._unpacking import RATIO, SMALL
+from widegap.tables._unpacking import FREE_BYTES, RATIO
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +158,7 @@ def _xls_extents(content: bytes) -> tuple[list[_Extent], bytes]:
 
 def _zip_extents(content: bytes, name: str) -> tuple[list[_Extent], bytes]:
     """The sheets of an .xlsx or .ods file, and an archive of those of its parts that were looked at."""
-    most, kept, sheets = max(SMALL, RATIO * len(content)), io.BytesIO(), _SheetParser()
+    most, kept, sheets = max(FREE_BYTES, RATIO * len(content)), io.BytesIO(), _SheetParser()
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(kept, "w") as copy:
         parts = {part.filename: part for part in archive.infolist()}
         total = sum(part.file_size for part in parts.values())

@@ -1,12 +1,13 @@
-"""What an encoder decided as plain values for a model file, and back."""
+"""The decisions of an encoder as plain values for a model file, and back."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from widegap.exceptions import InvalidDataError
-from widegap.tables._decisions import column_from
+from widegap.tables._columns import column_from
 from widegap.tables._encoder import TableEncoder
 
 
@@ -23,7 +24,7 @@ def to_json(encoder: TableEncoder) -> dict[str, Any]:
     }
 
 
-def from_json(state: Any) -> TableEncoder:
+def from_json(state: Mapping[str, Any]) -> TableEncoder:
     """An encoder from what ``to_json`` gave; refuses what does not fit together."""
     try:
         found = TableEncoder(**state["parameters"])
@@ -35,6 +36,6 @@ def from_json(state: Any) -> TableEncoder:
         if found.columns_ is not None:
             found.feature_names_in_ = np.array([column.name for column in found.columns_], dtype=object)
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise InvalidDataError(f"The model does not say how its table was read ({error}); fit it again.") from error
+        raise InvalidDataError(f"The model file does not say how to read its table ({error}); fit it again.") from error
     found._check_stored()
     return found

@@ -8,16 +8,16 @@ import lzma
 import re
 import zipfile
 import zlib
-from typing import Any
+from typing import IO
 
 from widegap.exceptions import InvalidDataError
 
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst", b"PK\x03\x04": ".zip"}
-SMALL = 256 << 20  # bytes that every file may unpack to
-RATIO = 100  # and how many times its own size a larger one may
-CHUNK = 1 << 20
-SNIFFED = 1 << 16
+FREE_BYTES = 256 << 20  # that every file may unpack to: any machine has them
+RATIO = 100  # and how many times its own size a larger one may: texts pack to a tenth, repeated rows to a fiftieth
+UNPACKED_AT_ONCE = 1 << 20  # bytes between two looks at the limit
+SNIFFED = 1 << 16  # bytes from which encoding and dialect are found: a few hundred lines
 FEWEST_ZEROS = 4  # from which every other byte being zero speaks for UTF-16
 BOMS = {
     b"\xef\xbb\xbf": "utf-8-sig",
@@ -47,19 +47,22 @@ def unpack(content: bytes, name: str, member: str | None = None) -> tuple[bytes,
         raise InvalidDataError(f"{name} is damaged, or not what its name says ({error}); pack it again.") from error
 
 
-def _open(file: Any, ending: str, name: str) -> Any:
+def _open(file: IO[bytes], ending: str, name: str) -> IO[bytes] | gzip.GzipFile:
     if ending == ".zst":
         try:
             import zstandard
         except ImportError as error:
             raise InvalidDataError(f"{name}: .zst needs zstandard: pip install 'widegap[table]'.") from error
-        return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file, read_across_frames=True)
-    return {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}[ending](file)
+        unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+        return unpacker.stream_reader(file, read_across_frames=True)
+    if ending == ".gz":
+        return gzip.GzipFile(fileobj=file)
+    return bz2.BZ2File(file) if ending == ".bz2" else lzma.LZMAFile(file)
 
 
-def _limited(file: Any, packed: int, name: str) -> bytes:
-    most, parts, total = max(SMALL, RATIO * packed), [], 0
-    while part := file.read(CHUNK):
+def _limited(file: IO[bytes] | gzip.GzipFile, packed: int, name: str) -> bytes:
+    most, parts, total = max(FREE_BYTES, RATIO * packed), [], 0
+    while part := file.read(UNPACKED_AT_ONCE):
         total += len(part)
         if total > most:
             raise InvalidDataError(f"{name} unpacks to more than {most >> 20:,} MB; if you trust it, unpack it first.")
@@ -83,7 +86,7 @@ def _from_zip(content: bytes, name: str, member: str | None) -> tuple[bytes, str
 
 
 def find_encoding(content: bytes, name: str, encoding: str = "auto") -> str:
-    """The encoding of a text; the one that the user named, or else told by its first bytes."""
+    """The encoding of a text; the one that the user named, or the one that its bytes suggest."""
     if encoding.lower() not in ("auto", "utf-8", "utf8"):
         return encoding
     bom = next((found for mark, found in BOMS.items() if content.startswith(mark)), None)
@@ -96,7 +99,7 @@ def find_encoding(content: bytes, name: str, encoding: str = "auto") -> str:
         even, odd = head[::2].count(0), head[1::2].count(0)
         if max(even, odd) > max(FEWEST_ZEROS, 0.4 * len(head) / 2) and min(even, odd) < 0.1 * max(even, odd):
             return "utf-16-le" if odd > even else "utf-16-be"
-        return "utf-8"  # no text, as decode will say
+        return "utf-8"  # not a text, which ``decode`` refuses
     return "utf-8" if _is_utf8(content) else _guess(content)
 
 
@@ -130,7 +133,7 @@ def _guess(content: bytes) -> str:
 def as_utf8(content: bytes, name: str, encoding: str, remedy: str) -> bytes:
     """The text of a file in UTF-8 without a mark at its front, not copied where it is that already.
 
-    Bytes that claim to be UTF-8 are taken at their word: whoever parses them has to refuse those that are not.
+    Bytes said to be UTF-8 are not checked here: the parser has to refuse those that are not.
     """
     if encoding in ("utf-8", "utf-8-sig") and b"\0" not in content[:SNIFFED]:
         return content.removeprefix(codecs.BOM_UTF8)
@@ -138,7 +141,7 @@ def as_utf8(content: bytes, name: str, encoding: str, remedy: str) -> bytes:
 
 
 def decode(content: bytes, name: str, encoding: str, remedy: str) -> str:
-    """The text of a file; ``remedy`` is for one that holds none."""
+    """The text of a file; ``remedy`` is for a file that holds no text."""
     found = find_encoding(content, name, encoding)
     wide = found.lower().replace("-", "").replace("_", "").startswith(("utf16", "utf32"))
     if b"\0" in content[:SNIFFED] and not wide:

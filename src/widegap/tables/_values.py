@@ -5,14 +5,21 @@ holds a column make no difference: 1, 1.0 and "1.0" are the same number and the 
 """
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from widegap._types import Doubles, Ints, Mask
+from widegap.tables._arrow_tables import arrow_column, shortest, texts_of_objects
 from widegap.tables._number_formats import Numbers, bytes_of, is_digit, read_numbers, read_plain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MISSING = frozenset(
     {"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "–", "—", ".", "unknown", "missing", "n.a.",
@@ -22,19 +29,14 @@ TRUTH_WORDS = (
     ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("on", "off"), ("ja", "nein"), ("j", "n"), ("oui", "non"),
     ("si", "no"), ("sí", "no"), ("sim", "não"), ("wahr", "falsch"), ("vrai", "faux"), ("tak", "nie"), ("1", "0"),
 )  # fmt: skip
-MOST_TRUTH_WORDS = 6  # spellings of two words
+MOST_TRUTH_WORDS = 6  # three spellings of each of two words, such as yes, Yes and YES
 PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
 LEADING_ZERO = r"^[-+]?0\d"
 
 
-def missing_words(more: Any = ()) -> frozenset[str]:
+def missing_words(more: Iterable[Any] = ()) -> frozenset[str]:
     """Words that mean a gap, with those of the user, in lower case."""
     return MISSING | {str(word).strip().lower() for word in more}
-
-
-def shortest(cell: Any) -> Any:
-    """A float as the shortest text that reads as the same number; other values as they are."""
-    return repr(float(cell)).removesuffix(".0") if isinstance(cell, float) else cell
 
 
 def level_name(text: str) -> str:
@@ -54,20 +56,19 @@ class Cells:
 
     def __init__(self, column: Any, gaps: frozenset[str] = MISSING):
         self._gap_words = gaps
-        self._typed: Any = None
-        self._column = column
+        self._column = arrow_column(column)
         self._numbers: dict[tuple[str | None, str], Numbers] = {}
-        self.kind = _kind(column)
-        self.n = len(column)
+        self.kind = _kind(self._column.type)
+        self.n = len(self._column)
         if self.kind == "text":
-            self.strings = _as_strings(column)
+            self.strings = _as_strings(self._column)
         else:
-            self._typed = _as_floats(column, self.kind)
+            self._typed = _as_floats(self._column, self.kind)
 
     # Texts -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _encoded(self) -> tuple[Any, Any]:
+    def _encoded(self) -> tuple[pa.StringArray, Ints]:
         """The different texts without spaces around them, and which of them every cell has; -1 for gaps."""
         found = self.strings.dictionary_encode()
         codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
@@ -84,28 +85,28 @@ class Cells:
         return texts, codes
 
     @property
-    def texts(self) -> Any:
-        """The different texts that are no gaps."""
+    def texts(self) -> pa.StringArray:
+        """The different texts without those that mean a gap."""
         return self._encoded[0]
 
     @property
-    def codes(self) -> Any:
+    def codes(self) -> Ints:
         """Which of ``texts`` each cell has; -1 for gaps."""
         return self._encoded[1]
 
     @cached_property
-    def counts(self) -> Any:
+    def counts(self) -> Ints:
         """How many cells have each of ``texts``."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
 
-    def spread(self, values: Any) -> Any:
+    def spread(self, values: npt.ArrayLike) -> Doubles:
         """Values of the different texts as values of the cells; NaN for gaps."""
         return np.append(values, np.nan)[self.codes]
 
     # What cells mean -------------------------------------------------------------------------------------------
 
     @cached_property
-    def plain(self) -> Any:
+    def plain(self) -> Doubles | None:
         """All cells as numbers if every one is a gap or a number as programs write it; None otherwise."""
         if self.kind != "text":
             return self._typed if self.kind == "number" else None
@@ -147,14 +148,14 @@ class Cells:
         return spread
 
     @cached_property
-    def missing(self) -> Any:
+    def missing(self) -> Mask:
         """Which cells are gaps."""
         if self.kind != "text":
             return np.isnan(self._typed)
         return np.isnan(self.plain) if self.plain is not None else self.codes < 0
 
     @cached_property
-    def levels(self) -> tuple[list[str], Any]:
+    def levels(self) -> tuple[list[str], Ints]:
         """Names of the categories, sorted, and which each cell has; -1 for gaps."""
         if self.kind == "text":
             names = np.array([level_name(text) for text in self.texts.to_pylist()], dtype=object)
@@ -186,13 +187,13 @@ class Cells:
                 return spelled[yes], spelled[no]
         return None
 
-    def example(self, wrong: Any) -> str:
+    def example(self, wrong: Mask) -> str:
         """The first cell, as it is written, among those that a mask marks."""
         return str(self.cell(int(np.flatnonzero(wrong)[0])))
 
     def cell(self, row: int) -> Any:
         """A cell as it is written."""
-        return self.strings[row].as_py() if self.kind == "text" else _item(self._column, row)
+        return self.strings[row].as_py() if self.kind == "text" else self._column[row].as_py()
 
 
 def truth_value(name: str) -> float:
@@ -204,24 +205,7 @@ def truth_value(name: str) -> float:
     return np.nan
 
 
-def _item(column: Any, row: int) -> Any:
-    return column[row].as_py() if isinstance(column, pa.Array | pa.ChunkedArray) else column.iloc[row]
-
-
-def _kind(column: Any) -> str:
-    if isinstance(column, pa.Array | pa.ChunkedArray):
-        return _arrow_kind(column.type)
-    import pandas as pd
-
-    kinds = pd.api.types
-    if kinds.is_bool_dtype(column.dtype):
-        return "truth"
-    if kinds.is_numeric_dtype(column.dtype) and not kinds.is_complex_dtype(column.dtype):
-        return "number"
-    return "date" if kinds.is_datetime64_any_dtype(column.dtype) else "text"
-
-
-def _arrow_kind(kind: Any) -> str:
+def _kind(kind: pa.DataType) -> str:
     if pa.types.is_boolean(kind):
         return "truth"
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -229,42 +213,36 @@ def _arrow_kind(kind: Any) -> str:
     return "date" if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else "text"
 
 
-def _as_floats(column: Any, kind: str) -> Any:
+def _as_floats(column: pa.ChunkedArray, kind: str) -> Doubles:
     """Numbers, truth values as 0 and 1, dates as days since 1970; NaN for gaps."""
-    from widegap.tables._dates import days_of
-
-    if isinstance(column, pa.Array | pa.ChunkedArray):
-        if kind == "date":
-            import pandas as pd
-
-            return days_of(pd.Series(pd.to_datetime(column.to_pandas())))
-        column = pc.cast(column, pa.float64(), safe=False)
-        found = column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
-    elif kind == "date":
-        return days_of(column)
-    else:
-        found = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    found = _days(column) if kind == "date" else pc.cast(column, pa.float64(), safe=False).to_numpy()
     return found if np.isfinite(found).all() else np.where(np.isinf(found), np.nan, found)
 
 
-def _as_strings(column: Any) -> Any:
-    """The cells of any other column as texts."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if isinstance(column, pa.Array):
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if pa.types.is_string(column.type):
-            return column
-        is_text = pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type)
-        return pc.cast(column, pa.string()) if is_text else _from_objects(column.to_pylist())
+def _days(column: pa.ChunkedArray) -> Doubles:
+    """Days since 1970 with their fractions, by the clock of the column's time zone."""
     import pandas as pd
 
-    if isinstance(column.dtype, pd.StringDtype):
-        found = pa.array(column, type=pa.string(), from_pandas=True)
-        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-    return _from_objects(column.astype(object).where(column.notna(), None).tolist())
+    return days_of(pd.Series(pd.to_datetime(column.to_pandas())))
 
 
-def _from_objects(cells: list[Any]) -> Any:
-    return pa.array([None if cell is None else str(shortest(cell)) for cell in cells], type=pa.string())
+def days_of(dates: "pd.Series") -> Doubles:
+    """Days since 1970 with their fractions of a column of dates; NaN for gaps."""
+    import pandas as pd
+
+    dates = dates.dt.tz_localize(None) if dates.dt.tz is not None else dates
+    found: Doubles = ((dates - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64, na_value=np.nan)
+    return found
+
+
+def _as_strings(column: pa.ChunkedArray) -> pa.StringArray:
+    """The cells of any other column as texts."""
+    joined: Any = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if pa.types.is_dictionary(joined.type):
+        distinct = joined.dictionary
+        if pa.types.is_string_view(distinct.type):  # which Arrow cannot yet decode
+            joined = pa.DictionaryArray.from_arrays(joined.indices, pc.cast(distinct, pa.string()))
+        joined = joined.dictionary_decode()
+    kind: pa.DataType = joined.type
+    is_text = any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+    return pc.cast(joined, pa.string()) if is_text else texts_of_objects(joined.to_pylist())

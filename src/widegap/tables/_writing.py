@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from widegap.tables._arrow_tables import shortest
 from widegap.tables._delimited import Dialect
 from widegap.tables._number_formats import plain_numbers, read_numbers
-from widegap.tables._values import MISSING, Cells, shortest
+from widegap.tables._values import MISSING, Cells
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 SHOWN_DIGITS = 6  # of margins in text files
@@ -30,7 +31,7 @@ def _is_number(cell: str) -> bool:
     import numpy as np
     import pyarrow as pa
 
-    return bool(read_numbers(pa.array([cell]), np.ones(1), None).read.any())
+    return bool(read_numbers(pa.array([cell]), np.ones(1, np.int64), None).read.any())
 
 
 def with_results(frame: Any, results: Mapping[str, Any]) -> Any:

@@ -1,0 +1,72 @@
+"""Tables of every library as Arrow: the one place that knows pandas, polars and others apart.
+
+Whatever has ``__arrow_c_stream__`` (polars, Arrow, DuckDB and more) hands its columns over as they are. Frames of
+pandas are converted column by column, because their objects may be of different types in one column, which Arrow
+refuses: such a column becomes texts.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from widegap.exceptions import InvalidDataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def is_table(X: Any) -> bool:
+    """Whether X has named columns."""
+    return hasattr(X, "__arrow_c_stream__") or type(X) is dict or hasattr(type(X), "columns")
+
+
+def arrow_columns(X: Any) -> tuple[list[str], Callable[[int], pa.ChunkedArray], int]:
+    """Names of the columns of a frame or dict, a function that gives each by its place, and the number of rows."""
+    if isinstance(X, pa.RecordBatch):
+        X = pa.Table.from_batches([X])
+    if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc"):
+        table = pa.table(X)
+        return list(table.column_names), table.column, table.num_rows
+    if hasattr(X, "collect") and not hasattr(X, "iloc"):
+        raise InvalidDataError("X is a lazy frame; call .collect() first.")
+    import pandas as pd
+
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    return [str(name) for name in frame.columns], lambda j: arrow_column(frame.iloc[:, j]), len(frame)
+
+
+def arrow_column(column: Any) -> pa.ChunkedArray:
+    """A column of any library in Arrow: numbers, truth values, times and texts as they are, other cells as texts."""
+    if isinstance(column, pa.ChunkedArray):
+        return column
+    if not isinstance(column, pa.Array):
+        column = _from_pandas(column)
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def _from_pandas(series: "pd.Series") -> pa.Array | pa.ChunkedArray:
+    import pandas as pd
+
+    kinds = pd.api.types
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = series.sparse.to_dense()
+    is_number = kinds.is_numeric_dtype(series.dtype) and not kinds.is_complex_dtype(series.dtype)
+    if kinds.is_bool_dtype(series.dtype):
+        return pa.array(series.astype("boolean"), from_pandas=True)
+    if is_number or kinds.is_datetime64_any_dtype(series.dtype):
+        return pa.array(series, from_pandas=True)
+    if isinstance(series.dtype, pd.StringDtype | pd.ArrowDtype):
+        return pa.array(series, from_pandas=True)
+    return texts_of_objects(series.astype(object).where(series.notna(), None).tolist())
+
+
+def texts_of_objects(cells: list[Any]) -> pa.StringArray:
+    """Cells of any type as texts; None stays a gap."""
+    found: pa.StringArray = pa.array([None if cell is None else str(shortest(cell)) for cell in cells], pa.string())
+    return found
+
+
+def shortest(cell: Any) -> Any:
+    """A float as the shortest text that reads as the same number; other values as they are."""
+    return repr(float(cell)).removesuffix(".0") if isinstance(cell, float) else cell
