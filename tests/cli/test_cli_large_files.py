@@ -143,10 +143,10 @@ def test_the_position_is_that_in_the_file():
     position.record(type("Record", (), {"objective": 0.5})())
     position(75, 100)
     assert shown == [
-        (25, "read 1"),
-        (50, "read 1"),
-        (100, "read 1"),
-        (100, "read 1"),
+        (25, "pass 1"),
+        (50, "pass 1"),
+        (100, "pass 1"),
+        (100, "pass 1"),
         (50, "read 2"),
         (50, "read 2, objective 0.5"),
         (100, "read 2, objective 0.5"),

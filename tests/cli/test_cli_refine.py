@@ -142,7 +142,7 @@ def test_a_name_is_kept_and_shown(refine):
     assert [cluster["name"] for cluster in summary["clusters"]][::2] == ["high", "loyal"]
     page = refine.folder / "r.html"
     model, table = refine.folder / "1.widegap", refine.folder / "table.csv"
-    assert main(["report", str(model), str(table), "-o", str(page), "-q"]) == 0
+    assert main(["report", str(model), str(table), "--report", str(page), "-q"]) == 0
     assert "loyal" in page.read_text(encoding="utf-8")
 
 
@@ -182,7 +182,7 @@ def test_a_later_refine_keeps_the_earlier_ones(refine, follow):
     assert labels[must[0, 0]] == labels[must[0, 1]]
     assert refine.model.classes_[0] == "first"
     words = summary["by_hand"]["words"]
-    assert all(said in words for said in ("moved 2 rows", "set 2 rows aside", "merged 1 and 2", "split mine"))
+    assert all(said in words for said in ("moved 2 rows", "removed 2 rows", "merged 1 and 2", "split mine"))
 
 
 def test_others_follow_only_if_asked(refine):
@@ -211,7 +211,7 @@ def test_others_follow_only_if_asked(refine):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], "Nothing to correct; pass --merge, --split, --move, --rename or --set-aside"),
+        ([], "Nothing to correct; pass --merge, --split, --move, --rename or --outliers"),
         (["--merge", "1"], "--merge '1' must name two clusters or more"),
         (["--merge", "1,7"], "there is no cluster '7'; they are numbered from 0 to 3, or called 'tall'"),
         (["--merge", "1,2", "--split", "2"], "--split 2: the cluster is merged by the same command"),
@@ -219,9 +219,9 @@ def test_others_follow_only_if_asked(refine):
         (["--move", "81"], "--move '81' is neither rows and a cluster, such as 4,7:2, nor a file"),
         (["--rename", "1"], "--rename '1' must be a cluster and its name"),
         (["--rename", "1=tall"], "another cluster is called 'tall'"),
-        (["--outliers", ","], "--set-aside ',' names no rows"),
+        (["--outliers", ","], "--outliers ',' names no rows"),
         (["--move", "4:1", "--move", "4:2"], "Row 4 is moved to 1 and moved to 2 by the same command; keep one"),
-        (["--move", "3-5:1", "--outliers", "4"], "Row 4 is moved to 1 and set aside by the same command; keep one"),
+        (["--move", "3-5:1", "--outliers", "4"], "Row 4 is moved to 1 and an outlier by the same command; keep one"),
         (["--outliers", "1-80"], "Cluster 0 would have no rows left"),
     ],
 )

@@ -18,7 +18,7 @@ from widegap.cli._errors import CommandError, in_options
 from widegap.cli._row_names import DocumentNames, RowNames, read_links, read_pairs
 
 if TYPE_CHECKING:
-    from widegap.results import Corrections, DocumentRows, TableRows
+    from widegap.results import Corrections, DocumentRows, EncodedRows
 
 # Options, and the arguments of ``fit`` or of the estimator of which each needs one.
 NEEDS = {
@@ -90,10 +90,10 @@ class ConstraintOptions:
             return []
         return [f"The numbers of clusters were compared without {', '.join(self.used)}; the result respects it."]
 
-    def read(self, rows: "TableRows", na_values: tuple[str, ...]) -> "RowConstraints":
+    def read(self, rows: "EncodedRows", na_values: tuple[str, ...]) -> "RowConstraints":
         """The constraints on the rows of a table."""
         known = None if self.known_column is None else _known_labels(rows, self.known_column, na_values)
-        weights = None if self.weight_column is None else column_weights(rows, self.weight_column)
+        weights = None if self.weight_column is None else read_weight_column(rows, self.weight_column)
         links = self._links(RowNames(rows), rows.notes)
         return RowConstraints(known, **links, weights=weights, known_column=self.known_column,
                               weight_column=self.weight_column)  # fmt: skip
@@ -218,7 +218,7 @@ def _bound(text: str, option: str, k: Any, n_rows: int) -> tuple[int | float, in
     return size, rows
 
 
-def _known_labels(rows: "TableRows", column: str, na_values: tuple[str, ...]) -> list[str | None]:
+def _known_labels(rows: "EncodedRows", column: str, na_values: tuple[str, ...]) -> list[str | None]:
     """Labels by a column of the table, for the rows that are kept."""
     labels = _column_labels(rows.table.columns, column, na_values)
     return _some_known([labels[row] for row in rows.kept], column)
@@ -252,7 +252,7 @@ def _known_documents(column: str, rows: "DocumentRows", names: DocumentNames) ->
 
 
 def _labels_of_file(path: Path, rows: "DocumentRows", names: DocumentNames) -> list[str | None]:
-    labels: list[str | None] = [None] * len(rows.texts)
+    labels: list[str | None] = [None] * len(rows.X)
     for number, (line, name, label) in enumerate(read_pairs(path, "--known-column")):
         place = names.row(name)
         if number == 0 and place is None:
@@ -271,7 +271,7 @@ def _labels_of_file(path: Path, rows: "DocumentRows", names: DocumentNames) -> l
     return labels
 
 
-def column_weights(rows: "TableRows", column: str) -> Doubles:
+def read_weight_column(rows: "EncodedRows", column: str) -> Doubles:
     """The weights of a column; refuses cells that are not weights."""
     import numpy as np
 

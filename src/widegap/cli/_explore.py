@@ -11,7 +11,7 @@ from widegap.cli._errors import CommandError, guarded, tell
 
 if TYPE_CHECKING:
     from widegap.explorer._rows import ShownRows
-    from widegap.results import DocumentRows, TableRows
+    from widegap.results import DocumentRows, EncodedRows
     from widegap.tables import TableEncoder
     from widegap.tables._delimited import Dialect
 
@@ -32,7 +32,7 @@ class _Opening:
 
 
 @guarded
-def explore(
+def open_explorer(
     path: Annotated[Path, typer.Argument(help="A table, a folder of documents, or a model file and its table.")],
     data: Annotated[Path | None, typer.Argument(help="The table or documents that the model was fitted to.")] = None,
     k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters to begin with.")] = "auto",
@@ -157,17 +157,17 @@ def _open_documents(path: Path, text_column: str | None, encoding: str, k: int |
 
 def _open_model(model: Path, data: Path, text_column: str | None, dialect: "Dialect") -> _Opening:
     from widegap import describe
-    from widegap.cli._predict import load_model, read_rows
+    from widegap.cli._predict import load_model, read_stored_rows
     from widegap.results._result import stored_names
 
     estimator, extra = load_model(model)
-    rows = read_rows(estimator, extra, data, text_column, dialect)
+    rows = read_stored_rows(estimator, extra, data, text_column, dialect)
     encoder, clusterer = getattr(rows, "encoder", None), describe.last_step(estimator)
     kept = {**extra, "names": stored_names(extra)}
     return _Opening(clusterer, rows.X, _shown(rows), rows.notes, encoder, kept)
 
 
-def _shown(rows: "DocumentRows | TableRows") -> "ShownRows":
+def _shown(rows: "DocumentRows | EncodedRows") -> "ShownRows":
     """What the page shows of the rows."""
     from widegap.explorer._rows import ShownRows
     from widegap.results import DocumentRows

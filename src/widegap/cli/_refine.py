@@ -9,7 +9,7 @@ from widegap.cli import _options as options
 from widegap.cli._cluster import add_columns
 from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError, guarded
-from widegap.cli._predict import load_model, read_rows
+from widegap.cli._predict import load_model, read_stored_rows
 
 if TYPE_CHECKING:
     from widegap.cli._refinement import Corrected
@@ -98,4 +98,4 @@ def _open(model: Path, data: Path, dialect: "Dialect") -> "Corrected":
             f"{type(clusterer).__name__} takes no known labels, so its result cannot be refined; cluster the rows with "
             "--method max-margin, cpm3c or mkc."
         )
-    return Corrected(clusterer, extra, read_rows(estimator, extra, data, None, dialect))
+    return Corrected(clusterer, extra, read_stored_rows(estimator, extra, data, None, dialect))

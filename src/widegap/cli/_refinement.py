@@ -15,11 +15,11 @@ import numpy as np
 from widegap import describe
 from widegap._wording import counted
 from widegap.cli import _options as options
-from widegap.cli._constraint_options import RowConstraints, column_weights
+from widegap.cli._constraint_options import RowConstraints, read_weight_column
 from widegap.cli._errors import CommandError
 from widegap.cli._row_names import RowNames, read_pairs
 from widegap.corrections._fixed import Fixed, rows_of_fit
-from widegap.results import Corrections, Result, TableRows
+from widegap.results import Corrections, EncodedRows, Result
 from widegap.results._result import stored_names
 
 NEUTRAL = {"size_min": None, "size_max": None, "outliers": 0, "checkpoint": None}  # corrections override bounds
@@ -39,7 +39,7 @@ class Corrected:
         Names of the clusters, None where there is none.
     """
 
-    def __init__(self, estimator: Any, extra: dict[str, Any], rows: TableRows):
+    def __init__(self, estimator: Any, extra: dict[str, Any], rows: EncodedRows):
         self.estimator, self.extra, self.rows = estimator, extra, rows
         self.names = RowNames(rows)
         self.k = int(estimator.n_clusters_)
@@ -210,7 +210,7 @@ class Corrected:
         ]
         column, weights = self.fixed.weight_column, np.ones(len(self.labels))
         if column is not None:
-            weights = column_weights(self.rows, column)
+            weights = read_weight_column(self.rows, column)
         weights = np.where(self.labels < 0, 0.0, weights)[rows]
         constraints = RowConstraints(known, *links, weights=None if weights.all() and column is None else weights)
         constraints.check(self.rows.kept[rows].tolist(), "auto")
