@@ -14,12 +14,12 @@ from widegap.cli._predict import load_model
 @guarded
 def refine(
     model: Annotated[Path, typer.Argument(help="Model file, from 'cluster --model'.")],
-    data: Annotated[Path, typer.Argument(help="The rows that the model was fitted to.")],
+    data: Annotated[Path, typer.Argument(help="The rows the model was fitted to.")],
     new_model: Annotated[Path, typer.Option("--model", help="File for the corrected model.")],
     merge: Annotated[
         list[str] | None, typer.Option(help="Merge clusters, such as 2,5. Can be repeated, like all corrections.")
     ] = None,
-    split: Annotated[list[str] | None, typer.Option(help="Divide a cluster in two.")] = None,
+    split: Annotated[list[str] | None, typer.Option(help="Split a cluster in two.")] = None,
     move: Annotated[
         list[str] | None, typer.Option(help="Move rows to a cluster, such as 4,7-9:2; or a CSV file of both.")
     ] = None,
@@ -36,7 +36,7 @@ def refine(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Correct a stored result. Clusters are given by number or name, rows by number from 1 or id."""
+    """Correct a stored result. Name clusters by number or name, rows by number from 1 or by id."""
     from widegap.cli._output import assignments, show
     from widegap.tables._delimited import Dialect
 
@@ -48,12 +48,11 @@ def refine(
     for texts, correct in (
         (rename, stored.rename),
         (move, stored.move),
-        (set_aside, stored.set_aside),
+        (set_aside, stored.junk),
         (merge, stored.merge),
         (split, stored.split),
     ):
-        for text in texts or ():
-            correct(text)
+        correct(texts or ())
     estimator = stored.refit(follow=follow, quiet=quiet)
     job = stored.job(title)
     summary, margins = summarize_job(job, estimator)
@@ -67,15 +66,15 @@ def _open(model: Path, data: Path, dialect: Any) -> Any:
     """The stored result and its rows; refuses models that cannot be corrected, and other rows."""
     from inspect import signature
 
-    from widegap.cli._corrections import Corrected
+    from widegap.cli._corrected import Corrected
     from widegap.cli._table_rows import apply, model_parts
     from widegap.tables._reading import read_table
 
     estimator, extra = load_model(model)
     if hasattr(estimator, "topic_names_"):
         raise CommandError(
-            f"{model} is a model of documents, and only tables are refined; say what you know to 'widegap documents' "
-            "instead, with --known, --must-link, --cannot-link or --names."
+            f"{model} is a model of documents, and only tables are refined; pass labels and links to 'widegap "
+            "documents' instead, with --known, --must-link, --cannot-link or --names."
         )
     if "large" in extra:
         raise CommandError(

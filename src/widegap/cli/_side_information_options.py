@@ -137,7 +137,7 @@ class Said:
         """What was fixed by hand, in figures and in words; None if nothing was."""
         import numpy as np
 
-        from widegap.corrections._fixed import told_by_hand
+        from widegap.corrections._stored import by_hand_figures
 
         known = [label for label in self.known or () if label is not None]
         found = {
@@ -150,15 +150,17 @@ class Said:
             "set_aside": int(np.count_nonzero(np.asarray(labels) < 0)) if self.unit == "row" else 0,
             "corrections": [],
         }
-        return told_by_hand(found, "" if self.known_column is None else f" known by {self.known_column!r}", self.unit)
+        return by_hand_figures(
+            found, "" if self.known_column is None else f" known by {self.known_column!r}", self.unit
+        )
 
     def stored(self, labels: Any) -> dict[str, Any]:
         """For the model file, so that ``widegap refine`` and ``widegap explore`` keep to it."""
-        from widegap.corrections._fixed import Fixed
+        from widegap.corrections._stored import StoredCorrections
 
         known = {row: int(labels[row]) for row, label in enumerate(self.known or ()) if label is not None}
-        fixed = Fixed(known, {}, self.must_link, self.cannot_link, weight_column=self.weight_column)
-        return fixed.stored(labels) if self.arguments() else {}
+        log = StoredCorrections.of_side_information(known, self.must_link, self.cannot_link, self.weight_column)
+        return log.stored() if self.arguments() else {}
 
 
 def _takes(method: str, option: str) -> bool:

@@ -6,8 +6,9 @@ import numpy as np
 
 from widegap import describe
 from widegap._wording import ROWS_FROM, clip, plain
+from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
-from widegap.explorer._cluster_names import in_words, name_of
+from widegap.explorer._cluster_names import name_of, words_of
 from widegap.explorer._fits import Fit
 from widegap.explorer._workspace import Workspace
 from widegap.report._charts import Scale, branches
@@ -46,7 +47,7 @@ def overview(workspace: Workspace) -> dict[str, Any]:
             "clusters": clusters(workspace, k),
             "sure": _mean_sure(fit),
             "surer": surer(workspace),
-            "statements": [_statement(workspace, said) for said in state.statements],
+            "corrections": [_correction(workspace, event) for event in state.corrections],
             "supported": list(workspace.supported),
             "pending": workspace.pending,
             "anew": bool(workspace.pending) and workspace.searches_anew,
@@ -215,13 +216,13 @@ def moved(workspace: Workspace) -> dict[str, Any] | None:
     return {"total": len(changed), "moves": moves}
 
 
-def _statement(workspace: Workspace, said: Any) -> dict[str, Any]:
-    """A statement in words."""
+def _correction(workspace: Workspace, event: Event) -> dict[str, Any]:
+    """A correction in words."""
     return {
-        "number": said.number,
-        "kind": said.kind,
-        "words": in_words(workspace, said),
-        "asked": bool(said.data.get("asked")),
+        "number": event.number,
+        "kind": event.kind,
+        "words": words_of(workspace, event),
+        "asked": bool(event.data.get("asked")),
     }
 
 
