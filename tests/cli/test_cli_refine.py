@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, make_blobs
 from widegap import persistence
 from widegap.cli._main import main
 from widegap.corrections._actions import constraints_of, state_of
-from widegap.corrections._stored import StoredCorrections
+from widegap.corrections._stored_log import StoredCorrections
 from widegap.describe import leads, scores
 
 CENTRES = [[0, 0], [9, 0], [0, 9], [9, 9]]

@@ -214,7 +214,7 @@ def test_a_file_that_is_no_session_is_left_as_it_is(model, tmp_path, content):
     path = tmp_path / "table.csv"
     path.write_bytes(content)
     for resume in (True, False):
-        with pytest.raises(InvalidDataError, match="line 1: damaged|is no session|exists already"):
+        with pytest.raises(InvalidDataError, match="line 1: damaged|is not a session|exists already"):
             Workspace(model, X, session=path, resume=resume)
         assert path.read_bytes() == content
 
@@ -288,7 +288,7 @@ def test_a_session_belongs_to_its_rows(model, tmp_path):
     Workspace(model, X, session=path)
     with pytest.raises(InvalidDataError, match="a session on other rows"):
         Workspace(MaxMarginClustering(4), X[:100], session=path, resume=True)
-    with pytest.raises(InvalidDataError, match="there is no saved session"):
+    with pytest.raises(InvalidDataError, match="no such session"):
         Workspace(model, X, session=tmp_path / "other.jsonl", resume=True)
 
 

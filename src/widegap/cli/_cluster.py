@@ -240,7 +240,7 @@ def summarize_job(job: Job, estimator: Any) -> tuple[dict[str, Any], Any]:
     from widegap.report import summarize
     from widegap.report._summarize import number_rows
 
-    by_hand = job.said.told(estimator.labels_)
+    by_hand = job.said.figures(estimator.labels_)
     summary = summarize(
         estimator,
         job.rows.X,

@@ -104,7 +104,7 @@ def documents(
     if watch.interrupted:
         targets = targets.partial()
     name = title or (path.resolve().name if str(path) != "-" else "standard input")
-    by_hand = said.told(estimator.labels_)
+    by_hand = said.figures(estimator.labels_)
     found.notes[:0] = [by_hand["words"]] if by_hand else []
     summarize, write_rows, assign = describe_topics(estimator, found, None, name, given)
     summary = summarize()

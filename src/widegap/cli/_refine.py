@@ -66,7 +66,7 @@ def _open(model: Path, data: Path, dialect: Any) -> Any:
     """The stored result and its rows; refuses models that cannot be corrected, and other rows."""
     from inspect import signature
 
-    from widegap.cli._corrected import Corrected
+    from widegap.cli._refinement import Corrected
     from widegap.cli._table_rows import apply, model_parts
     from widegap.tables._reading import read_table
 

@@ -133,11 +133,11 @@ class Said:
             message = str(error).replace("known holds", f"--known {self.known_column} holds")
             raise CommandError(in_options(message)) from error
 
-    def told(self, labels: Any) -> dict[str, Any] | None:
+    def figures(self, labels: Any) -> dict[str, Any] | None:
         """What was fixed by hand, in figures and in words; None if nothing was."""
         import numpy as np
 
-        from widegap.corrections._stored import by_hand_figures
+        from widegap.corrections._stored_log import by_hand_figures
 
         known = [label for label in self.known or () if label is not None]
         found = {
@@ -156,7 +156,7 @@ class Said:
 
     def stored(self, labels: Any) -> dict[str, Any]:
         """For the model file, so that ``widegap refine`` and ``widegap explore`` keep to it."""
-        from widegap.corrections._stored import StoredCorrections
+        from widegap.corrections._stored_log import StoredCorrections
 
         known = {row: int(labels[row]) for row, label in enumerate(self.known or ()) if label is not None}
         log = StoredCorrections.of_side_information(known, self.must_link, self.cannot_link, self.weight_column)

@@ -94,7 +94,17 @@ class Action:
 
 
 class Correction(Action):
-    """A constraint on rows, which the next fit follows."""
+    """A constraint on rows, which the next fit follows.
+
+    Attributes
+    ----------
+    button, shortcut : str
+        What the page shows for the selected rows, and the key that does the same; a correction of anything but selected
+        rows has no button of this kind.
+    """
+
+    button: ClassVar[str] = ""
+    shortcut: ClassVar[str] = ""
 
     def follow(self, state: LogState, event: Event) -> LogState:
         return replace(state, corrections=[*state.corrections, event])

@@ -1,7 +1,8 @@
-"""Every correction, one class each: a new one is a class here, in ``CORRECTIONS``, and a button on the page.
+"""Every correction, one class each: a new one is a class here, in ``CORRECTIONS``.
 
 ``check`` turns a request into plain data of known kinds, ``fields`` are checked again when the data come from a file,
-``constrain`` adds the constraints for the next fit, and ``words`` is what people read.
+``constrain`` adds the constraints for the next fit, and ``words`` is what people read. The page makes a button for
+every correction with a ``button``.
 """
 
 from dataclasses import replace
@@ -31,6 +32,7 @@ class Together(Correction):
     """Rows belong to one cluster."""
 
     kind = "together"
+    button, shortcut = "Keep together", "t"
     fields = {"rows": rules.TWO_ROWS}
     optional = {"asked": rules.FLAG}
 
@@ -49,6 +51,7 @@ class Apart(Correction):
     """Rows belong to different clusters, each to another."""
 
     kind = "apart"
+    button, shortcut = "Keep apart", "d"
     fields = {"rows": rules.TWO_ROWS}
     optional = {"asked": rules.FLAG}
 
@@ -120,6 +123,7 @@ class Junk(Correction):
     """Rows belong to no cluster; a cluster that loses almost all its rows is not replaced."""
 
     kind = "junk"
+    button, shortcut = "Mark as junk", "j"
     fields = {"rows": rules.SOME_ROWS}
     optional = {"gone": rules.LESS}
 

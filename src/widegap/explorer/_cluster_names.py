@@ -7,7 +7,7 @@ from widegap._wording import clip
 from widegap.corrections._action import Naming
 from widegap.corrections._actions import NAME_LENGTH, in_words
 from widegap.corrections._events import Event
-from widegap.explorer._fits import Fit, NotFitted
+from widegap.explorer._fits import NotFitted, ShownFit
 
 if TYPE_CHECKING:
     from widegap.explorer._workspace import Workspace
@@ -25,15 +25,15 @@ def name_of(workspace: "Workspace", key: int) -> str:
     if names is not None:
         place = dict(zip(workspace.cluster_keys, fit.classes.tolist(), strict=True))
         return clip(names.get(place.get(key), f"Topic {key}"), NAME_LENGTH)
-    return f"Cluster {key}" if isinstance(fit, Fit) else "All rows"
+    return f"Cluster {key}" if isinstance(fit, ShownFit) else "All rows"
 
 
-def words_of(workspace: "Workspace", event: Event) -> str:
+def correction_words(workspace: "Workspace", event: Event) -> str:
     """A correction, with the names and numbers that people know."""
     return in_words(event, Naming(workspace.rows.unit, workspace.rows.numbers, lambda key: name_of(workspace, key)))
 
 
-def names_by_key(fit: Fit | NotFitted, stored: Mapping[str, str] | None) -> dict[int, str]:
+def names_by_key(fit: ShownFit | NotFitted, stored: Mapping[str, str] | None) -> dict[int, str]:
     """Names of a model's own clusters by their keys: those in its file, and the known labels of its clusters."""
     classes: object = getattr(fit.model, "classes_", None)
     of_model = enumerate(classes) if isinstance(classes, list) else ()

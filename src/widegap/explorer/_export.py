@@ -14,8 +14,8 @@ from widegap import describe, persistence
 from widegap.corrections._actions import Rename
 from widegap.corrections._corrections import Assign
 from widegap.exceptions import InvalidDataError
-from widegap.explorer._cluster_names import name_of, words_of
-from widegap.explorer._fits import Fit
+from widegap.explorer._cluster_names import correction_words, name_of
+from widegap.explorer._fits import ShownFit
 from widegap.explorer._script import script
 from widegap.explorer._workspace import Workspace
 from widegap.report import render, summarize
@@ -26,13 +26,13 @@ from widegap.tables._writing import delimited, dialect_for, json_lines, with_num
 def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
     """The content of a file to download, and its media type."""
     with workspace.lock:
-        if not isinstance(workspace.fit, Fit):
+        if not isinstance(workspace.fit, ShownFit):
             raise InvalidDataError("The rows are not clustered yet; wait for the first fit.")
         make, kind = EXPORTS[name]
         return make(workspace), kind
 
 
-def clustered_frame(workspace: Workspace) -> Any:
+def rows_with_clusters(workspace: Workspace) -> Any:
     """The rows as they came, with cluster, its name and the margin; -1 and no name for rows in no cluster."""
     import pandas as pd
 
@@ -51,7 +51,7 @@ def clustered_frame(workspace: Workspace) -> Any:
 
 def _csv(workspace: Workspace) -> bytes:
     """With the delimiter and the decimal sign of the file that was read; names may hold signs that only UTF-8 has."""
-    return delimited(clustered_frame(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
+    return delimited(rows_with_clusters(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
 
 
 def _json_lines(workspace: Workspace) -> bytes:
@@ -66,7 +66,7 @@ def _parquet(workspace: Workspace) -> bytes:
 
 def _typed_frame(workspace: Workspace) -> Any:
     """The clustered rows with numbers in place of the texts that a text file holds."""
-    frame, dialect = clustered_frame(workspace), workspace.rows.dialect
+    frame, dialect = rows_with_clusters(workspace), workspace.rows.dialect
     return frame if dialect is None else with_numbers(frame, dialect.decimal or ".")
 
 
@@ -88,7 +88,7 @@ def _corrections(workspace: Workspace) -> dict[str, Any]:
     in_force = {event.number for event in workspace.corrections if event.number in followed}
     events = [one for one in workspace.history.active if one.number in in_force or one.kind == Rename.kind]
     keys = workspace.fit.keys(workspace.k).tolist()
-    return workspace.stored.continued(events, keys, lambda event: words_of(workspace, event)).stored()
+    return workspace.stored.continued(events, keys, lambda event: correction_words(workspace, event)).stored()
 
 
 def _named(model: Any, names: dict[str, str]) -> Any:

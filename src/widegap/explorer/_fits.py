@@ -6,7 +6,7 @@ import numpy as np
 
 from widegap import describe
 from widegap._types import Labels
-from widegap.corrections._stored import rows_of_fit
+from widegap.corrections._stored_log import rows_of_fit
 from widegap.explorer._identity import CutKeys, Keys, matched_keys, with_keys
 
 # Rows of each cluster that keep their cluster in a fit with known labels, so that keys stay with their clusters; not
@@ -14,7 +14,7 @@ from widegap.explorer._identity import CutKeys, Keys, matched_keys, with_keys
 TYPICAL = 20
 
 
-class Fit:
+class ShownFit:
     """A fitted model on the rows of a workspace.
 
     Attributes
@@ -127,12 +127,12 @@ class NotFitted:
         return self.model
 
 
-def open_fit(model: Any, X: Any, n_rows: int, junk: set[int]) -> Fit | NotFitted:
+def open_fit(model: Any, X: Any, n_rows: int, junk: set[int]) -> ShownFit | NotFitted:
     """The fit that a workspace begins with; ``junk`` may have been left out of it."""
     if not hasattr(model, "labels_") and not hasattr(model, "coef_"):
         return NotFitted(model, n_rows)
     active = rows_of_fit(model, X, junk)
-    return Fit(model, X if active is None else X[active], active=active)
+    return ShownFit(model, X if active is None else X[active], active=active)
 
 
 def typical(rows: Labels, sure: Labels | None) -> list[int]:

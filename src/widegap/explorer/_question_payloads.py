@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
-from widegap.explorer._fits import Fit
+from widegap.explorer._fits import ShownFit
 from widegap.explorer._payloads import short_row
 from widegap.explorer._workspace import Workspace
 
@@ -15,7 +15,7 @@ ASKED = 5  # questions at a time: the page shows one and may skip a few before i
 def questions(workspace: Workspace, n: int = ASKED) -> list[dict[str, Any]]:
     """Pairs of rows that may belong together or not; none where the model cannot use the answer."""
     with workspace.lock:
-        if "together" not in workspace.supported or not isinstance(workspace.fit, Fit) or workspace.k < 2:
+        if "together" not in workspace.supported or not isinstance(workspace.fit, ShownFit) or workspace.k < 2:
             return []
         state = workspace.state
         settled = {tuple(pair) for pair in state.skipped}

@@ -14,7 +14,7 @@ from widegap._types import Floats, Labels
 from widegap.corrections._constraints import KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS, Junk
 from widegap.exceptions import NotSupportedError
-from widegap.explorer._fits import Fit, NotFitted
+from widegap.explorer._fits import NotFitted, ShownFit
 
 Progress = Callable[[Any], bool]
 
@@ -53,13 +53,13 @@ class NextFit:
     weights: Floats | None = None
 
 
-def refit(fit: Fit | NotFitted, X: Any, plan: NextFit, callback: Progress | None) -> tuple[Fit, list[str]]:
+def refit(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress | None) -> tuple[ShownFit, list[str]]:
     """Fit again, from the clusters of an earlier fit, and what there was to note.
 
     Where rows are assigned to keys, typical rows of all clusters are known, too, so that clusters keep their keys.
     Raises ``StoppedError`` if the callback ended the fit.
     """
-    if plan.constraints.known and isinstance(fit, Fit):
+    if plan.constraints.known and isinstance(fit, ShownFit):
         plan = replace(plan, constraints=plan.constraints.with_anchors(fit.anchors(plan.shown)))
     stopped = []
 
@@ -91,7 +91,7 @@ def _prepared(model: Any, k: int | None, callback: Progress) -> Any:
     return found
 
 
-def _refit_rows(fit: Fit | NotFitted, X: Any, plan: NextFit, callback: Progress) -> Fit:
+def _refit_rows(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress) -> ShownFit:
     """From what the last search has left if the same rows take part, and else by a new search."""
     constraints, k = plan.constraints, plan.k
     active = _active(constraints, X.shape[0])
@@ -105,10 +105,10 @@ def _refit_rows(fit: Fit | NotFitted, X: Any, plan: NextFit, callback: Progress)
         if plan.weights is not None:
             arguments["sample_weight"] = plan.weights if active is None else plan.weights[active]
         model = _searched_again(fit, rows, arguments, k, callback)
-    return Fit(model, rows, active=active, before=_before(fit, plan), fixed=_fixed(model))
+    return ShownFit(model, rows, active=active, before=_before(fit, plan), fixed=_fixed(model))
 
 
-def searches_anew(fit: Fit | NotFitted, n_rows: int, constraints: KeyedConstraints, k: int | None) -> bool:
+def searches_anew(fit: ShownFit | NotFitted, n_rows: int, constraints: KeyedConstraints, k: int | None) -> bool:
     """Whether the next fit takes as long as the first, as the search of the last one does not serve it."""
     if isinstance(fit, NotFitted) or _is_documents(fit.model):
         return False
@@ -124,7 +124,7 @@ def _active(constraints: KeyedConstraints, n_rows: int) -> Labels | None:
     return active
 
 
-def _is_warm(fit: Fit | NotFitted, active: Labels | None, k: int | None) -> bool:
+def _is_warm(fit: ShownFit | NotFitted, active: Labels | None, k: int | None) -> bool:
     """Whether the search of a fit serves the next one: it keeps one, of the same rows, and k is within its reach."""
     same = (fit.active is None and active is None) or np.array_equal(fit.active, active)
     forest = getattr(fit.model, "_forest", None)
@@ -139,7 +139,7 @@ def _nothing(n: int) -> dict[str, Any]:
 
 
 def _searched_again(
-    fit: Fit | NotFitted, rows: Any, arguments: dict[str, Any], k: int | None, callback: Progress
+    fit: ShownFit | NotFitted, rows: Any, arguments: dict[str, Any], k: int | None, callback: Progress
 ) -> Any:
     model = _prepared(fit.model, k, callback)
     if arguments and "known" not in inspect.signature(model.fit).parameters:
@@ -173,11 +173,11 @@ def _fixed(model: Any) -> dict[int, int]:
     return {label: int(key) for label, key in enumerate(classes) if isinstance(key, int | np.integer) and key >= 0}
 
 
-def _before(fit: Fit | NotFitted, plan: NextFit) -> Labels | None:
-    return fit.row_keys(plan.shown) if isinstance(fit, Fit) else None
+def _before(fit: ShownFit | NotFitted, plan: NextFit) -> Labels | None:
+    return fit.row_keys(plan.shown) if isinstance(fit, ShownFit) else None
 
 
-def _refit_documents(fit: Fit | NotFitted, X: Any, plan: NextFit, callback: Progress) -> Fit:
+def _refit_documents(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress) -> ShownFit:
     constraints, k = plan.constraints, plan.k
     if constraints.known or len(constraints.must_link) or len(constraints.cannot_link):
         raise NotSupportedError(
@@ -186,7 +186,7 @@ def _refit_documents(fit: Fit | NotFitted, X: Any, plan: NextFit, callback: Prog
         )
     marked = np.zeros(len(X), bool)
     marked[constraints.junk] = True
-    warm = isinstance(fit, Fit) and hasattr(fit.model, "_corpus") and k in (None, fit.own)
+    warm = isinstance(fit, ShownFit) and hasattr(fit.model, "_corpus") and k in (None, fit.own)
     if warm and not (fit.model._marked & ~marked).any():
         model = copy.copy(fit.model).set_params(callback=callback)
     else:
@@ -194,4 +194,4 @@ def _refit_documents(fit: Fit | NotFitted, X: Any, plan: NextFit, callback: Prog
     if len(constraints.junk):
         model.refit(universum_documents=constraints.junk.tolist())
     model.set_params(callback=None)
-    return Fit(model, X, before=_before(fit, plan))
+    return ShownFit(model, X, before=_before(fit, plan))

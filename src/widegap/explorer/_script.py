@@ -5,7 +5,7 @@ from pprint import pformat
 from typing import Any
 
 from widegap import __version__
-from widegap.explorer._fits import Fit
+from widegap.explorer._fits import ShownFit
 from widegap.explorer._workspace import Workspace
 
 TEMPLATE = '''\
@@ -39,7 +39,7 @@ def script(workspace: Workspace) -> str:
     opening = workspace.opening
     name = type(opening.model).__name__
     model = _call(opening.model)
-    if isinstance(opening, Fit):
+    if isinstance(opening, ShownFit):
         model += ".fit(X)"
     seeded = opening.model.get_params().get("random_state") is not None
     # Corrections in the model file are in its model, and no fit of the rows alone restores them.
@@ -49,7 +49,7 @@ def script(workspace: Workspace) -> str:
         version=__version__,
         title=_quoted(workspace.title),
         n_actions=len(events),
-        n_fits=sum(event["kind"] == "again" for event in events) + isinstance(opening, Fit),
+        n_fits=sum(event["kind"] == "again" for event in events) + isinstance(opening, ShownFit),
         seed="The seed is the model's random_state."
         if seeded
         else "The model has no random_state: clusters may differ.",

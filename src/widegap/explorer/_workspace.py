@@ -21,11 +21,11 @@ from widegap.corrections._constraints import KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS, Assign
 from widegap.corrections._events import Event, History, LogState
 from widegap.corrections._parts import two_parts
-from widegap.corrections._stored import StoredCorrections
+from widegap.corrections._stored_log import StoredCorrections
 from widegap.exceptions import NotSupportedError
 from widegap.explorer._autosave import Autosave
 from widegap.explorer._cluster_names import names_by_key
-from widegap.explorer._fits import Fit, NotFitted, open_fit
+from widegap.explorer._fits import NotFitted, ShownFit, open_fit
 from widegap.explorer._layouts import map_rows
 from widegap.explorer._refits import NextFit, Progress, StoppedError, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
@@ -102,7 +102,7 @@ class Workspace:
             self.stored = StoredCorrections.read(self.extra, self.rows.n_rows, k)
         opening_junk = constraints_of(state_of(self.stored.events).corrections).junk
         self.opening = open_fit(clusterer, self.X, self.rows.n_rows, set(opening_junk.tolist()))
-        self._fits: dict[int, Fit | NotFitted] = {0: self.opening}
+        self._fits: dict[int, ShownFit | NotFitted] = {0: self.opening}
         self._opening_names = names_by_key(self.opening, self.extra.get("names"))
         self.autosave: Autosave | None = None
         self._terms: Any = None
@@ -124,7 +124,7 @@ class Workspace:
         return state_of(self.history.active, self._opening_names)
 
     @property
-    def fit(self) -> Fit | NotFitted:
+    def fit(self) -> ShownFit | NotFitted:
         """The current fit."""
         return self.fit_of(self.state.fit)
 
@@ -333,7 +333,7 @@ class Workspace:
         self._listeners.append(function)
         return lambda: self._listeners.remove(function)
 
-    def fit_of(self, number: int) -> Fit | NotFitted:
+    def fit_of(self, number: int) -> ShownFit | NotFitted:
         """The fit of an event, found again if it was forgotten."""
         with self.lock:
             if number not in self._fits:
@@ -375,7 +375,7 @@ class Workspace:
 
     # Inside
 
-    def _refit(self, plan: dict[str, Any], callback: Progress | None) -> tuple[Fit, list[str]]:
+    def _refit(self, plan: dict[str, Any], callback: Progress | None) -> tuple[ShownFit, list[str]]:
         parent = self.fit_of(plan["parent"])
         used = set(plan["using"])
         corrections = state_of([event for event in self.history.events if event.number in used]).corrections
@@ -385,7 +385,7 @@ class Workspace:
     def _event(self, number: int) -> Event:
         return self.history.events[number - 1]
 
-    def _keep(self, number: int, fit: Fit) -> None:
+    def _keep(self, number: int, fit: ShownFit) -> None:
         self._fits[number] = fit
         for old in [*self._fits][1 : -1 - KEPT_FITS]:  # the first stays, the others go in the order they came
             del self._fits[old]

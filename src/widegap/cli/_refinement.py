@@ -24,8 +24,8 @@ from widegap.cli._side_information_options import Said, read_weights
 from widegap.corrections._actions import Rename
 from widegap.corrections._corrections import CORRECTIONS
 from widegap.corrections._parts import unbounded_copy
-from widegap.corrections._stored import StoredCorrections, rows_of_fit
-from widegap.explorer._cluster_names import words_of
+from widegap.corrections._stored_log import StoredCorrections, rows_of_fit
+from widegap.explorer._cluster_names import correction_words
 from widegap.explorer._rows import ShownRows
 from widegap.explorer._workspace import Workspace
 
@@ -175,7 +175,7 @@ class Corrected:
 
     def _log(self) -> StoredCorrections:
         active = [one for one in self.workspace.history.active if one.kind in CORRECTIONS or one.kind == Rename.kind]
-        return self.workspace.stored.continued(active, self.keys, lambda event: words_of(self.workspace, event))
+        return self.workspace.stored.continued(active, self.keys, lambda event: correction_words(self.workspace, event))
 
     def _arguments(self, known: Ints, inside: Mask) -> dict[str, Any]:
         """Side information for ``fit``; rows without a cluster have no weight."""

@@ -86,7 +86,7 @@ class StoredCorrections:
         ]
         return StoredCorrections(found, self.earlier, self.weight_column)
 
-    def told(self, labels: Any) -> dict[str, Any] | None:
+    def figures(self, labels: Any) -> dict[str, Any] | None:
         """What was fixed by hand, in figures and in words."""
         found = constraints_of(event for event in self.events if event.kind in CORRECTIONS)
         return by_hand_figures(
