@@ -104,7 +104,8 @@ def test_links_and_sizes_are_kept_and_told(run, tmp_path):
     assert "Fixed by hand: 1 must-link, 1 cannot-link." in page.read_text(encoding="utf-8")
     loaded, extra = persistence.load(model)
     assert (loaded.size_min, loaded.size_max) == (8, 0.4)
-    assert extra["fixed"]["must_link"] == [[0, 1]] and extra["fixed"]["cannot_link"] == [[0, 3]]
+    (links,) = extra["corrections"]["events"]
+    assert links["must_link"] == [[0, 1]] and links["cannot_link"] == [[0, 3]]
 
 
 def test_ids_name_documents_where_there_are_any(run):

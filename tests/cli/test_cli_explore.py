@@ -190,7 +190,7 @@ def wait_for(browser, number):
     [
         (["none.csv"], "no such file"),
         (["customers.csv", "--host", "0.0.0.0"], "add --expose"),
-        (["customers.csv", "--resume"], "there is no saved session"),
+        (["customers.csv", "--resume"], "no such session"),
         (["none.widegap", "customers.csv"], "no such file"),
         (["customers.csv", "--method", "cpm3c"], "needs a fixed k"),
         (["customers.csv", "-k", "zero"], "is not a number of clusters"),

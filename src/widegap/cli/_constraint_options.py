@@ -171,18 +171,18 @@ class RowConstraints:
 
     def corrections(self, labels: Any) -> "Corrections":
         """What was fixed by hand, as the summary shows it and the model file keeps it for later corrections."""
-        from widegap.corrections._fixed import Fixed
+        from widegap.corrections._stored_log import StoredCorrections
         from widegap.results import Corrections
 
         places = {row: int(labels[row]) for row, label in enumerate(self.known or ()) if label is not None}
-        fixed = Fixed(places, {}, self.must_link, self.cannot_link, weight_column=self.weight_column)
-        return Corrections(self._shown(labels), fixed.stored(labels) if self.arguments() else {})
+        log = StoredCorrections.of_side_information(places, self.must_link, self.cannot_link, self.weight_column)
+        return Corrections(self._shown(labels), log.stored() if self.arguments() else {})
 
     def _shown(self, labels: Any) -> dict[str, Any] | None:
         """What was fixed by hand, in figures and in words; None if nothing was."""
         import numpy as np
 
-        from widegap.corrections._fixed import told_by_hand
+        from widegap.corrections._stored_log import by_hand_figures
 
         known = [label for label in self.known or () if label is not None]
         found = {
@@ -195,7 +195,8 @@ class RowConstraints:
             "set_aside": int(np.count_nonzero(np.asarray(labels) < 0)) if self.unit == "row" else 0,
             "corrections": [],
         }
-        return told_by_hand(found, "" if self.known_column is None else f" known by {self.known_column!r}", self.unit)
+        known_by = "" if self.known_column is None else f" known by {self.known_column!r}"
+        return by_hand_figures(found, known_by, self.unit)
 
 
 def _takes(method: str, option: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a person takes home: the rows with their clusters, the model, a report, and the script that does it again."""
+"""What a person can download: the rows with their clusters, the model, a report, and a script that repeats it."""
 
 import io
 from collections.abc import Callable
@@ -11,12 +11,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
-from widegap.corrections._actions import constraints_of
+from widegap.corrections._actions import Rename
 from widegap.corrections._corrections import Assign
-from widegap.corrections._fixed import Fixed
 from widegap.exceptions import InvalidDataError
-from widegap.explorer._cluster_names import in_words, name_of
-from widegap.explorer._fits import Fit
+from widegap.explorer._cluster_names import correction_words, name_of
+from widegap.explorer._fits import ShownFit
 from widegap.explorer._script import script
 from widegap.explorer._workspace import Workspace
 from widegap.report import render, summarize
@@ -27,13 +26,13 @@ from widegap.tables._writing import delimited, dialect_for, json_lines, with_num
 def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
     """The content of a file to download, and its media type."""
     with workspace.lock:
-        if not isinstance(workspace.fit, Fit):
+        if not isinstance(workspace.fit, ShownFit):
             raise InvalidDataError("The rows are not clustered yet; wait for the first fit.")
         make, kind = EXPORTS[name]
         return make(workspace), kind
 
 
-def clustered_frame(workspace: Workspace) -> Any:
+def rows_with_clusters(workspace: Workspace) -> Any:
     """The rows as they came, with cluster, its name and the margin; -1 and no name for rows in no cluster."""
     import pandas as pd
 
@@ -52,7 +51,7 @@ def clustered_frame(workspace: Workspace) -> Any:
 
 def _csv(workspace: Workspace) -> bytes:
     """With the delimiter and the decimal sign of the file that was read; names may hold signs that only UTF-8 has."""
-    return delimited(clustered_frame(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
+    return delimited(rows_with_clusters(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
 
 
 def _json_lines(workspace: Workspace) -> bytes:
@@ -67,29 +66,33 @@ def _parquet(workspace: Workspace) -> bytes:
 
 def _typed_frame(workspace: Workspace) -> Any:
     """The clustered rows with numbers in place of the texts that a text file holds."""
-    frame, dialect = clustered_frame(workspace), workspace.rows.dialect
+    frame, dialect = rows_with_clusters(workspace), workspace.rows.dialect
     return frame if dialect is None else with_numbers(frame, dialect.decimal or ".")
 
 
 def _model(workspace: Workspace) -> bytes:
     with TemporaryDirectory(prefix="widegap-") as folder:
         path = Path(folder) / "model.widegap"
-        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **_fixed(workspace)}
+        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **_corrections(workspace)}
+        if "corrections" in extra:
+            extra.pop("fixed", None)  # of an older file: the log has it
         persistence.save(_named(workspace.pipeline, extra["names"]), path, extra=extra)
         return path.read_bytes()
 
 
-def _fixed(workspace: Workspace) -> dict[str, Any]:
-    """What the present model was told; of a model that cannot be told on the page, its file keeps what it held."""
+def _corrections(workspace: Workspace) -> dict[str, Any]:
+    """The corrections that the present model follows; the file of a model that takes none keeps what it held."""
     if Assign.kind not in workspace.supported:
         return {}
-    said = [one for one in workspace.statements if one.number in workspace.followed]
-    words = [in_words(workspace, one) for one in said if not one.data.get("opening")]
-    return Fixed.of(constraints_of(said), workspace.fixed_before, words).stored(workspace.labels)
+    followed = workspace.followed
+    in_force = {event.number for event in workspace.corrections if event.number in followed}
+    events = [one for one in workspace.history.active if one.number in in_force or one.kind == Rename.kind]
+    keys = workspace.fit.keys(workspace.k).tolist()
+    return workspace.stored.continued(events, keys, lambda event: correction_words(workspace, event)).stored()
 
 
 def _named(model: Any, names: dict[str, str]) -> Any:
-    """A model whose clusters have the names that people know; those of a fit on a page are keys."""
+    """A model whose clusters have the names that people know, not the keys of a fit on the page."""
     last = describe.last_step(model)
     if not isinstance(getattr(last, "classes_", None), list):
         return model
@@ -108,7 +111,7 @@ def _report(workspace: Workspace) -> bytes:
     X = workspace.X if whole else workspace.X[kept]
     notes = [*workspace.notes]
     if not whole:
-        notes.append(f"{rows.n_rows - len(kept)} rows were said to be junk and are not in this report.")
+        notes.append(f"{rows.n_rows - len(kept)} rows were marked as junk and are not in this report.")
     summary = summarize(
         workspace.model,
         X,

@@ -1,20 +1,20 @@
 """Fits of a workspace: a model on the rows, its clusters at every number that it can be cut at, and who they are."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from widegap import describe
 from widegap._types import Labels
-from widegap.corrections._fixed import rows_of_fit
+from widegap.corrections._stored_log import rows_of_fit
 from widegap.explorer._identity import CutKeys, Keys, matched_keys, with_keys
 
-TYPICAL = 20  # rows that stand for a cluster where its place has to be known
-SPLIT_ROWS = 2_000  # of a larger cluster a sample is split
+# Rows of each cluster that keep their cluster in a fit with known labels, so that keys stay with their clusters; not
+# tuned: a few more hold rows back that should follow the corrections.
+TYPICAL = 20
 
 
-class Fit:
+class ShownFit:
     """A fitted model on the rows of a workspace.
 
     Attributes
@@ -127,27 +127,16 @@ class NotFitted:
         return self.model
 
 
-def open_fit(model: Any, X: Any, n_rows: int, aside: set[int]) -> Fit | NotFitted:
-    """The fit that a workspace begins with; rows set ``aside`` may have been left out of it."""
+def open_fit(model: Any, X: Any, n_rows: int, junk: set[int]) -> ShownFit | NotFitted:
+    """The fit that a workspace begins with; ``junk`` may have been left out of it."""
     if not hasattr(model, "labels_") and not hasattr(model, "coef_"):
         return NotFitted(model, n_rows)
-    active = rows_of_fit(model, X, aside)
-    return Fit(model, X if active is None else X[active], active=active)
-
-
-def halves(X: Any, rows: Labels) -> list[list[int]]:
-    """Typical rows of the two parts of some rows, found by a fit of them alone."""
-    from widegap import MaxMarginClustering
-
-    chosen = rows if len(rows) <= SPLIT_ROWS else np.sort(np.random.default_rng(0).choice(rows, SPLIT_ROWS, False))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the two are hardly apart is known to whoever asks for them
-        labels = MaxMarginClustering(2, random_state=0).fit_predict(X[chosen])
-    return [typical(chosen[labels == part], None) for part in (0, 1)]
+    active = rows_of_fit(model, X, junk)
+    return ShownFit(model, X if active is None else X[active], active=active)
 
 
 def typical(rows: Labels, sure: Labels | None) -> list[int]:
-    """A few rows that stand for others: of the surer half if that is known, evenly spaced."""
+    """A few typical rows: of the surer half if that is known, evenly spaced."""
     if sure is not None:
         rows = np.sort(rows[np.argsort(-sure[rows], kind="stable")[: max(1, (len(rows) + 1) // 2)]])
     places = np.linspace(0, len(rows) - 1, min(TYPICAL, len(rows))).round().astype(int)

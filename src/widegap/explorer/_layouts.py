@@ -20,11 +20,11 @@ from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._matrices import near_origin
 
-MAP_ROWS = 100_000
-GRAPH_ROWS = 3_000
+MAP_ROWS = 100_000  # rows on the map: seven frames a second without a graphics card (benchmarks/explorer.py)
+GRAPH_ROWS = 3_000  # rows whose graph is laid out, while a page waits; not tuned
 GRAPH_AXES = 30  # principal axes in which neighbours are sought where rows are wider
-NEIGHBOURS = 15
-ROUNDS = 120
+GRAPH_NEIGHBOURS = 15  # of a row, edges of the graph: UMAP's default, not tuned here
+LAYOUT_ROUNDS = 120  # of attraction and repulsion, while a page waits; not tuned
 NEGATIVES = 3  # random rows that push each row away, a round
 NEAREST = 3  # rows of the sample whose mean is the place of another row
 
@@ -58,7 +58,7 @@ def by_neighbours(X: Any, rows: Any, seed: int = 0) -> Floats:
     chosen = np.arange(len(rows))
     if len(rows) > GRAPH_ROWS:
         chosen = np.sort(rng.choice(len(rows), GRAPH_ROWS, replace=False))
-    graph = neighbour_graph(features[chosen], min(NEIGHBOURS, len(chosen) - 1), 1)
+    graph = neighbour_graph(features[chosen], min(GRAPH_NEIGHBOURS, len(chosen) - 1), 1)
     places = spread_out(graph.nearest, _first_places(features[chosen], graph, rng), rng)
     if len(chosen) == len(rows):
         return places
@@ -103,7 +103,7 @@ def spread_out(nearest: Any, places: Floats, rng: np.random.Generator) -> Floats
     n, k = nearest.shape
     tails, heads = np.repeat(np.arange(n), k), nearest.ravel()
     places = places.copy()
-    for step in np.linspace(1.0, 0.0, ROUNDS, endpoint=False):
+    for step in np.linspace(1.0, 0.0, LAYOUT_ROUNDS, endpoint=False):
         pull = places[heads] - places[tails]
         pull /= (1 + np.square(pull).sum(axis=1))[:, None]
         move = _summed(tails, pull, n) - _summed(heads, pull, n)

@@ -12,8 +12,8 @@ from widegap.results._profile import Feature, features_of
 from widegap.rows._matrices import dense_rows
 from widegap.tables._delimited import Dialect
 
-SHOWN_CELLS = 200
-SHOWN_TEXT = 20_000
+ROW_CELLS = 200  # cells of the open row: more slow the page down, and nobody reads them
+ROW_TEXT = 20_000  # characters of the open document: about ten pages
 NUMBER_SHARE = 0.5  # of a column's cells that must be numbers for it to be filtered by range
 
 
@@ -102,12 +102,12 @@ class ShownRows:
     def cells(self, row: int) -> list[list[Any]]:
         """Name and value of every cell of a row, or its whole text."""
         if self.texts is not None:
-            return [["text", clip(self.texts[row], SHOWN_TEXT)]]
+            return [["text", clip(self.texts[row], ROW_TEXT)]]
         if self.frame is not None:
             found = self.frame.iloc[row]
-            return [[clip(name, 80), plain(value)] for name, value in list(found.items())[:SHOWN_CELLS]]
+            return [[clip(name, 80), plain(value)] for name, value in list(found.items())[:ROW_CELLS]]
         values = dense_rows(self.values, [row])[0]
-        shown = np.arange(len(values)) if len(values) <= SHOWN_CELLS else np.flatnonzero(values)[:SHOWN_CELLS]
+        shown = np.arange(len(values)) if len(values) <= ROW_CELLS else np.flatnonzero(values)[:ROW_CELLS]
         return [[self.names[j], plain(values[j])] for j in shown]
 
     def column(self, name: str) -> np.ndarray[Any, Any]:

@@ -1,4 +1,4 @@
-"""The server: what the page asks for, answered from the workspace; only ``act`` and ``again`` change anything."""
+"""The server: answers the page from the workspace; only ``act`` and ``again`` change anything."""
 
 import asyncio
 import json
@@ -17,8 +17,8 @@ from widegap.exceptions import WidegapError
 from widegap.explorer import _layouts as layouts
 from widegap.explorer import _payloads as views
 from widegap.explorer._export import EXPORTS, export
-from widegap.explorer._fits import Fit
-from widegap.explorer._guard import TooLargeError
+from widegap.explorer._fits import ShownFit
+from widegap.explorer._guard import TooLargeRequestError
 from widegap.explorer._question_payloads import questions
 from widegap.explorer._worker import Worker
 from widegap.explorer._workspace import ChangedError, Workspace
@@ -26,9 +26,9 @@ from widegap.explorer._workspace import ChangedError, Workspace
 PAGE = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 FILES = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
-MOST_ROWS = 200  # of one answer
-MOST_STREAMS = 32
-BEAT = 15.0  # seconds between two signs of life
+MOST_ANSWERED_ROWS = 200  # rows of one answer: the page asks for one or two
+MOST_STREAMS = 32  # open pages: each holds one of the 100 connections that the server allows
+BEAT = 15.0  # seconds between two signs of life: proxies close streams that are silent for 30 or 60
 
 
 class BadRequestError(Exception):
@@ -54,17 +54,17 @@ class Broadcast:
                 self._queues.pop(queue, None)
 
     def end(self) -> None:
-        """Let all pages go; a server that has to cut them off says so with a traceback."""
+        """Release all pages: a server that has to cut them off prints a traceback."""
         self._ended = True
         self.tell()
 
-    async def wait_all(self, say: Callable[[], str]) -> AsyncIterator[str]:
+    async def wait_all(self, message: Callable[[], str]) -> AsyncIterator[str]:
         """What to send to one page, now and after every change."""
         queue: asyncio.Queue[None] = asyncio.Queue(1)
         self._queues[queue] = asyncio.get_running_loop()
         try:
             while not self._ended:
-                yield f"data: {say()}\n\n"
+                yield f"data: {message()}\n\n"
                 try:
                     await asyncio.wait_for(queue.get(), BEAT)
                 except TimeoutError:
@@ -94,7 +94,6 @@ class Pages:
             "exports": lambda asked: list(EXPORTS),
             "clusters": lambda asked: views.clusters(self.workspace, _number(asked, "k")),
             "profile": lambda asked: views.profile(self.workspace, self._k(asked)),
-            "histogram": lambda asked: views.histogram(self.workspace, self._k(asked), _number(asked, "cluster")),
             "tree": lambda asked: views.tree(self.workspace),
             "row": lambda asked: views.row(self.workspace, _number(asked, "row")),
             "rows": self.rows,
@@ -118,7 +117,9 @@ class Pages:
     def _k(self, asked: Any) -> int:
         k = _number(asked, "k")
         if k not in self.workspace.fit.numbers:
-            raise BadRequestError(f"k={k} is not among the numbers of this fit.")
+            raise BadRequestError(
+                f"k={k} must be from {self.workspace.fit.numbers[0]} to {self.workspace.fit.numbers[-1]}."
+            )
         return k
 
     # Rows and points
@@ -127,9 +128,9 @@ class Pages:
         try:
             numbers = [int(part) for part in asked.get("rows", "").split(",")]
         except ValueError:
-            raise BadRequestError("rows must be numbers with commas between them.") from None
-        if len(numbers) > MOST_ROWS:
-            raise BadRequestError(f"At most {MOST_ROWS} rows at a time.")
+            raise BadRequestError("rows must be numbers, separated by commas.") from None
+        if len(numbers) > MOST_ANSWERED_ROWS:
+            raise BadRequestError(f"At most {MOST_ANSWERED_ROWS} rows at a time.")
         return [views.short_row(self.workspace, number) for number in numbers]
 
     def points(self, asked: Any) -> Any:
@@ -140,11 +141,10 @@ class Pages:
             made_of = {
                 "scores": (id(fit), workspace.k),
                 "neighbours": (),
-                "principal": (),
                 "columns": (asked.get("x"), asked.get("y")),
             }
         if layout not in made_of:
-            raise BadRequestError(f"There is no layout {layout!r:.40}.")
+            raise BadRequestError(f"{layout!r:.40} is an unknown layout; choose from {', '.join(made_of)}.")
         key = (layout, *made_of[layout])
         if key not in self._places:
             if len(self._places) > 8:
@@ -165,7 +165,7 @@ class Pages:
             return layouts.by_columns(x, y, rows)
         if layout == "neighbours":
             return layouts.by_neighbours(workspace.features, rows)
-        if layout == "principal" or not isinstance(fit, Fit):
+        if not isinstance(fit, ShownFit):  # there are no scores yet
             return layouts.by_principal_axes(workspace.features, rows)
         return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows)
 
@@ -250,7 +250,7 @@ def _number(asked: Any, name: str) -> int:
 def _base(asked: dict[str, Any]) -> int:
     base = asked.get("base")
     if type(base) is not int:
-        raise BadRequestError("base must be the number of the last action that the page knows of.")
+        raise BadRequestError("base must be the number of the last action that the page knows.")
     return base
 
 
@@ -278,11 +278,11 @@ def _get(function: Callable[[Any], Any]) -> Callable[[Request], Any]:
 def _post(function: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            return JSONResponse({"error": "Posts hold JSON."}, 415)
+            return JSONResponse({"error": "The request must have the content type application/json."}, 415)
         try:
             asked = json.loads(await request.body())
         except (ValueError, RecursionError):
-            raise BadRequestError("The request holds no JSON.") from None
+            raise BadRequestError("The request is not valid JSON.") from None
         if not isinstance(asked, dict):
             raise BadRequestError("The request must be an object.")
         return _answered(await run_in_threadpool(function, asked))
@@ -298,7 +298,7 @@ def _shielded(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
             return await answer(request)
         except ChangedError as error:
             return JSONResponse({"error": str(error), "changed": True}, 409)
-        except TooLargeError as error:
+        except TooLargeRequestError as error:
             return JSONResponse({"error": str(error)}, 413)
         except (BadRequestError, WidegapError, ValueError, OverflowError) as error:
             return JSONResponse({"error": str(error)[:600]}, 400)
