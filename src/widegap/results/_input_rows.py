@@ -251,7 +251,7 @@ class DocumentRows:
     def items(self) -> list[tuple[str, str]]:
         """Title and body of every document; the title is its first line where nothing else gives one."""
         if self.titles is None:
-            return [tuple(titled(text)) for text in self.X]
+            return [(item.title, item.text) for item in map(titled, self.X)]
         return list(zip(self.titles, self.X, strict=True))
 
     def without(self, chosen: set[int]) -> "DocumentRows":

@@ -1,6 +1,6 @@
 """The rows of a report as tables and documents show them: columns, names of clusters, margins, places on the map."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,7 @@ class RowView:
     ids: Any = None
     frame: Any = None  # the rows as they were read, for single cells
     sure: Any = None  # how much the members of the search agree on each row
+    item: Callable[[int], ShownItem]
     features: list[Feature]
     n_columns: int | None
 
