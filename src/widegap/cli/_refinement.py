@@ -180,10 +180,10 @@ class Corrected:
     def _arguments(self, known: Ints, inside: Mask) -> dict[str, Any]:
         """Side information for ``fit``; rows without a cluster have no weight."""
         found, weights = self.workspace.keyed_constraints, self.workspace.weights
-        links = [[(a, b) for a, b in pairs.tolist()] for pairs in (found.must_link, found.cannot_link)]
+        must, cannot = ([(a, b) for a, b in pairs.tolist()] for pairs in (found.must_link, found.cannot_link))
         if weights is not None or not inside.all():
             weights = np.where(inside, 1.0 if weights is None else weights, 0.0)
-        information = Said(known, *links, weights=weights)
+        information = Said(known.tolist(), must, cannot, weights=weights)
         information.check(self.rows.kept, "auto")
         return information.arguments()
 

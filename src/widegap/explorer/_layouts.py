@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
-from widegap._types import Floats
+from widegap._types import Floats, Ints
 from widegap.exceptions import InvalidDataError
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalAxes
@@ -29,7 +29,7 @@ NEGATIVES = 3  # random rows that push each row away, a round
 NEAREST = 3  # rows of the sample whose mean is the place of another row
 
 
-def map_rows(n: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
+def map_rows(n: int, seed: int = 0) -> Ints:
     """Numbers of the rows on the map: all, or a sample."""
     if n <= MAP_ROWS:
         return np.arange(n)
@@ -64,8 +64,8 @@ def by_neighbours(X: Any, rows: Any, seed: int = 0) -> Floats:
         return places
     from sklearn.neighbors import NearestNeighbors
 
-    others = NearestNeighbors(n_neighbors=NEAREST).fit(features[chosen])
-    nearest = others.kneighbors(features, return_distance=False)
+    sample = NearestNeighbors(n_neighbors=NEAREST).fit(features[chosen])
+    nearest = sample.kneighbors(features, return_distance=False)
     found = places[nearest].mean(axis=1)
     found[chosen] = places
     return found

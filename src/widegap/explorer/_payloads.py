@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
+from widegap._types import Mask
 from widegap._wording import ROWS_FROM, clip, plain
 from widegap.corrections._corrections import CORRECTIONS
 from widegap.corrections._events import Event
@@ -233,7 +234,7 @@ def _correction(workspace: Workspace, event: Event) -> dict[str, Any]:
     }
 
 
-def find(workspace: Workspace, query: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def find(workspace: Workspace, query: dict[str, Any]) -> Mask:
     """Which rows hold a text, have a column within limits, and are in some clusters."""
     found = np.ones(workspace.rows.n_rows, bool)
     text, column, keys = query.get("text"), query.get("column"), query.get("clusters")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from widegap._types import Doubles, Mask
 from widegap._wording import RowTexts, clip, plain, row_number
 from widegap.exceptions import InvalidDataError
 from widegap.report._profile import Feature, features_of
@@ -110,13 +111,13 @@ class ShownRows:
         shown = np.arange(len(values)) if len(values) <= ROW_CELLS else np.flatnonzero(values)[:ROW_CELLS]
         return [[self.names[j], plain(values[j])] for j in shown]
 
-    def column(self, name: str) -> np.ndarray[Any, Any]:
+    def column(self, name: str) -> Doubles:
         """The numbers of one column."""
-        if name not in self.names:
+        if self.values is None or name not in self.names:
             raise InvalidDataError(f"There is no column {clip(name, 40)!r} of numbers.")
         return dense_rows(self.values[:, [self.names.index(name)]], slice(None))[:, 0].astype(np.float64)
 
-    def matching(self, text: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def matching(self, text: str) -> Mask:
         """Which rows hold a text, in any of their cells; capitals do not matter."""
         text = text.casefold()
         if self.texts is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe
-from widegap._types import Floats, Ints, Labels
+from widegap._types import Floats, Ints
 from widegap.base._validation import digest_of
 from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
 from widegap.corrections._constraints import KeyedConstraints
@@ -26,6 +26,7 @@ from widegap.exceptions import NotSupportedError
 from widegap.explorer._autosave import Autosave
 from widegap.explorer._cluster_names import names_by_key
 from widegap.explorer._fits import NotFitted, ShownFit, open_fit
+from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._layouts import map_rows
 from widegap.explorer._refits import NextFit, Progress, StoppedError, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
@@ -145,12 +146,12 @@ class Workspace:
         return Pipeline([*self._before, ("cluster", self.model)]) if self._before else self.model
 
     @property
-    def model_classes(self) -> Labels:
+    def model_classes(self) -> WholeNumbers:
         """What ``model`` calls its clusters, in the order of its scores."""
         return self.fit.classes if self.k == self.fit.own else np.arange(self.k)
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> WholeNumbers:
         """Cluster of every row as ``model`` numbers them; -1 for rows in none."""
         return self.fit.labels_at(self.k)
 
@@ -168,7 +169,7 @@ class Workspace:
         return self._terms
 
     @property
-    def keys(self) -> Labels:
+    def keys(self) -> WholeNumbers:
         """Cluster of every row by its key, which stays while clusters are numbered anew."""
         return self.fit.row_keys(self.k)
 
@@ -347,7 +348,7 @@ class Workspace:
                 self._keep(number, found)
             return self._fits[number]
 
-    def moved(self) -> tuple[Labels, Labels] | None:
+    def moved(self) -> tuple[WholeNumbers, WholeNumbers] | None:
         """Keys of all rows before and after the last fit; None if there was none."""
         state = self.state
         if not state.fit:
@@ -425,7 +426,7 @@ def _replayed(events: Sequence[Event], n_rows: int) -> History:
     return history
 
 
-def _digest(labels: Labels) -> str:
+def _digest(labels: WholeNumbers) -> str:
     return sha256(np.ascontiguousarray(labels, np.int32).tobytes()).hexdigest()[:16]
 
 
