@@ -17,7 +17,7 @@ from widegap.exceptions import NotSupportedError
 from widegap.explorer._fits import NotFitted, ShownFit
 from widegap.explorer._identity import WholeNumbers
 
-Progress = Callable[[Any], bool]
+Progress = Callable[[object], bool]
 
 
 class StoppedError(Exception):
@@ -64,7 +64,7 @@ def refit(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress |
         plan = replace(plan, constraints=plan.constraints.with_anchors(fit.anchors(plan.shown)))
     stopped = []
 
-    def watch(record: Any) -> bool:
+    def watch(record: object) -> bool:
         if callback is not None and callback(record):
             stopped.append(True)
         return bool(stopped)
@@ -134,14 +134,14 @@ def _is_warm(fit: ShownFit | NotFitted, active: Mask | None, k: int | None) -> b
     return bool(same and reached and hasattr(fit.model, "refit"))
 
 
-def _nothing(n: int) -> dict[str, Any]:
+def _nothing(n: int) -> dict[str, object]:
     """Arguments of ``refit`` that remove all earlier constraints."""
     none = np.zeros((0, 2), np.int64)
     return {"known": np.full(n, -1), "must_link": none, "cannot_link": none}
 
 
 def _searched_again(
-    fit: ShownFit | NotFitted, rows: Any, arguments: dict[str, Any], k: int | None, callback: Progress
+    fit: ShownFit | NotFitted, rows: Any, arguments: dict[str, object], k: int | None, callback: Progress
 ) -> Any:
     model = _prepared(fit.model, k, callback)
     if arguments and "known" not in inspect.signature(model.fit).parameters:
@@ -153,7 +153,7 @@ def _searched_again(
     return model.set_params(callback=None) if "callback" in model.get_params() else model
 
 
-def _arguments(constraints: KeyedConstraints, n: int, active: Mask | None) -> dict[str, Any]:
+def _arguments(constraints: KeyedConstraints, n: int, active: Mask | None) -> dict[str, object]:
     """What ``fit`` takes besides the rows, numbered as the rows that are fitted."""
     kept = np.arange(n) if active is None else np.flatnonzero(active)
     place = np.full(n, -1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Doubles, Mask
+from widegap._types import Doubles, Ints, Mask
 from widegap._wording import RowTexts, clip, plain, row_number
 from widegap.exceptions import InvalidDataError
 from widegap.report._profile import Feature, features_of
@@ -53,7 +53,7 @@ class ShownRows:
         frame: Any = None,
         titles: Sequence[str] | None = None,
         dialect: Dialect | None = None,
-        kept: Any = None,
+        kept: Ints | None = None,
     ):
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         self.kept = np.arange(self.n_rows) if kept is None else np.asarray(kept)
@@ -100,7 +100,7 @@ class ShownRows:
         values = dense_rows(self.values, [row])[0]
         return clip(", ".join(f"{self.names[j]} {values[j]:.3g}" for j in np.flatnonzero(values)[:8]) or "all zero")
 
-    def cells(self, row: int) -> list[list[Any]]:
+    def cells(self, row: int) -> list[list[object]]:
         """Name and value of every cell of a row, or its whole text."""
         if self.texts is not None:
             return [["text", clip(self.texts[row], ROW_TEXT)]]

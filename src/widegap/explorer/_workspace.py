@@ -5,6 +5,7 @@ corrections that it uses, so fits can be forgotten and found again, after a rest
 far back.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from threading import RLock
@@ -79,10 +80,10 @@ class Workspace:
         rows: ShownRows | None = None,
         title: str = "Rows",
         notes: Sequence[str] = (),
-        session: Any = None,
+        session: str | os.PathLike[str] | None = None,
         resume: bool = False,
         source: str | None = None,
-        encoder: Any = None,
+        encoder: object = None,
         extra: Mapping[str, Any] | None = None,
         events: Sequence[Mapping[str, Any]] = (),
         weights: Floats | None = None,
@@ -250,7 +251,7 @@ class Workspace:
 
     # What a person can do
 
-    def act(self, kind: str, data: dict[str, Any] | None = None, *, base: int | None = None) -> Event:
+    def act(self, kind: str, data: object = None, *, base: int | None = None) -> Event:
         """Do something: correct rows or clusters, rename a cluster, choose a number of clusters, skip a question.
 
         Parameters
@@ -272,7 +273,7 @@ class Workspace:
                 raise NotSupportedError("A fit is running; stop it or wait for it first.")
             if kind in CORRECTIONS and kind not in self.supported:
                 raise NotSupportedError(f"{type(self.fit.model).__name__} cannot follow the correction {kind!r}.")
-            event = self.history.next(kind, checked(self, kind, data or {}))
+            event = self.history.next(kind, checked(self, kind, {} if data is None else data))
             after = state_of(self.history.after(event).active)
             if kind in CORRECTIONS:
                 constraints_of(after.corrections).check(self.rows.numbers)
@@ -370,7 +371,7 @@ class Workspace:
         if self.autosave is not None:
             self.autosave.close()
 
-    def describe_rows(self) -> dict[str, Any]:
+    def describe_rows(self) -> dict[str, object]:
         """What identifies these rows in a session file."""
         return {"rows": self.rows.n_rows, "digest": digest_of(self.X), "title": self.title}
 
@@ -404,7 +405,7 @@ class Workspace:
         for function in [*self._listeners]:
             function()
 
-    def _open_session(self, session: Any, resume: bool) -> None:
+    def _open_session(self, session: str | os.PathLike[str], resume: bool) -> None:
         about, saved = self.describe_rows(), Autosave(session, resume=resume)
         if resume:
             try:
