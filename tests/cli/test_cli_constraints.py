@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -70,7 +69,7 @@ def test_known_rows_keep_their_labels_and_name_their_clusters(run, frame, blobs,
     frame.loc[wrong, "kind"] = "bulky"  # against what the rows say: the label must hold all the same
     frame.loc[right, "kind"] = "bulky"
     frame.loc[np.flatnonzero(y == 2)[:3], "kind"] = "flat"
-    labels, summary = run(frame, "--known", "kind", "--method", method)
+    labels, summary = run(frame, "--known-column", "kind", "--method", method)
     names = {cluster["label"]: cluster["name"] for cluster in summary["clusters"]}
     found = np.array([names[label] for label in labels])
     assert (found[frame["kind"] == "bulky"] == "bulky").all()
@@ -87,13 +86,13 @@ def test_known_rows_keep_their_labels_and_name_their_clusters(run, frame, blobs,
 def test_a_saved_model_and_its_report_know_the_names(run, frame, blobs, tmp_path):
     frame["kind"] = np.where(np.arange(60) < 12, np.array(["a kind", "b kind", "c kind"])[blobs[1]], "")
     model, page = tmp_path / "m.widegap", tmp_path / "r.html"
-    run(frame, "--known", "kind", "--model", str(model), "--report", str(page))
+    run(frame, "--known-column", "kind", "--model", str(model), "--report", str(page))
     assert persistence.load(model)[0][-1].classes_ == ["a kind", "b kind", "c kind"]
     text = page.read_text(encoding="utf-8")
     assert "Fixed by hand: 12 rows known by" in text and "b kind" in text
     new = tmp_path / "new.csv"
     frame.drop(columns="kind").to_csv(new, index=False)
-    assert main(["report", str(model), str(new), "-o", str(page), "-q"]) == 0
+    assert main(["report", str(model), str(new), "--report", str(page), "-q"]) == 0
     assert "b kind" in page.read_text(encoding="utf-8")
 
 
@@ -168,19 +167,19 @@ def test_rows_that_belong_nowhere_are_set_aside(run, frame):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--known", "kind", "--method", "iter-svr"], "iter-svr; methods that take it: cpm3c, mkc, max-margin"),
+        (["--known-column", "kind", "--method", "iter-svr"], "iter-svr; methods that take it: cpm3c, mkc, max-margin"),
         (["--outliers", "5%", "--method", "iter-svr"], "iter-svr; methods that take it: cpm3c, mkc, max-margin."),
         (["--max-size", "30", "--method", "iter-svm"], "--max-size is not possible with --method iter-svm"),
         (["--outliers", "2"], "--outliers '2' must be a share of the rows, such as 5% or 0.05, or auto"),
         (["--max-size", "few"], "--max-size 'few' must be a number of rows"),
         (["--max-size", "10"], "--max-size asks for 3 clusters of 10 rows or fewer, but there are 60 rows; raise one"),
-        (["--known", "kinds"], "has no column 'kinds' (--known); did you mean 'kind'"),
-        (["--known", ""], "has no column '' (--known)"),
+        (["--known-column", "kinds"], "has no column 'kinds' (--known-column); did you mean 'kind'"),
+        (["--known-column", ""], "has no column '' (--known-column)"),
         (["--weight-column", ""], "has no column '' (--weight-column)"),
         (["--outliers", "0.999"], "outliers=0.999 leaves 0 of 60 rows"),
-        (["--known", "empty"], "--known 'empty' holds no label at all"),
-        (["--known", "kind", "--label-column", "kind"], "--known and --label-column both name 'kind'"),
-        (["--known", "many"], "--known many holds 4 labels ('p', 'q', 'r', 's'), but -k is 3"),
+        (["--known-column", "empty"], "--known-column 'empty' holds no label at all"),
+        (["--known-column", "kind", "--label-column", "kind"], "--known-column and --label-column both name 'kind'"),
+        (["--known-column", "many"], "--known-column many holds 4 labels ('p', 'q', 'r', 's'), but -k is 3"),
         (["--weight-column", "kind"], "--weight-column 'kind' holds 'a' in row 1"),
         (["--weight-column", "minus"], "--weight-column 'minus' holds '-1' in row 2"),
         (["--must-link", "nowhere.csv"], "--must-link nowhere.csv: no such file"),
@@ -203,6 +202,8 @@ def test_a_file_without_links_is_refused(run, frame, text):
 
 def test_a_range_of_numbers_says_that_it_was_compared_without(run, frame):
     frame["kind"] = np.where(np.arange(60) < 1, "a", "")
-    labels, summary = run(frame, "--known", "kind", k="2-4")
+    labels, summary = run(frame, "--known-column", "kind", k="2-4")
     assert summary["n_clusters"] == 3
-    assert any(re.match("The numbers of clusters were compared without --known", note) for note in summary["warnings"])
+    assert any(
+        note.startswith("The numbers of clusters were compared without --known-column") for note in summary["warnings"]
+    )

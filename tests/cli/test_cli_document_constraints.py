@@ -83,7 +83,7 @@ def test_known_documents_keep_their_labels_in_every_form(run, form):
         source, known = run.notes(), run.write("labels.csv", f"file,label\n{pairs}")
     else:
         source, known = run.write("notes.txt", "\n".join(run.texts)), run.write("labels.csv", pairs)
-    _, found, summary = run(source, "--known", known)
+    _, found, summary = run(source, "--known-column", known)
     assert found[:6] == labels[:6]
     assert np.mean(np.array(found[6:]) == run.subjects[6:]) > 0.9
     assert {cluster["name"] for cluster in summary["clusters"]} == {"food", "music", "sport"}
@@ -118,21 +118,21 @@ def test_ids_name_documents_where_there_are_any(run):
 
 def test_a_saved_model_knows_the_names(run, tmp_path):
     model, page = tmp_path / "m.widegap", tmp_path / "r.html"
-    run(run.table(kind=told(run)), "--known", "kind", "--model", str(model))
+    run(run.table(kind=told(run)), "--known-column", "kind", "--model", str(model))
     new = run.write(
         "new.jsonl", '{"text": "a late goal in the match"}\n{"text": "flour and yeast, butter and dough"}\n'
     )
     assert main(["predict", str(model), new, "-o", str(tmp_path / "p.csv"), "-q"]) == 0
     with (tmp_path / "p.csv").open(encoding="utf-8", newline="") as file:
         assert [row["topic_name"] for row in csv.DictReader(file)] == ["sport", "food"]
-    assert main(["report", str(model), new, "-o", str(page), "-q"]) == 0
+    assert main(["report", str(model), new, "--report", str(page), "-q"]) == 0
     assert "sport" in page.read_text(encoding="utf-8")
 
 
 def test_a_number_of_topics_is_recommended_and_the_result_keeps_what_was_said(run):
-    _, found, summary = run(run.table(kind=told(run)), "--known", "kind", k="3-4")
+    _, found, summary = run(run.table(kind=told(run)), "--known-column", "kind", k="3-4")
     assert found[:6] == told(run)[:6]
-    assert any("compared without --known; the result keeps to it" in note for note in summary["warnings"])
+    assert any("compared without --known-column; the result respects it" in note for note in summary["warnings"])
 
 
 def test_documents_of_the_universum_are_not_told_of(run):
@@ -140,9 +140,9 @@ def test_documents_of_the_universum_are_not_told_of(run):
     junk = run.write("junk.txt", "lorem ipsum dolor\nanother line of junk\n")
     source = run.table(kind=told(run))
     said = run.refusal(source, "--universum", junk, "--must-link", run.write("must.csv", "1,3\n"))
-    assert "must.csv, line 1: '3' is in the universum, too, and gets no topic" in said
+    assert "must.csv, line 1: '3' is also in the universum and gets no topic" in said
     topics, found, _ = run(
-        source, "--universum", junk, "--must-link", run.write("must.csv", "1,6\n"), "--known", "kind"
+        source, "--universum", junk, "--must-link", run.write("must.csv", "1,6\n"), "--known-column", "kind"
     )
     assert len(topics) == 29 and topics[0] == topics[4]  # numbers are those of the file
     assert found[0] == found[4] == "sport"
@@ -154,15 +154,18 @@ def test_documents_of_the_universum_are_not_told_of(run):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--known", "nothing"], "--known 'nothing' is neither a column ('text', 'kind') nor a CSV file"),
-        (["--known", "empty.csv"], "empty.csv' holds no label at all"),
-        (["--known", "twice.csv"], "twice.csv, line 2: '1' is 'b' here and 'a' before; keep one."),
-        (["--known", "far.csv"], "far.csv, line 2: '31' is not the number of a row with a document, counted from 1"),
-        (["--known", "four.csv"], "four.csv holds 4 labels"),
+        (["--known-column", "nothing"], "--known-column 'nothing' is neither a column ('text', 'kind') nor a CSV file"),
+        (["--known-column", "empty.csv"], "empty.csv' holds no label at all"),
+        (["--known-column", "twice.csv"], "twice.csv, line 2: '1' is 'b' and also 'a'; keep one."),
+        (
+            ["--known-column", "far.csv"],
+            "far.csv, line 2: '31' is not the number of a row with a document, counted from 1",
+        ),
+        (["--known-column", "four.csv"], "four.csv holds 4 labels"),
         (["--must-link", "links.csv", "--cannot-link", "links.csv"], "1 and 2 cannot be together by --cannot-link"),
         (["--min-size", "11"], "--min-size asks for 3 clusters of 11 rows or more, but there are 30"),
-        (["--outliers", "5%"], "--outliers is not possible for documents: those without any term"),
-        (["--weight-column", "kind"], "--weight-column is not possible for documents: how many of them hold a term"),
+        (["--outliers", "5%"], "--outliers is not available for documents: those without any term"),
+        (["--weight-column", "kind"], "--weight-column is not available for documents: term weights depend"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_remedy(run, tmp_path, options, expected):
@@ -186,4 +189,4 @@ def test_contradictions_name_the_documents(run):
 
 
 def test_a_folder_has_no_columns(run):
-    assert "neither a column: there is none nor a CSV file" in run.refusal(run.notes(), "--known", "kind")
+    assert "neither a column: there is none nor a CSV file" in run.refusal(run.notes(), "--known-column", "kind")

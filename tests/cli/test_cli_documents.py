@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from widegap.cli import _document_files
+from widegap.cli import _document_reading
 from widegap.cli._errors import CommandError
 from widegap.cli._main import main
 
@@ -54,7 +54,7 @@ def test_a_folder(folder, tmp_path, capsys):
     assert main(["predict", str(model), str(new), "-o", str(tmp_path / "p.csv"), "-q"]) == 0
     found = (tmp_path / "p.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[1] for line in found[1:]] == [rows[2].split(",")[1], rows[4].split(",")[1]]
-    assert main(["report", str(model), str(new), "-o", str(tmp_path / "r2.html"), "-q"]) == 0
+    assert main(["report", str(model), str(new), "--report", str(tmp_path / "r2.html"), "-q"]) == 0
     assert "2</b> documents" in (tmp_path / "r2.html").read_text(encoding="utf-8")
 
 
@@ -86,7 +86,7 @@ def test_standard_input_and_universum(folder, tmp_path, monkeypatch, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["n_rows"] == 6
     assert len(found["clusters"]) == 2
-    assert "2 documents of the universum helped to place the borders between topics; " in " ".join(found["warnings"])
+    assert "2 documents of the universum shaped the boundaries between topics; " in " ".join(found["warnings"])
 
 
 def test_documents_in_both_folders_get_no_topic(folder, tmp_path, capsys):
@@ -146,7 +146,7 @@ def test_pdf_and_word_files_are_read_or_named(tmp_path, capsys):
     assert "broken.pdf is damaged" in said
     assert "broken.docx is damaged" in said
     assert "empty.pdf holds no text" in said
-    assert "Skipped, as their names do not end like documents: sheet.xlsx." in said
+    assert "Skipped, not documents by their endings: sheet.xlsx." in said
     assert str(out) in said, "a path is not cut at the edge of the screen"
     assert "put it in a folder with others" in complaint(capsys, folder / "1.pdf", "-k", "2")
 
@@ -155,21 +155,21 @@ def test_office_files_have_limits(tmp_path, monkeypatch):
     pytest.importorskip("pypdf")
     path = tmp_path / "a.pdf"
     path.write_bytes(minimal_pdf("bread"))
-    assert _document_files.read_office(path).strip() == "bread"
-    monkeypatch.setattr(_document_files, "MAX_PAGES", 0)
+    assert _document_reading.read_office(path).strip() == "bread"
+    monkeypatch.setattr(_document_reading, "MAX_PAGES", 0)
     with pytest.raises(CommandError, match="has 1 pages, more than the 0 that are read"):
-        _document_files.read_office(path)
-    monkeypatch.setattr(_document_files, "MAX_FILE_BYTES", 1)
+        _document_reading.read_office(path)
+    monkeypatch.setattr(_document_reading, "MAX_FILE_BYTES", 1)
     with pytest.raises(CommandError, match="more than the 0 MB that are read"):
-        _document_files.read_office(path)
+        _document_reading.read_office(path)
 
 
 def test_a_docx_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     docx = pytest.importorskip("docx")
     docx.Document().save(str(tmp_path / "a.docx"))
-    monkeypatch.setattr(_document_files, "MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(_document_reading, "MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(CommandError, match="would unpack to"):
-        _document_files.read_office(tmp_path / "a.docx")
+        _document_reading.read_office(tmp_path / "a.docx")
 
 
 def test_ids_and_titles_are_kept(tmp_path, capsys):
@@ -189,7 +189,7 @@ def test_topics_get_the_names_of_a_file(content, folder, tmp_path, capsys):
     arguments = ["documents", str(folder), "-k", "2", "--json", "--names", str(names), "--model", str(model)]
     assert main(arguments) == 0
     assert [c["name"] for c in json.loads(capsys.readouterr().out)["clusters"]] == ["Kitchen", "Pitch"]
-    assert main(["report", str(model), str(folder), "-o", str(page), "--names", str(names)]) == 0
+    assert main(["report", str(model), str(folder), "--report", str(page), "--names", str(names)]) == 0
     assert ">Kitchen</bdi>" in page.read_text(encoding="utf-8")
     names.write_text("{oops", encoding="utf-8")
     assert "does not hold names of clusters; write" in complaint(capsys, folder, "-k", "2", "--names", names)
@@ -214,7 +214,7 @@ def test_the_language_is_recognised(tmp_path, capsys):
     path.write_text("\n".join(GERMAN), encoding="utf-8")
     assert main(["documents", str(path), "-k", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert "The documents are in German: its stop words were left out." in " ".join(found["warnings"])
+    assert "The documents are in German: its stop words were ignored;" in " ".join(found["warnings"])
     terms = {item["feature"] for cluster in found["clusters"] for item in cluster["separates"]}
     assert not terms & {"das", "der", "und", "die"}
     assert "is not known; choose 'auto', one of english, arabic" in complaint(
@@ -286,7 +286,7 @@ def test_more_topics_than_different_documents_are_noted(tmp_path, capsys):
     path.write_text("\n".join([FOOD[0], SPORT[0]] * 4), encoding="utf-8")
     assert main(["documents", str(path), "-k", "3"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "-k 3 asks for more topics than there are different documents (2), so that" in said
+    assert "-k 3 asks for more topics than there are different documents (2), so equal" in said
     assert "ask for 2 or fewer" in said
 
 

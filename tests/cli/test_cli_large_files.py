@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from widegap import persistence
-from widegap.cli import _large_files
-from widegap.cli._large_files import Position
+from widegap.cli._large import Position
 from widegap.cli._main import main
+from widegap.results import _large_files
 
 N = 4000
 
@@ -143,10 +143,10 @@ def test_the_position_is_that_in_the_file():
     position.record(type("Record", (), {"objective": 0.5})())
     position(75, 100)
     assert shown == [
-        (25, "read 1"),
-        (50, "read 1"),
-        (100, "read 1"),
-        (100, "read 1"),
+        (25, "pass 1"),
+        (50, "pass 1"),
+        (100, "pass 1"),
+        (100, "pass 1"),
         (50, "read 2"),
         (50, "read 2, objective 0.5"),
         (100, "read 2, objective 0.5"),

@@ -310,7 +310,7 @@ def test_what_is_read_is_not_replaced(table, model, tmp_path, capsys):
             said = said_by(capsys, "cluster", table, "-k", "2", option, path, code=2)
             assert f"{path}: {option} would overwrite a file that this command reads; choose another name" in said
     assert "would overwrite" in said_by(capsys, "predict", model, table, "-o", table, code=2)
-    assert "would overwrite" in said_by(capsys, "report", model, table, "-o", model, code=2)
+    assert "would overwrite" in said_by(capsys, "report", model, table, "--report", model, code=2)
     assert "both write to standard output" in said_by(capsys, "predict", model, table, "--json", "-o", "-", code=2)
     assert table.read_bytes() == before
 
@@ -400,7 +400,7 @@ def test_scales_that_are_no_numbers_are_the_models_fault(weights):
 def test_a_table_is_written_without_a_report(table, model, tmp_path, monkeypatch):
     expected, found = tmp_path / "expected.csv", tmp_path / "found.csv"
     assert main(["predict", str(model), str(table), "-o", str(expected)]) == 0
-    monkeypatch.setattr("widegap.report.summarize", lambda *args, **options: pytest.fail("a report was made"))
+    monkeypatch.setattr("widegap.results.Result.summary", lambda *args, **options: pytest.fail("a report was made"))
     assert main(["predict", str(model), str(table), "-o", str(found), "-q"]) == 0
     assert found.read_bytes() == expected.read_bytes()
 

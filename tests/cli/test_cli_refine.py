@@ -29,7 +29,7 @@ def start(tmp_path_factory):
     frame.to_csv(folder / "table.csv", index=False)
     first, second, third = np.flatnonzero(y == 0)[:3] + 1
     (folder / "must.csv").write_text(f"{first},{second}\n")
-    arguments = ["cluster", str(folder / "table.csv"), "-k", "4", "--known", "kind", "--must-link"]
+    arguments = ["cluster", str(folder / "table.csv"), "-k", "4", "--known-column", "kind", "--must-link"]
     assert main([*arguments, str(folder / "must.csv"), "--model", str(folder / "0.widegap"), "-q"]) == 0
     return folder
 
@@ -151,14 +151,14 @@ def test_a_name_is_kept_and_shown(refine):
     assert [cluster["name"] for cluster in summary["clusters"]][::2] == ["high", "loyal"]
     page = refine.folder / "r.html"
     model, table = refine.folder / "1.widegap", refine.folder / "table.csv"
-    assert main(["report", str(model), str(table), "-o", str(page), "-q"]) == 0
+    assert main(["report", str(model), str(table), "--report", str(page), "-q"]) == 0
     assert "loyal" in page.read_text(encoding="utf-8")
 
 
 def test_rows_set_aside_have_no_cluster_and_no_influence(refine):
     before = refine.labels
     gone = np.flatnonzero(before == 3)[:5]
-    summary = refine("--set-aside", rows(gone))
+    summary = refine("--outliers", rows(gone))
     expected = before.copy()
     expected[gone] = -1
     np.testing.assert_array_equal(refine.labels, expected)
@@ -180,7 +180,7 @@ def test_a_later_refine_keeps_the_earlier_ones(refine, follow):
     moved, gone = np.flatnonzero(before == 2)[:2], np.flatnonzero(before == 1)[:2]
     must = refine.fixed.must_link
     assert must.shape == (1, 2)
-    refine("--move", f"{rows(moved)}:3", "--set-aside", rows(gone), "--rename", "3=mine", *follow)
+    refine("--move", f"{rows(moved)}:3", "--outliers", rows(gone), "--rename", "3=mine", *follow)
     assert {*moved.tolist()} <= {*refine.fixed.by_hand} and refine.fixed.junk.tolist() == gone.tolist()
     refine("--merge", "1,2", *follow)
     summary = refine("--split", "mine", "--rename", "0=first", *follow)
@@ -232,7 +232,7 @@ def test_others_follow_only_if_asked(refine):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], "Nothing to correct; pass --merge, --split, --move, --rename or --set-aside"),
+        ([], "Nothing to correct; pass --merge, --split, --move, --rename or --outliers"),
         (["--merge", "1"], "--merge '1' must name two clusters or more"),
         (["--merge", "1,7"], "there is no cluster '7'; they are numbered from 0 to 3, or called 'tall'"),
         (["--merge", "1,2", "--split", "2"], "--split 2: the same command merges this cluster"),
@@ -240,10 +240,10 @@ def test_others_follow_only_if_asked(refine):
         (["--move", "81"], "--move '81' is neither rows and a cluster, such as 4,7:2, nor a file"),
         (["--rename", "1"], "--rename '1' must be a cluster and its name"),
         (["--rename", "1=tall"], "another cluster is called 'tall'"),
-        (["--set-aside", ","], "--set-aside ',' names no rows"),
+        (["--outliers", ","], "--outliers ',' names no rows"),
         (["--move", "4:1", "--move", "4:2"], "Row 4 is moved to 1 and moved to 2 by the same command; keep one"),
-        (["--move", "3-5:1", "--set-aside", "4"], "Row 4 is moved to 1 and set aside by the same command; keep one"),
-        (["--set-aside", "1-80"], "Cluster 0 would have no rows left"),
+        (["--move", "3-5:1", "--outliers", "4"], "Row 4 is moved to 1 and an outlier by the same command; keep one"),
+        (["--outliers", "1-80"], "Cluster 0 would have no rows left"),
     ],
 )
 def test_what_cannot_be_done_is_refused(refine, options, expected):
@@ -333,7 +333,7 @@ def test_models_of_documents_are_refused(refine):
     model = str(refine.folder / "0.widegap")
     assert main(["documents", str(refine.folder / "texts.csv"), "-k", "2", "--model", model, "-q"]) == 0
     said = refine.refusal("--rename", "1=a")
-    assert "is a model of documents" in said and "--known" in said
+    assert "is a model of documents" in said and "--known-column" in said
 
 
 # What the explorer and refine share
@@ -367,7 +367,7 @@ def same_statements(first, second):
 def test_the_explorer_restores_what_was_fixed_and_exports_it(refine):
     before, fixed = refine.labels, refine.fixed
     moved, gone = np.flatnonzero(before == 2)[-2:].tolist(), np.flatnonzero(before == 1)[-2:].tolist()
-    refine("--move", f"{rows(moved)}:3", "--set-aside", rows(gone), "--rename", "3=mine")
+    refine("--move", f"{rows(moved)}:3", "--outliers", rows(gone), "--rename", "3=mine")
     workspace = opened(refine)
     assert workspace.pending == 0 and not workspace.history.can_undo
     assert {said["kind"] for said in workspace.constraints} == {"is", "links", "junk"}

@@ -124,7 +124,7 @@ ALL = (CPM3C, KMEANS, M2DCU, WARD, SEGMENTS, LETTER, PART)
         ("widegap.image", None, {SEGMENTS}),
         ("widegap.metrics", None, set(ALL)),
         ("widegap.documents._vocabulary", None, {M2DCU}),
-        ("widegap.report._summarize", None, set()),
+        ("widegap.results._summary", None, set()),
         ("widegap.cli._cluster", None, set()),
         ("widegap.base._docs", None, set()),
         ("experiments.text_methods", "candidates", {M2DCU}),

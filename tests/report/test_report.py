@@ -298,7 +298,7 @@ def test_clusterers_of_scikit_learn_have_a_page(clusterer, wine):
     assert "margin" not in page.text
     if isinstance(clusterer, DBSCAN):
         assert summary["unassigned"] > 0
-        assert any("belong to no cluster (they were set aside)" in text for text in summary["warnings"])
+        assert any("belong to no cluster (outliers)" in text for text in summary["warnings"])
     if hasattr(clusterer, "predict"):
         assert sizes_of(summarize(clusterer, X[:100])) == np.bincount(labels[:100], minlength=k).tolist()
     else:
@@ -401,13 +401,13 @@ def test_warnings_in_plain_words(wine):
     model = MaxMarginClustering(3, random_state=0, callback=lambda record: True).fit(wine.data)
     summary = summarize(model, wine.data, notes=["Read me first."])
     assert summary["warnings"][0] == "Read me first."
-    assert any("stopped before it had finished" in warning for warning in summary["warnings"])
+    assert any("stopped before it converged" in warning for warning in summary["warnings"])
     model.starved_ = True
     assert any("as small as the settings allow" in warning for warning in summarize(model, wine.data)["warnings"])
 
 
 def test_warnings_of_starts_and_small_clusters(wine):
-    from widegap.report._cautions import plain_warnings
+    from widegap.results._cautions import plain_warnings
 
     fitted = MaxMarginClustering(3, search="moves", random_state=0).fit(wine.data)
     lonely = json.loads(json.dumps(summarize(fitted, wine.data)))

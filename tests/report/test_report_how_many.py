@@ -2,7 +2,7 @@
 
 import pytest
 
-from widegap.report._how_many import what_scores_mean
+from widegap.results._how_many import what_scores_mean
 
 
 @pytest.mark.parametrize(

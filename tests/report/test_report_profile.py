@@ -16,16 +16,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from widegap import DocumentClustering, MaxMarginClustering, TableEncoder
-from widegap._wording import Item, clip, titled
-from widegap.cli._table_rows import decisions
+from widegap._wording import ShownItem, clip, titled
+from widegap.cli._column_options import decisions
 from widegap.exceptions import InvalidDataError
 from widegap.forest._linkage import MergeTree
 from widegap.report import render, summarize
 from widegap.report._charts import dendrogram
-from widegap.report._dendrogram import top_of_tree
-from widegap.report._images import picture_shape
-from widegap.report._names import cluster_names
-from widegap.report._profile import Contrasts, features_of
+from widegap.results._dendrogram import top_of_tree
+from widegap.results._images import picture_shape
+from widegap.results._names import cluster_names
+from widegap.results._profile import Contrasts, features_of
 
 GROUP = np.repeat([0, 1, 2], 20)
 FRAME = pd.DataFrame(
@@ -255,6 +255,6 @@ def test_excerpts_end_between_words():
     text = "word " * 100
     assert clip(text, 50) == "word " * 9 + "word…"
     assert clip("a" * 40 + " " + "b" * 100, 50) == "a" * 40 + " " + "b" * 8 + "…"  # too much would be lost
-    assert titled("# Title\n\nBody of it.") == Item("Title", "Body of it.")
-    assert titled("One line only.") == Item("", "One line only.")
+    assert titled("# Title\n\nBody of it.") == ShownItem("Title", "Body of it.")
+    assert titled("One line only.") == ShownItem("", "One line only.")
     assert titled("long " * 40 + "\nrest").title == ""

@@ -2,15 +2,21 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded, tell
 
-LOOPBACK = ("127.0.0.1", "localhost")
-TOPICS = 8  # of documents, unless -k says otherwise
+if TYPE_CHECKING:
+    from widegap.explorer._rows import ShownRows
+    from widegap.results import DocumentRows, EncodedRows
+    from widegap.tables import TableEncoder
+    from widegap.tables._delimited import Dialect
+
+LOCAL_HOSTS = ("127.0.0.1", "localhost")
+TOPICS = 8  # of documents without -k: as many as fit the list on the page without scrolling; not tuned
 
 
 @dataclass
@@ -19,14 +25,14 @@ class _Opening:
 
     model: Any
     X: Any
-    shown: Any
+    shown: "ShownRows"
     notes: list[str]
-    encoder: Any = None
+    encoder: "TableEncoder | None" = None
     extra: dict[str, Any] = field(default_factory=dict)
 
 
 @guarded
-def explore(
+def open_explorer(
     path: Annotated[Path, typer.Argument(help="A table, a folder of documents, or a model file and its table.")],
     data: Annotated[Path | None, typer.Argument(help="The table or documents that the model was fitted to.")] = None,
     k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters to begin with.")] = "auto",
@@ -39,7 +45,7 @@ def explore(
     session: Annotated[
         Path | None, typer.Option(help="File to save every action in; beside the data if not given.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs --expose.")] = LOOPBACK[0],
+    host: Annotated[str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs --expose.")] = LOCAL_HOSTS[0],
     expose: Annotated[bool, typer.Option("--expose", help="Let in other machines that know the address.")] = False,
     title: options.Title = None,
     encoding: options.Encoding = "auto",
@@ -87,7 +93,7 @@ def _serve(
     if resume:
         tell(f"Resuming after {workspace.number} actions; finding the clusters again.")
         workspace.fit_of(workspace.state.fit)
-    workspace.serve(host="127.0.0.1" if host in LOOPBACK else host, port=port)
+    workspace.serve(host="127.0.0.1" if host in LOCAL_HOSTS else host, port=port)
     print(workspace.address, flush=True)
     tell(f"Every action is saved to {place}; Ctrl-C stops the program, --resume continues.")
     if not hasattr(opening.model, "labels_") and not workspace.number:
@@ -101,7 +107,7 @@ def _serve(
 
 
 def _check_host(host: str, expose: bool) -> None:
-    if host in LOOPBACK:
+    if host in LOCAL_HOSTS:
         return
     if not expose:
         raise CommandError(
@@ -125,58 +131,49 @@ def _session_place(place: Path, resume: bool) -> Path:
     return place
 
 
-def _open_table(path: Path, dialect: Any, columns: tuple[str, ...], method: str, k: int | str, seed: int) -> _Opening:
+def _open_table(
+    path: Path, dialect: "Dialect", columns: tuple[str, ...], method: str, k: int | str, seed: int
+) -> _Opening:
+    from widegap.cli._column_options import ColumnOptions, encode
     from widegap.cli._fitting import choose_method, make_estimator
-    from widegap.cli._table_rows import Choices, encode
     from widegap.tables._reading import read_table
 
-    table = read_table(path, dialect)
-    rows = encode(table, Choices(columns=columns))
+    rows = encode(read_table(path, dialect), ColumnOptions(columns=columns))
     chosen = choose_method(method, rows.X, find_number=k == "auto" and method in ("auto", "max-margin"))
     if k == "auto" and chosen != "max-margin":
-        raise CommandError(f"--method {chosen} needs the number of clusters; pass one, such as -k 5.")
+        raise CommandError(f"--method {chosen} needs a fixed k; pass one, such as -k 5.")
     estimator = make_estimator(chosen, k, seed, scales=rows.scales)
-    return _Opening(estimator, rows.X, _shown_table(table, rows), rows.notes, rows.encoder)
-
-
-def _shown_table(table: Any, rows: Any) -> Any:
-    from widegap.cli._table_rows import with_dialect
-    from widegap.explorer._rows import ShownRows
-
-    frame = None if table.frame is None else table.frame.iloc[rows.kept].reset_index(drop=True)
-    return ShownRows(
-        rows.X, values=rows.values, names=rows.names, frame=frame, dialect=with_dialect(table, rows), kept=rows.kept
-    )
+    return _Opening(estimator, rows.X, _shown(rows), rows.notes, rows.encoder)
 
 
 def _open_documents(path: Path, text_column: str | None, encoding: str, k: int | str, seed: int) -> _Opening:
     from widegap import DocumentClustering
+    from widegap.cli._document_reading import read_documents
 
-    found, shown = _shown_documents(path, text_column, encoding)
-    number = min(TOPICS, len(found.texts)) if k == "auto" else k
-    return _Opening(DocumentClustering(number, random_state=seed), found.texts, shown, found.notes)
-
-
-def _shown_documents(path: Path, text_column: str | None, encoding: str) -> tuple[Any, Any]:
-    from widegap.cli._texts import read_documents
-    from widegap.explorer._rows import ShownRows
-
-    found = read_documents(path, text_column, encoding)
-    return found, ShownRows(found.texts, titles=found.names, frame=found.frame)
+    rows = read_documents(path, text_column, encoding)
+    number = min(TOPICS, len(rows.X)) if k == "auto" else k
+    return _Opening(DocumentClustering(number, random_state=seed), rows.X, _shown(rows), rows.notes)
 
 
-def _open_model(model: Path, data: Path, text_column: str | None, dialect: Any) -> _Opening:
-    from widegap.cli._names_file import stored_names
-    from widegap.cli._predict import load_model
-    from widegap.cli._table_rows import apply, model_parts
-    from widegap.tables._reading import read_table
+def _open_model(model: Path, data: Path, text_column: str | None, dialect: "Dialect") -> _Opening:
+    from widegap import describe
+    from widegap.cli._predict import load_model, read_stored_rows
+    from widegap.results._result import stored_names
 
     estimator, extra = load_model(model)
+    rows = read_stored_rows(estimator, extra, data, text_column, dialect)
+    encoder, clusterer = getattr(rows, "encoder", None), describe.last_step(estimator)
     kept = {**extra, "names": stored_names(extra)}
-    if hasattr(estimator, "topic_names_"):
-        found, shown = _shown_documents(data, text_column, dialect.encoding)
-        return _Opening(estimator, found.texts, shown, found.notes, extra=kept)
-    encoder, clusterer = model_parts(estimator)
-    table = read_table(data, dialect, least="at least one row")
-    rows = apply(table, encoder, kept.get("missing") == "drop")
-    return _Opening(clusterer, rows.X, _shown_table(table, rows), rows.notes, encoder, kept)
+    return _Opening(clusterer, rows.X, _shown(rows), rows.notes, encoder, kept)
+
+
+def _shown(rows: "DocumentRows | EncodedRows") -> "ShownRows":
+    """What the page shows of the rows."""
+    from widegap.explorer._rows import ShownRows
+    from widegap.results import DocumentRows
+
+    if isinstance(rows, DocumentRows):
+        return ShownRows(rows.X, titles=rows.names, frame=rows.frame)
+    return ShownRows(
+        rows.X, values=rows.values, names=rows.feature_names, frame=rows.frame, dialect=rows.dialect, kept=rows.kept
+    )

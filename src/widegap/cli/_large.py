@@ -1,82 +1,100 @@
-"""``widegap cluster`` and ``widegap predict`` of files that are not read whole."""
+"""``widegap cluster`` of files that are not read whole."""
 
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError
-from widegap.cli._large_files import (
-    LargeFile,
-    labels_beside,
-    large_file,
-    position_bar,
-    stored_columns,
-    stored_file,
-    with_scale,
-    without_row_numbers,
-)
-from widegap.cli._large_results import count_rows, summarize_file, write_rows
+from widegap.results._large_files import LargeFile, large_file, with_scale, without_row_numbers
 
-SCALES = ("auto", "none", "standard")
+STREAMED_SCALES = ("auto", "none", "standard")  # the others need the extremes or quantiles of all rows at once
 
 
-def large_job(data: Path, columns: tuple[str, ...], scale: str, whole: bool) -> LargeFile | None:
-    """The file, ready to be clustered, if it is to be streamed; ``whole`` if an option needs all of it at once."""
-    file = None if whole or scale not in SCALES else large_file(data, columns)
+def open_file(data: Path, columns: tuple[str, ...], scale: str) -> LargeFile | None:
+    """The file, ready to be clustered, if it is to be streamed."""
+    file = large_file(data, columns) if scale in STREAMED_SCALES else None
     if file is None:
         return None
     return with_scale(file if columns else without_row_numbers(file), scale)
 
 
-def cluster_large(file: LargeFile, estimator: Any, targets: Any, title: str, *, quiet: bool, json: bool) -> None:
+def cluster_file(file: LargeFile, estimator: Any, targets: Targets, title: str, *, quiet: bool, json: bool) -> None:
     """Fit, write and show, as ``cluster`` does with tables in memory."""
-    from widegap import persistence
     from widegap._wording import counted
     from widegap.cli import _fitting as fitting
-    from widegap.cli._cluster import end_interrupted
-    from widegap.cli._output import show, write_report
-    from widegap.rows._collections import count_labels
+    from widegap.results._large_result import LargeResult
 
     if "labels_out" not in estimator.get_params():
         raise CommandError(
             f"{file.path} is too large to be read whole, which {type(estimator).__name__} needs; use --method "
             "max-margin, cpm3c or mkc."
         )
-    notes, written = list(file.notes), []
     with labels_beside(targets.output) as place:
         label = f"Clustering {counted(file.n_rows, 'row')}"
         with fitting.watching(label, None, quiet=True) as watch, position_bar(label, file.n_rows, quiet) as position:
             watch.advance = position.record
-            with fitting.gathering_warnings(notes):
+            with fitting.gathering_warnings(file.notes):
                 estimator.set_params(callback=watch, labels_out=place).fit(file.rows(position))
         estimator.set_params(callback=None, labels_out=None)
-        if watch.interrupted:
-            targets = targets.partial()
-        sizes = count_labels(estimator.labels_, estimator.n_clusters_)
-        summary = summarize_file(file, estimator, sizes, estimator.labels_, title, notes)
-        if targets.output is not None:
-            write_rows(targets.output, file, estimator, estimator.labels_)
-            written.append(f"rows: {targets.output}")
-        if targets.model is not None:
-            persistence.save(estimator, targets.model, extra={"large": stored_columns(file), "title": title})
-            written.append(f"model: {targets.model}")
-        if targets.report is not None:
-            write_report(targets.report, summary)
-            written.append(f"report: {targets.report}")
-    show(summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)
-    if watch.interrupted:
-        end_interrupted(written)
+        result = LargeResult(estimator, file, labels=estimator.labels_, title=title)
+        deliver(result, targets, quiet=quiet, json=json, interrupted=watch.interrupted)
 
 
-def describe_large(estimator: Any, extra: Any, data: Path, title: str) -> tuple[Any, Any]:
-    """Functions that summarize other rows by a model that was fitted on a large file, and that write them."""
-    file = stored_file(data, extra["large"])
-    sizes: list[Any] = []  # known where the rows were written
+class Position:
+    """Where in the file a fit is reading, and in which pass; shown as a bar, if there is one."""
 
-    def write(path: Path) -> None:
-        sizes.append(write_rows(path, file, estimator))
+    def __init__(self, n_rows: int, show: Callable[[int, str], None] = lambda rows, state: None):
+        self.n_rows, self.show = n_rows, show
+        self.passes, self.rows, self.state = 0, 0, ""
+        self._lock = Lock()
 
-    def summary() -> dict[str, Any]:
-        counts = sizes[-1] if sizes else count_rows(file, estimator)
-        return summarize_file(file, estimator, counts, None, title, [])
+    def __call__(self, start: int, stop: int) -> None:
+        with self._lock:
+            # Threads read in parallel, so that a small step back is not a new pass.
+            if not self.passes or start == 0 or start < self.rows - self.n_rows // 2:
+                self.passes, self.rows = self.passes + 1, 0
+            self.rows = max(self.rows, stop)
+            self.show(self.rows, f"pass {self.passes}{self.state}")
 
-    return summary, write
+    def record(self, record: Any) -> None:
+        """A step of the search was made."""
+        objective = getattr(record, "objective", None)
+        self.state = "" if objective is None else f", objective {objective:.5g}"
+        self.show(self.rows, f"pass {self.passes}{self.state}")
+
+
+@contextmanager
+def position_bar(label: str, n_rows: int, quiet: bool) -> Iterator[Position]:
+    """A bar on a terminal: the share of the rows that this pass has read."""
+    if quiet or not sys.stderr.isatty():
+        yield Position(n_rows)
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(20),
+        bars.TaskProgressColumn(),
+        bars.TimeElapsedColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(label, total=n_rows)
+
+        def show(rows: int, state: str) -> None:
+            shown.update(task, completed=rows, description=f"{label}, {state}")
+
+        yield Position(n_rows, show)
+
+
+@contextmanager
+def labels_beside(output: Path | None) -> Iterator[Path]:
+    """A place for labels while the command runs: in the folder of the output, or among temporary files."""
+    folder = None if output is None or str(output) == "-" else output.resolve().parent
+    with tempfile.TemporaryDirectory(prefix=".widegap.", dir=folder) as found:
+        yield Path(found) / "labels.npy"

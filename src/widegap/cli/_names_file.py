@@ -1,20 +1,12 @@
-"""Names of clusters: from a file that the report page saves or a table of numbers and names, or with a model."""
+"""Names of clusters from a file: JSON that the report page saves, or a table of numbers and names."""
 
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 from widegap.cli._errors import CommandError
 
-MAX_BYTES = 1 << 20
-LONGEST = 80
-
-
-def stored_names(extra: dict[str, Any]) -> dict[str, str]:
-    """Names by cluster that a model file holds, which may come from anywhere."""
-    found = extra.get("names")
-    return {str(label): str(name)[:LONGEST] for label, name in found.items()} if isinstance(found, dict) else {}
+MAX_NAME_BYTES = 1 << 20  # ten thousand names and more; a larger file is something else
 
 
 def read_names(path: Path | None) -> dict[str, str]:
@@ -23,7 +15,7 @@ def read_names(path: Path | None) -> dict[str, str]:
         return {}
     if not path.is_file():
         raise CommandError(f"{path}: no such file; the report's 'Save names' makes one.")
-    if path.stat().st_size > MAX_BYTES:
+    if path.stat().st_size > MAX_NAME_BYTES:
         raise CommandError(f"{path} is too large for a file of names; it needs one line for each cluster.")
     try:
         text = path.read_text(encoding="utf-8-sig")

@@ -3,36 +3,92 @@
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from widegap._catalogue import command_names
-from widegap.cli._errors import CommandError
+from widegap.cli._errors import CommandError, tell
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of the summary.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Number that makes the run repeatable.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Rows with cluster and margin: .csv, .tsv, .parquet, .jsonl; '-' prints CSV.")]  # fmt: skip  # noqa: E501
-Report = Annotated[Path | None, typer.Option("--report", help="Standalone HTML report (or .json).")]
-Model = Annotated[Path | None, typer.Option("--model", help="Save the model for 'widegap predict'.")]
-Names = Annotated[Path | None, typer.Option("--names", help="Names of clusters: JSON saved from the report, or lines like 0,name.")]  # fmt: skip  # noqa: E501
-Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of text files; auto detects it.")]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Delimiter of CSV files; guessed if not given.")]
-Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether CSV files begin with names of columns; guessed if not given.")]  # fmt: skip  # noqa: E501
-MinSize = Annotated[str | None, typer.Option("--min-size", help="Smallest allowed cluster, in rows (20) or as a share (5%).")]  # fmt: skip  # noqa: E501
-MaxSize = Annotated[str | None, typer.Option("--max-size", help="Largest allowed cluster, in rows or as a share.")]
-Outliers = Annotated[str | None, typer.Option("--outliers", help="Set aside rows that belong nowhere: a share such as 5%, or auto; their cluster is -1.")]  # fmt: skip  # noqa: E501
-Known = Annotated[str | None, typer.Option("--known", help="Column of the labels you know, empty elsewhere; these rows keep their label.")]  # fmt: skip  # noqa: E501
-MustLink = Annotated[Path | None, typer.Option("--must-link", help="CSV of two columns: rows that belong together, by their numbers from 1 or their ids.")]  # fmt: skip  # noqa: E501
-CannotLink = Annotated[Path | None, typer.Option("--cannot-link", help="The same for rows that must be in different clusters.")]  # fmt: skip  # noqa: E501
-WeightColumn = Annotated[str | None, typer.Option("--weight-column", help="Column of weights: 2 counts a row twice, 0 leaves it out of the search.")]  # fmt: skip  # noqa: E501
-Title = Annotated[str | None, typer.Option("--title", help="Title of the report; the file's name if not given.")]
+Value = TypeVar("Value")
+# Panels of the help, in the order of use.
+COLUMNS, READING, KNOWLEDGE, RESULTS, RUN = "Columns", "Reading", "Your knowledge", "Results", "Run"
+
+
+def _option(panel: str, *names: str, text: str) -> Any:
+    """An option that the help shows in a panel."""
+    return typer.Option(*names, help=text, rich_help_panel=panel)
+
+
+def _replaced(*names: str) -> Any:
+    """An option under its former name: hidden, and with a note wherever it is used."""
+    return typer.Option(*names, hidden=True)
+
+
+Quiet = Annotated[bool, _option(RUN, "--quiet", "-q", text="Print errors only.")]
+Json = Annotated[bool, _option(RESULTS, "--json", text="Print one JSON document instead of the summary.")]
+Debug = Annotated[bool, _option(RUN, "--debug", text="Show the full traceback of an error.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.", rich_help_panel=RUN)]
+Output = Annotated[
+    Path | None,
+    _option(
+        RESULTS, "--output", "-o", text="Rows with cluster and margin: .csv, .tsv, .parquet, .jsonl; '-' prints CSV."
+    ),
+]
+Report = Annotated[Path | None, _option(RESULTS, "--report", text="Standalone HTML report, or .json.")]
+Model = Annotated[Path | None, _option(RESULTS, "--model", text="Save the model to this file.")]
+Names = Annotated[
+    Path | None,
+    _option(RESULTS, "--names", text="Names of clusters: JSON saved from the report, or lines like 0,name."),
+]
+Title = Annotated[str | None, _option(RESULTS, "--title", text="Title of the report (default: the name of the file).")]
+Encoding = Annotated[str, _option(READING, "--encoding", text="Encoding of text files.")]
+Delimiter = Annotated[str | None, _option(READING, "--delimiter", text="Delimiter of CSV files (default: detected).")]
+Header = Annotated[
+    bool | None,
+    _option(READING, "--header/--no-header", text="Whether CSV files begin with column names (default: detected)."),
+]
+TextColumn = Annotated[
+    str | None, _option(READING, "--text-column", text="Column or key of the texts in CSV or JSONL.")
+]
+KnownColumn = Annotated[
+    str | None, _option(KNOWLEDGE, "--known-column", text="Column of known labels, empty where unknown; they are kept.")
+]
+FormerKnown = Annotated[str | None, _replaced("--known")]
+MustLink = Annotated[
+    Path | None,
+    _option(
+        KNOWLEDGE, "--must-link", text="CSV of two columns: pairs of rows in the same cluster, by number from 1 or id."
+    ),
+]
+CannotLink = Annotated[
+    Path | None, _option(KNOWLEDGE, "--cannot-link", text="CSV of two columns: pairs of rows in different clusters.")
+]
+WeightColumn = Annotated[
+    str | None,
+    _option(KNOWLEDGE, "--weight-column", text="Column of weights: 2 counts a row twice, 0 ignores it in the search."),
+]
+MinSize = Annotated[
+    str | None, _option(KNOWLEDGE, "--min-size", text="Smallest allowed cluster, in rows (20) or as a share (5%).")
+]
+MaxSize = Annotated[
+    str | None, _option(KNOWLEDGE, "--max-size", text="Largest allowed cluster, in rows or as a share.")
+]
+Outliers = Annotated[
+    str | None, _option(KNOWLEDGE, "--outliers", text="Share of outliers, such as 5%, or auto; their cluster is -1.")
+]
+
+
+def current(value: Value | None, former: Value | None, option: str, former_option: str) -> Value | None:
+    """The value of an option that may come under its former name, with a note on the error stream."""
+    if former is None:
+        return value
+    tell(f"note: {former_option} is now {option}; the former name stops working in the next minor version.")
+    return former if value is None else value
 
 
 def check_method(name: str) -> str:
-    """The name of a method; estimators that the program has defined count, too."""
+    """The name of a method, or of an estimator that the program has defined."""
     names = ["auto", *command_names()]
     if name not in names:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(names)}.")
@@ -42,7 +98,11 @@ def check_method(name: str) -> str:
 Method = Annotated[
     str,
     typer.Option(
-        "--method", metavar=f"[auto|{'|'.join(command_names())}]", callback=check_method, help="How to cluster."
+        "--method",
+        metavar=f"[auto|{'|'.join(command_names())}]",
+        callback=check_method,
+        help="Clustering method.",
+        rich_help_panel=RUN,
     ),
 ]
 
@@ -80,9 +140,31 @@ class Missing(StrEnum):
     refuse = "refuse"
 
 
-DateUse = Annotated[Dates, typer.Option(help="Dates as days, or as year, month, weekday and hour.")]
-Gaps = Annotated[Missing, typer.Option(help="Gaps: fill in the median, drop the rows, or refuse.")]
-DecimalSign = Annotated[Decimal, typer.Option(help="Decimal sign of numbers in text files.")]
+ScaleUse = Annotated[Scaling, _option(COLUMNS, "--scale", text="How to scale numbers.")]
+DateUse = Annotated[Dates, _option(COLUMNS, "--dates", text="Dates as days, or as year, month, weekday and hour.")]
+Gaps = Annotated[
+    Missing, _option(COLUMNS, "--missing", text="Missing values: fill in the median, drop the rows, or refuse.")
+]
+DecimalSign = Annotated[Decimal, _option(READING, "--decimal", text="Decimal sign of numbers in text files.")]
+UsedColumns = Annotated[str | None, _option(COLUMNS, "--columns", text="Use only these columns, separated by commas.")]
+DroppedColumns = Annotated[str | None, _option(COLUMNS, "--drop", text="Leave these columns out.")]
+NumericColumns = Annotated[str | None, _option(COLUMNS, "--numeric", text="Read these columns as numbers.")]
+CategoricalColumns = Annotated[str | None, _option(COLUMNS, "--categorical", text="Read these columns as categories.")]
+TopicColumns = Annotated[str | None, _option(COLUMNS, "--text-column", text="Columns of free text, used by topic.")]
+LabelColumn = Annotated[
+    str | None,
+    _option(COLUMNS, "--label-column", text="Column of true classes: compared with the result, never used to cluster."),
+]
+GapWords = Annotated[
+    str | None, _option(READING, "--na-values", text="More words for a missing value, separated by commas.")
+]
+ClusterNumber = Annotated[
+    str, _option(RUN, "-k", "--clusters", text="Number of clusters; auto, or a range such as 2-8, recommends one.")
+]
+CheckpointFile = Annotated[
+    Path | None,
+    _option(RUN, "--checkpoint", text="Progress file: the same command resumes a killed run (--method cpm3c, mkc)."),
+]
 
 
 def cluster_numbers(text: str) -> range:

@@ -9,7 +9,7 @@ from widegap.cli._errors import CommandError
 
 @dataclass(frozen=True)
 class PictureModel:
-    """A clusterer of pixels, what the pixels are described by, and the number of the segment of each cluster."""
+    """A clusterer of pixels, what the pixels are described by, and the segment of each cluster."""
 
     estimator: Any
     position: float

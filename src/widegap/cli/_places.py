@@ -1,29 +1,13 @@
-"""Places for results: checked before the work, written whole or not at all."""
+"""Places for results, checked before the work."""
 
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from widegap._atomic import destination, replacing
+from widegap._atomic import destination
 from widegap.cli._errors import CommandError
 from widegap.exceptions import InvalidDataError
-
-__all__ = ["check_distinct", "check_writable", "may_write", "partial_name", "replacing", "write_text"]
-
-
-def write_text(path: Path, text: str, encoding: str = "utf-8") -> None:
-    """Write a text, in UTF-8 if the encoding lacks some of its letters; "-" is standard output."""
-    if str(path) == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        content = text.encode(encoding)
-    except UnicodeEncodeError:
-        content = text.encode("utf-8")
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
 
 
 def check_writable(path: Any) -> None:
@@ -73,5 +57,5 @@ def may_write(folder: Path) -> bool:
 
 
 def partial_name(path: Path) -> Path:
-    """Where a result goes that was cut short: ``out.partial.csv``."""
+    """Where the result of an interrupted run goes: ``out.partial.csv``."""
     return path if str(path) == "-" else path.with_suffix(f".partial{path.suffix}")

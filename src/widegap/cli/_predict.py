@@ -1,154 +1,123 @@
 """``widegap predict`` and ``widegap report``: a saved model on other rows."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from widegap.cli import _options as options
+from widegap.cli._delivery import Targets, deliver, write_report
 from widegap.cli._errors import CommandError, guarded
-from widegap.cli._names_file import read_names, stored_names
-from widegap.cli._places import check_distinct, check_writable
+from widegap.cli._names_file import read_names
+
+if TYPE_CHECKING:
+    from widegap.results import DocumentRows, EncodedRows, InputRows, Result
+    from widegap.results._large_files import LargeFile
+    from widegap.results._large_result import LargeResult
+    from widegap.tables._delimited import Dialect
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file, from 'cluster --model' or 'documents --model'.")]
-Data = Annotated[Path, typer.Argument(help="Rows with the columns the model was fitted to, or documents.")]
+NewRows = Annotated[Path, typer.Argument(help="Rows with the columns of the fitted table, or documents.")]
+DEFAULT_PAGE = Path("report.html")
 
 
 @guarded
 def predict(
     model: ModelFile,
-    data: Data,
-    output: options.Output = None,
-    text_column: Annotated[str | None, typer.Option(help="Column of the texts in a CSV or JSONL file.")] = None,
+    data: NewRows,
+    text_column: options.TextColumn = None,
     encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
     header: options.Header = None,
-    quiet: options.Quiet = False,
+    output: options.Output = None,
     json: options.Json = False,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Assign new rows to the clusters of a saved model."""
-    from widegap.cli._output import check_output, show
     from widegap.tables._delimited import Dialect
 
-    check_output(output)
-    check_distinct({"-o": output}, (model, data), json)
-    if output is not None and str(output) != "-":
-        check_writable(output)
-    found = _apply(model, data, text_column, Dialect(encoding, delimiter, header=header), None)
-    written = []
-    if output is not None:
-        found.write(output)
-        written.append(f"rows: {output}")
-    if quiet and not json:
-        return  # nobody looks at a summary
-    summary = found.summarize()
-    if json and found.assign is not None:
-        summary["assignments"] = found.assign()
-    show(summary, written, quiet=quiet, json=json, to_stderr=str(output) == "-")
+    targets = Targets(output)
+    targets.check(model, data, json=json)
+    found = _open(model, data, text_column, Dialect(encoding, delimiter, header=header), None, {})
+    deliver(found, targets, quiet=quiet, json=json)
 
 
 @guarded
 def report(
     model: ModelFile,
-    data: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML page, or .json.")] = Path("report.html"),
-    title: options.Title = None,
-    names: options.Names = None,
-    text_column: Annotated[str | None, typer.Option(help="Column of the texts in a CSV or JSONL file.")] = None,
+    data: NewRows,
+    text_column: options.TextColumn = None,
     encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
     header: options.Header = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", help="HTML page, or .json (default: report.html).", rich_help_panel=options.RESULTS),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", hidden=True)] = None,
+    title: options.Title = None,
+    names: options.Names = None,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Write a report on rows and their clusters by a saved model."""
-    from widegap.cli._output import write_report
     from widegap.tables._delimited import Dialect
 
-    check_distinct({"-o": output}, (model, data))
-    if str(output) != "-":
-        check_writable(output)
-    found = _apply(model, data, text_column, Dialect(encoding, delimiter, header=header), title, read_names(names))
-    write_report(output, found.summarize())
-    if not quiet and str(output) != "-":
-        print(f"report: {output}")
+    page = options.current(page, output, "--report", "-o") or DEFAULT_PAGE
+    Targets(report=page).check(model, data)
+    dialect = Dialect(encoding, delimiter, header=header)
+    found = _open(model, data, text_column, dialect, title, read_names(names))
+    write_report(page, found.summary())
+    if not quiet and str(page) != "-":
+        print(f"report: {page}")
 
 
-def load_model(model: Path) -> tuple[Any, Any]:
-    """What a model file holds: the estimator, and what the command that wrote it added."""
+def load_model(model: Path) -> tuple[Any, dict[str, Any]]:
+    """What a model file holds: the estimator, and the dict that was stored beside it."""
     from widegap import persistence
 
-    if not model.exists():
-        raise CommandError(f"{model}: no such file; 'widegap cluster --model {model.name}' makes one.")
+    _check_model(model)
     return persistence.load(model)
 
 
-class _Found(NamedTuple):
-    """Clusters of rows: how to summarize them, to write the table, and to list them for JSON unless they are too many.
-
-    A table is written without a summary, which takes far longer than the clusters.
-    """
-
-    summarize: Callable[[], dict[str, Any]]
-    write: Callable[[Path], None]
-    assign: Callable[[], Any] | None = None
+def _check_model(model: Path) -> None:
+    if not model.exists():
+        raise CommandError(f"{model}: no such file; 'widegap cluster --model {model.name}' makes one.")
 
 
-def _apply(
-    model: Path, data: Path, text_column: str | None, dialect: Any, title: str | None, names: Any = None
-) -> _Found:
-    estimator, extra = load_model(model)
-    title = title or str(extra.get("title") or data.stem)
-    names = {**stored_names(extra), **(names or {})}
+def _open(
+    model: Path, data: Path, text_column: str | None, dialect: "Dialect", title: str | None, names: dict[str, str]
+) -> "Result | LargeResult":
+    """The clusters of rows or documents in a file by a stored model."""
+    from widegap.results import Result
+
+    def read(estimator: Any, extra: dict[str, Any]) -> "InputRows | LargeFile":
+        if "large" not in extra:
+            return read_stored_rows(estimator, extra, data, text_column, dialect)
+        from widegap.results._large_files import stored_file
+
+        return stored_file(data, extra["large"])
+
+    _check_model(model)
+    return Result.open(model, read, names=names, title=title, untitled=data.stem)
+
+
+def read_stored_rows(
+    estimator: Any, extra: dict[str, Any], data: Path, text_column: str | None, dialect: "Dialect"
+) -> "DocumentRows | EncodedRows":
+    """Rows or documents of a file, as a stored model takes them."""
     if hasattr(estimator, "topic_names_"):
-        from widegap.cli._documents import describe_documents
+        from widegap.cli._document_reading import read_documents
 
-        return _Found(*describe_documents(estimator, data, text_column, dialect.encoding, title, names))
-    if "large" in extra:
-        from widegap.cli._large import describe_large
-
-        return _Found(*describe_large(estimator, extra, data, title))
-    return _Found(*_describe_rows(estimator, extra, data, dialect, title, names))
-
-
-def _describe_rows(estimator: Any, extra: Any, data: Path, dialect: Any, title: str, names: Any) -> Any:
-    from widegap import describe
-    from widegap.cli._output import assignments, clustered_frame, write_frame
-    from widegap.cli._table_rows import apply, model_parts, single_rows, with_dialect
-    from widegap.report._names import given_names, known_names
+        return read_documents(data, text_column, dialect.encoding)
+    from widegap.results import EncodedRows
     from widegap.tables._reading import read_table
 
-    encoder, estimator = model_parts(estimator)
-    table = read_table(data, dialect, least="at least one row")
-    rows = apply(table, encoder, extra.get("missing") == "drop")
-    labels = describe.labels(estimator, rows.X)
-    clusters = range(estimator.n_clusters_)
-    own = known_names(estimator, clusters) | given_names(names, clusters)
-
-    def summary() -> Any:
-        from widegap.report import summarize
-        from widegap.report._summarize import number_rows
-
-        found = summarize(
-            estimator,
-            rows.X,
-            labels=labels,
-            values=rows.values,
-            feature_names=rows.names,
-            **single_rows(table, encoder, rows.kept),
-            title=title,
-            names=names,
-            notes=rows.notes,
+    if not hasattr(estimator, "steps"):
+        raise CommandError(
+            "The model does not hold how its table was read; fit it again, with 'widegap cluster --model' or as a "
+            "pipeline that begins with a TableEncoder."
         )
-        number_rows(found, rows.kept)
-        return found
-
-    def margins() -> Any:
-        return describe.leads(describe.scores(estimator, rows.X), labels)
-
-    def write(path: Path) -> None:
-        write_frame(path, clustered_frame(table, rows, labels, margins(), own), with_dialect(table, rows))
-
-    return summary, write, lambda: assignments(rows.kept, labels, margins())
+    table = read_table(data, dialect, least="at least one row")
+    return EncodedRows.read(table, estimator[0], str(extra.get("missing", "median")))

@@ -16,11 +16,9 @@ import numpy as np
 from widegap import describe
 from widegap._types import Floats, Ints, Mask
 from widegap.cli import _options as options
-from widegap.cli._cluster import Job
+from widegap.cli._constraint_options import RowConstraints, read_weight_column
 from widegap.cli._errors import CommandError
-from widegap.cli._names_file import stored_names
 from widegap.cli._row_names import RowNames, read_pairs
-from widegap.cli._side_information_options import Said, read_weights
 from widegap.corrections._actions import Rename
 from widegap.corrections._corrections import CORRECTIONS
 from widegap.corrections._parts import unbounded_copy
@@ -28,6 +26,8 @@ from widegap.corrections._stored_log import StoredCorrections, rows_of_fit
 from widegap.explorer._cluster_names import correction_words
 from widegap.explorer._rows import ShownRows
 from widegap.explorer._workspace import Workspace
+from widegap.results import Corrections, EncodedRows, Result
+from widegap.results._result import stored_names
 
 MOST_RANGE_ROWS = 1_000_000  # rows of a range such as 5-9: a mistyped end must not fill the memory
 
@@ -35,9 +35,9 @@ MOST_RANGE_ROWS = 1_000_000  # rows of a range such as 5-9: a mistyped end must 
 class Corrected:
     """A stored result, its rows, and the corrections of one command; clusters keep their numbers until the fit."""
 
-    def __init__(self, estimator: Any, extra: dict[str, Any], table: Any, rows: Any):
-        self.extra, self.table, self.rows = extra, table, rows
-        self.names = RowNames(table, rows)
+    def __init__(self, estimator: Any, extra: dict[str, Any], rows: EncodedRows):
+        self.extra, self.rows = extra, rows
+        self.names = RowNames(rows)
         shown = ShownRows(rows.X, kept=rows.kept)
         self.workspace = Workspace(
             estimator, rows.X, rows=shown, extra={**extra, "names": stored_names(extra)}, weights=self._weights()
@@ -49,14 +49,14 @@ class Corrected:
 
     def _weights(self) -> Floats | None:
         column = self.extra.get("weight_column")
-        return None if column is None else read_weights(self.table, self.rows, str(column))
+        return None if column is None else read_weight_column(self.rows, str(column))
 
     def _check_rows(self, estimator: Any) -> None:
         """Refuse rows that are not those of the fit; junk may have been left out of it."""
         junk = set(self.workspace.keyed_constraints.junk.tolist())
         active = rows_of_fit(estimator, self.rows.X, junk)
         if active is None and not describe.is_fitted_on(estimator, self.rows.X):
-            name = self.table.name
+            name = self.rows.table.name
             raise CommandError(f"{name} does not hold the rows that the model was fitted to; pass these, unchanged.")
 
     # The corrections
@@ -93,7 +93,7 @@ class Corrected:
 
     def junk(self, texts: Iterable[str]) -> None:
         """``4,7-9``."""
-        rows = [row for text in texts for row in self._rows(text, "--set-aside")]
+        rows = [row for text in texts for row in self._rows(text, "--outliers")]
         for row in rows:
             self._want(row, -1)
         if rows:
@@ -104,7 +104,7 @@ class Corrected:
         """Refuse two places for one row."""
         first = self._wanted.setdefault(row, key)
         if first != key:
-            places = ["set aside" if to < 0 else f"moved to {to}" for to in (first, key)]
+            places = ["an outlier" if to < 0 else f"moved to {to}" for to in (first, key)]
             raise CommandError(
                 f"Row {row + 1} is {places[0]} and {places[1]} by the same command; keep one of the two."
             )
@@ -128,8 +128,8 @@ class Corrected:
 
     # The new fit
 
-    def refit(self, *, follow: bool, quiet: bool) -> Any:
-        """The estimator for the corrected clusters, numbered without gaps."""
+    def refit(self, title: str | None, *, follow: bool, quiet: bool) -> Result:
+        """The result with the corrected clusters, numbered without gaps."""
         from widegap.cli import _fitting as fitting
 
         found = self.workspace.corrected_keys
@@ -149,7 +149,10 @@ class Corrected:
         model.classes_ = [names.get(key) or None for key in self.keys]
         if hasattr(model, "agreement_"):
             model.agreement_ = np.where(inside, model.agreement_, 0.0)
-        return model
+        log = self._log()
+        title = title or str(self.extra.get("title") or self.rows.table.name)
+        corrections = Corrections(log.figures(model.labels_), log.stored())
+        return Result(model, self.rows, labels=model.labels_, title=title, corrections=corrections)
 
     def _check_clusters_left(self, junk: set[int]) -> None:
         """Refuse corrections that leave a cluster without rows, unless it was merged."""
@@ -165,14 +168,6 @@ class Corrected:
         unheld = np.bincount(labels[held & (labels >= 0)], minlength=len(self.keys)) == 0
         return held | np.append(unheld, False)[labels]
 
-    def job(self, title: str | None) -> Job:
-        """What is to be shown and written."""
-        from widegap.cli._table_rows import Choices
-
-        title = title or str(self.extra.get("title") or self.table.name)
-        choices = Choices(missing=str(self.extra.get("missing", "median")))
-        return Job(self.table, self.rows, choices, title, None, {}, self._log())
-
     def _log(self) -> StoredCorrections:
         active = [one for one in self.workspace.history.active if one.kind in CORRECTIONS or one.kind == Rename.kind]
         return self.workspace.stored.continued(active, self.keys, lambda event: correction_words(self.workspace, event))
@@ -183,9 +178,9 @@ class Corrected:
         must, cannot = ([(a, b) for a, b in pairs.tolist()] for pairs in (found.must_link, found.cannot_link))
         if weights is not None or not inside.all():
             weights = np.where(inside, 1.0 if weights is None else weights, 0.0)
-        information = Said(known.tolist(), must, cannot, weights=weights)
-        information.check(self.rows.kept, "auto")
-        return information.arguments()
+        constraints = RowConstraints(known.tolist(), must, cannot, weights=weights)
+        constraints.check(self.rows.kept.tolist(), "auto")
+        return constraints.arguments()
 
     def _typical(self) -> Mask:
         """Which rows are at least as far ahead in their cluster as half of it."""

@@ -1,23 +1,27 @@
-"""How a user names rows: by the values of the table's id column, or by their numbers from 1."""
+"""How a user names rows and documents: by an id, or by their numbers from 1; and files of pairs of them."""
 
 import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from widegap.cli._errors import CommandError
 
-MAX_BYTES = 1 << 26
+if TYPE_CHECKING:
+    from widegap.results import DocumentRows, EncodedRows
+
+MAX_LINK_BYTES = 1 << 26  # of a file of links, which is read whole: some millions of lines
 
 
 class RowNames:
     """Places among the rows that are clustered, by what the user calls them."""
 
-    def __init__(self, table: Any, rows: Any):
+    def __init__(self, rows: "EncodedRows"):
         from widegap.tables._values import shortest
 
-        self.id_column = rows.ids[0] if rows.ids and table.frame is not None else None
+        table = rows.table
+        self.id_column = rows.id_columns[0] if rows.id_columns and table.frame is not None else None
         self.n_rows = table.n_rows
         self._kept = {int(row): place for place, row in enumerate(rows.kept)}
         self._ids: dict[str, int] = {}
@@ -26,7 +30,7 @@ class RowNames:
             self._ids = {str(shortest(cell)).strip(): row for row, cell in enumerate(cells)}
 
     def find(self, name: str) -> int:
-        """The place of a row; refuses names that mean none, without saying where they stood."""
+        """The place of a row; refuses unknown names; the caller adds where they stood."""
         row = self.row(name)
         if row is None:
             raise CommandError(f"{name.strip()!r:.80} is not {self.rule}.")
@@ -52,12 +56,47 @@ class RowNames:
         return f"a row number from 1 to {self.n_rows:,}"
 
 
+class DocumentNames:
+    """Places of documents, by what the user calls them."""
+
+    def __init__(self, rows: "DocumentRows"):
+        self._counted = rows.counted
+        self._places = {name: place for place, name in enumerate(rows.names)}
+        self._junk = set(rows.junk)
+
+    def row(self, name: str) -> int | None:
+        """The place of a document, or None."""
+        return self._places.get(self._full(name))
+
+    def _full(self, name: str) -> str:
+        name = name.strip()
+        return name if self._counted is None else f"{self._counted} {name}"
+
+    def find(self, name: str) -> int:
+        """The place of a document; refuses unknown names; the caller adds where they stood."""
+        place = self.row(name)
+        if place is not None:
+            return place
+        if self._full(name) in self._junk:
+            raise CommandError(f"{name.strip()!r} is also in the universum and gets no topic; leave it out here.")
+        raise CommandError(f"{name.strip()!r:.80} is not {self.rule}.")
+
+    @property
+    def rule(self) -> str:
+        """What names of documents are."""
+        if self._counted is not None:
+            return f"the number of a {self._counted} with a document, counted from 1"
+        return f"the name of a document, such as {next(iter(self._places), '')!r}"
+
+
 def read_pairs(path: Path, option: str) -> Iterator[tuple[int, str, str]]:
     """Line number and both cells of a file of two columns; empty lines are skipped."""
     if not path.is_file():
         raise CommandError(f"{option} {path}: no such file; it needs two columns, separated by commas.")
-    if path.stat().st_size > MAX_BYTES:
-        raise CommandError(f"{option} {path} is larger than {MAX_BYTES >> 20} MiB; split it, or use --known.")
+    if path.stat().st_size > MAX_LINK_BYTES:
+        raise CommandError(
+            f"{option} {path} is larger than {MAX_LINK_BYTES >> 20} MiB; split it, or use --known-column."
+        )
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -78,8 +117,8 @@ def read_pairs(path: Path, option: str) -> Iterator[tuple[int, str, str]]:
         raise CommandError(f"{option} {path} cannot be read as CSV: {error}.") from error
 
 
-def read_links(path: Path, option: str, names: RowNames, notes: list[str]) -> list[tuple[int, int]]:
-    """Pairs of places from a file; a first line of which neither cell names a row is taken for names of columns."""
+def read_links(path: Path, option: str, names: "RowNames | DocumentNames", notes: list[str]) -> list[tuple[int, int]]:
+    """Pairs of places from a file; a first line in which neither cell names a row is read as column names."""
     found = []
     for place, (line, *pair) in enumerate(read_pairs(path, option)):
         if place == 0 and all(names.row(name) is None for name in pair):

@@ -19,7 +19,7 @@ from widegap.explorer._fits import ShownFit
 from widegap.explorer._script import script
 from widegap.explorer._workspace import Workspace
 from widegap.report import render, summarize
-from widegap.report._summarize import number_rows
+from widegap.results._summary import number_rows
 from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers, with_results
 
 

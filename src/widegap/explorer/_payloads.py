@@ -13,8 +13,8 @@ from widegap.explorer._fits import NotFitted, ShownFit
 from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._workspace import Workspace
 from widegap.report._charts import Scale, branches
-from widegap.report._dendrogram import top_of_tree
-from widegap.report._profile import Contrasts
+from widegap.results._dendrogram import top_of_tree
+from widegap.results._profile import Contrasts
 
 LISTED_FEATURES = 6  # of a cluster: its line in the list shows three, and twice as many terms of documents
 PROFILE_COLUMNS = 40  # of the profile: those that separate clusters best, about two screens

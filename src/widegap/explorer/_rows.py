@@ -9,7 +9,7 @@ import numpy as np
 from widegap._types import Doubles, Ints, Mask
 from widegap._wording import RowTexts, clip, plain, row_number
 from widegap.exceptions import InvalidDataError
-from widegap.report._profile import Feature, features_of
+from widegap.results._profile import Feature, features_of
 from widegap.rows._matrices import dense_rows
 from widegap.tables._delimited import Dialect
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from widegap._wording import number, percent, row_number
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.report._summarize import SCHEMA
+from widegap.results._summary import SCHEMA
 
 TEMPLATES = Path(__file__).parent / "templates"
 

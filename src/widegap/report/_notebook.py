@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-HEIGHT = 760
+HEIGHT = 760  # pixels: a screenful below the cell
 # The frame may run the page's own script, whose hash the page names, and save files; nothing of the notebook.
 FRAME = (
     '<iframe srcdoc="{page}" title="{title}" sandbox="allow-scripts allow-downloads" '
@@ -29,12 +29,12 @@ class Summary(dict[str, Any]):
 def fitted_view(estimator: Any) -> str:
     """What a fitted estimator has found, as an element for a notebook; empty where that cannot be shown."""
     from widegap.exceptions import NotSupportedError
-    from widegap.report._summarize import summarize_fit
+    from widegap.results._summary import summarize_fit
     from widegap.rows._collections import is_collection
 
     if is_collection(estimator.labels_):  # counting them would be a pass over the rows
         return ""
     try:
-        return summarize_fit(estimator)._repr_html_()
+        return Summary(summarize_fit(estimator))._repr_html_()
     except NotSupportedError:  # without jinja2 there is no page
         return ""

@@ -7,21 +7,24 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from widegap import describe
-from widegap._wording import Item, RowTexts, clip, number, plain, titled
+from widegap._wording import RowTexts, ShownItem, as_item, clip, number, plain, titled
 from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
-from widegap.report._frame_columns import FrameTable, is_frame, row_names
-from widegap.report._images import grey_picture, picture_shape
-from widegap.report._names import cluster_names
-from widegap.report._profile import Contrasts, Feature, count_columns, features_of
+from widegap.results._frame_values import frame_values, is_data_frame, row_names
+from widegap.results._images import grey_picture, picture_shape
+from widegap.results._input_rows import InputRows
+from widegap.results._names import cluster_names
+from widegap.results._profile import Contrasts, Feature, count_columns, features_of
 from widegap.rows._matrices import column_moments, dense_rows, without_gaps
 
-TOP_FEATURES = 6
-EXAMPLES = 5
+# Sizes of a card on the page, which fits a screen with them: columns that separate a cluster, its typical and its
+# borderline rows, columns of these, and columns in the text of any row.
+SEPARATING = 6
+EXAMPLE_ROWS = 5
 EXAMPLE_COLUMNS = 4
 ROW_COLUMNS = 8
-ABOUT = 0.8  # of a difference is about as much
+ABOUT = 0.8  # of a difference counts as the same: a category that a cluster has reads better than one that it lacks
 
 
 def view_of(estimator: Any, X: Any, labels: Any) -> "RowView":
@@ -44,7 +47,7 @@ def _show_input(view: "RowView", steps: Any, X: Any) -> None:
         view.names = encoder.get_feature_names_out()
         view.frame = X if hasattr(X, "iloc") else None
         return
-    if is_frame(X):
+    if is_data_frame(X):
         view.show_frame(X)
         return
     try:
@@ -100,15 +103,30 @@ class RowView:
                 f"values has {self.shown.shape[0]} rows, but X has {self.n_rows}; pass the same rows."
             )
 
-    def show_frame(self, frame: Any, *, values: bool = True) -> None:
-        """Take the cells of single rows from a frame of the same rows, and with ``values`` all other figures, too."""
+    def show_frame(self, frame: Any, *, with_values: bool = True) -> None:
+        """Take the cells of single rows from a frame of the same rows, and all other figures ``with_values``."""
         if len(frame) != self.n_rows:
             raise InvalidDataError(f"frame has {len(frame)} rows, but X has {self.n_rows}; pass the same rows.")
         self.frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
-        if values:
-            found = FrameTable(self.frame)
-            self.show(found.values)
-            self.names, self.dates = found.names, found.dates
+        if with_values:
+            values, self.names, self.dates = frame_values(self.frame)
+            self.show(values)
+
+    def describe(self, rows: InputRows) -> None:
+        """Take what is shown from rows as people know them."""
+        for name, entries in (("items", rows.items), ("ids", rows.ids)):
+            if entries is not None and len(entries) != self.n_rows:
+                raise InvalidDataError(f"{name} has {len(entries)} entries for {self.n_rows} rows; pass one per row.")
+        if rows.values is not None:
+            self.show(rows.values)
+        if rows.frame is not None and self.unit == "row":
+            self.show_frame(rows.frame, with_values=rows.values is None)
+        if rows.items is not None:
+            items = rows.items
+            self.item = lambda row: as_item(items[row])
+        if rows.ids is not None:
+            self.ids = rows.ids
+        self.name_columns(rows.feature_names)
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         """Settle what the columns are called, and how each is read."""
@@ -172,7 +190,7 @@ class RowView:
                 "text": self.features[j].text(found.means[label, j]),
                 "rest_text": self.features[j].text(found.rest[label, j]),
             }
-            for j in self._leading(label, TOP_FEATURES)
+            for j in self._leading(label, SEPARATING)
         ]
 
     def _leading(self, label: int, most: int) -> list[int]:
@@ -203,7 +221,7 @@ class RowView:
 
     def _ends(self, label: int, key: Any) -> list[int]:
         rows = np.flatnonzero((self.labels == label) & np.isfinite(key))
-        return rows[np.argsort(key[rows], kind="stable")[:EXAMPLES]].tolist()
+        return rows[np.argsort(key[rows], kind="stable")[:EXAMPLE_ROWS]].tolist()
 
     def cell(self, row: int, group: int) -> str:
         """What a row has in a column of the file, which is a group of features."""
@@ -218,12 +236,12 @@ class RowView:
             return "yes" if values[group] else "no"
         return feature.text(values[group]) if feature.kind == "date" else number(values[group], 4)
 
-    def _values(self, row: int) -> Item:
+    def _values(self, row: int) -> ShownItem:
         if self.pairwise or self.picture is not None:
-            return Item("", "")
+            return ShownItem("", "")
         groups = dict.fromkeys(self.features[j].group for j in self.contrasts.strongest(4 * ROW_COLUMNS))
         parts = [f"{self.features[group].column} {self.cell(row, group)}" for group in list(groups)[:ROW_COLUMNS]]
-        return Item("", clip(", ".join(parts)))
+        return ShownItem("", clip(", ".join(parts)))
 
 
 class DocumentView(RowView):
@@ -255,10 +273,10 @@ class DocumentView(RowView):
         if self.estimator.terms_ is None:
             self.terms = {}
         elif isinstance(self.documents[0], str):
-            terms = self.estimator.top_terms(4 * TOP_FEATURES)
-            self.terms = with_phrases(self.documents, self.labels, terms, 2 * TOP_FEATURES)
+            terms = self.estimator.top_terms(4 * SEPARATING)
+            self.terms = with_phrases(self.documents, self.labels, terms, 2 * SEPARATING)
         else:
-            self.terms = self.estimator.top_terms(2 * TOP_FEATURES)
+            self.terms = self.estimator.top_terms(2 * SEPARATING)
 
     def titles(self) -> list[str]:
         return [clip(self.estimator.topic_names_[int(label)], 80) for label in self.kinds]
@@ -287,7 +305,7 @@ class DocumentView(RowView):
     def representatives(self, label: int) -> list[int]:
         if not self.is_fit:
             return self._ends(label, -self.margins)
-        return self.estimator.representatives(EXAMPLES)[label]
+        return self.estimator.representatives(EXAMPLE_ROWS)[label]
 
 
 def _cell_text(cell: Any) -> str:

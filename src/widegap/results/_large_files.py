@@ -5,21 +5,16 @@ bytes in memory is read anew in every pass of the fit, and once more to be writt
 of every row lies in a temporary file. The summary tells the sizes of the clusters by all rows, the rest by a sample.
 """
 
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
-from widegap.cli._errors import CommandError
+from widegap.exceptions import InvalidDataError, NotSupportedError
 
-LARGE = 256 << 20
-SAMPLE = 5000  # rows that profiles, margins and map are made of
-COUNTED = 1000  # rows by which a column that numbers the rows is known
-COLUMNAR = (".parquet", ".pq", ".feather", ".arrow")
+LARGE = 256 << 20  # bytes; not tuned: smaller files fit into the memory of any machine, and are faster there
+COUNTED = 1000  # rows by which a column that numbers the rows is known; hardly any other column rises by 1 for so long
+STREAMED = (".parquet", ".pq", ".feather", ".arrow")  # endings of files that are read some columns and rows at a time
 
 
 @dataclass(frozen=True)
@@ -37,14 +32,14 @@ class LargeFile:
         return int(self.source.shape[0])
 
     def rows(self, position: Callable[[int, int], None] = lambda start, stop: None) -> Any:
-        """The rows as an estimator sees them; ``position`` is told what is being read."""
+        """The rows as an estimator sees them; ``position`` is called with what is being read."""
         from widegap.rows import RowBlocks
         from widegap.rows._matrices import scale_columns
         from widegap.rows._sources import MappedSource
 
         factors = self.factors
 
-        class Told(MappedSource):
+        class Watched(MappedSource):
             def read(self, start: int, stop: int) -> Iterator[Any]:
                 position(start, stop)
                 return super().read(start, stop)
@@ -52,7 +47,7 @@ class LargeFile:
         def scaled(X: Any) -> Any:
             return scale_columns(X, factors)
 
-        return RowBlocks([Told(self.source, scaled, self.source.shape[1], self.source.dtype)])
+        return RowBlocks([Watched(self.source, scaled, self.source.shape[1], self.source.dtype)])
 
     def pieces(self) -> Iterator[tuple[int, Any]]:
         """The rows in their own units, some at a time, with the number of the first."""
@@ -67,9 +62,8 @@ class LargeFile:
 def large_file(path: Path, columns: Sequence[str] = ()) -> LargeFile | None:
     """The file, or some columns of it, if it is too large to be read whole and can be streamed; else None."""
     ending = path.suffix.lower()
-    if ending not in (".npy", *COLUMNAR) or not path.is_file():
+    if ending not in (".npy", *STREAMED) or not path.is_file():
         return None
-    from widegap.exceptions import InvalidDataError, NotSupportedError
     from widegap.rows import shards
     from widegap.rows._columnar import ColumnarSource
 
@@ -103,8 +97,8 @@ def without_row_numbers(file: LargeFile) -> LargeFile:
     kept = [name for name in file.names if name not in left]
     if not left or not kept:
         return file
-    said = f"Columns that number the rows, or are results, were left out: {', '.join(map(repr, left))} (--columns)."
-    return LargeFile(file.path, ColumnarSource(file.path, kept), kept, [*file.notes, said])
+    note = f"Columns that number the rows, or are results, were left out: {', '.join(map(repr, left))} (--columns)."
+    return LargeFile(file.path, ColumnarSource(file.path, kept), kept, [*file.notes, note])
 
 
 def with_scale(file: LargeFile, scale: str) -> LargeFile:
@@ -122,63 +116,8 @@ def with_scale(file: LargeFile, scale: str) -> LargeFile:
     if scale == "auto" and (not len(varying) or varying.max() <= UNITS_DIFFER * np.median(varying)):
         return file
     factors = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
-    said = "Columns were divided by their standard deviations (--scale none to keep them)."
-    return LargeFile(file.path, file.source, file.names, [*file.notes, said], factors)
-
-
-class Position:
-    """Where in the file a fit is reading, and for the how-manieth time; shown as a bar, if there is one."""
-
-    def __init__(self, n_rows: int, show: Callable[[int, str], None] = lambda rows, said: None):
-        self.n_rows, self.show = n_rows, show
-        self.reads, self.rows, self.said = 0, 0, ""
-        self._lock = Lock()
-
-    def __call__(self, start: int, stop: int) -> None:
-        with self._lock:
-            # Threads read side by side, so that a small step back is none.
-            if not self.reads or start == 0 or start < self.rows - self.n_rows // 2:
-                self.reads, self.rows = self.reads + 1, 0
-            self.rows = max(self.rows, stop)
-            self.show(self.rows, f"read {self.reads}{self.said}")
-
-    def record(self, record: Any) -> None:
-        """A step of the search was made."""
-        objective = getattr(record, "objective", None)
-        self.said = "" if objective is None else f", objective {objective:.5g}"
-        self.show(self.rows, f"read {self.reads}{self.said}")
-
-
-@contextmanager
-def position_bar(label: str, n_rows: int, quiet: bool) -> Iterator[Position]:
-    """A bar on a terminal: the share of the rows that the present read has come to."""
-    if quiet or not sys.stderr.isatty():
-        yield Position(n_rows)
-        return
-    from rich import progress as bars
-    from rich.console import Console
-
-    columns = (
-        bars.TextColumn("{task.description}", markup=False),
-        bars.BarColumn(20),
-        bars.TaskProgressColumn(),
-        bars.TimeElapsedColumn(),
-    )
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(label, total=n_rows)
-
-        def show(rows: int, said: str) -> None:
-            shown.update(task, completed=rows, description=f"{label}, {said}")
-
-        yield Position(n_rows, show)
-
-
-@contextmanager
-def labels_beside(output: Path | None) -> Iterator[Path]:
-    """A place for labels while the command runs: in the folder of the output, or among temporary files."""
-    folder = None if output is None or str(output) == "-" else output.resolve().parent
-    with tempfile.TemporaryDirectory(prefix=".widegap.", dir=folder) as found:
-        yield Path(found) / "labels.npy"
+    note = "Columns were divided by their standard deviations (--scale none to keep them)."
+    return LargeFile(file.path, file.source, file.names, [*file.notes, note], factors)
 
 
 def stored_columns(file: LargeFile) -> dict[str, Any]:
@@ -203,20 +142,20 @@ def stored_file(path: Path, stored: Any) -> LargeFile:
         if names is not None and not (len(names) == n_features and all(isinstance(name, str) for name in names)):
             raise ValueError("its names are not one a column")
     except (TypeError, KeyError, ValueError) as error:
-        raise CommandError(f"The model does not say how its file was read ({error}); fit it again.") from error
-    if path.suffix.lower() not in ((".npy",) if names is None else COLUMNAR):
+        raise InvalidDataError(f"The model does not say how its file was read ({error}); fit it again.") from error
+    if path.suffix.lower() not in ((".npy",) if names is None else STREAMED):
         wanted = ".npy" if names is None else ".parquet or .feather"
-        raise CommandError(f"The model was fitted on a large file of {wanted}, but {path} is not one; convert it.")
+        raise InvalidDataError(f"The model was fitted on a large file of {wanted}, but {path} is not one; convert it.")
     if not path.exists():
-        raise CommandError(f"{path}: no such file; check the name.")
+        raise InvalidDataError(f"{path}: no such file; check the name.")
     if names is None:
         (source,) = shards([path]).sources
     else:
         known = ColumnarSource.column_names(path)
         absent = [name for name in names if name not in known]
         if absent:
-            raise CommandError(f"{path} lacks the columns {', '.join(map(repr, absent[:5]))} of the model.")
+            raise InvalidDataError(f"{path} lacks the columns {', '.join(map(repr, absent[:5]))} of the model.")
         source = ColumnarSource(path, names)
     if source.shape[1] != n_features:
-        raise CommandError(f"{path} has {source.shape[1]} columns, but the model was fitted with {n_features}.")
+        raise InvalidDataError(f"{path} has {source.shape[1]} columns, but the model was fitted with {n_features}.")
     return LargeFile(path, source, names, [], None if factors is None else np.array(factors))

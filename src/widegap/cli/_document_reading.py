@@ -1,77 +1,37 @@
-"""Documents from a folder, a JSONL file, a column of a table, or lines."""
+"""Documents from a folder, a JSONL file, a column of a table, or lines.
+
+PDF and Word files come from anywhere: sizes are limited, and a damaged file is skipped alone.
+"""
 
 import json
 import sys
-from dataclasses import dataclass, replace
+import zipfile
 from pathlib import Path
 from typing import Any
 
-from widegap.cli._errors import CommandError
+from widegap.cli._errors import CommandError, one_line
 from widegap.exceptions import InvalidDataError
+from widegap.results import DocumentRows
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
 OFFICE = (".pdf", ".docx")
-NO_TEXT = "convert it to plain text, or leave it out"
-SHOWN_NAMES = 5  # of files that are skipped
+NOT_TEXT = "convert it to plain text, or leave it out"
+SHOWN_NAMES = 5  # of files that are skipped, so that the note stays one line
 ID_NAMES = ("id", "_id", "key", "uid", "uuid", "doc_id", "document_id", "url", "name", "file")
 TITLE_NAMES = ("title", "headline", "subject")
 TEXT_NAMES = ("text", "body", "content", "document", "message", "abstract", "description")
 
 
-@dataclass
-class Documents:
-    """Texts, what to call each, the table they came from if there was one, what was noticed, and their titles.
-
-    Names are those that the documents have, or "row 1" or "line 1", where ``counted`` is "row" or "line".
-    """
-
-    names: list[str]
-    texts: list[str]
-    frame: Any
-    notes: list[str]
-    dialect: Any = None  # of the text file that a table came from
-    titles: list[str] | None = None
-    counted: str | None = None
-    entries: list[dict[str, Any]] | None = None  # of JSON lines
-    left_out: tuple[str, ...] = ()  # names of documents that were taken out
-
-    @property
-    def columns(self) -> list[str]:
-        """What there is besides the texts, by name."""
-        if self.entries is not None:
-            return list(dict.fromkeys(key for entry in self.entries for key in entry))
-        return [] if self.frame is None else [str(name) for name in self.frame.columns]
-
-    def column(self, name: str) -> list[Any]:
-        """A column of the table, or what JSON lines hold under a key, None where they have none."""
-        if self.entries is not None:
-            return [None if entry.get(name) is None else str(entry[name]) for entry in self.entries]
-        return self.frame[name].tolist()
-
-    def items(self) -> list[tuple[str, str]]:
-        """Title and body of every document; the title is its first line where nothing else gives one."""
-        from widegap._wording import titled
-
-        if self.titles is None:
-            return [tuple(titled(text)) for text in self.texts]
-        return list(zip(self.titles, self.texts, strict=True))
-
-    def without(self, chosen: set[int]) -> "Documents":
-        """The documents without some of them."""
-        rows = [i for i in range(len(self.texts)) if i not in chosen]
-        frame = None if self.frame is None else self.frame.iloc[rows].reset_index(drop=True)
-        titles = None if self.titles is None else [self.titles[i] for i in rows]
-        entries = None if self.entries is None else [self.entries[i] for i in rows]
-        names, texts = ([values[i] for i in rows] for values in (self.names, self.texts))
-        left_out = tuple(self.names[i] for i in sorted(chosen))
-        changed = {"names": names, "texts": texts, "frame": frame, "titles": titles, "entries": entries}
-        return replace(self, **changed, left_out=left_out)
-
-
 REFUSALS = (CommandError, InvalidDataError)
+# Limits of a PDF or Word file, above books of any length; not tuned. A parser may take a hundred times the bytes that
+# it reads, and a page some milliseconds; words beyond the letters do not change a topic.
+MAX_FILE_BYTES = 100 << 20
+MAX_UNPACKED_BYTES = 200 << 20
+MAX_PAGES = 1000
+MAX_LETTERS = 2_000_000
 
 
-def read_documents(source: Path, text_column: str | None, encoding: str, known: str | None = None) -> Documents:
+def read_documents(source: Path, text_column: str | None, encoding: str, known: str | None = None) -> DocumentRows:
     """Read documents; "-" is standard input, one document a line (or one JSON object).
 
     ``known`` may name a column of labels, which then holds no texts.
@@ -79,7 +39,7 @@ def read_documents(source: Path, text_column: str | None, encoding: str, known: 
     from widegap.tables._unpacking import decode
 
     if str(source) == "-":
-        text = decode(sys.stdin.buffer.read(), "standard input", encoding, NO_TEXT)
+        text = decode(sys.stdin.buffer.read(), "standard input", encoding, NOT_TEXT)
         return _from_lines(text, "standard input", text_column)
     if source.is_dir():
         return _from_folder(source, encoding)
@@ -90,11 +50,11 @@ def read_documents(source: Path, text_column: str | None, encoding: str, known: 
         return _from_table(source, text_column, encoding, known)
     if ending in OFFICE:
         raise CommandError(f"{source} is a single document; put it in a folder with others, and name the folder.")
-    text = decode(source.read_bytes(), str(source), encoding, NO_TEXT)
+    text = decode(source.read_bytes(), str(source), encoding, NOT_TEXT)
     return _from_lines(text, str(source), text_column, ending)
 
 
-def _from_folder(folder: Path, encoding: str) -> Documents:
+def _from_folder(folder: Path, encoding: str) -> DocumentRows:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     paths = [path for path in files if path.suffix.lower() in (*ENDINGS, *OFFICE)]
     if not paths:
@@ -108,34 +68,32 @@ def _from_folder(folder: Path, encoding: str) -> Documents:
             notes.append(f"Skipped: {error}")
     if not texts:
         raise CommandError(f"{folder}: none of {len(paths)} files could be read. {notes[0]}")
-    others = [path.relative_to(folder).as_posix() for path in files if path not in set(paths)]
-    if others:
-        more = f" and {len(others) - SHOWN_NAMES} more" if len(others) > SHOWN_NAMES else ""
-        notes.append(f"Skipped, as their names do not end like documents: {', '.join(others[:SHOWN_NAMES])}{more}.")
-    return Documents(names, texts, None, notes)
+    skipped = [path.relative_to(folder).as_posix() for path in files if path not in set(paths)]
+    if skipped:
+        more = f" and {len(skipped) - SHOWN_NAMES} more" if len(skipped) > SHOWN_NAMES else ""
+        notes.append(f"Skipped, not documents by their endings: {', '.join(skipped[:SHOWN_NAMES])}{more}.")
+    return DocumentRows(names, texts, None, notes)
 
 
 def _text_of(path: Path, encoding: str) -> str:
     if path.suffix.lower() in OFFICE:
-        from widegap.cli._document_files import read_office
-
         return read_office(path)
     from widegap.tables._unpacking import decode
 
-    return decode(path.read_bytes(), str(path), encoding, NO_TEXT)
+    return decode(path.read_bytes(), str(path), encoding, NOT_TEXT)
 
 
-def _from_lines(text: str, name: str, text_column: str | None, ending: str = "") -> Documents:
+def _from_lines(text: str, name: str, text_column: str | None, ending: str = "") -> DocumentRows:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise CommandError(f"{name} is empty; at least two documents are needed.")
     if ending in (".jsonl", ".ndjson", ".json") or (not ending and lines[0].lstrip().startswith("{")):
         return _from_json(lines, name, text_column)
     names = [f"line {i}" for i in range(1, len(lines) + 1)]
-    return Documents(names, lines, None, [f"Every line of {name} was taken for one document."], counted="line")
+    return DocumentRows(names, lines, None, [f"Every line of {name} was taken for one document."], counted="line")
 
 
-def _from_json(lines: list[str], name: str, text_column: str | None) -> Documents:
+def _from_json(lines: list[str], name: str, text_column: str | None) -> DocumentRows:
     entries, key = [], text_column
     for number, line in enumerate(lines, 1):
         try:
@@ -154,7 +112,7 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
         entries.append(entry)
     texts = [str(entry[key]) for entry in entries]
     names = [f"line {i}" for i in range(1, len(texts) + 1)]
-    found = Documents(names, texts, None, [], counted="line", entries=entries)
+    found = DocumentRows(names, texts, None, [], counted="line", entries=entries)
     id_key, title_key = (
         next((k for k in known if all(k in entry for entry in entries)), None) for known in (ID_NAMES, TITLE_NAMES)
     )
@@ -168,7 +126,7 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
     return found
 
 
-def _from_table(source: Path, text_column: str | None, encoding: str, known: str | None) -> Documents:
+def _from_table(source: Path, text_column: str | None, encoding: str, known: str | None) -> DocumentRows:
     from widegap.tables._delimited import Dialect
     from widegap.tables._reading import read_table
 
@@ -191,7 +149,7 @@ def _from_table(source: Path, text_column: str | None, encoding: str, known: str
         notes.append(f"The texts were taken from column {text_column!r}, the longest; --text-column names another.")
     texts = frame[text_column].fillna("").astype(str).tolist()
     names = [f"row {i}" for i in range(1, len(texts) + 1)]
-    found = Documents(names, texts, frame, notes, table.dialect, counted="row")
+    found = DocumentRows(names, texts, frame, notes, table.dialect, counted="row")
     lowered = {str(name).lower(): name for name in frame.columns if name != text_column}
     id_name, title_name = (next((lowered[k] for k in known if k in lowered), None) for known in (ID_NAMES, TITLE_NAMES))
     if id_name is not None and frame[id_name].is_unique:
@@ -202,8 +160,59 @@ def _from_table(source: Path, text_column: str | None, encoding: str, known: str
 
 
 def _holds_numbers(series: Any) -> bool:
-    """Whether all cells of a column that hold anything are numbers."""
+    """Whether all cells of a column that are not empty are numbers."""
     from widegap.tables._values import Cells
 
     cells = Cells(series)
     return bool((cells.missing | cells.numbers(None).read).all())
+
+
+def read_office(path: Path) -> str:
+    """The text of a .pdf or .docx file; a CommandError says why there is none."""
+    size = path.stat().st_size
+    if size > MAX_FILE_BYTES:
+        raise CommandError(f"{path} has {size >> 20} MB, more than the {MAX_FILE_BYTES >> 20} MB that are read.")
+    read = _read_pdf if path.suffix.lower() == ".pdf" else _read_docx
+    try:
+        text = read(path)
+    except CommandError:
+        raise
+    except ModuleNotFoundError as error:
+        raise CommandError(f"{path} needs {error.name}: pip install 'widegap[documents]'.") from error
+    except Exception as error:  # whatever a parser makes of a damaged file
+        raise CommandError(f"{path} is damaged ({one_line(error)[:80] or type(error).__name__}).") from error
+    if not text.strip():
+        raise CommandError(f"{path} holds no text; scanned pages need text recognition first.")
+    return text[:MAX_LETTERS]
+
+
+def _read_pdf(path: Path) -> str:
+    import logging
+
+    import pypdf
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its remarks on odd files are not for users
+    with path.open("rb") as file:
+        reader = pypdf.PdfReader(file)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise CommandError(f"{path} is locked by a password.")
+        if len(reader.pages) > MAX_PAGES:
+            raise CommandError(f"{path} has {len(reader.pages):,} pages, more than the {MAX_PAGES:,} that are read.")
+        parts: list[str] = []
+        for page in reader.pages:
+            parts.append(page.extract_text())
+            if sum(map(len, parts)) > MAX_LETTERS:
+                break
+    return "\n".join(parts)
+
+
+def _read_docx(path: Path) -> str:
+    import docx
+
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(part.file_size for part in archive.infolist())
+    if unpacked > MAX_UNPACKED_BYTES:
+        raise CommandError(f"{path} would unpack to {unpacked >> 20} MB, more than {MAX_UNPACKED_BYTES >> 20} MB.")
+    document = docx.Document(str(path))
+    cells = (cell.text for table in document.tables for row in table.rows for cell in row.cells)
+    return "\n".join([*(paragraph.text for paragraph in document.paragraphs), *cells])

@@ -1,0 +1,127 @@
+"""Options about columns: the encoder they make, and how its decisions are shown."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from widegap.cli._errors import CommandError
+
+if TYPE_CHECKING:
+    from widegap.results import EncodedRows
+    from widegap.tables import Table, TableEncoder
+    from widegap.tables._decisions import Column
+
+# Parameters of TableEncoder and the options that set them.
+OPTIONS = {
+    "columns": "--columns",
+    "drop": "--drop",
+    "numeric": "--numeric",
+    "categorical": "--categorical",
+    "text_columns": "--text-column",
+}
+SHOWN = 12  # lines of the table of decisions, so that the summary stays on one screen; the report has the rest
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the user chose for columns."""
+
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    text_columns: tuple[str, ...] = ()
+    label_column: str | None = None
+    known_column: str | None = None
+    weight_column: str | None = None
+    missing: str = "median"
+    na_values: tuple[str, ...] = ()
+    decimal: str = "auto"
+    dates: str = "elapsed"
+    scale: str = "auto"
+
+    def encoder(self) -> "TableEncoder":
+        """A TableEncoder with these parameters; rows with gaps are dropped before it sees them."""
+        from widegap import TableEncoder
+
+        return TableEncoder(
+            columns=self.columns or None,
+            drop=(*self.drop, *filter(None, (self.label_column, self.known_column, self.weight_column))),
+            numeric=self.numeric,
+            categorical=self.categorical,
+            text_columns=self.text_columns,
+            dates=self.dates,
+            missing="refuse" if self.missing == "refuse" else "fill",
+            na_values=self.na_values,
+            decimal=self.decimal,
+            scale=self.scale,
+        )
+
+
+def encode(table: "Table", chosen: "ColumnOptions") -> "EncodedRows":
+    """Decide how to read a table, and read it."""
+    from widegap.results import EncodedRows
+
+    _check_names(table, chosen)
+    return EncodedRows.fit(table, chosen.encoder(), chosen.missing)
+
+
+def _check_names(table: "Table", chosen: "ColumnOptions") -> None:
+    """Refuse columns that the table lacks, in the words of the options that name them."""
+    from widegap.tables._frames import as_columns, nearest
+
+    named = {option: getattr(chosen, name) for name, option in OPTIONS.items()}
+    for name in ("label_column", "known_column", "weight_column"):
+        column = getattr(chosen, name)
+        named[f"--{name.replace('_', '-')}"] = () if column is None else (column,)
+    if table.columns is None:
+        used = next((option for option, names in named.items() if names), None)
+        if used is not None:
+            raise CommandError(f"{table.name} has no column names; {used} is for tables such as CSV or Parquet.")
+        return
+    known = as_columns(table.columns).names
+    if chosen.known_column is not None and chosen.known_column == chosen.label_column:
+        raise CommandError(
+            f"--known-column and --label-column both name {chosen.known_column!r}; known labels are kept, so comparing "
+            "the result with them shows nothing: leave one of the two out."
+        )
+    for option, names in named.items():
+        for name in names:
+            if name not in known:
+                raise CommandError(f"{table.name} has no column {name!r} ({option}); {nearest(name, known)}")
+
+
+def decisions(encoder: "TableEncoder") -> list[dict[str, Any]]:
+    """What was decided for every column, and the option that changes it."""
+    return [
+        {"column": c.name, "read_as": c.read_as, "used": c.used, "why": c.why, "change": option_for(c)}
+        for c in encoder.columns_ or ()
+    ]  # fmt: skip
+
+
+def option_for(column: "Column") -> str:
+    """The option that changes what was decided for a column."""
+    if column.change in OPTIONS:
+        return f"{OPTIONS[column.change]} {quoted(column.name)}"
+    return {"dates": "--dates parts"}.get(column.change, "")
+
+
+def quoted(name: str) -> str:
+    """A column name as it stands on the command line."""
+    import shlex
+
+    return shlex.quote(name.replace(",", "\\,"))
+
+
+def decision_lines(encoder: "TableEncoder") -> list[tuple[str, str, str, str]]:
+    """Lines for the screen: columns with a reason one by one, plain numbers together."""
+    named = {*(encoder.columns or ()), *encoder.numeric, *encoder.categorical, *encoder.text_columns, *encoder.drop}
+    columns = [c for c in encoder.columns_ or () if not encoder.columns or c.name in named]
+    shown = [c for c in columns if c.why or not c.used]
+    plain = [c.name for c in columns if not c.why and c.used]
+    lines = [(c.name, c.read_as if c.used else f"{c.read_as}, not used", c.why, option_for(c)) for c in shown[:SHOWN]]
+    if len(shown) > SHOWN:
+        lines.append((f"{len(shown) - SHOWN:,} more", "", "see --report or --json", ""))
+    if plain:
+        few = ", ".join(plain[:4]) + (f" and {len(plain) - 4:,} more" if len(plain) > 4 else "")
+        lines.append((few, "number", "", ""))
+    return lines

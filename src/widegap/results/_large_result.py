@@ -1,0 +1,183 @@
+"""The result of a file that is not read whole: rows are written as they come, and a sample describes them."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from widegap import describe, persistence
+from widegap._atomic import replacing
+from widegap._types import Doubles, Floats, Ints
+from widegap._wording import row_number
+from widegap.results._input_rows import WRITTEN_COLUMNS, PlainRows, matrix_columns
+from widegap.results._large_files import LargeFile, stored_columns
+from widegap.results._result import Result
+from widegap.rows._collections import count_labels
+from widegap.rows._matrices import scale_columns
+from widegap.rows._state_files import CHUNK_ROWS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAMPLED_ROWS = 5000  # that profiles, margins and map are made of: means to about 1.4 % of a deviation, and a full map
+
+
+class LargeResult:
+    """What a user sees of a model on a large file; like :class:`Result`, but for its table, which fits no frame.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    file : LargeFile
+    labels : array or labels on disk, default=None
+        Those of the fit; None predicts them.
+    title : str
+    """
+
+    def __init__(self, model: Any, file: LargeFile, *, labels: Any = None, title: str = "Clusters"):
+        self.model, self.file, self.labels, self.title = model, file, labels, title
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Rows of every cluster; known without another pass where the rows were written."""
+        if self.labels is not None:
+            return count_labels(self.labels, self.model.n_clusters_)
+        sizes = np.zeros(self.model.n_clusters_, np.int64)
+        for _, values in self.file.pieces():
+            sizes += np.bincount(self.model.predict(self._scaled(values)), minlength=len(sizes))
+        return sizes
+
+    def write(self, path: Path) -> None:
+        """Write every row with cluster and margin; "-" is CSV on standard output."""
+        sizes = np.zeros(self.model.n_clusters_, np.int64)
+        with _writer(path) as write:
+            for frame in self._frames():
+                sizes += np.bincount(frame.iloc[:, -2], minlength=len(sizes))
+                write(frame)
+        self.sizes = sizes
+
+    def summary(self) -> dict[str, Any]:
+        """Sizes by all rows, everything else by rows spread over the file."""
+        file, n = self.file, self.file.n_rows
+        some = np.unique(np.linspace(0, n - 1, SAMPLED_ROWS).astype(np.intp))
+        X = file.rows().take(some)
+        note = f"Sizes count all {n:,} rows; profiles, margins, examples and map are of {len(some):,} of them."
+        sample = PlainRows(
+            X,
+            X if file.factors is None else LargeFile(file.path, file.source, file.names).rows().take(some),
+            file.names or matrix_columns(X.shape[1]),
+            kept=some,
+            notes=[*file.notes, note],
+        )
+        labels = self.model.predict(X) if self.labels is None else np.array(self.labels[some])
+        found = Result(self.model, sample, labels=labels, title=self.title).summary(SAMPLED_ROWS)
+        sure = None if self.labels is None else self._agreements()
+        for cluster in found["clusters"]:
+            size = int(self.sizes[cluster["label"]])
+            cluster.update(size=size, share=size / n)
+            if sure is not None:
+                cluster["agreement"] = float(sure[cluster["label"]])
+        found.update(n_rows=n, fitted=self.labels is not None)
+        return found
+
+    def save(self, path: Path) -> None:
+        """Write the model file, with the title and how columns are read."""
+        persistence.save(self.model, path, extra={"large": stored_columns(self.file), "title": self.title})
+
+    def _scaled(self, values: Floats) -> Any:
+        return scale_columns(values, self.file.factors)
+
+    def _frames(self) -> Iterator["pd.DataFrame"]:
+        """The rows some at a time: their values, cluster and margin."""
+        import pandas as pd
+
+        from widegap.tables._writing import with_results
+
+        for start, values in self.file.pieces():
+            scores = describe.scores(self.model, self._scaled(values))
+            if self.labels is None:
+                found = scores.argmax(axis=1).astype(np.int32)
+            else:
+                found = np.array(self.labels[start : start + len(values)])
+            if self.file.names is not None:
+                frame = pd.DataFrame(values, columns=self.file.names)
+            else:
+                frame = pd.DataFrame({"row": row_number(np.arange(start, start + len(values)))})
+                if values.shape[1] <= WRITTEN_COLUMNS:
+                    columns = pd.DataFrame(values, columns=matrix_columns(values.shape[1]))
+                    frame = pd.concat([frame, columns], axis=1)
+            yield with_results(frame, {"cluster": found, "margin": describe.leads(scores, found)})
+
+    def _agreements(self) -> Doubles | None:
+        """How sure each cluster is on average, where the search has several members; None elsewhere."""
+        if not hasattr(self.model, "agreement_") or len(self.model.history_) < 2:
+            return None
+        sums = np.zeros(len(self.sizes))
+        for start in range(0, len(self.labels), CHUNK_ROWS):
+            part = slice(start, start + CHUNK_ROWS)
+            sums += np.bincount(self.labels[part], self.model.agreement_[part], len(sums))
+        return sums / np.maximum(self.sizes, 1)
+
+
+@contextmanager
+def _writer(path: Path) -> Iterator[Callable[[Any], None]]:
+    """A function that writes one part of a table after the other; the file appears when all are written."""
+    if str(path) == "-":
+        yield _text_writer(sys.stdout, "")
+        return
+    ending = path.suffix.lower()
+    with replacing(path) as temporary:
+        if ending == ".parquet":
+            with _parquet_writer(temporary) as write:
+                yield write
+            return
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            yield _text_writer(file, ending)
+
+
+@contextmanager
+def _parquet_writer(path: Path) -> Iterator[Callable[[Any], None]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writers: list[Any] = []
+
+    def write(frame: Any) -> None:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        if not writers:
+            writers.append(pq.ParquetWriter(path, table.schema))
+        writers[0].write_table(table)
+
+    try:
+        yield write
+    finally:
+        for writer in writers:
+            writer.close()
+
+
+def _text_writer(file: Any, ending: str) -> Callable[[Any], None]:
+    """Writes JSON lines or delimited text, margins with a few digits; names that look like formulas are quoted."""
+    from widegap.tables._writing import neutral
+
+    first = True
+
+    def write(frame: Any) -> None:
+        nonlocal first
+        margin = frame.columns[-1]
+        if ending in (".json", ".jsonl"):
+            for row in zip(*(frame[name].tolist() for name in frame.columns), strict=True):
+                file.write(json.dumps(dict(zip(frame.columns, row, strict=True)), ensure_ascii=False) + "\n")
+            return
+        frame[margin] = [f"{value:.6g}" for value in frame[margin]]
+        names = [neutral(name) for name in frame.columns]
+        sign = "\t" if ending == ".tsv" else ","
+        frame.to_csv(file, sep=sign, index=False, header=names if first else False, lineterminator="\n")
+        first = False
+
+    return write

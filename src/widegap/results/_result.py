@@ -1,0 +1,192 @@
+"""A fitted model and its rows: the table with clusters, the summary, and the model file."""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from widegap import describe, persistence
+from widegap._types import Floats, Labels
+from widegap.results._input_rows import DocumentRows, EncodedRows, InputRows
+from widegap.results._large_files import LargeFile
+from widegap.results._names import LONGEST_NAME, known_names, own_names
+from widegap.results._row_views import RowView, view_of
+from widegap.results._summary import MAP_POINTS, number_rows, summarize_view
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from widegap.results._large_result import LargeResult
+
+
+class Corrections(NamedTuple):
+    """What a person fixed: ``shown`` in figures and words, None if nothing was, and what the model file ``keeps``."""
+
+    shown: dict[str, Any] | None = None
+    keeps: Mapping[str, Any] = {}
+
+
+class Result:
+    """What a user sees of a fitted model on some rows. Scores are computed once, when they are first needed.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+        Fitted; of rows that a TableEncoder has read, the clusterer alone.
+    rows : InputRows
+        Not necessarily those of the fit.
+    labels : array-like of shape (n_samples,), default=None
+        Their clusters; None takes those of the fit for its rows, and ``predict`` for others.
+    names : mapping, default=None
+        Names of clusters by label, from the user.
+    title : str, default="Clusters"
+    corrections : Corrections, default=None
+        What was fixed by hand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widegap import CPM3C
+    >>> from widegap.results import PlainRows, Result
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> result = Result(CPM3C(2, random_state=0).fit(X), PlainRows(X))
+    >>> list(result.frame().columns)
+    ['row', 'cluster', 'margin']
+    >>> result.summary()["n_rows"]
+    4
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        rows: InputRows,
+        *,
+        labels: Any = None,
+        names: Mapping[Any, str] | None = None,
+        title: str = "Clusters",
+        corrections: Corrections | None = None,
+    ):
+        self.model, self.rows, self.title = model, rows, title
+        self.names: Mapping[Any, str] = names or {}
+        self.corrections = corrections
+        self._labels = labels
+
+    @staticmethod
+    def open(
+        path: Path,
+        read: Callable[[Any, dict[str, Any]], "InputRows | LargeFile"],
+        *,
+        names: Mapping[Any, str] | None = None,
+        title: str | None = None,
+        untitled: str = "Clusters",
+    ) -> "Result | LargeResult":
+        """The result of a stored model on rows.
+
+        Parameters
+        ----------
+        path : path
+            Model file.
+        read : callable
+            Makes the rows from the model and the dict that its file holds beside it.
+        names : mapping, default=None
+            They come before the names in the file.
+        title : str, default=None
+            In place of that in the file.
+        untitled : str, default="Clusters"
+            The title if there is no other.
+        """
+        model, extra = persistence.load(path)
+        rows, title = read(model, extra), title or str(extra.get("title") or untitled)
+        if isinstance(rows, LargeFile):
+            from widegap.results._large_result import LargeResult
+
+            return LargeResult(model, rows, title=title)
+        clusterer = describe.last_step(model) if isinstance(rows, EncodedRows) else model
+        return Result(clusterer, rows, names={**stored_names(extra), **(names or {})}, title=title)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The cluster of every row, -1 for none."""
+        found: Labels = describe.labels(self.model, self.rows.X) if self._labels is None else self._labels
+        return found
+
+    @cached_property
+    def view(self) -> RowView:
+        """Rows, clusters and scores, which the table and the summary share."""
+        return view_of(self.model, self.rows.X, self.labels)
+
+    @property
+    def margins(self) -> Floats:
+        """How far ahead the cluster of every row is of the next one."""
+        return self.view.margins
+
+    @cached_property
+    def own_names(self) -> dict[int, str]:
+        """Names of clusters that people gave them, or that known labels carry; the others are named by the report."""
+        return known_names(describe.last_step(self.model), self.view.kinds) | own_names(self.names, self.view.kinds)
+
+    def frame(self) -> "pd.DataFrame":
+        """The rows as the user knows them with cluster, its name where there is one, and margin."""
+        from widegap.tables._writing import with_results
+
+        if isinstance(self.rows, DocumentRows):
+            unit, names = "topic", self.model.topic_names_
+        else:
+            unit, names = "cluster", self.own_names
+        titles = {f"{unit}_name": [names.get(int(label), "") for label in self.labels]} if names else {}
+        found: pd.DataFrame = with_results(self.rows.written(), {unit: self.labels, **titles, "margin": self.margins})
+        return found
+
+    def write(self, path: Path) -> None:
+        """Write the frame; see ``write_frame``."""
+        from widegap.results._written_files import write_frame
+
+        write_frame(path, self.frame(), self.rows.dialect)
+
+    def assignments(self) -> list[dict[str, Any]]:
+        """The cluster and the margin of every row, by its number from ``ROWS_FROM``, for JSON."""
+        numbers = range(len(self.labels)) if self.rows.kept is None else self.rows.kept
+        return [
+            {"row": int(row), "cluster": int(label), "margin": float(margin) if math.isfinite(margin) else None}
+            for row, label, margin in zip(numbers, self.labels, self.margins, strict=True)
+        ]
+
+    def summary(self, max_points: int = MAP_POINTS) -> dict[str, Any]:
+        """A dict that JSON can hold, as ``report.summarize`` describes it; rows are numbered as in their table.
+
+        Parameters
+        ----------
+        max_points : int, default=3000
+            Most rows on the map; of more a sample is drawn.
+        """
+        self.view.describe(self.rows)
+        by_hand = None if self.corrections is None else self.corrections.shown
+        notes = [*([by_hand["words"]] if by_hand else []), *self.rows.notes]
+        found = summarize_view(self.view, self.model, self.own_names, self.title, notes, max_points)
+        if self.rows.kept is not None:
+            number_rows(found, self.rows.kept)
+        if self.corrections is not None:
+            found["by_hand"] = by_hand
+        return found
+
+    def save(self, path: Path) -> None:
+        """Write the model file, with title, names, corrections and how rows are read."""
+        assert self.own_names is not None  # refuses names of clusters that do not exist
+        from sklearn.pipeline import Pipeline
+
+        model = self.model
+        extra: dict[str, Any] = {"title": self.title, "names": dict(self.names)}
+        kept = {} if self.corrections is None else self.corrections.keeps
+        if isinstance(self.rows, EncodedRows):
+            model = Pipeline([("table", self.rows.encoder), ("cluster", model)])
+            extra["missing"] = self.rows.missing
+        persistence.save(model, path, extra={**extra, **kept})
+
+
+def stored_names(extra: Mapping[str, Any]) -> dict[str, str]:
+    """Names by cluster that a model file holds."""
+    found = extra.get("names")
+    if not isinstance(found, dict):
+        return {}
+    return {str(label): str(name)[:LONGEST_NAME] for label, name in found.items()}

@@ -1,0 +1,237 @@
+"""A fitted clustering as a dict of plain values: what reports show, and what programs can read."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from widegap import describe
+from widegap._wording import ROWS_FROM, clip, plain
+from widegap.results._cautions import plain_warnings
+from widegap.results._dendrogram import top_of_tree
+from widegap.results._example_rows import RowDescriber
+from widegap.results._how_many import number_found
+from widegap.results._row_views import RowView
+
+SCHEMA = "widegap.report/1"
+MAP_POINTS = 3000  # drawn without delay by a browser; more overlap
+CURVE_POINTS = 2000  # of the search, more than the chart has pixels
+UNSURE = 0.5  # share of the members that agree on a row, below which it is unsure: no majority
+PACKAGES = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def summarize_view(
+    view: RowView, model: Any, own: Mapping[int, str], title: str, notes: Sequence[str], max_points: int
+) -> dict[str, Any]:
+    """The summary of rows that are described; ``own`` are names of clusters that need no other."""
+    estimator, steps = describe.last_step(model), getattr(model, "steps", ())
+    titles = dict(zip(map(int, view.kinds), view.titles(), strict=True))
+    describer = RowDescriber(view, {**titles, **own})
+    edges = describe.margin_bins(view.margins)
+    summary: dict[str, Any] = {
+        "schema": SCHEMA,
+        "title": clip(title),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "method": type(estimator).__name__,
+        "unit": view.unit,
+        "n_rows": view.n_rows,
+        "rows_from": ROWS_FROM,
+        "n_features": view.n_columns,
+        "n_clusters": len(view.kinds),
+        "number": number_found(estimator),
+        "fitted": view.is_fit,
+        "objective": _objective(estimator),
+        "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, describer, edges)],
+        "profile": view.profile(),
+        "tree": _tree(estimator),
+        "unassigned": int(np.count_nonzero(view.labels < 0)),
+        "margin_edges": edges,
+        "map": _map(view, describer, max_points),
+        "search": _search(estimator),
+        "kernels": _kernels(estimator),
+        "universum": _universum(estimator),
+        "settings": _settings(estimator, steps),
+        "versions": _versions(),
+    }  # fmt: skip
+    summary["warnings"] = [*map(clip, notes), *plain_warnings(estimator, summary)]
+    return summary
+
+
+def number_rows(summary: dict[str, Any], numbers: Any) -> None:
+    """Number the rows of a summary as in the table that they are some of; ``numbers`` begin with ``ROWS_FROM``."""
+    examples = [row for cluster in summary["clusters"] for row in (*cluster["representatives"], *cluster["borderline"])]
+    for row in (*examples, *(summary["map"] or {}).get("points", ())):
+        row["row"] = int(numbers[row["row"]])
+
+
+def summarize_fit(estimator: Any) -> dict[str, Any]:
+    """What a fitted estimator shows without its rows: sizes, how sure they are, the tree and the search."""
+    labels = np.asarray(estimator.labels_)
+    names = getattr(estimator, "topic_names_", {})
+    sure = getattr(estimator, "agreement_", None) if len(getattr(estimator, "history_", ())) > 1 else None
+    clusters = [
+        {
+            "label": int(label),
+            "name": clip(names.get(int(label), f"Cluster {label}"), 80),
+            "size": int(np.count_nonzero(labels == label)),
+            "share": float(np.mean(labels == label)),
+            "separates": [],
+            "margin": None,
+            "agreement": None if sure is None or not (labels == label).any() else float(sure[labels == label].mean()),
+            "representatives": [],
+        }
+        for label in getattr(estimator, "topics_", range(int(estimator.n_clusters_)))
+    ]
+    return {
+        **dict.fromkeys(("map", "n_features", "profile")),
+        "schema": SCHEMA,
+        "title": type(estimator).__name__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "method": type(estimator).__name__,
+        "unit": "document" if names else "row",
+        "n_rows": len(labels),
+        "rows_from": ROWS_FROM,
+        "n_clusters": len(clusters),
+        "number": number_found(estimator),
+        "objective": _objective(estimator),
+        "clusters": clusters,
+        "tree": _tree(estimator),
+        "margin_edges": [],
+        "search": _search(estimator),
+        "kernels": _kernels(estimator),
+        "universum": _universum(estimator),
+        "settings": _settings(estimator, ()),
+        "versions": _versions(),
+        "warnings": ["widegap.report.summarize(model, X) shows what sets the clusters apart."],
+    }  # fmt: skip
+
+
+def _objective(estimator: Any) -> dict[str, Any] | None:
+    kind = getattr(estimator, "_objective", None)
+    if kind is None or getattr(estimator, "objective_", None) is None:
+        return None
+    k, value = int(estimator.n_clusters_), plain(float(estimator.objective_))
+    most = kind.most(k) if kind.most is not None and k > 1 else None
+    share = value / most if most and value is not None else None
+    return {
+        "name": kind.name,
+        "value": value,
+        "most": plain(most),
+        "share": share,
+        "better": kind.better,
+        "meaning": kind.meaning,
+    }
+
+
+def _clusters(view: RowView, describer: RowDescriber, edges: list[float]) -> list[dict[str, Any]]:
+    pictures = view.pictures()
+    found = [_cluster(view, describer, int(label), edges) for label in view.kinds]
+    for place, cluster in enumerate(found):
+        cluster["picture"] = None if pictures is None else pictures[place]
+    return found
+
+
+def _cluster(view: RowView, describer: RowDescriber, label: int, edges: list[float]) -> dict[str, Any]:
+    inside = view.labels == label
+    size = int(np.count_nonzero(inside))
+    margin = describe.margin_profile(view.margins[inside], edges)
+    if margin is not None:
+        margin["relative"] = describer.relative(margin["median"])
+    sure = None if view.sure is None or not size else view.sure[inside]
+    columns = view.example_columns(label)
+    return {
+        "label": label,
+        "name": describer.names[label],
+        "size": size,
+        "share": size / max(1, view.n_rows),
+        "separates": view.separates(label),
+        "margin": margin,
+        "agreement": None if sure is None else float(sure.mean()),
+        "unsure": None if sure is None else int(np.count_nonzero(sure < UNSURE)),
+        "columns": [view.features[group].column for group in columns],
+        "representatives": _examples(view, describer, view.representatives(label), columns),
+        "borderline": _examples(view, describer, view.borderline(label), columns),
+    }
+
+
+def _examples(view: RowView, describer: RowDescriber, rows: Sequence[int], columns: list[int]) -> list[dict[str, Any]]:
+    return [{**describer.describe(row), "cells": [view.cell(row, group) for group in columns]} for row in rows]
+
+
+def _tree(estimator: Any) -> dict[str, Any] | None:
+    tree = getattr(estimator, "tree_", None)
+    return None if tree is None else top_of_tree(tree, int(estimator.n_clusters_))
+
+
+def _map(view: RowView, describer: RowDescriber, max_points: int) -> dict[str, Any] | None:
+    rows = describe.spread_sample(view.labels, max_points)
+    coordinates = view.place(rows)
+    if coordinates is None:
+        return None
+    kind = {2: "one boundary", 3: "exact"}.get(len(view.kinds), "projected")
+    return {
+        "points": [
+            {**describer.describe(row), "x": plain(x), "y": plain(y), "cluster": int(view.labels[row])}
+            for row, (x, y) in zip(rows, coordinates, strict=True)
+        ],
+        "shown": len(rows),
+        "total": view.n_rows,
+        "kind": "principal" if view.scores is None or len(view.kinds) == 1 else kind,
+    }
+
+
+def _search(estimator: Any) -> dict[str, Any] | None:
+    records = [asdict(record) for record in getattr(estimator, "history_", None) or () if is_dataclass(record)]
+    records = [record for record in records if plain(record.get("objective")) is not None]
+    if not records:
+        return None
+    if hasattr(estimator, "agreement_"):  # objectives do not describe its members; one agrees with itself
+        agreement = float(estimator.agreement_.mean()) if len(records) > 1 else None
+        return {"starts": [], "curve": [], "members": len(records), "agreement": agreement}
+    if "iteration" not in records[0]:  # one record a start
+        starts = [{key: plain(value) for key, value in record.items()} for record in records]
+        return {"starts": starts, "curve": [], "members": 0, "agreement": None}
+    kept = records[:: -(-len(records) // CURVE_POINTS)]
+    keys = ("split", "start", "iteration", "objective", "gap", "flips", "seconds")
+    curve = [
+        {"start": 0, "iteration": i, **{key: plain(r[key]) for key in keys if key in r}} for i, r in enumerate(kept)
+    ]
+    return {"starts": [], "curve": curve, "members": 0, "agreement": None}
+
+
+def _kernels(estimator: Any) -> list[dict[str, Any]] | None:
+    weights = getattr(estimator, "kernel_weights_", None)
+    if weights is None:
+        return None
+    names = getattr(estimator, "kernel_names_", None)
+    if names is None:
+        stack = getattr(getattr(estimator, "kernel_map_", None), "active", ())
+        names = [kernel.name for kernel in stack]
+    if len(names) != len(weights):
+        names = [f"kernel {j}" for j in range(len(weights))]
+    return [{"name": clip(name, 80), "weight": plain(weight)} for name, weight in zip(names, weights, strict=True)]
+
+
+def _universum(estimator: Any) -> dict[str, Any] | None:
+    report = getattr(estimator, "universum_report_", None)
+    return None if report is None else {key: plain(value) for key, value in asdict(report).items()}
+
+
+def _settings(estimator: Any, steps: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The parameters of the clusterer, after the steps of the pipeline that it ends."""
+    found = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
+    return {"pipeline": " → ".join(clip(name, 80) for name, _ in steps), **found} if steps else found
+
+
+def _versions() -> dict[str, str]:
+    found = {"Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
