@@ -15,7 +15,7 @@ from widegap.explorer._identity import CutKeys, WholeNumbers, matched_keys, with
 TYPICAL = 20
 
 
-Number = TypeVar("Number", bound=np.number[Any])
+_Value = TypeVar("_Value", bound=np.number[Any])
 
 
 class ShownFit:
@@ -75,7 +75,7 @@ class ShownFit:
             self._cuts[k] = self._spread(labels.astype(np.int8 if k < 128 else np.int32), -1)
         return self._cuts[k]
 
-    def _spread(self, values: npt.NDArray[Number], fill: float) -> npt.NDArray[Number]:
+    def _spread(self, values: npt.NDArray[_Value], fill: float) -> npt.NDArray[_Value]:
         """Values of the rows that were fitted as values of all rows."""
         if self.active is None:
             return values

@@ -33,7 +33,7 @@ BEAT = 15.0  # seconds between two signs of life: proxies close streams that are
 
 Query = Mapping[str, str]
 Posted = dict[str, object]
-Answer = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 class BadRequestError(Exception):
@@ -221,7 +221,7 @@ class Pages:
         self.worker.stop()
         return {"stopping": self.worker.running}
 
-    def exported(self, name: str) -> Answer:
+    def exported(self, name: str) -> Handler:
         async def answer(request: Request) -> Response:
             content, kind = await run_in_threadpool(export, self.workspace, name)
             headers = {"content-disposition": f'attachment; filename="{name}"'}
@@ -264,7 +264,7 @@ def _base(asked: Posted) -> int:
     return base
 
 
-def _page(name: str) -> Answer:
+def _page(name: str) -> Handler:
     async def answer(request: Request) -> Response:
         path = FILES[name]
         return Response(path.read_bytes(), media_type=KINDS[path.suffix])
@@ -278,14 +278,14 @@ def _answered(found: object) -> Response:
     return JSONResponse(found)
 
 
-def _get(function: Callable[[Query], object]) -> Answer:
+def _get(function: Callable[[Query], object]) -> Handler:
     async def answer(request: Request) -> Response:
         return _answered(await run_in_threadpool(function, request.query_params))
 
     return _shielded(answer)
 
 
-def _post(function: Callable[[Posted], object]) -> Answer:
+def _post(function: Callable[[Posted], object]) -> Handler:
     async def answer(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return JSONResponse({"error": "The request must have the content type application/json."}, 415)
@@ -300,7 +300,7 @@ def _post(function: Callable[[Posted], object]) -> Answer:
     return _shielded(answer)
 
 
-def _shielded(answer: Answer) -> Answer:
+def _shielded(answer: Handler) -> Handler:
     """Errors as answers: a wrong request must never end the server."""
 
     async def shielded(request: Request) -> Response:
