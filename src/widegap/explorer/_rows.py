@@ -37,6 +37,8 @@ class ShownRows:
         How the text file was written that the frame was read from; its cells are texts then.
     kept : sequence of int, default=None
         Rows of the table, from 0, that these are; None if they are all of it.
+    ids : sequence, default=None
+        Values of the column that names the rows, if the table has one: ``widegap refine`` takes these.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class ShownRows:
         titles: Sequence[str] | None = None,
         dialect: Dialect | None = None,
         kept: Ints | None = None,
+        ids: Sequence[object] | None = None,
     ):
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         self.kept = np.arange(self.n_rows) if kept is None else np.asarray(kept)
@@ -63,7 +66,7 @@ class ShownRows:
         self.texts = X if self.is_text else None
         if hasattr(X, "select_dtypes"):
             frame, X = X if frame is None else frame, X.select_dtypes("number")
-        self.titles, self.frame, self.dialect = titles, frame, dialect
+        self.titles, self.frame, self.dialect, self.ids = titles, frame, dialect, ids
         self.values = None if self.is_text else (X if values is None else values)
         if names is None and self.values is not None:
             names = getattr(self.values, "columns", None)
@@ -74,7 +77,7 @@ class ShownRows:
         self._check()
 
     def _check(self) -> None:
-        for what, found in (("frame", self.frame), ("titles", self.titles)):
+        for what, found in (("frame", self.frame), ("titles", self.titles), ("ids", self.ids)):
             if found is not None and len(found) != self.n_rows:
                 raise InvalidDataError(f"{what} has {len(found)} rows for {self.n_rows} of X; pass the same ones.")
         if self.values is not None and len(self.names) != self.values.shape[1]:
@@ -89,7 +92,9 @@ class ShownRows:
         """A few words for one row."""
         if self.texts is not None:
             return clip(self.titles[row], 80) if self.titles is not None else f"document {self.numbers[row]}"
-        return f"row {self.numbers[row]}"
+        return (
+            f"row {self.numbers[row]}" if self.ids is None else f"row {self.numbers[row]} ({clip(self.ids[row], 40)})"
+        )
 
     def text(self, row: int) -> str:
         """One or two lines on a row."""
