@@ -1,10 +1,10 @@
-"""How to add a loss: the Huberised hinge, which counts small violations of the margin less.
+"""How to add a loss: the Huberised hinge, which penalises small violations of the margin less.
 
     phi(m) = 0 for m >= 1,   (1 - m)^2 / (4 h) for 1 - 2h < m < 1,   1 - m - h below,
 
 with m the lead of a row's cluster over its strongest rival. phi is convex and falls, m is concave in the scores, so
 phi(m) is convex for a fixed label. Its tangent at m0, ``phi(m) >= a - g m``, and ``m <= s_z - s_r`` for any rival r
-give the plane ``a - g (s_z - s_r)``. A code is (a, g, r). Under the label r the pair vanishes: the plane 0 is left.
+give the plane ``a - g (s_z - s_r)``. A code is (a, g, r). For the label r the pair vanishes, which leaves the plane 0.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from widegap.cutting_plane._score_loss import ScoreLoss
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
 
-H = 0.25  # half the width of the quadratic piece
+H = 0.25  # half the width of the quadratic part
 
 
 def strongest_rivals(scores):
@@ -52,7 +52,7 @@ class HuberHingeLoss(ScoreLoss):
 
 
 def cluster(X, start, n_clusters, *, beta=0.05, min_count=1):
-    """Labels of least regularised loss, searched from starting labels; the second answer is how the search went."""
+    """Labels of lowest regularised loss, searched from starting labels, and the steps of the search."""
     (n, d), rows = X.shape, CentredRows(row_blocks(X))
     rules = size_rules(rows.blocks, np.full(n_clusters, min_count), np.full(n_clusters, n))
     problem = Problem(HuberHingeLoss(rows, n_clusters), n, n_clusters, d, beta, rules)

@@ -2,8 +2,8 @@
 widegap as the clusterer of BERTopic
 ====================================
 
-BERTopic takes any clusterer with ``fit`` and ``labels_``. This page runs it where ``bertopic`` is installed and says so
-where it is not. Embeddings are those of latent semantic analysis, so that nothing has to be downloaded.
+BERTopic takes any clusterer with ``fit`` and ``labels_``. If ``bertopic`` is not installed, this example runs the
+clusterer alone. The embeddings come from latent semantic analysis, so nothing needs to be downloaded.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,7 @@ embeddings = embed.fit_transform(documents)
 clusterer = MaxMarginClustering(6, random_state=0)
 
 # %%
-# BERTopic calls its clusterer ``hdbscan_model``, whatever it is. ``BaseDimensionalityReduction`` leaves the embeddings
-# as they are.
+# BERTopic calls any clusterer ``hdbscan_model``. ``BaseDimensionalityReduction`` leaves the embeddings unchanged.
 
 try:
     from bertopic import BERTopic

@@ -1,9 +1,9 @@
 """
-widegap beside the clusterers of scikit-learn
-=============================================
+widegap and the clusterers of scikit-learn
+==========================================
 
 The toy sets of scikit-learn's own comparison, with default settings and the true number of clusters. Toy sets show what
-a method can do, not how well it does on data like yours: for that see the panel on the results page.
+a method can do, not how well it works on real data; for that, see the panel on the results page.
 """
 
 import time
@@ -40,8 +40,8 @@ methods = {
 }
 
 # %%
-# On uniform noise, the last row, no answer is right. ``MaxMarginClustering`` says so with a warning, which is muted
-# here like all others.
+# On uniform noise, the last row, no answer is right. ``MaxMarginClustering`` gives a warning, which is silenced here
+# like all others.
 
 figure, axes = plt.subplots(len(sets), len(methods), figsize=(12, 11), subplot_kw={"xticks": [], "yticks": []})
 colours = np.array([f"C{i}" for i in range(10)] + ["0.8"])

@@ -2,9 +2,9 @@
 A loss, and the planes below it
 ===============================
 
-CPM3C, M2DCU and MKC never solve their problem row by row. They replace the mean loss of all rows by a few planes that
-touch it from below, and solve the small problem that has these planes in place of the loss. With a single column the
-weights are one number, so all of it can be drawn.
+CPM3C, M2DCU and MKC replace the mean loss of all rows by a few planes that touch it from below, and solve the small
+problem with these planes in place of the loss. With a single column the weights are one number, so everything can be
+drawn.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
 
 # %%
-# Sixty rows of one column, with labels held fixed. The two weights are opposite, W = (-w, w), and so F is a function of
-# one number w: a parabola, the regulariser, plus the mean hinge, which is convex and made of straight pieces.
+# Sixty rows of one column, with fixed labels. The two weights are opposite, W = (-w, w), so F is a function of one
+# number w: a parabola (the regulariser) plus the mean hinge, which is convex and piecewise linear.
 
 rng = np.random.default_rng(0)
 x = np.concatenate([rng.normal(-1, 1.0, 30), rng.normal(1, 1.0, 30)])[:, None]
@@ -42,8 +42,8 @@ def risk(w):
 
 
 # %%
-# Each round takes the plane that touches the loss at the present weights, and goes on to the lowest point of the planes
-# found so far. That point is a lower bound of F, F at the new weights an upper one.
+# Each iteration adds the plane that touches the loss at the current weights and moves to the lowest point of the planes
+# found so far. That point is a lower bound of F; F at the new weights is an upper bound.
 
 cuts, w, upper = empty_cuts(problem), 0.0, np.inf
 grid = np.linspace(-0.3, 2.5, 200)
@@ -54,7 +54,7 @@ for ax in axes:
     add_all(cuts, problem.planes(weights(w), NO_BIAS, labels))
     below = [envelope(cuts, weights(v), NO_BIAS, problem) for v in grid]
     ax.plot(grid, curve, "k", lw=2, label="F")
-    ax.plot(grid, below, "C0", label="what the planes know of it")
+    ax.plot(grid, below, "C0", label="envelope of the planes")
     ax.plot(w, risk(w), "ko", ms=5)
     master = solve_master(cuts, problem.beta, problem.caps, 0.0)
     w = float(master.W[1, 0])
@@ -67,8 +67,8 @@ plt.tight_layout()
 plt.show()
 
 # %%
-# The same with 64 columns, labels to be found, and the default order for two clusters: the gap between the two bounds
-# over the iterations, one line a start. Peaks are relabellings, after which the planes are for other labels.
+# The same with 64 columns, unknown labels and the default order for two clusters: the gap between the two bounds over
+# the iterations, one line per start. The peaks are relabellings, after which the planes belong to other labels.
 
 X, y = load_digits(return_X_y=True)
 model = CPM3C(2, annealing=False, random_state=0).fit(X[np.isin(y, (3, 8))])
@@ -82,4 +82,4 @@ ax.set_ylabel("gap, relative to F")
 ax.legend(fontsize=8)
 plt.tight_layout()
 plt.show()
-print(f"{len(model.history_)} iterations and {model.history_[-1].passes} reads of the data for all starts")
+print(f"{len(model.history_)} iterations and {model.history_[-1].passes} passes over the data for all starts")

@@ -1,6 +1,6 @@
 """
-A cluster of machines
-=====================
+Dask clusters
+=============
 
 The same estimators fit Dask arrays and data frames. Here the "cluster" is two threads of this process, so that the
 example runs anywhere; with ``distributed.Client("scheduler:8786")`` nothing else changes. It needs
@@ -19,10 +19,10 @@ X, _ = make_blobs(40_000, 4, centers=4, random_state=0)
 rows = da.from_array(X, chunks=(10_000, 4)).persist()
 
 model = MaxMarginClustering(4, random_state=0).fit(rows)
-print(model.labels_)  # lazy: the labels stay with the rows
+print(model.labels_)  # lazy: the labels stay on the workers
 
 # %%
-# ``predict`` is lazy as well. Compute what you need.
+# ``predict`` is lazy as well. Compute only what you need.
 
 sizes = da.bincount(model.labels_, minlength=4).compute()
 sample = model.predict(rows[::80]).compute()

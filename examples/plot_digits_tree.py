@@ -2,8 +2,8 @@
 Every number of clusters from one fit
 =====================================
 
-``MaxMarginClustering`` first looks for many small groups and then merges those that no margin separates. The merges
-are a tree, so one fit gives every number of clusters. Here the rows are handwritten digits.
+``MaxMarginClustering`` first finds many small groups and then merges those that no margin separates. The merges form a
+tree, so one fit gives every number of clusters. Here the rows are handwritten digits.
 """
 
 import matplotlib.pyplot as plt
@@ -34,10 +34,10 @@ plt.tight_layout()
 plt.show()
 
 # %%
-# ``to_linkage`` speaks SciPy's language, so its dendrograms work.
+# ``to_linkage`` returns SciPy's format, so SciPy's dendrograms work.
 
 figure, ax = plt.subplots(figsize=(10, 3))
 dendrogram(model.tree_.to_linkage(), ax=ax, no_labels=True, color_threshold=0)
-ax.set_ylabel("margin at which groups stay apart")
+ax.set_ylabel("margin between the merged groups")
 plt.tight_layout()
 plt.show()

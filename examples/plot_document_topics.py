@@ -1,10 +1,10 @@
 """
-Topics of documents, with the junk thrown out
-=============================================
+Topics of documents, without the junk
+=====================================
 
 ``DocumentClustering`` takes raw texts. Here they are docstrings of Python's standard library, which come with every
-installation. A topic that is not wanted can be moved into the *universum*, a set of documents that belong to no topic;
-the others are then found again without it.
+installation. You can move an unwanted topic to the *universum*, the set of documents that belong to no topic, and fit
+again without it.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ for topic, name in model.topic_names_.items():
     print(f"topic {topic}: {np.sum(model.labels_ == topic):3d} documents, {name}")
 
 # %%
-# The terms with the largest weights are what a topic is about.
+# The terms with the largest weights describe a topic.
 
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.2))
 columns = {term: j for j, term in enumerate(model.terms_)}
@@ -31,9 +31,9 @@ plt.tight_layout()
 plt.show()
 
 # %%
-# Say that one topic is junk, and fit again. Its documents get the label -1.
+# Mark one topic as junk and fit again. Its documents get the label -1.
 
 model.refit(universum_labels=[3])
 for topic, name in model.topic_names_.items():
     print(f"topic {topic}: {np.sum(model.labels_ == topic):3d} documents, {name}")
-print(f"moved into the universum: {np.sum(model.labels_ == -1)} documents")
+print(f"moved to the universum: {np.sum(model.labels_ == -1)} documents")

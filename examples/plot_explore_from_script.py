@@ -1,9 +1,9 @@
 """
-The explorer, driven from a script
+Control the explorer from a script
 ==================================
 
-``widegap explore`` opens a page on which people correct a clustering. Behind the page stands a workspace, and a script
-can do there what a person does. It needs ``pip install 'widegap[explore]'``.
+``widegap explore`` opens a page to correct a clustering. The page works on a workspace, and a script can do the same.
+It needs ``pip install 'widegap[explore]'``.
 """
 
 import matplotlib.pyplot as plt
@@ -16,10 +16,10 @@ from widegap import MaxMarginClustering
 X, y = load_digits(return_X_y=True)
 X, y = X[y < 5], y[y < 5]
 workspace = widegap.explore(MaxMarginClustering(5, random_state=0).fit(X), X, title="Digits")
-print("the page is at", workspace.address.split("/")[2].split(":")[0])  # the whole address holds a secret token
+print("the page is at", workspace.address.split("/")[2].split(":")[0])  # the full address contains a secret token
 
 # %%
-# Say that some rows belong together, and cluster again. Every action can be undone.
+# Mark rows that belong together and cluster again. Every action can be undone.
 
 before = workspace.labels.copy()
 ones = np.flatnonzero(y == 1)[:40:4]
@@ -29,7 +29,7 @@ print(workspace.constraints)
 print(f"{np.sum(before != workspace.labels)} rows moved")
 
 # %%
-# What was done comes back as labels and a fitted model.
+# The result is available as labels and as a fitted model.
 
 figure, axes = plt.subplots(1, 5, figsize=(7, 1.8))
 for cluster, ax in enumerate(axes):

@@ -2,8 +2,8 @@
 How many clusters?
 ==================
 
-``n_clusters="auto"`` looks at how clearly the groups are apart along the tree of merges, compared with rows that have
-no structure. It may answer 1: then nothing in the rows speaks for clusters.
+``n_clusters="auto"`` measures how clearly the groups of the tree are separated, compared with rows without structure.
+The answer is 1 if there is no evidence of clusters.
 """
 
 import matplotlib.pyplot as plt
@@ -28,10 +28,10 @@ for (above, below), (name, X) in zip(axes.T, sets.items(), strict=True):
     below.bar([score.n_clusters for score in scores], [score.excess for score in scores], color="0.6")
     below.axhline(3.5, color="C3", lw=1)
     below.set_xlabel("number of clusters")
-axes[1, 0].set_ylabel("how clearly apart")
+axes[1, 0].set_ylabel("excess separation")
 plt.tight_layout()
 plt.show()
 
 # %%
-# A bar above the line says that so many clusters are all more clearly apart than chance would make them. The largest
-# such number is the answer.
+# A bar above the line means that all of these clusters are more clearly separated than groups in rows without
+# structure. The largest such number is the answer.

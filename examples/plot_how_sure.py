@@ -3,7 +3,7 @@ How sure is a cluster?
 ======================
 
 ``MaxMarginClustering`` finds its clusters in a dozen slightly different ways and keeps what these agree on.
-``agreement_`` says for every row how much they agree. Rows between two clusters get less.
+``agreement_`` measures for every row how much they agree. It is lower for rows between two clusters.
 """
 
 import matplotlib.pyplot as plt

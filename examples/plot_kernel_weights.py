@@ -2,8 +2,8 @@
 Several kernels, one of them noise
 ==================================
 
-``MKC`` learns how much each of several kernels should count. Here the same samples have two useful views and one of
-pure noise. The weights say how much margin a kernel gives; the noise gets little.
+``MKC`` learns a weight for each of several kernels. Here the same samples have two useful views and one of pure noise.
+The weights measure how much margin a kernel gives; the noise gets little.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ views = {
 }
 
 # %%
-# A kernel has a name of your own, a kind, and the view that it looks at.
+# A kernel has a name, a kind, and the view that it uses.
 
 kernels = [(name, "linear", name) for name in views]
 model = MKC(4, kernels=kernels, random_state=0).fit(views)

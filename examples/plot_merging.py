@@ -2,9 +2,9 @@
 Merging small groups, and what the members agree on
 ===================================================
 
-The default search of ``MaxMarginClustering`` does not look for k clusters. It looks for many small groups, which is
-easy, and merges those that no margin keeps apart. It does so in several ways; each of them is a *member*, and the
-members vote. This example looks inside a fit.
+The default search of ``MaxMarginClustering`` does not look for k clusters at once. It finds many small groups, which is
+easy, and merges those that no margin separates. It does so in several ways; each of them is a *member*, and the members
+vote. This example shows the steps of a fit.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ print(f"{len(members)} members, such as {members[0].kind!r}")
 
 # %%
 # The small groups of one member; the share of edges between the two sides of each of the last merges, in the median of
-# the members of a rule (small: they are far apart); and how sure the vote of all members is for every row.
+# the members of a rule (small: they are far apart); and how much the members agree on every row.
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.8))
 groups = members[0].groups
@@ -34,7 +34,7 @@ for color, rule in zip(("C0", "C1", "C2"), ("margin", "graph", "degree product")
     middle.semilogy(numbers, np.maximum(np.median(crossing, axis=0), 1e-4), ".-", color=color, label=rule)
 middle.axvspan(1.5, 3.5, color="0.9")
 middle.set_xlabel("clusters before the merge")
-middle.set_title("share of edges between the two that merge")
+middle.set_title("share of edges between the merged groups")
 middle.legend()
 shown = right.scatter(*X.T, s=8, c=model.agreement_, cmap="viridis", vmax=1)
 right.set_title("agreement of the members")
@@ -43,8 +43,8 @@ plt.tight_layout()
 plt.show()
 
 # %%
-# The same vote as a table: one line a member, one column a row of the data, in the order of the final clusters. Most
-# members say the same; those that do not are outvoted.
+# The votes as a table: one line per member, one column per row of the data, in the order of the final clusters. Most
+# members agree; the others are outvoted.
 
 order = np.argsort(model.labels_, kind="stable")
 table = np.array([member.labels(3) for member in members])

@@ -2,8 +2,8 @@
 A boundary that moves until its margin is wide
 ==============================================
 
-Maximum margin clustering has no labels, so it begins with a guess. CPM3C then improves the labels and the boundary in
-turn. Here it starts from a poor guess, a cut across both groups, and we stop it after 1, 2, 4, ... iterations.
+Maximum margin clustering has no labels, so it starts with a guess. CPM3C then improves the labels and the boundary in
+turn. Here it starts from a poor guess, a line across both groups, and stops after 1, 2, 4, ... iterations.
 """
 
 import warnings
@@ -18,7 +18,7 @@ X, _ = make_blobs(300, centers=[[-2, 0], [2, 0]], cluster_std=[[0.6, 1.6], [0.6,
 guess = (X[:, 1] + 0.8 * X[:, 0] > 0).astype(int)
 
 # %%
-# ``init`` takes labels of your own. ``max_iter`` ends the search early, of which CPM3C warns; here that is intended.
+# ``init`` takes your own labels. ``max_iter`` ends the search early; the warning about this is expected here.
 
 
 def after(n_iterations):
@@ -28,7 +28,7 @@ def after(n_iterations):
 
 
 # %%
-# The line is where both clusters score the same; dashed lines are one margin away from it.
+# On the solid line both clusters have the same score; the dashed lines are one margin away from it.
 
 steps = (1, 2, 4, 30)
 figure, axes = plt.subplots(1, len(steps), figsize=(12, 3.4), sharex=True, sharey=True)

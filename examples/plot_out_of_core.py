@@ -2,8 +2,8 @@
 Rows that do not fit into memory
 ================================
 
-``fit`` takes files in place of an array. They are read block by block, and the labels are the same as if all rows were
-in memory.
+``fit`` takes files in place of an array. It reads them block by block and gives the same labels as with all rows in
+memory.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ X, _ = make_blobs(60_000, 10, centers=5, cluster_std=3.0, random_state=0)
 X = X.astype(np.float32)
 
 # %%
-# Four files stand for many. ``shards`` also reads Parquet, Feather and sparse ``.npz`` files.
+# Four files here; any number works. ``shards`` also reads Parquet, Feather and sparse ``.npz`` files.
 
 folder = Path(tempfile.mkdtemp())
 files = []
@@ -33,7 +33,7 @@ in_memory = CPM3C(5, random_state=0).fit(X)
 print("the same labels:", np.array_equal(from_files.labels_, in_memory.labels_))
 
 # %%
-# A fit reads the rows once in every pass. How many passes it took, and how the objective fell:
+# Each pass of a fit reads the rows once. The plot shows the objective over the passes.
 
 figure, ax = plt.subplots(figsize=(6, 3))
 history = [record for record in from_files.history_ if record.start == from_files.history_[-1].start]

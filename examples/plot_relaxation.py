@@ -3,8 +3,8 @@ Labels as a matrix: the convex relaxation
 =========================================
 
 ``MMC`` and ``GMMC`` do not search among labels. They replace the matrix of all products of two labels, which has rank
-one, by any positive semidefinite matrix. That makes the problem convex, so its solution is the best one and needs no
-start. What is lost shows in the matrix: is it nearly of rank one?
+one, by any positive semidefinite matrix. This makes the problem convex, so its optimum is global and needs no
+start. The closer the matrix is to rank one, the less the relaxation loses.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ from widegap.sdp._gmmc_relaxation import score_norm, solve_gmmc
 from widegap.sdp._mmc_relaxation import solve_mmc
 
 # %%
-# Both programs, for the kernel as the estimators see it: centred, with ones on the diagonal in the mean.
+# Both programs use the kernel as the estimators do: centred, with a mean diagonal of one.
 
 
 def solve(X):
@@ -29,8 +29,8 @@ def solve(X):
 
 
 # %%
-# Two data sets of 30 rows. Matrices have their rows in the order of the leading eigenvector: labels that are certain
-# make four blocks of two colours. The eigenvalues, as shares of their sum, tell how far the matrix is from rank one.
+# Two data sets of 30 rows. The rows of the matrices are sorted by the leading eigenvector: certain labels form four
+# blocks of two colours. The eigenvalues, as shares of their sum, show how far the matrix is from rank one.
 
 sets = {
     "blobs": make_blobs(30, centers=[[0, 0], [4, 0]], cluster_std=0.6, random_state=0)[0],
@@ -51,7 +51,7 @@ for (mmc, gmmc, shares, plane), (name, X) in zip(axes, sets.items(), strict=True
         plane.scatter(*X.T, c=np.where(model.labels_ == 1, "C3", "C0"), marker=marker, s=70, edgecolor="w")
         print(
             f"{name}, {type(model).__name__}: objective of the labels {model.objective_:.1f}, "
-            f"no labels are below {model.lower_bound_:.1f}"
+            f"lower bound of all labels {model.lower_bound_:.1f}"
         )
     plane.set_title("labels: signs of the leading eigenvector", fontsize=10)
 axes[0, 2].legend()

@@ -2,8 +2,8 @@
 Segments of a photo
 ===================
 
-``widegap.image.segment`` clusters the pixels of a picture by colour and, if asked, by place and texture. A sample of
-the pixels is fitted, the others are assigned, so large photos are no problem.
+``widegap.image.segment`` clusters the pixels of a picture by colour and optionally by position and texture. The fit
+uses a sample of the pixels and assigns the others, so large photos work as well.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from widegap import image
 photo = load_sample_image("flower.jpg")[::2, ::2]
 
 # %%
-# Each segment is painted in its mean colour.
+# Each segment is shown in its mean colour.
 
 figure, axes = plt.subplots(1, 4, figsize=(12, 2.6), subplot_kw={"xticks": [], "yticks": []})
 axes[0].imshow(photo)

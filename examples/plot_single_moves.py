@@ -1,11 +1,11 @@
 """
-Exact moves where turns freeze
-==============================
+Exact moves where the alternation gets stuck
+============================================
 
-With the square loss one can take turns of fitting and relabelling (``IterLSSVM``), or move one row at a time by what a
-move really changes (``search="moves"``). Both begin here with the same labels, of which a quarter are wrong, and with
-the same Gaussian kernel. The narrower the kernel, the more of every row's score comes from its own label, and the
-more reluctant the turns are to change it.
+With the square loss you can alternate between fitting and relabelling (``IterLSSVM``), or move one row at a time by the
+exact change of the objective (``search="moves"``). Here both start from the same labels, a quarter of them wrong, and
+use the same Gaussian kernel. The narrower the kernel, the more a row's score depends on its own label, and the less the
+alternation changes it.
 """
 
 import warnings
@@ -25,10 +25,10 @@ guess = np.where(np.random.default_rng(0).random(len(y)) < 0.3, 1 - y, y)
 median = np.median(pairwise_distances(X))
 
 # %%
-# Both methods over a range of kernel widths. IterLSSVM would warn where its turns end at the bound on sizes.
+# Both methods over a range of kernel widths. Warnings of IterLSSVM about the size bound are silenced.
 
 widths = np.array([0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0])
-right = {"turns (IterLSSVM)": [], 'moves (search="moves")': []}
+right = {"alternation (IterLSSVM)": [], 'moves (search="moves")': []}
 for width in widths * median:
     settings = {"kernel": "rbf", "gamma": 1 / width**2, "init": guess, "random_state": 0}
     turns = IterLSSVM(2, C=10, min_cluster_fraction=0.8, **settings)
@@ -44,8 +44,8 @@ for (name, found), marker in zip(right.items(), "os", strict=True):
 ax.axhline(100 * clustering_accuracy(y, guess), color="0.5", ls="--", lw=1, label="the start")
 ax.set_xticks(widths, [f"{width:g}" for width in widths])
 ax.minorticks_off()
-ax.set_xlabel("width of the kernel, in medians of the distances")
-ax.set_ylabel("rows that are right, %")
+ax.set_xlabel("width of the kernel, in median distances")
+ax.set_ylabel("accuracy, %")
 ax.legend()
 plt.tight_layout()
 plt.show()

@@ -1,8 +1,8 @@
 """
-Sizes within bounds, odd rows set aside
-=======================================
+Bounds on sizes, and outliers
+=============================
 
-Groups are sometimes needed in certain sizes: teams of 40 to 60, batches that fit. And some rows belong nowhere.
+Sometimes groups must have certain sizes, such as teams of 40 to 60. And some rows belong to no group.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ rows = np.concatenate([X, noise])
 settings = {
     "as it comes": {},
     "80 to 120 rows each": {"size_min": 80, "size_max": 120},
-    "odd rows set aside": {"outliers": "auto"},
+    "outliers removed": {"outliers": "auto"},
 }
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), sharex=True, sharey=True)
 for ax, (name, given) in zip(axes, settings.items(), strict=True):

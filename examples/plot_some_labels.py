@@ -2,8 +2,8 @@
 A few labels go a long way
 ==========================
 
-People often know the labels of a handful of rows. ``fit(X, known=...)`` takes them, keeps them, and lets them guide the
-rest. Here: handwritten digits with none to 20 known rows a class.
+You may know the labels of a few rows. ``fit(X, known=...)`` keeps these labels and uses them to guide the rest. Here:
+handwritten digits with 0 to 20 known labels per class.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ def some_labels(n_each, seed):
 
 
 # %%
-# ``refit`` takes the labels without a new search. ``classes_`` tells which cluster carries which label, so the rows
-# that were not known can be compared with the truth directly.
+# ``refit`` uses the labels without a new search. ``classes_`` gives the label of each cluster, so the other rows can be
+# compared with their true labels directly.
 
 model = MaxMarginClustering(10, random_state=0).fit(X)
 budgets = (1, 5, 20)
@@ -46,8 +46,8 @@ ax.axhline(100 * clustering_accuracy(y, model.labels_), color="0.6", ls="--", la
 ax.plot(budgets, 100 * np.mean(scores, axis=1), "o-", label="mean of four draws")
 for n_each, found in zip(budgets, scores, strict=True):
     ax.plot([n_each] * len(found), 100 * np.array(found), ".", color="0.6")
-ax.set_xlabel("known rows a class")
-ax.set_ylabel("right among the others, %")
+ax.set_xlabel("known labels per class")
+ax.set_ylabel("accuracy on the other rows, %")
 ax.legend()
 plt.tight_layout()
 plt.show()

@@ -2,9 +2,9 @@
 What a universum does
 =====================
 
-A *universum* are rows that belong to none of the clusters. ``M2DCU`` looks for boundaries that separate the rows widely
-and run through the universum. In the plane one can see it: four groups could be split in two ways, and the universum
-says which split is meant.
+A *universum* is a set of rows that belong to none of the clusters. ``M2DCU`` finds boundaries that separate the rows
+with a wide margin and run through the universum. In this picture four groups can be split in two ways, and the
+universum decides between them.
 """
 
 import matplotlib.pyplot as plt

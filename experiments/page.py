@@ -18,24 +18,23 @@ README = DOCS.parent / "README.md"
 MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
 INTRODUCTION = """# Results
 
-Written by `make experiments` from `experiments/results.jsonl`; no figure on this page is typed by hand except those
-that papers print. Mean ± standard deviation over seeds. Kinds of columns never mix:
+Written by `make experiments` from `experiments/results.jsonl`; all figures on this page are computed, except those
+printed in papers. Mean ± standard deviation over seeds. Every column is of one kind:
 
-- *printed*: what the paper says;
-- *label-free*: ours, as a user gets it: no run sees a label and no setting differs between data sets, except where a
-  table says so. The constants behind the defaults were settled while looking at the accuracy on many of these very
-  sets, though, so for others expect less;
-- *tuned with labels*: the best of the paper's grid by accuracy, as the papers did. Nobody has this in practice;
-- *baseline*: methods of others, measured here, without labels at run time. The settings of CLGR, of
-  gemclus and the size of UMAP's embedding were picked by accuracy among several, in their favour;
-- *told some* and *baseline, told the same*: some labels or links were given at run time, the same ones to both.
+- *printed*: the figures of the paper;
+- *label-free*: widegap as a user gets it. No run uses labels and all data sets have the same settings, except where a
+  table says so. But the defaults were tuned by the accuracy on many of these sets, so expect less on others;
+- *tuned with labels*: the best of the paper's grid by accuracy, as in the papers. This is impossible in practice;
+- *baseline*: other methods, measured here, without labels at run time. The settings of CLGR and gemclus and the size of
+  UMAP's embedding are the best of several by accuracy, in their favour;
+- *side information* and *baseline, same information*: both get the same known labels or links at run time.
 
 **Bold** marks the best figure of a row among the label-free and baseline columns that have the score of the table. A
 table with many columns is continued below itself with the same rows.
 
 Times are CPU time on one thread, as multiples of one k-means (`KMeans(n_init=1)`) on the same rows in the same process.
-Every figure is of the code that measured it, which may be older than the present one: `python -m experiments list` says
-how many cells the present code has not measured or confirmed.
+Figures may come from earlier code: `python -m experiments list` shows how many cells the current code has not measured
+or confirmed.
 """
 
 
@@ -80,7 +79,7 @@ def _effort(store: Store) -> str:
     if not carried:
         return f"{took}\n"
     return (
-        f"{took} {carried} of them were measured with earlier code and carried over to the present one, after a sample "
+        f"{took} {carried} of them were measured with earlier code and kept after a sample "
         f"of their kind (same table and method; {SHARE:.0%}, at least {LEAST} cells, and one of every family of data "
         f"sets) was measured again and all its scores agreed to {TOLERANCE:g}; their times are those of the earlier "
         "code.\n"

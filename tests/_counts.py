@@ -42,9 +42,9 @@ def counts_text():
     counts, mutants = (json.loads(path.read_text(encoding="utf-8")) for path in (STORED, MUTANTS))
     lines = ["| tried | cases |", "|---|---|", *(f"| {what} | {number:,} |" for what, number in counts.items())]
     head = [
-        "Small changes of `solvers/` and `problems/`, drawn with a fixed seed; what a module's own tests noticed:",
+        "Mutants of solvers and losses, drawn with a fixed seed, and how many the tests of their module detected:",
         "",
-        "| draw | modules | noticed at first | noticed with the tests added since | without effect |",
+        "| draw | modules | detected at first | detected with the tests added since | without effect |",
         "|---|---|---|---|---|",
     ]
     return "\n".join([*lines, "", *head, *(score(draw, modules) for draw, modules in sorted(mutants.items())), ""])

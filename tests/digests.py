@@ -21,8 +21,8 @@ import scipy.sparse as sp
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "build" / "digests"
-ROWS = 300  # of every set, by a fixed draw: every branch of a search below its own sampling, in half an hour
-SMALL = 60  # rows for the semidefinite relaxations, whose time grows with the fourth power
+ROWS = 120  # of every set, by a fixed draw: every branch of a search below its own sampling, in ten minutes
+SMALL = 40  # rows for the semidefinite relaxations, whose time grows with the fourth power
 SEEDS = 5
 
 # What is fitted: a name, the estimator and its settings.

@@ -36,6 +36,6 @@ CHAPTERS = {
         *rules.EXPERIMENTS,
         *lengths.EXPERIMENTS,
     ),
-    "The user has a say": say.EXPERIMENTS + doubt.EXPERIMENTS,
+    "Side information, outliers and probabilities": say.EXPERIMENTS + doubt.EXPERIMENTS,
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter}

@@ -19,8 +19,9 @@ AIM = 77.0  # mean accuracy, set before the search by agreement was built
 FAR = 5.0  # points behind the best that are told
 BELOW = 2.0  # points below k-means that need a reason
 WHY = {
-    "ionosphere": "probably because groups of unequal spread overlap in few rows, so that neighbours tell little",
-    "webkb": "the small groups that clusters are merged from mix classes there: they are 72 % pure",
+    'ionosphere": "probably because groups of unequal spread overlap in few rows, so neighbours carry little '
+    "information",
+    'webkb": "the small groups from which clusters are merged mix classes: they are 72 % pure',
 }
 
 
@@ -80,7 +81,7 @@ def ranking(table: Table, store: Store, left_out: Collection[str]) -> str:
     best = (panel.scores >= panel.scores.max(axis=0) - SAME).sum(axis=1)
     spreads, times = panel.spreads.mean(axis=1), np.exp(np.log(panel.times).mean(axis=1))
     lines = [
-        f"Accuracy in %, no labels seen, over the {len(panel.sets)} labelled sets that all methods finished:\n",
+        f"Accuracy in %, without labels, on the {len(panel.sets)} labelled sets that all methods finished:\n",
         f"| | mean accuracy | spread over seeds | mean rank | best on | {FRONT} better, worse on (p) "
         f"| time | mean over all {len(whole.sets)} sets |",
         "|---" * 8 + "|",
@@ -104,7 +105,7 @@ def short_ranking(table: Table, store: Store, left_out: Collection[str]) -> str:
     means, ranks = panel.scores.mean(axis=1), panel.ranks
     spreads, times = panel.spreads.mean(axis=1), np.exp(np.log(panel.times).mean(axis=1))
     lines = [
-        f"Accuracy in %, no labels seen, over the {len(panel.sets)} labelled sets that all methods finished:\n",
+        f"Accuracy in %, without labels, on the {len(panel.sets)} labelled sets that all methods finished:\n",
         f"| | mean accuracy | spread over seeds | mean rank of {len(panel.names)} | CPU time, in k-means |",
         "|---" * 5 + "|",
     ]

@@ -15,7 +15,7 @@ from experiments.cells import SEEDS, Cell
 from experiments.store import Record, Store
 
 PRINTED, FREE, TUNED, BASELINE = "printed", "label-free", "tuned with labels", "baseline"
-TOLD, TOLD_BASELINE = "told some", "baseline, told the same"
+TOLD, TOLD_BASELINE = "side information", "baseline, same information"
 NOT_RUN = "not run"
 MOST_COLUMNS = 7  # beside the labels of the rows; more do not fit in view
 

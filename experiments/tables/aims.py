@@ -27,8 +27,8 @@ THINNED = Table(
         *(Measured(name, name, kind=BASELINE, seeds=SEEDS_OF.get(name, SEEDS)) for name in COMPARED),
     ),
     ACCURACY,
-    "Of every other class, beginning with the second, a fifth or a twentieth of the rows is kept, drawn once for all "
-    "methods and seeds. All are told the number of classes.",
+    "Every other class, starting with the second, keeps a fifth or a twentieth of its rows, drawn once for all methods "
+    "and seeds. All methods get the number of classes.",
     quick=("digits 1:20",),
 )
 
@@ -82,7 +82,7 @@ def _reached(table: Table, store: Store) -> str:
 
 AIMS = Table(
     "aims",
-    "What the defaults are meant to reach",
+    "Goals of the defaults",
     tuple(Row(label, aim.data) for label, aim in AIMED.items()),
     (
         Printed("at least", {label: aim.least for label, aim in AIMED.items()}, kind="aim"),
@@ -91,10 +91,10 @@ AIMS = Table(
         Measured("KMeans(10)", "KMeans(10)", kind=BASELINE),
     ),
     ACCURACY,
-    "Least accuracies that were set before the search by agreement was built, from what a prototype of it reached. "
-    "The pairs are those of `digits`: 27 of its ones stand apart from all other rows, and beside the eights the search "
-    "by agreement takes them for one of the two clusters (56.5); in six pairs with a nine it finds about 90. "
-    "Thinned sets are those of `thinned`.",
+    "Minimum accuracies, set before the search by agreement was built, from the results of a prototype. The pairs are "
+    "those of `digits`: 27 of its ones lie apart from all other rows, and in the pair with the eights the search by "
+    "agreement makes them one of the two clusters (56.5); in six pairs with a nine it reaches about 90. Thinned sets "
+    "are those of `thinned`.",
     quick=("digits",),
     after=_reached,
 )

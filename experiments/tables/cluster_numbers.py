@@ -81,22 +81,22 @@ ON_SETS = Table(
     tuple(_set(label, name) for label, name in SETS.items()),
     (Printed("classes", CLASSES, kind="known"), *WAYS),
     NUMBER,
-    f"Classes need not be clusters, nor clusters classes. Of sets with more than {ROWS} rows all ways get the same "
-    f"{ROWS}. The most stable number takes several fits, and was sought on small sets alone.",
+    f"Classes need not be clusters, nor clusters classes. For sets with more than {ROWS} rows all methods get the same "
+    f"{ROWS}. The most stable number takes several fits and was only computed for small sets.",
     quick=("sklearn iris", "fcps hepta"),
     after=tally,
 )
 ON_SHAPES = Table(
     "cluster-numbers-drawn",
-    "How many clusters: drawn shapes",
+    "How many clusters: simulated shapes",
     tuple(
         Row(kind, tuple(f"shapes/{kind}-{i}" for i in range(FRESH, FRESH + DRAWS))) for kind in (*STRUCTURED, *SINGLE)
     ),
     tuple(way for way in WAYS if way.title != STABLE),
     RIGHT,
     f"Every kind was drawn {DRAWS} times, with other numbers of rows (200 to 1600), columns and clusters; "
-    f'{", ".join(SINGLE)} have one cluster, where any other answer is a false alarm. The rule of "auto" was settled on '
-    "other draws. The silhouette cannot answer 1.",
+    f"{', '.join(SINGLE)} have one cluster, so any other answer is a false alarm. "
+    'The rule of "auto" was tuned on other draws. The silhouette cannot return 1.',
     quick=("moons", "gaussian"),
     after=tally,
 )

@@ -100,7 +100,7 @@ EVERYWHERE = (
     "MaxMarginClustering",
 )
 ODD = {"1-7": "The paper's accuracy of k-means does not fit its Rand index, which belongs to 99.45."}
-TITLES_ONLY = "Cora: words of the titles stand in for the abstracts, which cannot be had, and the sizes differ."
+TITLES_ONLY = "Cora: words of the titles replace the abstracts, which are not available, and the sizes differ."
 WEB = "All pages of the university, some more than the paper's, which does not say what it left out."
 GRIDDED = ("CPM3C as published", "CPM3C tuned")
 
@@ -251,7 +251,7 @@ def _impossible(table: Table, store: Store) -> str:
         return ""
     return (
         "- The mapping to largest classes gives any clustering at least the figure of one cluster. The paper prints "
-        f"less on {len(found)} rows, so its rows or its mapping were other ones there: {', '.join(found)}."
+        f"less on {len(found)} rows, so it must have used other rows or another mapping there: {', '.join(found)}."
     )
 
 

@@ -17,7 +17,7 @@ LEFT_OUT = ("mnist", "a9a")  # the test part and the nested samples stand for th
 WAYS = (
     ("noise ignored", "noise, outliers", {"outliers": 0}, FREE),
     ('outliers="auto"', "noise, outliers", {"outliers": "auto"}, FREE),
-    ("share told", "noise, outliers", {"outliers": 0.1 / 1.1}, FREE),
+    ("share given", "noise, outliers", {"outliers": 0.1 / 1.1}, FREE),
     ("HDBSCAN", "noise, HDBSCAN", {}, BASELINE),
 )
 AUTO = WAYS[1][0]
@@ -60,13 +60,13 @@ def _noise_words(table: Table, store: Store) -> str:
 
 CONTAMINATED = Table(
     "contaminated",
-    "Rows that belong nowhere",
+    "Outliers",
     tuple(Row(f"digits, {kind} noise", (f"contaminated/digits-{kind}",)) for kind in ("uniform", "shuffled")),
     _noise_columns(),
     Score("accuracy of the clean rows, recall and precision of the noise, in %", lambda record: [], better=0),
-    "A tenth as many rows of noise are mixed in: uniform between the extremes of every column, or with every column "
-    'shuffled over the rows. Clean rows that were set aside count as wrong. "Noise ignored" is a fit with the '
-    "defaults, where noise joins clusters; HDBSCAN finds its own number of clusters.",
+    "Rows of noise, a tenth of the number of rows, are added: uniform between the extremes of every column, or with "
+    'every column shuffled over the rows. Clean rows marked as outliers count as wrong. "Noise ignored" is a fit with '
+    "the defaults, where noise joins clusters; HDBSCAN finds its own number of clusters.",
     quick=("digits, uniform noise",),
     after=_noise_words,
 )
@@ -106,14 +106,14 @@ def _probabilities(title: str, of: str, digits: int) -> tuple[Measured, ...]:
 
 CALIBRATION = Table(
     "calibration",
-    "How far probabilities can be believed",
+    "Calibration of probabilities",
     _calibration_rows(),
     (*_probabilities("calibration error in %", "error", 1), *_probabilities("Brier", "brier", 3)),
     Score("calibration and Brier score of `predict_proba`, lower is better", lambda record: [], better=0),
     "Clusters are mapped one to one to classes; then the expected calibration error compares the largest probability "
     "with the share of right rows in ten bins, and the Brier score (0 to 2) is the squared distance from the class. No "
     f"probability was fitted with labels. One seed; at most {ROWS} rows of larger sets. The mixture has full "
-    "covariances, and of sparse or wide rows the 50 leading directions.",
+    "covariances and uses the 50 leading directions of sparse or wide rows.",
     quick=("sklearn iris",),
     after=_calibration_words,
 )

@@ -173,11 +173,10 @@ def _objective_words(table: Table, store: Store) -> str:
         found, classes = (np.mean([extra[name] for extra in record.extra]) for name in ("objective", "of_classes"))
         (better if classes < found else worse).append(f"{row.label} ({100 * (classes / found - 1):+.0f} %)")
     return (
-        f"Rows on which IterSVR errs by more than {MARGIN:g} % at sigma = 4 D, with the objective of the classes "
-        "relative to that of the labels found. Lower, so that the search failed: "
-        f"{', '.join(better) or 'none'}. Higher, so that the objective prefers other labels: "
-        f"{', '.join(worse) or 'none'}. On image and satellite the classes themselves (430 of 1010 and 703 of 2236 "
-        "rows) are outside the balance."
+        f"Rows on which the error of IterSVR exceeds {MARGIN:g} % at sigma = 4 D, with the objective of the classes "
+        f"relative to that of the labels found. Lower, so that the search failed: {', '.join(better) or 'none'}. "
+        f"Higher, so that the objective prefers other labels: {', '.join(worse) or 'none'}. On image and satellite the "
+        "classes themselves (430 of 1010 and 703 of 2236 rows) are outside the balance."
     )
 
 
@@ -187,11 +186,10 @@ TABLE4 = Table(
     ROWS,
     (*beside(paper.ERRORS, LABEL_FREE), FRONT_DOOR),
     ERROR,
-    "(s): 50 rows a class, or 500 of svmguide1 and ringnorm; our draw, not the paper's. C is the paper's (10, 100, "
-    "500) and sigma = 4 D, D the largest distance, without a look at the classes; only the balance follows the paper's "
+    "(s): 50 rows per class, or 500 of svmguide1 and ringnorm; our draw, not the paper's. C is the paper's (10, 100, "
+    "500) and sigma = 4 D, D the largest distance, without using the classes; only the balance follows the paper's "
     "choice for a row. Kernel k-means and NCut by sign (of the second eigenvector) have sigma = D, NCut (k-means on "
-    "two) local widths. MMC and GMMC are convex and run once; above "
-    "100 and 1000 rows their programs were not solved.",
+    "two) local widths. MMC and GMMC are convex and run once; above 100 and 1000 rows their programs were not solved.",
     quick=("optdigits 3-8 (s)", "ionosphere"),
     after=_label_free_words,
 )
@@ -203,8 +201,8 @@ TABLE4_TUNED = Table(
     ERROR,
     "The paper chose sigma with labels from candidates that it does not list. Ours: 0.5, 1, 2, 3, 4, 5 D for the "
     "iterative methods (two seeds) and GMMC (to 800 rows, at C = 100), 0.1, 0.25, 0.5, 1, 2, 4 D for kernel k-means "
-    "and NCut (three seeds), 1 and 3 D with the paper's C of 1, 10, 100, 500 for MMC. Settings under which a fit fails "
-    "or does not end within four minutes are passed over.",
+    "and NCut (three seeds), 1 and 3 D with the paper's C of 1, 10, 100, 500 for MMC. Settings with which a fit fails "
+    "or takes more than four minutes are skipped.",
     quick=("optdigits 3-8 (s)",),
     after=_tuned_words,
 )
@@ -229,7 +227,8 @@ TABLE6 = Table(
         paper.ITERATIONS, {name: LABEL_FREE[name] for name in paper.METHODS[5:]}, ("iterSVM", "iterLS-SVM", "iterSVR")
     ),
     ITERATIONS,
-    "The fits of Table IV; the last turn, which changes no label, counts, and a cycle of labelings ends a fit.",
+    "The fits of Table IV; the last iteration, which changes no label, is included, and a cycle of labelings ends a "
+    "fit.",
 )
 
 COST_ROWS = tuple(
@@ -265,7 +264,7 @@ TABLE1 = Table(
     ),
     ERROR,
     "Linear kernel, raw pixels from 0 to 16, start from normalised cut (sigma = D), by the sign of its eigenvector and "
-    "by k-means on two; the paper does not say which. Nothing is left to chance.",
+    "by k-means on two; the paper does not say which. Nothing is random.",
     quick=("C = 0.01",),
     after=_cost_words,
 )

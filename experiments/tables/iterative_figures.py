@@ -178,7 +178,7 @@ GROWTHS = (
 ALL_ADULT = tuple(cell for column in GROWTHS for cell in column.by_size().values())
 NAMES = ("KM", "KKM", "NC", "GMMC", "iterSVM", "iterLS-SVM", "iterSVR")
 ADULT = (
-    "Adult in nested subsets, a1a to a9a, of which a5a, a6a and a7a are stand-ins: a4a and further rows of a8a, of the "
+    "Adult in nested subsets, a1a to a9a, with replacements for a5a, a6a and a7a: a4a and further rows of a8a, of the "
     "original sizes. The iterative methods have the paper's balance of 0.15, sigma = 4 D, not chosen with labels as in "
     "the paper, and 300 landmarks, so that they stay linear in n; the paper's worked on the whole kernel matrix. Three "
     "seeds. Kernel k-means and NCut form the n x n matrix and stop at 8000 rows, GMMC has up to 1000 rows of a1a."
@@ -248,7 +248,7 @@ FIGURES = (
         "iterSVR paper, Figure 2: the hinge and where it leaves the rows",
         tuple(turns(C, None) for C in COSTS),
         _draw_figure2,
-        f"{LINEAR}, IterSVM. The paper's point: most rows are far beyond the margin, where flipping them is dear.",
+        f"{LINEAR}, IterSVM. The paper's point: most rows are far beyond the margin, where flipping them is expensive.",
         (7.0, 2.8),
     ),
     Figure(

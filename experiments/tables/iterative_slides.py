@@ -61,7 +61,7 @@ ERRORS = Table(
     ERROR_ROWS,
     beside(paper.SLIDE_ERRORS, SLIDE_COLUMNS, paper.SLIDE_METHODS),
     ERROR,
-    "The sets of Table IV with the figures of the earlier version, of which several differ from the paper's (1-7 of "
+    "The sets of Table IV with the figures of the earlier version, several of which differ from the paper's (1-7 of "
     "normalised cut: 45 here, 0 there). Settings as in Table IV; its MMC and GMMC are not repeated.",
     quick=("3-8",),
     after=_error_words,
@@ -72,7 +72,7 @@ PAIR_ROWS = (
     Row(
         "MNIST",
         pairs("mnist-test"),
-        "The 10000 test digits, some 2000 rows a pair. One seed of IterSVM and IterSVR; no widths were tried.",
+        "The 10000 test digits, about 2000 rows per pair. One seed of IterSVM and IterSVR; no widths were tried.",
         only=("KMeans(1)", "KMeans(10)", "NCut", "IterSVM", "IterSVR", "MaxMarginClustering"),
         otherwise="not run: six kernels for each of 45 pairs",
         seeds=(("IterSVM", 1), ("IterSVR", 1)),
@@ -160,7 +160,7 @@ def _timed(column: Measured) -> Scored:
 
 TIMES = Table(
     "iterative-slides-times",
-    "iterSVR slides: time and error on 50 rows a class",
+    "iterSVR slides: time and error on 50 rows per class",
     tuple(Row(label, (name,)) for label, name in TIMED_DATA.items()),
     (
         _seconds("NC", 0),

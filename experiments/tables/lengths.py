@@ -65,24 +65,23 @@ def _means(table: Table, store: Store) -> str:
 
 LENGTHS = Table(
     "lengths",
-    "Words as they are counted: accuracy",
+    "Raw word counts: accuracy",
     ROWS,
     COLUMNS,
     ACCURACY,
-    "Long documents lie far from the mean and short ones near it, so that length is what clusters differ in first. "
-    "K-means then has one cluster of nearly all rows and a few of the longest, which the accuracy rewards with up to "
-    "the share of the largest class, the first column; CPM3C keeps clusters from being as small as that, unless its "
-    "sizes are freer (`balance=1, min_cluster_fraction=0.05`). No tf-idf, 5000 terms, "
-    "at most 2000 documents.",
+    "Long documents lie far from the mean and short ones near it, so clusters mainly differ in length. K-means then "
+    "finds one cluster of nearly all rows and a few of the longest, and its accuracy is up to the share of the largest "
+    "class, the first column; CPM3C does not allow clusters as small as that, unless its size bounds are loosened "
+    "(`balance=1, min_cluster_fraction=0.05`). No tf-idf, 5000 terms, at most 2000 documents.",
     quick=("Cora, 0/1",),
     after=_leads,
 )
 LENGTHS_NMI = replace(
     LENGTHS,
     name="lengths-nmi",
-    title="Words as they are counted: normalised mutual information",
+    title="Raw word counts: normalised mutual information",
     score=NMI,
-    note="The same clusterings, by a score that one large cluster does not please.",
+    note="The same clusterings, by a score that does not reward one large cluster.",
     after=_means,
 )
 

@@ -47,8 +47,8 @@ SETS = {
 SUBSETS = {"letterAvB": 500, "satellite": 500, "letterABCD": 500, "mnist01234": 1000}
 NOTES = {
     "ionosphere": "351 rows of 33 features as in the repository; the paper's table says 354 of 64.",
-    "svmguide1-a": "500 rows a class, drawn once; which 1000 the paper took is unknown.",
-    "ringnorm": "500 rows a class, drawn once; which 1000 the paper took is unknown. The paper's Rand index for "
+    "svmguide1-a": "500 rows per class, drawn once; it is unknown which 1000 the paper used.",
+    "ringnorm": "500 rows per class, drawn once; it is unknown which 1000 the paper used. The paper's Rand index for "
     "iterative SVR does not fit its accuracy.",
     "mnist01234": "All training digits 0 to 4 at 14 x 14 pixels, more than the paper has.",
 }
@@ -186,8 +186,8 @@ TABLE3 = Table(
         Scored("subset: Rand", PART, RAND),
     ),
     MAJORITY,
-    "And the Rand index. Label-free MKC, fitted to all rows, and to a random subset of the paper's size, drawn anew "
-    "for every seed; either labels all rows.",
+    "And the Rand index. Label-free MKC, fitted to all rows, and to a random subset of the paper's size, drawn again "
+    "for every seed; both label all rows.",
     quick=("letterAvB",),
 )
 

@@ -80,12 +80,11 @@ PANEL = Table(
         Measured(GEMCLUS, GEMCLUS, kind=BASELINE, seeds=FEW),
     ),
     ACCURACY,
-    "No method sees a label or has a setting of its own for a set; all but HDBSCAN and UMAP + HDBSCAN are told the "
-    "number of classes, and there noise counts as one cluster. UMAP (umap-learn) has 30 neighbours and a least "
-    "distance of 0, as its documentation advises for clustering, and ten coordinates, which served it better than "
-    "two in the mean of seven sets; sparse rows are compared by cosines; three seeds with mixtures, one with HDBSCAN. "
-    "The rows of texts are tf-idf of at most 6000 documents. Our defaults were settled while looking at several of "
-    "these sets.",
+    "No method uses labels or settings that depend on the set. All methods get the number of classes, except HDBSCAN "
+    "and UMAP + HDBSCAN, whose noise counts as one cluster. UMAP (umap-learn) has 30 neighbours and a least distance "
+    "of 0, as its documentation advises for clustering, and ten coordinates, which were better than two on average "
+    "over seven sets; sparse rows are compared by cosines; three seeds with mixtures, one with HDBSCAN. Texts are "
+    "tf-idf rows of at most 6000 documents. The defaults of widegap were tuned on several of these sets.",
     quick=("sklearn iris", "sklearn wine", "ionosphere", "fcps hepta"),
     after=_words,
 )
@@ -95,7 +94,7 @@ TIMES = replace(
     name="panel-times",
     title="All labelled sets: time",
     score=LEAST_TIME,
-    note="The fits of `panel`; what a process compiles once is left out by that. KMeans(n_init=1) takes some "
+    note="The fits of `panel`; this leaves out the one-time compilation of a process. KMeans(n_init=1) takes some "
     "milliseconds on the smallest sets, where all multiples are large and mean little.",
     quick=(),
     after=None,

@@ -30,10 +30,10 @@ MOST_LOST = 1.0  # points that labels may cost
 QUICK = ("digits",)
 TOLD_SCORE = Score("accuracy in %", ACCURACY.of, better=0)
 SHARED = (
-    f"Every method gets the same {ROWS} rows of a set. Methods of others get dense rows: sparse ones, and those with "
-    "more than 100 columns, reduced to 50 by a singular value decomposition, columns standardised where units differ. "
-    "LabelSpreading has the seven neighbours of scikit-learn; self-training takes in a tenth of the rows in each of ten"
-    " rounds of logistic regression."
+    f"Every method gets the same {ROWS} rows of a set. Other methods get dense rows: sparse rows, and those with more "
+    "than 100 columns, are reduced to 50 by a singular value decomposition; columns are standardised if units differ. "
+    "LabelSpreading has the seven neighbours of scikit-learn; self-training adds a tenth of the rows in each of ten "
+    "rounds of logistic regression."
 )
 
 
@@ -107,14 +107,14 @@ def _rows() -> tuple[Row, ...]:
 LABELS = tuple(
     Table(
         f"labels-{budget}",
-        f"Some labels: {budget} a class",
+        f"Some labels: {budget} per class",
         _rows(),
         label_columns(budget),
         TOLD_SCORE,
-        f"The mean of {DRAWS} draws of {budget} known label{'s' * (budget > 1)} a class, of the rows without one. "
+        f"The mean of {DRAWS} draws of {budget} known label{'s' * (budget > 1)} per class, on the rows without one. "
         '"Matched" maps clusters one to one to classes by the classes themselves, with and without labels, so that '
-        'these two can be compared; "by name" takes the names that the known labels give, as for all methods of '
-        f"others. {SHARED}",
+        'these two can be compared; "by name" uses the names given by the known labels, as for all other methods. '
+        f"{SHARED}",
         quick=QUICK if budget == 1 else (),
         after=_label_words,
     )
@@ -188,7 +188,7 @@ QUESTIONS = Table(
     TOLD_SCORE,
     "k is the number of clusters. Questions are asked k at a time, with a `refit` after each round; random labels are "
     f"those of rows drawn at random, {DRAWS} times. Accuracy of all rows, those with a label included, clusters mapped "
-    "one to one to classes: that twice as many random labels are right by themselves counts for them.",
+    "one to one to classes; this favours random labels, because there are twice as many of them.",
     quick=QUICK,
     after=_question_words,
 )

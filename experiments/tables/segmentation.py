@@ -54,11 +54,12 @@ SEGMENTED = Table(
     tuple(_row(label, photo, number) for label, photo in PHOTOS.items() for number in STAGES),
     tuple(_column(name) for name in METHODS),
     BY_HAND,
-    "Every pixel is a row of three colours. All methods bisect again and again the segment with the most scatter, "
-    "fitted to 5000 pixels, with the others predicted; the paper used all pixels. IterSVR has the paper's sigma = 500 "
-    "(for colours from 0 to 255) and C = 500, IterSVM its defaults; either side of a split may have 25 to 75 % of the "
-    "pixels. Which of the horses the paper shows is not certain; its zebra, squirrel and woman are not at hand. The "
-    "photos are of the Berkeley segmentation data, for non-commercial research: only scores are shown. Three seeds.",
+    "Every pixel is a row of three colours. All methods repeatedly bisect the segment with the largest scatter, fitted "
+    "to 5000 pixels, and predict the others; the paper used all pixels. IterSVR has the paper's sigma = 500 (for "
+    "colours from 0 to 255) and C = 500, IterSVM its defaults; either side of a split may have 25 to 75 % of the "
+    "pixels. It is not certain which of the horses the paper shows; its zebra, squirrel and woman are not available. "
+    "The photos are of the Berkeley segmentation data, for non-commercial research: only scores are shown. Three "
+    "seeds.",
     quick=("horses 113016 in 2 segments",),
     after=_words,
 )

@@ -324,6 +324,9 @@ def test_outliers_weights_sizes_and_ids_of_the_first_fit(refine):
     expected[aside[0]] = 1
     np.testing.assert_array_equal(refine.labels, expected)
     assert summary["by_hand"]["weight_column"] == "times"
+    page = opened(refine)  # which names rows as the command line does, and weighs them
+    assert page.rows.title(aside[0]) == f"row {aside[0] + 1} (R{aside[0]})"
+    np.testing.assert_array_equal(page.weights, table["times"])
     assert "'3' is not a value of the column 'id'" in refine.refusal("--move", "3:1")
 
 
@@ -347,7 +350,8 @@ def opened(refine, n=None):
 
     model = refine.folder / f"{refine.n if n is None else n}.widegap"
     found = _open_model(model, refine.folder / "table.csv", None, Dialect("auto", None))
-    return Workspace(found.model, found.X, rows=found.shown, encoder=found.encoder, extra=found.extra)
+    shown = {"rows": found.shown, "encoder": found.encoder, "extra": found.extra, "weights": found.weights}
+    return Workspace(found.model, found.X, **shown)
 
 
 def taken_home(refine, workspace):

@@ -79,6 +79,13 @@ def test_every_page_of_the_guide_is_listed():
         assert page.stem == "index" or f"\n{page.stem}\n" in listed
 
 
+def test_files_that_pages_name_are_there():
+    pages = [ROOT / "CONTRIBUTING.md", *(DOCS / "how").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`(\w+/_\w+\.py)`", page.read_text(encoding="utf-8"))}
+    assert len(named) > 30
+    assert [name for name in sorted(named) if not (ROOT / "src" / "widegap" / name).is_file()] == []
+
+
 def test_the_commands_of_the_reference_are_those_of_the_program():
     page = commands_page()
     for command in ("cluster", "documents", "segment", "predict", "report", "datasets", "demo"):

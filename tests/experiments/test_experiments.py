@@ -265,7 +265,7 @@ def ranked(tmp_path):
 
 def test_ranking_counts_the_sets_that_all_finished(ranked):
     text = ranking(*ranked, ())
-    assert "over the 2 labelled sets" in text
+    assert "on the 2 labelled sets" in text
     assert "| MaxMarginClustering | 85.0 | 1.0 | 2.00 | 0 | | 2 | 80.0 |" in text
     assert "| KMeans(10) | 81.5 | 1.0 | 2.00 | 1 | 1, 1 (1) | 2 | 74.3 |" in text
     assert "| HDBSCAN | 77.5 | 1.0 | 2.00 | 1 | 1, 1 (1) | 2 |  |" in text

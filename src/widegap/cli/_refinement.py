@@ -178,7 +178,7 @@ class Corrected:
         must, cannot = ([(a, b) for a, b in pairs.tolist()] for pairs in (found.must_link, found.cannot_link))
         if weights is not None or not inside.all():
             weights = np.where(inside, 1.0 if weights is None else weights, 0.0)
-        constraints = RowConstraints(known.tolist(), must, cannot, weights)
+        constraints = RowConstraints(known.tolist(), must, cannot, weights=weights)
         constraints.check(self.rows.kept.tolist(), "auto")
         return constraints.arguments()
 

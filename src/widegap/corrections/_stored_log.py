@@ -188,8 +188,8 @@ def _as_log(fixed: dict[str, Any]) -> list[dict[str, Any]]:
         dict(zip(fixed.get(f"{prefix}rows", []), fixed.get(f"{prefix}clusters", []), strict=True))
         for prefix in ("", "settled_")
     )
-    links = (fixed.get(name, []) for name in ("must_link", "cannot_link"))
-    return _entries(settled, by_hand, *links, fixed.get("aside", []))
+    must_link, cannot_link = fixed.get("must_link", []), fixed.get("cannot_link", [])
+    return _entries(settled, by_hand, must_link, cannot_link, fixed.get("aside", []))
 
 
 def _entries(

@@ -50,7 +50,7 @@ class Autosave:
         if resume:
             self._open()
 
-    def read(self, about: dict[str, Any]) -> list[Event]:
+    def read(self, about: dict[str, object]) -> list[Event]:
         """Events of the session in the file, which is left as it is; it has to be one on the same rows."""
         path, size = self.path, self.path.stat().st_size
         if size > MAX_SESSION_BYTES:
@@ -74,7 +74,7 @@ class Autosave:
         self._end = end
         return events
 
-    def begin(self, header: dict[str, Any], events: Iterable[Event]) -> None:
+    def begin(self, header: dict[str, object], events: Iterable[Event]) -> None:
         """Write the first line of a new session, and the events that it begins with."""
         self._append({"schema": SESSION_SCHEMA, "rows_from": ROWS_FROM, **header})
         for event in events:

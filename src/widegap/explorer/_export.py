@@ -116,7 +116,7 @@ def _report(workspace: Workspace) -> bytes:
         workspace.model,
         X,
         labels=workspace.labels[kept],
-        items=[f"{rows.title(row)}: {rows.text(row)}" for row in kept] if len(kept) <= 50_000 else None,
+        items=[f"{rows.title(row)}: {rows.text(row)}" for row in kept.tolist()] if len(kept) <= 50_000 else None,
         title=workspace.title,
         notes=notes,
         **shown,

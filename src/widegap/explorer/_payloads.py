@@ -1,16 +1,16 @@
 """What a workspace shows: plain values for JSON, each found anew from the state."""
 
-from typing import Any
-
 import numpy as np
 
 from widegap import describe
+from widegap._types import Mask
 from widegap._wording import ROWS_FROM, clip, plain
 from widegap.corrections._corrections import CORRECTIONS
 from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
 from widegap.explorer._cluster_names import correction_words, name_of
-from widegap.explorer._fits import ShownFit
+from widegap.explorer._fits import NotFitted, ShownFit
+from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._workspace import Workspace
 from widegap.report._charts import Scale, branches
 from widegap.results._dendrogram import top_of_tree
@@ -24,7 +24,7 @@ MOVES_LISTED = 12  # pairs of clusters between which rows moved: about one scree
 ROWS_OF_A_MOVE = 20  # numbers of rows that a move lists; of more the page selects all rows of the pair
 
 
-def overview(workspace: Workspace) -> dict[str, Any]:
+def overview(workspace: Workspace) -> dict[str, object]:
     """Everything a page shows besides points and rows."""
     with workspace.lock:
         state, fit, k = workspace.state, workspace.fit, workspace.k
@@ -66,13 +66,13 @@ def _fit_notes(workspace: Workspace) -> list[str]:
     return workspace.history.events[number - 1].data.get("notes", []) if number else []
 
 
-def _mean_sure(fit: Any) -> float | None:
+def _mean_sure(fit: ShownFit | NotFitted) -> float | None:
     if fit.sure is None:
         return None
     return plain(float(fit.sure.mean() if fit.active is None else fit.sure[fit.active].mean()))
 
 
-def surer(workspace: Workspace) -> dict[str, Any] | None:
+def surer(workspace: Workspace) -> dict[str, object] | None:
     """How sure the first fit and the present one are, and how many questions were answered in between."""
     active = workspace.history.active
     answers = sum(bool(event.data.get("asked")) for event in active)
@@ -83,7 +83,7 @@ def surer(workspace: Workspace) -> dict[str, Any] | None:
     return {"answers": answers, "first": _mean_sure(known[0]), "now": _mean_sure(known[-1])}
 
 
-def clusters(workspace: Workspace, k: int) -> list[dict[str, Any]]:
+def clusters(workspace: Workspace, k: int) -> list[dict[str, object]]:
     """The clusters at k: key, label of the model, name, size, how sure, and what sets each apart."""
     fit = workspace.fit
     if k not in fit.numbers:
@@ -110,7 +110,7 @@ def clusters(workspace: Workspace, k: int) -> list[dict[str, Any]]:
     return found
 
 
-def _features(workspace: Workspace, labels: Any, k: int) -> list[list[dict[str, Any]]]:
+def _features(workspace: Workspace, labels: WholeNumbers, k: int) -> list[list[dict[str, object]]]:
     """Of every cluster, the columns in which it differs most from the rest, or its terms."""
     fit, rows = workspace.fit, workspace.rows
     if rows.values is None:
@@ -137,7 +137,7 @@ def _features(workspace: Workspace, labels: Any, k: int) -> list[list[dict[str, 
     return found
 
 
-def profile(workspace: Workspace, k: int) -> dict[str, Any]:
+def profile(workspace: Workspace, k: int) -> dict[str, object]:
     """The report's profile: means and shares in the columns that tell clusters apart best."""
     fit, rows = workspace.fit, workspace.rows
     if rows.values is None:
@@ -146,7 +146,7 @@ def profile(workspace: Workspace, k: int) -> dict[str, Any]:
     return {"keys": fit.keys(k).tolist(), "lines": found.table(PROFILE_COLUMNS)["lines"]}
 
 
-def tree(workspace: Workspace) -> dict[str, Any] | None:
+def tree(workspace: Workspace) -> dict[str, object] | None:
     """The last merges of the tree as branches of the report's dendrogram, the last of them on the left.
 
     ``leaves`` are sizes from top to bottom. Merges are as far apart as their order says, so that a line between two of
@@ -172,13 +172,13 @@ def tree(workspace: Workspace) -> dict[str, Any] | None:
     }
 
 
-def row(workspace: Workspace, number: int) -> dict[str, Any]:
+def row(workspace: Workspace, number: int) -> dict[str, object]:
     """One row with all its cells."""
     _check_row(workspace, number)
     return {**short_row(workspace, number), "cells": workspace.rows.cells(number)}
 
 
-def short_row(workspace: Workspace, number: int) -> dict[str, Any]:
+def short_row(workspace: Workspace, number: int) -> dict[str, object]:
     """One row in a few words."""
     _check_row(workspace, number)
     fit, key = workspace.fit, int(workspace.keys[number])
@@ -198,7 +198,7 @@ def _check_row(workspace: Workspace, number: int) -> None:
         raise InvalidDataError(f"There is no row {number}; rows are numbered from 0 to {workspace.rows.n_rows - 1}.")
 
 
-def moved(workspace: Workspace) -> dict[str, Any] | None:
+def moved(workspace: Workspace) -> dict[str, object] | None:
     """Which rows the last fit moved, from where to where."""
     both = workspace.moved()
     if both is None:
@@ -223,7 +223,7 @@ def _buttons(workspace: Workspace) -> list[dict[str, str]]:
     return [{"kind": one.kind, "label": one.button, "shortcut": one.shortcut} for one in kinds if one.button]
 
 
-def _correction(workspace: Workspace, event: Event) -> dict[str, Any]:
+def _correction(workspace: Workspace, event: Event) -> dict[str, object]:
     """A correction in words."""
     return {
         "number": event.number,
@@ -233,7 +233,7 @@ def _correction(workspace: Workspace, event: Event) -> dict[str, Any]:
     }
 
 
-def find(workspace: Workspace, query: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def find(workspace: Workspace, query: dict[str, object]) -> Mask:
     """Which rows hold a text, have a column within limits, and are in some clusters."""
     found = np.ones(workspace.rows.n_rows, bool)
     text, column, keys = query.get("text"), query.get("column"), query.get("clusters")

@@ -1,7 +1,5 @@
 """Questions whose answers would help most, in the form in which the page asks them."""
 
-from typing import Any
-
 import numpy as np
 
 from widegap import describe
@@ -12,7 +10,7 @@ from widegap.explorer._workspace import Workspace
 ASKED = 5  # questions at a time: the page shows one and may skip a few before it asks again
 
 
-def questions(workspace: Workspace, n: int = ASKED) -> list[dict[str, Any]]:
+def questions(workspace: Workspace, n: int = ASKED) -> list[dict[str, object]]:
     """Pairs of rows that may belong together or not; none where the model cannot use the answer."""
     with workspace.lock:
         if "together" not in workspace.supported or not isinstance(workspace.fit, ShownFit) or workspace.k < 2:

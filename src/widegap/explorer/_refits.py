@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Mask
 from widegap.corrections._constraints import KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS, Junk
 from widegap.exceptions import NotSupportedError
 from widegap.explorer._fits import NotFitted, ShownFit
+from widegap.explorer._identity import WholeNumbers
 
-Progress = Callable[[Any], bool]
+Progress = Callable[[object], bool]
 
 
 class StoppedError(Exception):
@@ -63,7 +64,7 @@ def refit(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress |
         plan = replace(plan, constraints=plan.constraints.with_anchors(fit.anchors(plan.shown)))
     stopped = []
 
-    def watch(record: Any) -> bool:
+    def watch(record: object) -> bool:
         if callback is not None and callback(record):
             stopped.append(True)
         return bool(stopped)
@@ -115,7 +116,7 @@ def searches_anew(fit: ShownFit | NotFitted, n_rows: int, constraints: KeyedCons
     return not _is_warm(fit, _active(constraints, n_rows), k)
 
 
-def _active(constraints: KeyedConstraints, n_rows: int) -> Labels | None:
+def _active(constraints: KeyedConstraints, n_rows: int) -> Mask | None:
     """Which rows are fitted: all but the junk; None for all."""
     if not len(constraints.junk):
         return None
@@ -124,22 +125,23 @@ def _active(constraints: KeyedConstraints, n_rows: int) -> Labels | None:
     return active
 
 
-def _is_warm(fit: ShownFit | NotFitted, active: Labels | None, k: int | None) -> bool:
+def _is_warm(fit: ShownFit | NotFitted, active: Mask | None, k: int | None) -> bool:
     """Whether the search of a fit serves the next one: it keeps one, of the same rows, and k is within its reach."""
-    same = (fit.active is None and active is None) or np.array_equal(fit.active, active)
+    before = fit.active
+    same = before is None if active is None else before is not None and np.array_equal(before, active)
     forest = getattr(fit.model, "_forest", None)
     reached = forest is not None and (k is None or 2 <= k <= forest.most_clusters)
     return bool(same and reached and hasattr(fit.model, "refit"))
 
 
-def _nothing(n: int) -> dict[str, Any]:
+def _nothing(n: int) -> dict[str, object]:
     """Arguments of ``refit`` that remove all earlier constraints."""
     none = np.zeros((0, 2), np.int64)
     return {"known": np.full(n, -1), "must_link": none, "cannot_link": none}
 
 
 def _searched_again(
-    fit: ShownFit | NotFitted, rows: Any, arguments: dict[str, Any], k: int | None, callback: Progress
+    fit: ShownFit | NotFitted, rows: Any, arguments: dict[str, object], k: int | None, callback: Progress
 ) -> Any:
     model = _prepared(fit.model, k, callback)
     if arguments and "known" not in inspect.signature(model.fit).parameters:
@@ -151,7 +153,7 @@ def _searched_again(
     return model.set_params(callback=None) if "callback" in model.get_params() else model
 
 
-def _arguments(constraints: KeyedConstraints, n: int, active: Labels | None) -> dict[str, Any]:
+def _arguments(constraints: KeyedConstraints, n: int, active: Mask | None) -> dict[str, object]:
     """What ``fit`` takes besides the rows, numbered as the rows that are fitted."""
     kept = np.arange(n) if active is None else np.flatnonzero(active)
     place = np.full(n, -1)
@@ -173,7 +175,7 @@ def _fixed(model: Any) -> dict[int, int]:
     return {label: int(key) for label, key in enumerate(classes) if isinstance(key, int | np.integer) and key >= 0}
 
 
-def _before(fit: ShownFit | NotFitted, plan: NextFit) -> Labels | None:
+def _before(fit: ShownFit | NotFitted, plan: NextFit) -> WholeNumbers | None:
     return fit.row_keys(plan.shown) if isinstance(fit, ShownFit) else None
 
 

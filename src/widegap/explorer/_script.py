@@ -85,7 +85,7 @@ def _call(model: Any) -> str:
     return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
 
-def _without_notes(event: dict[str, Any]) -> dict[str, Any]:
+def _without_notes(event: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in event.items() if name != "notes"}
 
 

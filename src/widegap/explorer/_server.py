@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from starlette.applications import Starlette
@@ -13,11 +12,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from widegap._types import Floats
 from widegap.exceptions import WidegapError
 from widegap.explorer import _layouts as layouts
 from widegap.explorer import _payloads as views
 from widegap.explorer._export import EXPORTS, export
-from widegap.explorer._fits import ShownFit
+from widegap.explorer._fits import NotFitted, ShownFit
 from widegap.explorer._guard import TooLargeRequestError
 from widegap.explorer._question_payloads import questions
 from widegap.explorer._worker import Worker
@@ -29,6 +29,11 @@ FILES = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
 MOST_ANSWERED_ROWS = 200  # rows of one answer: the page asks for one or two
 MOST_STREAMS = 32  # open pages: each holds one of the 100 connections that the server allows
 BEAT = 15.0  # seconds between two signs of life: proxies close streams that are silent for 30 or 60
+
+
+Query = Mapping[str, str]
+Posted = dict[str, object]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 class BadRequestError(Exception):
@@ -86,10 +91,10 @@ class Pages:
         self.broadcast = Broadcast()
         self.worker = Worker(workspace, self.broadcast.tell)
         workspace.listen(self.broadcast.tell)
-        self._places: dict[tuple[Any, ...], Any] = {}
+        self._places: dict[tuple[object, ...], Floats] = {}
 
     def routes(self) -> list[Route]:
-        reads = {
+        reads: dict[str, Callable[[Query], object]] = {
             "state": lambda asked: views.overview(self.workspace),
             "exports": lambda asked: list(EXPORTS),
             "clusters": lambda asked: views.clusters(self.workspace, _number(asked, "k")),
@@ -104,7 +109,12 @@ class Pages:
             "sure": self.sure,
             "moved": self.moved,
         }
-        posts = {"act": self.act, "again": self.again, "stop": self.stop, "find": self.find}
+        posts: dict[str, Callable[[Posted], object]] = {
+            "act": self.act,
+            "again": self.again,
+            "stop": self.stop,
+            "find": self.find,
+        }
         return [
             Route("/", _page("index.html")),
             *(Route(f"/{name}", _page(name)) for name in FILES),
@@ -114,7 +124,7 @@ class Pages:
             Route("/api/events", self.events),
         ]
 
-    def _k(self, asked: Any) -> int:
+    def _k(self, asked: Query) -> int:
         k = _number(asked, "k")
         if k not in self.workspace.fit.numbers:
             raise BadRequestError(
@@ -124,7 +134,7 @@ class Pages:
 
     # Rows and points
 
-    def rows(self, asked: Any) -> Any:
+    def rows(self, asked: Query) -> list[dict[str, object]]:
         try:
             numbers = [int(part) for part in asked.get("rows", "").split(",")]
         except ValueError:
@@ -133,12 +143,12 @@ class Pages:
             raise BadRequestError(f"At most {MOST_ANSWERED_ROWS} rows at a time.")
         return [views.short_row(self.workspace, number) for number in numbers]
 
-    def points(self, asked: Any) -> Any:
+    def points(self, asked: Query) -> bytes:
         """Rows (uint32, from 0) and places (float32 x, y) of the rows on the map."""
         workspace, layout = self.workspace, asked.get("layout", "scores")
         with workspace.lock:
             fit = workspace.fit
-            made_of = {
+            made_of: dict[str, tuple[object, ...]] = {
                 "scores": (id(fit), workspace.k),
                 "neighbours": (),
                 "columns": (asked.get("x"), asked.get("y")),
@@ -153,11 +163,11 @@ class Pages:
         places = np.ascontiguousarray(self._places[key], np.float32)
         return workspace.on_map.astype(np.uint32).tobytes() + places.tobytes()
 
-    def numbers(self, asked: Any) -> Any:
+    def numbers(self, asked: Query) -> bytes:
         """What people call the rows on the map: their numbers in the table, from 1 (uint32)."""
         return self.workspace.rows.numbers[self.workspace.on_map].astype(np.uint32).tobytes()
 
-    def _place(self, layout: str, fit: Any, asked: Any) -> Any:
+    def _place(self, layout: str, fit: ShownFit | NotFitted, asked: Query) -> Floats:
         workspace = self.workspace
         rows = workspace.on_map
         if layout == "columns":
@@ -169,12 +179,12 @@ class Pages:
             return layouts.by_principal_axes(workspace.features, rows)
         return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows)
 
-    def labels(self, asked: Any) -> Any:
+    def labels(self, asked: Query) -> bytes:
         """Keys (int16) of the rows on the map at a number of clusters."""
         k = self._k(asked)
         return self.workspace.fit.row_keys(k)[self.workspace.on_map].astype(np.int16).tobytes()
 
-    def sure(self, asked: Any) -> Any:
+    def sure(self, asked: Query) -> bytes:
         """How sure each row on the map is, from 0 to 255."""
         workspace = self.workspace
         sure = workspace.fit.sure
@@ -182,14 +192,14 @@ class Pages:
             return np.full(len(workspace.on_map), 255, np.uint8).tobytes()
         return np.rint(255 * sure[workspace.on_map].clip(0, 1)).astype(np.uint8).tobytes()
 
-    def moved(self, asked: Any) -> Any:
+    def moved(self, asked: Query) -> bytes:
         """Which rows on the map the last fit moved, 0 or 1."""
         both = self.workspace.moved()
         if both is None:
             return np.zeros(len(self.workspace.on_map), np.uint8).tobytes()
         return (both[0] != both[1])[self.workspace.on_map].astype(np.uint8).tobytes()
 
-    def find(self, asked: dict[str, Any]) -> Any:
+    def find(self, asked: Posted) -> bytes:
         """Which rows on the map fit a query, 0 or 1, after the number of all that do (uint32)."""
         found = views.find(self.workspace, asked)
         count = np.array([np.count_nonzero(found)], np.uint32).tobytes()
@@ -197,21 +207,21 @@ class Pages:
 
     # Actions
 
-    def act(self, asked: dict[str, Any]) -> Any:
+    def act(self, asked: Posted) -> dict[str, object]:
         data = asked.get("data", {})
         self.workspace.act(str(asked.get("kind")), data, base=_base(asked))
         self.worker.compute_ahead()
         return views.overview(self.workspace)
 
-    def again(self, asked: dict[str, Any]) -> Any:
+    def again(self, asked: Posted) -> dict[str, object]:
         self.worker.again(_base(asked))
         return {"started": True}
 
-    def stop(self, asked: dict[str, Any]) -> Any:
+    def stop(self, asked: Posted) -> dict[str, object]:
         self.worker.stop()
         return {"stopping": self.worker.running}
 
-    def exported(self, name: str) -> Callable[[Request], Any]:
+    def exported(self, name: str) -> Handler:
         async def answer(request: Request) -> Response:
             content, kind = await run_in_threadpool(export, self.workspace, name)
             headers = {"content-disposition": f'attachment; filename="{name}"'}
@@ -225,7 +235,7 @@ class Pages:
         stream = self.broadcast.wait_all(lambda: json.dumps(self._news()))
         return StreamingResponse(stream, media_type="text/event-stream")
 
-    def _news(self) -> dict[str, Any]:
+    def _news(self) -> dict[str, object]:
         saved = self.workspace.autosave
         return {
             "number": self.workspace.number,
@@ -240,21 +250,21 @@ def make_app(workspace: Workspace) -> tuple[Starlette, Pages]:
     return Starlette(routes=pages.routes()), pages
 
 
-def _number(asked: Any, name: str) -> int:
+def _number(asked: Query, name: str) -> int:
     try:
         return int(asked.get(name, ""))
     except ValueError:
         raise BadRequestError(f"{name} must be a whole number.") from None
 
 
-def _base(asked: dict[str, Any]) -> int:
+def _base(asked: Posted) -> int:
     base = asked.get("base")
     if type(base) is not int:
         raise BadRequestError("base must be the number of the last action that the page knows.")
     return base
 
 
-def _page(name: str) -> Callable[[Request], Any]:
+def _page(name: str) -> Handler:
     async def answer(request: Request) -> Response:
         path = FILES[name]
         return Response(path.read_bytes(), media_type=KINDS[path.suffix])
@@ -262,20 +272,20 @@ def _page(name: str) -> Callable[[Request], Any]:
     return answer
 
 
-def _answered(found: Any) -> Response:
+def _answered(found: object) -> Response:
     if isinstance(found, bytes):
         return Response(found, media_type="application/octet-stream")
     return JSONResponse(found)
 
 
-def _get(function: Callable[[Any], Any]) -> Callable[[Request], Any]:
+def _get(function: Callable[[Query], object]) -> Handler:
     async def answer(request: Request) -> Response:
         return _answered(await run_in_threadpool(function, request.query_params))
 
     return _shielded(answer)
 
 
-def _post(function: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
+def _post(function: Callable[[Posted], object]) -> Handler:
     async def answer(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return JSONResponse({"error": "The request must have the content type application/json."}, 415)
@@ -290,7 +300,7 @@ def _post(function: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]
     return _shielded(answer)
 
 
-def _shielded(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
+def _shielded(answer: Handler) -> Handler:
     """Errors as answers: a wrong request must never end the server."""
 
     async def shielded(request: Request) -> Response:

@@ -5,6 +5,7 @@ corrections that it uses, so fits can be forgotten and found again, after a rest
 far back.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from threading import RLock
@@ -14,7 +15,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe
-from widegap._types import Floats, Ints, Labels
+from widegap._types import Floats, Ints
 from widegap.base._validation import digest_of
 from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
 from widegap.corrections._constraints import KeyedConstraints
@@ -26,6 +27,7 @@ from widegap.exceptions import NotSupportedError
 from widegap.explorer._autosave import Autosave
 from widegap.explorer._cluster_names import names_by_key
 from widegap.explorer._fits import NotFitted, ShownFit, open_fit
+from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._layouts import map_rows
 from widegap.explorer._refits import NextFit, Progress, StoppedError, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
@@ -78,10 +80,10 @@ class Workspace:
         rows: ShownRows | None = None,
         title: str = "Rows",
         notes: Sequence[str] = (),
-        session: Any = None,
+        session: str | os.PathLike[str] | None = None,
         resume: bool = False,
         source: str | None = None,
-        encoder: Any = None,
+        encoder: object = None,
         extra: Mapping[str, Any] | None = None,
         events: Sequence[Mapping[str, Any]] = (),
         weights: Floats | None = None,
@@ -145,12 +147,12 @@ class Workspace:
         return Pipeline([*self._before, ("cluster", self.model)]) if self._before else self.model
 
     @property
-    def model_classes(self) -> Labels:
+    def model_classes(self) -> WholeNumbers:
         """What ``model`` calls its clusters, in the order of its scores."""
         return self.fit.classes if self.k == self.fit.own else np.arange(self.k)
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> WholeNumbers:
         """Cluster of every row as ``model`` numbers them; -1 for rows in none."""
         return self.fit.labels_at(self.k)
 
@@ -168,7 +170,7 @@ class Workspace:
         return self._terms
 
     @property
-    def keys(self) -> Labels:
+    def keys(self) -> WholeNumbers:
         """Cluster of every row by its key, which stays while clusters are numbered anew."""
         return self.fit.row_keys(self.k)
 
@@ -249,7 +251,7 @@ class Workspace:
 
     # What a person can do
 
-    def act(self, kind: str, data: dict[str, Any] | None = None, *, base: int | None = None) -> Event:
+    def act(self, kind: str, data: object = None, *, base: int | None = None) -> Event:
         """Do something: correct rows or clusters, rename a cluster, choose a number of clusters, skip a question.
 
         Parameters
@@ -271,7 +273,7 @@ class Workspace:
                 raise NotSupportedError("A fit is running; stop it or wait for it first.")
             if kind in CORRECTIONS and kind not in self.supported:
                 raise NotSupportedError(f"{type(self.fit.model).__name__} cannot follow the correction {kind!r}.")
-            event = self.history.next(kind, checked(self, kind, data or {}))
+            event = self.history.next(kind, checked(self, kind, {} if data is None else data))
             after = state_of(self.history.after(event).active)
             if kind in CORRECTIONS:
                 constraints_of(after.corrections).check(self.rows.numbers)
@@ -347,7 +349,7 @@ class Workspace:
                 self._keep(number, found)
             return self._fits[number]
 
-    def moved(self) -> tuple[Labels, Labels] | None:
+    def moved(self) -> tuple[WholeNumbers, WholeNumbers] | None:
         """Keys of all rows before and after the last fit; None if there was none."""
         state = self.state
         if not state.fit:
@@ -369,7 +371,7 @@ class Workspace:
         if self.autosave is not None:
             self.autosave.close()
 
-    def describe_rows(self) -> dict[str, Any]:
+    def describe_rows(self) -> dict[str, object]:
         """What identifies these rows in a session file."""
         return {"rows": self.rows.n_rows, "digest": digest_of(self.X), "title": self.title}
 
@@ -403,7 +405,7 @@ class Workspace:
         for function in [*self._listeners]:
             function()
 
-    def _open_session(self, session: Any, resume: bool) -> None:
+    def _open_session(self, session: str | os.PathLike[str], resume: bool) -> None:
         about, saved = self.describe_rows(), Autosave(session, resume=resume)
         if resume:
             try:
@@ -425,7 +427,7 @@ def _replayed(events: Sequence[Event], n_rows: int) -> History:
     return history
 
 
-def _digest(labels: Labels) -> str:
+def _digest(labels: WholeNumbers) -> str:
     return sha256(np.ascontiguousarray(labels, np.int32).tobytes()).hexdigest()[:16]
 
 
