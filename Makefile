@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint bench docs dist experiments clean
+.PHONY: demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint lint-pages bench docs dist experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -52,11 +52,22 @@ test-browser: $(READY)
 	$(BIN)/python -m pip install --quiet --group browser
 	$(BIN)/python -m pytest tests/browser/test_report_browser.py tests/browser/test_explorer_browser.py
 
-lint: $(READY)
+lint: $(READY) lint-pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tests/conformance/typing_example.py
+
+# eslint and tsc on the pages' JavaScript. Whoever has no node, or no way to get the packages, gets one line instead.
+PAGES := tools/pages
+lint-pages:
+	@if ! command -v npm >/dev/null; then echo "lint-pages: skipped, npm is not installed"; \
+	elif ! $(MAKE) --silent $(PAGES)/node_modules/.ready; then echo "lint-pages: skipped, npm cannot fetch the packages"; \
+	else npm --prefix $(PAGES) run --silent lint; fi
+
+$(PAGES)/node_modules/.ready: $(PAGES)/package-lock.json
+	@npm --prefix $(PAGES) ci --silent --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000 >/dev/null 2>&1
+	@touch $@
 
 # The packages to compare with are for reading: those that cannot be installed are left out.
 bench: $(READY)

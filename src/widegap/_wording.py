@@ -4,15 +4,16 @@ import math
 import re
 from typing import Any, NamedTuple
 
+# Letters of a text, about three lines of the page, and of its title, one line; cells of a row in such a text.
 MAX_TEXT = 300
 MAX_TITLE = 120
-SHOWN_CELLS = 8
+FIRST_CELLS = 8
 ROWS_FROM = 0  # where programs begin to count rows, as Python does; every JSON document says so
-WORD_END = 0.15  # of an excerpt may be given up so that it ends between two words
+WORD_END = 0.15  # of an excerpt may be dropped so that it ends between two words
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
-class Item(NamedTuple):
+class ShownItem(NamedTuple):
     """What is shown of a row or document; the title may be empty."""
 
     title: str
@@ -29,21 +30,21 @@ def clip(text: Any, length: int = MAX_TEXT) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
-def titled(text: Any) -> Item:
+def titled(text: Any) -> ShownItem:
     """A document as title and body: its first line is the title if it is short and more follows."""
     text = str(text).strip()
     first, _, rest = text.partition("\n")
     if rest.strip() and len(first) <= MAX_TITLE:
-        return Item(clip(first.strip().lstrip("#").strip(), MAX_TITLE), clip(rest.strip()))
-    return Item("", clip(text))
+        return ShownItem(clip(first.strip().lstrip("#").strip(), MAX_TITLE), clip(rest.strip()))
+    return ShownItem("", clip(text))
 
 
-def as_item(given: Any) -> Item:
+def as_item(item: Any) -> ShownItem:
     """A text, or a pair of title and text, as it is shown."""
-    if isinstance(given, tuple):
-        title, text = given
-        return Item(clip(title, MAX_TITLE), clip(text))
-    return Item("", clip(given))
+    if isinstance(item, tuple):
+        title, text = item
+        return ShownItem(clip(title, MAX_TITLE), clip(text))
+    return ShownItem("", clip(item))
 
 
 def plain(value: Any) -> Any:
@@ -102,11 +103,11 @@ class RowTexts:
     def __len__(self) -> int:
         return len(self._rows) if self._kept is None else len(self._kept)
 
-    def __getitem__(self, row: int) -> Item:
+    def __getitem__(self, row: int) -> ShownItem:
         row = int(row if self._kept is None else self._kept[row])
         if not hasattr(self._rows, "iloc"):
             return titled(self._rows[row])
         cells = self._rows.iloc[row]
         if isinstance(cells, str):  # of a column of documents
             return titled(cells)
-        return Item("", clip(", ".join(f"{name} {value}" for name, value in cells[:SHOWN_CELLS].items())))
+        return ShownItem("", clip(", ".join(f"{name} {value}" for name, value in cells[:FIRST_CELLS].items())))

@@ -124,8 +124,8 @@ def answer_five(page, opened):
     find(page, "body").send_keys("a")
     until(page, lambda: not opened.working and opened.state.fit > 0)
     saw(page, opened)
-    for said in opened.constraints:
-        assert (len(set(opened.keys[said["rows"]])) == 1) == (said["kind"] == "together")
+    for one in opened.constraints:
+        assert (len(set(opened.keys[one["rows"]])) == 1) == (one["kind"] == "together")
 
 
 def test_a_walk_through(page, opened, tmp_path):
@@ -146,12 +146,17 @@ def test_a_walk_through(page, opened, tmp_path):
     assert 10 < n_selected < 400
     page.save_screenshot(str(SHOTS / "explorer-lasso.png"))
     find(page, '[data-act="junk"]').click()
-    until(page, lambda: texts(page, "#statements li")[0].startswith(f"{n_selected} rows are junk"))
+    until(page, lambda: texts(page, "#log li")[0].startswith(f"marked {n_selected} rows as junk"))
+    find(page, "#exports summary").click()  # what no fit has followed yet is not in the files
+    assert find(page, "#unapplied").text == "Corrections not applied yet: 1. Re-cluster to include them in these files."
+    page.save_screenshot(str(SHOTS / "explorer-unapplied.png"))
+    find(page, "#exports summary").click()
     find(page, "#again").click()
     until(page, lambda: not opened.working and opened.state.fit > 0)
     until(page, lambda: find(page, "#changes").is_displayed())
     assert (opened.labels == -1).sum() == n_selected
     saw(page, opened)
+    assert find(page, "#unapplied").get_attribute("hidden")
     page.save_screenshot(str(SHOTS / "explorer-moved.png"))
     find(page, "body").send_keys(Keys.CONTROL + "z")
     until(page, lambda: opened.state.fit == 0)
@@ -160,7 +165,7 @@ def test_a_walk_through(page, opened, tmp_path):
     until(page, lambda: opened.constraints == [])
     saw(page, opened)
 
-    if "together" in opened.supported:  # the estimator takes what a person says
+    if "together" in opened.supported:  # the estimator takes constraints
         answer_five(page, opened)
 
     key = int(opened.keys[0])
@@ -181,7 +186,7 @@ def test_a_walk_through(page, opened, tmp_path):
     page.refresh()
     until(page, lambda: find(page, "body").get_attribute("data-ready") == "yes" and len(texts(page, "#list li")))
     assert any(text.startswith("zeros") for text in texts(page, "#list bdi"))
-    assert len(texts(page, "#statements li")) == max(1, len(opened.constraints))
+    assert len(texts(page, "#log li")) == max(1, len(opened.constraints))
     assert page.execute_script("return window.hit") is None
     assert complaints(page) == []
     until(page, lambda: find(page, "body").get_attribute("data-ahead") == "done")
@@ -231,8 +236,9 @@ def test_everything_works_with_keys(page, opened):
 def test_the_key_that_a_button_names_does_the_same(page, opened, kind):
     assert "Space" not in find(page, "#points").get_attribute("aria-label")
     page.execute_script("import('./store.js').then(({ select }) => select([0, 1]))")
-    button = find(page, f"[data-act={kind}]")
-    until(page, button.is_enabled)
+    place = "#assign" if kind == "is" else f"[data-act={kind}]"
+    until(page, lambda: find(page, place).is_enabled())
+    button = find(page, place)
     ActionChains(page).send_keys(button.get_attribute("title").removeprefix("Key ")).perform()
     until(page, lambda: opened.constraints and opened.constraints[-1]["kind"] == kind)
     assert complaints(page) == []

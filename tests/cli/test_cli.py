@@ -15,7 +15,7 @@ from widegap.cli._main import main
 def test_the_demo_runs_its_three_parts_and_writes_what_it_names(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(_demo, "TASKS", ((1, 7), (0, 6, 8, 9)))
     monkeypatch.setattr(_demo, "SEEDS", range(1))
-    assert main(["demo", "-o", str(tmp_path / "out")]) == 0
+    assert main(["demo", "--folder", str(tmp_path / "out")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[3].split() == ["digits", "rows", *_demo.METHODS]
     cell = r" +([\d.]+) +[\d.]+ s"

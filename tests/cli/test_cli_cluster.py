@@ -68,7 +68,7 @@ def test_rows_model_and_report_are_written_and_used_again(table, tmp_path, capsy
     assert [row["cluster"] for row in rows_of(again)] == [row["cluster"] for row in rows]
     assert capsys.readouterr().out == ""
 
-    assert main(["report", str(model), str(table), "-o", str(tmp_path / "r2.html"), "--title", "Once more"]) == 0
+    assert main(["report", str(model), str(table), "--report", str(tmp_path / "r2.html"), "--title", "Once more"]) == 0
     assert '<h1 dir="auto">Once more</h1>' in (tmp_path / "r2.html").read_text(encoding="utf-8")
 
 
@@ -168,7 +168,7 @@ def test_a_range_of_numbers_recommends_one_without_labels(table, tmp_path, capsy
     assert {row["cluster"] for row in rows_of(out)} == {"0", "1", "2"}  # the result of the recommended number
     assert "How many clusters" in report.read_text(encoding="utf-8")
     shown = " ".join(capsys.readouterr().out.split())
-    assert "gain over chance" in shown
+    assert "gain over null" in shown
     assert "3 clusters, clearly so: they are more clearly apart than rows without structure" in shown
 
 
@@ -355,5 +355,5 @@ def test_a_checkpoint_of_a_method_that_has_none_is_refused(method, table, tmp_pa
     path = tmp_path / "run.checkpoint"
     assert main(["cluster", str(table), "-k", "3", "--method", method, "--checkpoint", str(path)]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert f"--checkpoint is for --method cpm3c and mkc; {method} needs none" in said
+    assert f"--checkpoint is for --method cpm3c and mkc; {method} reads the rows only a few times and has none" in said
     assert "leave --checkpoint out" in said and not path.exists()

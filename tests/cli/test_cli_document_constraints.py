@@ -104,7 +104,8 @@ def test_links_and_sizes_are_kept_and_told(run, tmp_path):
     assert "Fixed by hand: 1 must-link, 1 cannot-link." in page.read_text(encoding="utf-8")
     loaded, extra = persistence.load(model)
     assert (loaded.size_min, loaded.size_max) == (8, 0.4)
-    assert extra["fixed"]["must_link"] == [[0, 1]] and extra["fixed"]["cannot_link"] == [[0, 3]]
+    (links,) = extra["corrections"]["events"]
+    assert links["must_link"] == [[0, 1]] and links["cannot_link"] == [[0, 3]]
 
 
 def test_ids_name_documents_where_there_are_any(run):
@@ -124,14 +125,14 @@ def test_a_saved_model_knows_the_names(run, tmp_path):
     assert main(["predict", str(model), new, "-o", str(tmp_path / "p.csv"), "-q"]) == 0
     with (tmp_path / "p.csv").open(encoding="utf-8", newline="") as file:
         assert [row["topic_name"] for row in csv.DictReader(file)] == ["sport", "food"]
-    assert main(["report", str(model), new, "-o", str(page), "-q"]) == 0
+    assert main(["report", str(model), new, "--report", str(page), "-q"]) == 0
     assert "sport" in page.read_text(encoding="utf-8")
 
 
 def test_a_number_of_topics_is_recommended_and_the_result_keeps_what_was_said(run):
     _, found, summary = run(run.table(kind=told(run)), "--known-column", "kind", k="3-4")
     assert found[:6] == told(run)[:6]
-    assert any("compared without --known-column; the result keeps to it" in note for note in summary["warnings"])
+    assert any("compared without --known-column; the result respects it" in note for note in summary["warnings"])
 
 
 def test_documents_of_the_universum_are_not_told_of(run):
@@ -139,7 +140,7 @@ def test_documents_of_the_universum_are_not_told_of(run):
     junk = run.write("junk.txt", "lorem ipsum dolor\nanother line of junk\n")
     source = run.table(kind=told(run))
     said = run.refusal(source, "--universum", junk, "--must-link", run.write("must.csv", "1,3\n"))
-    assert "must.csv, line 1: '3' is in the universum, too, and gets no topic" in said
+    assert "must.csv, line 1: '3' is also in the universum and gets no topic" in said
     topics, found, _ = run(
         source, "--universum", junk, "--must-link", run.write("must.csv", "1,6\n"), "--known-column", "kind"
     )
@@ -155,7 +156,7 @@ def test_documents_of_the_universum_are_not_told_of(run):
     [
         (["--known-column", "nothing"], "--known-column 'nothing' is neither a column ('text', 'kind') nor a CSV file"),
         (["--known-column", "empty.csv"], "empty.csv' holds no label at all"),
-        (["--known-column", "twice.csv"], "twice.csv, line 2: '1' is 'b' here and 'a' before; keep one."),
+        (["--known-column", "twice.csv"], "twice.csv, line 2: '1' is 'b' and also 'a'; keep one."),
         (
             ["--known-column", "far.csv"],
             "far.csv, line 2: '31' is not the number of a row with a document, counted from 1",
@@ -163,8 +164,8 @@ def test_documents_of_the_universum_are_not_told_of(run):
         (["--known-column", "four.csv"], "four.csv holds 4 labels"),
         (["--must-link", "links.csv", "--cannot-link", "links.csv"], "1 and 2 cannot be together by --cannot-link"),
         (["--min-size", "11"], "--min-size asks for 3 clusters of 11 rows or more, but there are 30"),
-        (["--outliers", "5%"], "--outliers is not possible for documents: those without any term"),
-        (["--weight-column", "kind"], "--weight-column is not possible for documents: how many of them hold a term"),
+        (["--outliers", "5%"], "--outliers is not available for documents: those without any term"),
+        (["--weight-column", "kind"], "--weight-column is not available for documents: term weights depend"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_remedy(run, tmp_path, options, expected):

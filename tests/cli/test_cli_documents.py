@@ -54,7 +54,7 @@ def test_a_folder(folder, tmp_path, capsys):
     assert main(["predict", str(model), str(new), "-o", str(tmp_path / "p.csv"), "-q"]) == 0
     found = (tmp_path / "p.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[1] for line in found[1:]] == [rows[2].split(",")[1], rows[4].split(",")[1]]
-    assert main(["report", str(model), str(new), "-o", str(tmp_path / "r2.html"), "-q"]) == 0
+    assert main(["report", str(model), str(new), "--report", str(tmp_path / "r2.html"), "-q"]) == 0
     assert "2</b> documents" in (tmp_path / "r2.html").read_text(encoding="utf-8")
 
 
@@ -86,7 +86,7 @@ def test_standard_input_and_universum(folder, tmp_path, monkeypatch, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["n_rows"] == 6
     assert len(found["clusters"]) == 2
-    assert "2 documents of the universum helped to place the borders between topics; " in " ".join(found["warnings"])
+    assert "2 documents of the universum shaped the boundaries between topics; " in " ".join(found["warnings"])
 
 
 def test_documents_in_both_folders_get_no_topic(folder, tmp_path, capsys):
@@ -146,7 +146,7 @@ def test_pdf_and_word_files_are_read_or_named(tmp_path, capsys):
     assert "broken.pdf is damaged" in said
     assert "broken.docx is damaged" in said
     assert "empty.pdf holds no text" in said
-    assert "Skipped, as their names do not end like documents: sheet.xlsx." in said
+    assert "Skipped, not documents by their endings: sheet.xlsx." in said
     assert str(out) in said, "a path is not cut at the edge of the screen"
     assert "put it in a folder with others" in complaint(capsys, folder / "1.pdf", "-k", "2")
 
@@ -189,7 +189,7 @@ def test_topics_get_the_names_of_a_file(content, folder, tmp_path, capsys):
     arguments = ["documents", str(folder), "-k", "2", "--json", "--names", str(names), "--model", str(model)]
     assert main(arguments) == 0
     assert [c["name"] for c in json.loads(capsys.readouterr().out)["clusters"]] == ["Kitchen", "Pitch"]
-    assert main(["report", str(model), str(folder), "-o", str(page), "--names", str(names)]) == 0
+    assert main(["report", str(model), str(folder), "--report", str(page), "--names", str(names)]) == 0
     assert ">Kitchen</bdi>" in page.read_text(encoding="utf-8")
     names.write_text("{oops", encoding="utf-8")
     assert "does not hold names of clusters; write" in complaint(capsys, folder, "-k", "2", "--names", names)
@@ -214,7 +214,7 @@ def test_the_language_is_recognised(tmp_path, capsys):
     path.write_text("\n".join(GERMAN), encoding="utf-8")
     assert main(["documents", str(path), "-k", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert "The documents are in German: its stop words were left out." in " ".join(found["warnings"])
+    assert "The documents are in German: its stop words were ignored;" in " ".join(found["warnings"])
     terms = {item["feature"] for cluster in found["clusters"] for item in cluster["separates"]}
     assert not terms & {"das", "der", "und", "die"}
     assert "is not known; choose 'auto', one of english, arabic" in complaint(
@@ -286,7 +286,7 @@ def test_more_topics_than_different_documents_are_noted(tmp_path, capsys):
     path.write_text("\n".join([FOOD[0], SPORT[0]] * 4), encoding="utf-8")
     assert main(["documents", str(path), "-k", "3"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "-k 3 asks for more topics than there are different documents (2), so that" in said
+    assert "-k 3 asks for more topics than there are different documents (2), so equal" in said
     assert "ask for 2 or fewer" in said
 
 
@@ -296,3 +296,15 @@ def test_other_languages_keep_english_stop_words(folder, capsys):
     few = json.loads(capsys.readouterr().out)["n_features"]
     assert main([*arguments, "--language", "other"]) == 0
     assert json.loads(capsys.readouterr().out)["n_features"] > few
+
+
+@pytest.mark.parametrize("command", ["documents", "predict"])
+def test_a_table_of_documents_is_written_without_a_report(command, folder, tmp_path, monkeypatch):
+    model, expected, found = (tmp_path / name for name in ("m.widegap", "expected.csv", "found.csv"))
+    assert main(["documents", str(folder), "-k", "2", "-o", str(expected), "--model", str(model)]) == 0
+    monkeypatch.setattr("widegap.results.Result.summary", lambda *args: pytest.fail("a report was made"))
+    arguments = [str(folder), "-k", "2"] if command == "documents" else [str(model), str(folder)]
+    assert main([command, *arguments, "-o", str(found), "-q"]) == 0
+    assert topics_of(found, [1, 3, 5, 0, 2, 4])
+    if command == "documents":
+        assert found.read_bytes() == expected.read_bytes()

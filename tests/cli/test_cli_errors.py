@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from widegap import CPM3C, persistence
-from widegap.cli import _output, _places
+from widegap.cli import _delivery, _places
 from widegap.cli._errors import about_os_error, one_line
 from widegap.cli._main import main
 
@@ -63,7 +63,7 @@ CALLS = [
     (["-k", "21"], "asks for more clusters than there are rows (20)"),
     (["-k", "many"], "is not a number of clusters; pass one such as 5, a range such as 3-10, or auto"),
     (["-k", "2..1000000000"], "-k 1000000000 asks for more clusters than there are rows (20)"),
-    (["-k", "auto", "--method", "cpm3c"], "has to be told the number of clusters; use --method max-margin"),
+    (["-k", "auto", "--method", "cpm3c"], "needs a fixed k; use --method max-margin"),
     (["-k", "5..3"], "a range goes upwards"),
     (["-k", "0"], "numbers begin at 1"),
     (["-k", "2", "--columns", "z"], "has no column 'z' (--columns); it has 'x', 'y'"),
@@ -100,7 +100,7 @@ def test_missing_files_and_folders(tmp_path, good, capsys):
 
 def test_matrices_have_no_columns_to_name(tmp_path, capsys):
     np.save(tmp_path / "x.npy", np.eye(4))
-    assert "has no names of columns" in complaint(capsys, ["cluster", tmp_path / "x.npy", "-k", "2", "--columns", "a"])
+    assert "has no column names" in complaint(capsys, ["cluster", tmp_path / "x.npy", "-k", "2", "--columns", "a"])
 
 
 def test_nan_in_a_matrix_is_refused_with_the_remedy(tmp_path, capsys):
@@ -149,7 +149,7 @@ def test_unexpected_errors_are_one_line_too(good, capsys, monkeypatch):
     def fail(*arguments, **options):
         raise RuntimeError("a\nbug")
 
-    monkeypatch.setattr(_output, "print_summary", fail)
+    monkeypatch.setattr(_delivery, "print_summary", fail)
     line = complaint(capsys, ["cluster", good, "-k", "2"], code=1)
     assert line == "error: RuntimeError: a bug (unexpected: run again with --debug and report it)"
 
@@ -158,7 +158,7 @@ def test_too_little_memory_is_explained(good, capsys, monkeypatch):
     def fail(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr(_output, "print_summary", fail)
+    monkeypatch.setattr(_delivery, "print_summary", fail)
     assert "not enough memory; use fewer rows" in complaint(capsys, ["cluster", good, "-k", "2"], code=1)
 
 
@@ -202,4 +202,4 @@ def test_a_matrix_model_on_other_data(good, tmp_path, capsys):
 def test_a_model_that_says_nothing_of_its_table(good, tmp_path, capsys):
     bare = tmp_path / "bare.widegap"
     persistence.save(CPM3C(2, random_state=0).fit(np.eye(6)[:, :2]), bare)
-    assert "does not say how its table was read; fit it again" in complaint(capsys, ["predict", bare, good])
+    assert "does not hold how its table was read; fit it again" in complaint(capsys, ["predict", bare, good])

@@ -112,7 +112,7 @@ def test_a_model_from_the_page_serves_the_other_commands(killed, tmp_path):
     out = tmp_path / "out.jsonl"
     assert main(["predict", str(model), str(table), "-o", str(out), "-q"]) == 0
     assert [json.loads(line)["cluster"] for line in out.read_text(encoding="utf-8").splitlines()] == clusters
-    assert main(["report", str(model), str(table), "-o", str(tmp_path / "report.html"), "-q"]) == 0
+    assert main(["report", str(model), str(table), "--report", str(tmp_path / "report.html"), "-q"]) == 0
     assert "loyal &lt;ones&gt;" in (tmp_path / "report.html").read_text(encoding="utf-8")
     with running(model, table) as (browser, _):
         state = browser.get("api/state").json()
@@ -190,9 +190,9 @@ def wait_for(browser, number):
     [
         (["none.csv"], "no such file"),
         (["customers.csv", "--host", "0.0.0.0"], "add --expose"),
-        (["customers.csv", "--resume"], "there is no saved session"),
+        (["customers.csv", "--resume"], "no such session"),
         (["none.widegap", "customers.csv"], "no such file"),
-        (["customers.csv", "--method", "cpm3c"], "needs the number of clusters"),
+        (["customers.csv", "--method", "cpm3c"], "needs a fixed k"),
         (["customers.csv", "-k", "zero"], "is not a number of clusters"),
     ],
 )

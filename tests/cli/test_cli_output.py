@@ -310,7 +310,7 @@ def test_what_is_read_is_not_replaced(table, model, tmp_path, capsys):
             said = said_by(capsys, "cluster", table, "-k", "2", option, path, code=2)
             assert f"{path}: {option} would overwrite a file that this command reads; choose another name" in said
     assert "would overwrite" in said_by(capsys, "predict", model, table, "-o", table, code=2)
-    assert "would overwrite" in said_by(capsys, "report", model, table, "-o", model, code=2)
+    assert "would overwrite" in said_by(capsys, "report", model, table, "--report", model, code=2)
     assert "both write to standard output" in said_by(capsys, "predict", model, table, "--json", "-o", "-", code=2)
     assert table.read_bytes() == before
 

@@ -12,6 +12,8 @@ from sklearn.datasets import load_iris, make_blobs
 
 from widegap import persistence
 from widegap.cli._main import main
+from widegap.corrections._actions import constraints_of, state_of
+from widegap.corrections._stored_log import StoredCorrections
 from widegap.describe import leads, scores
 
 CENTRES = [[0, 0], [9, 0], [0, 9], [9, 9]]
@@ -43,8 +45,15 @@ class Refine:
         return persistence.load(self.folder / f"{self.n}.widegap")[0][-1]
 
     @property
+    def log(self):
+        """The log of corrections in the model file."""
+        return persistence.load(self.folder / f"{self.n}.widegap")[1]["corrections"]["events"]
+
+    @property
     def fixed(self):
-        return persistence.load(self.folder / f"{self.n}.widegap")[1]["fixed"]
+        """The constraints that follow from it."""
+        stored = StoredCorrections.read(persistence.load(self.folder / f"{self.n}.widegap")[1], 10**6, 10**6)
+        return constraints_of(state_of(stored.events).corrections)
 
     @property
     def features(self):
@@ -92,7 +101,7 @@ def test_merge_makes_two_clusters_one_and_leaves_the_others(refine):
     summary = refine("--merge", "1,2")
     np.testing.assert_array_equal(refine.labels, np.array([0, 1, 1, 2])[before])
     assert refine.model.classes_ == ["tall", None, None]
-    assert "merged 1 and 2" in summary["by_hand"]["words"]
+    assert "merged Cluster 1 and Cluster 2" in summary["by_hand"]["words"]
     new = refine.model.predict(refine.features)
     assert np.mean(new == refine.labels) > 0.95  # the model, too, knows the merged cluster
 
@@ -142,7 +151,7 @@ def test_a_name_is_kept_and_shown(refine):
     assert [cluster["name"] for cluster in summary["clusters"]][::2] == ["high", "loyal"]
     page = refine.folder / "r.html"
     model, table = refine.folder / "1.widegap", refine.folder / "table.csv"
-    assert main(["report", str(model), str(table), "-o", str(page), "-q"]) == 0
+    assert main(["report", str(model), str(table), "--report", str(page), "-q"]) == 0
     assert "loyal" in page.read_text(encoding="utf-8")
 
 
@@ -153,7 +162,7 @@ def test_rows_set_aside_have_no_cluster_and_no_influence(refine):
     expected = before.copy()
     expected[gone] = -1
     np.testing.assert_array_equal(refine.labels, expected)
-    assert summary["by_hand"]["set_aside"] == 5 and "5 rows set aside, with cluster -1" in summary["by_hand"]["words"]
+    assert summary["by_hand"]["set_aside"] == 5 and "5 rows in no cluster, marked -1" in summary["by_hand"]["words"]
     inside = expected >= 0
     X = refine.features[inside]
     alone = clone(refine.model).fit(X, known=before[inside], must_link=pairs_within(refine.fixed, inside))
@@ -162,17 +171,17 @@ def test_rows_set_aside_have_no_cluster_and_no_influence(refine):
 
 def pairs_within(fixed, inside):
     place = np.cumsum(inside) - 1
-    return place[np.array(fixed["must_link"])]
+    return place[fixed.must_link]
 
 
 @pytest.mark.parametrize("follow", [[], ["--follow"]])
 def test_a_later_refine_keeps_the_earlier_ones(refine, follow):
     before = refine.labels
     moved, gone = np.flatnonzero(before == 2)[:2], np.flatnonzero(before == 1)[:2]
-    must = np.array(refine.fixed["must_link"])
+    must = refine.fixed.must_link
     assert must.shape == (1, 2)
     refine("--move", f"{rows(moved)}:3", "--outliers", rows(gone), "--rename", "3=mine", *follow)
-    assert {*moved.tolist()} <= {*refine.fixed["rows"]} and refine.fixed["aside"] == gone.tolist()
+    assert {*moved.tolist()} <= {*refine.fixed.by_hand} and refine.fixed.junk.tolist() == gone.tolist()
     refine("--merge", "1,2", *follow)
     summary = refine("--split", "mine", "--rename", "0=first", *follow)
     labels = refine.labels
@@ -182,7 +191,19 @@ def test_a_later_refine_keeps_the_earlier_ones(refine, follow):
     assert labels[must[0, 0]] == labels[must[0, 1]]
     assert refine.model.classes_[0] == "first"
     words = summary["by_hand"]["words"]
-    assert all(said in words for said in ("moved 2 rows", "set 2 rows aside", "merged 1 and 2", "split mine"))
+    assert [event["kind"] for event in refine.log] == [
+        "links",
+        "is",
+        "rename",
+        "is",
+        "junk",
+        "merge",
+        "rename",
+        "split",
+    ]
+    moves, junk = (f"rows {' and '.join(rows(some).split(','))}" for some in (moved, gone))
+    expected = (f"assigned {moves} to mine", f"marked {junk} as junk", "merged Cluster 1 and Cluster 2")
+    assert all(part in words for part in (*expected, "split mine in two"))
 
 
 def test_others_follow_only_if_asked(refine):
@@ -211,17 +232,17 @@ def test_others_follow_only_if_asked(refine):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], "Nothing to correct; pass --merge, --split, --move, --rename or --set-aside"),
+        ([], "Nothing to correct; pass --merge, --split, --move, --rename or --outliers"),
         (["--merge", "1"], "--merge '1' must name two clusters or more"),
         (["--merge", "1,7"], "there is no cluster '7'; they are numbered from 0 to 3, or called 'tall'"),
-        (["--merge", "1,2", "--split", "2"], "--split 2: the cluster is merged by the same command"),
+        (["--merge", "1,2", "--split", "2"], "--split 2: the same command merges this cluster"),
         (["--move", "81:1"], "--move: '81' is not a row number from 1 to 80"),
         (["--move", "81"], "--move '81' is neither rows and a cluster, such as 4,7:2, nor a file"),
         (["--rename", "1"], "--rename '1' must be a cluster and its name"),
         (["--rename", "1=tall"], "another cluster is called 'tall'"),
-        (["--outliers", ","], "--set-aside ',' names no rows"),
+        (["--outliers", ","], "--outliers ',' names no rows"),
         (["--move", "4:1", "--move", "4:2"], "Row 4 is moved to 1 and moved to 2 by the same command; keep one"),
-        (["--move", "3-5:1", "--outliers", "4"], "Row 4 is moved to 1 and set aside by the same command; keep one"),
+        (["--move", "3-5:1", "--outliers", "4"], "Row 4 is moved to 1 and an outlier by the same command; keep one"),
         (["--outliers", "1-80"], "Cluster 0 would have no rows left"),
     ],
 )
@@ -244,7 +265,7 @@ def test_weights_that_a_model_asks_for_in_vain(refine):
 
 
 def test_a_move_against_a_link_is_refused_with_the_reason(refine):
-    a, b = refine.fixed["must_link"][0]
+    a, b = refine.fixed.must_link[0]
     other = (refine.labels[a] + 1) % 4
     said = refine.refusal("--move", f"{a + 1}:{other}")
     assert f"Rows {a + 1} and {b + 1} are" in said or f"Rows {b + 1} and {a + 1} are" in said
@@ -270,8 +291,8 @@ def test_other_rows_and_other_models_are_refused(refine):
 def test_damaged_notes_in_a_model_file_are_refused(refine, fixed):
     path = refine.folder / "0.widegap"
     model, extra = persistence.load(path)
-    persistence.save(model, path, extra={**extra, "fixed": fixed})
-    assert "What the model file says of corrections is damaged" in refine.refusal("--rename", "1=a")
+    persistence.save(model, path, extra={**extra, "corrections": None, "fixed": fixed})
+    assert "The corrections in the model file are damaged" in refine.refusal("--rename", "1=a")
 
 
 @pytest.mark.parametrize("method", ["cpm3c", "mkc"])
@@ -303,6 +324,9 @@ def test_outliers_weights_sizes_and_ids_of_the_first_fit(refine):
     expected[aside[0]] = 1
     np.testing.assert_array_equal(refine.labels, expected)
     assert summary["by_hand"]["weight_column"] == "times"
+    page = opened(refine)  # which names rows as the command line does, and weighs them
+    assert page.rows.title(aside[0]) == f"row {aside[0] + 1} (R{aside[0]})"
+    np.testing.assert_array_equal(page.weights, table["times"])
     assert "'3' is not a value of the column 'id'" in refine.refusal("--move", "3:1")
 
 
@@ -326,7 +350,8 @@ def opened(refine, n=None):
 
     model = refine.folder / f"{refine.n if n is None else n}.widegap"
     found = _open_model(model, refine.folder / "table.csv", None, Dialect("auto", None))
-    return Workspace(found.model, found.X, rows=found.shown, encoder=found.encoder, extra=found.extra)
+    shown = {"rows": found.shown, "encoder": found.encoder, "extra": found.extra, "weights": found.weights}
+    return Workspace(found.model, found.X, **shown)
 
 
 def taken_home(refine, workspace):
@@ -356,26 +381,25 @@ def test_the_explorer_restores_what_was_fixed_and_exports_it(refine):
     workspace.act("is", {"rows": [extra], "cluster": 2})
     workspace.again()
     assert (workspace.keys[moved] == 3).all() and (workspace.keys[gone] == -1).all() and workspace.keys[extra] == 2
-    assert len(set(workspace.keys[np.array(fixed["must_link"][0])])) == 1
+    assert len(set(workspace.keys[fixed.must_link[0]])) == 1
     labels = workspace.labels
     taken_home(refine, workspace)
-    assert {*moved, extra} <= {*refine.fixed["rows"]} and refine.fixed["aside"] == gone
-    assert refine.fixed["must_link"] == fixed["must_link"]
+    assert {*moved, extra} <= {*refine.fixed.by_hand} and refine.fixed.junk.tolist() == gone
+    assert refine.fixed.must_link.tolist() == fixed.must_link.tolist()
     again = opened(refine)
     np.testing.assert_array_equal(again.labels, labels)
     assert same_constraints(again, workspace)
     summary = refine("--rename", "1=other")
     np.testing.assert_array_equal(refine.labels, labels)
-    assert {*moved, extra} <= {*refine.fixed["rows"]} and refine.fixed["aside"] == gone
+    assert {*moved, extra} <= {*refine.fixed.by_hand} and refine.fixed.junk.tolist() == gone
     assert refine.model.classes_ == ["tall", "other", None, "mine"]
     words = summary["by_hand"]["words"]
-    assert all(said in words for said in ("moved 2 rows", f"row {extra + 1} is Cluster 2", "renamed 1 to 'other'"))
+    corrections = (" to mine", f"assigned row {extra + 1} to Cluster 2", "renamed cluster 1 to 'other'")
+    assert all(part in words for part in corrections)
 
 
 def same_constraints(first, second):
-    from widegap.corrections._actions import constraints_of
-
-    return same_statements(constraints_of(first.statements), constraints_of(second.statements))
+    return same_statements(constraints_of(first.corrections), constraints_of(second.corrections))
 
 
 def test_what_was_fixed_can_be_taken_back_on_the_page_and_survives_a_session(refine):
@@ -407,7 +431,7 @@ def test_the_script_takes_a_model_that_was_corrected_before(refine):
     made = {"__name__": "made"}
     exec(compile(export(workspace, "reproduce.py")[0].decode(), "reproduce.py", "exec"), made)  # noqa: S102
     again = made["reproduce"](workspace.X, workspace.opening.model)
-    assert again.state.statements == workspace.state.statements and again.notes == []
+    assert again.state.corrections == workspace.state.corrections and again.notes == []
     np.testing.assert_array_equal(again.labels, workspace.labels)
 
 
@@ -431,3 +455,102 @@ def test_a_merge_means_the_same_on_the_page_and_in_refine(refine):
         found.act("junk", {"rows": [int(np.flatnonzero(before == 0)[0])]})
         found.again()  # a new search, which keeps to the merge
         assert set(found.keys[np.isin(before, [1, 2])]) == {1}
+
+
+def old_file(refine, fixed):
+    """Turn the last model file into one from before the log, which holds the outcome of the corrections."""
+    path = refine.folder / f"{refine.n}.widegap"
+    model, extra = persistence.load(path)
+    del extra["corrections"]
+    persistence.save(model, path, extra={**extra, "fixed": fixed})
+
+
+def test_a_file_from_before_the_log_is_replayed(refine):
+    before = refine.labels
+    moved, merged = np.flatnonzero(before == 2)[:2].tolist(), np.flatnonzero(before == 1).tolist()
+    fixed = {
+        "rows": moved,
+        "clusters": [2, 2],
+        "settled_rows": merged,
+        "settled_clusters": [1] * len(merged),
+        "must_link": [[0, int(np.flatnonzero(before == before[0])[1])]],
+        "cannot_link": [],
+        "aside": [],
+        "corrections": ["merged 1 and 2"],
+    }
+    old_file(refine, fixed)
+    workspace = opened(refine)
+    assert [event.kind for event in workspace.corrections] == ["links", "is", "is"] and workspace.pending == 0
+    summary = refine("--rename", "3=mine")
+    assert "Corrected: merged 1 and 2; renamed cluster 3 to 'mine'." in summary["by_hand"]["words"]
+    found = refine.fixed
+    assert found.by_hand == dict.fromkeys(moved, 2) and found.settled == {*merged}
+    assert found.must_link.tolist() == fixed["must_link"]
+    np.testing.assert_array_equal(refine.labels, before)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"kind": "junk", "rows": [500]},
+        {"kind": "is", "rows": [1], "cluster": 4},
+        {"kind": "again", "parent": 0, "using": [], "k": 2, "shown": 2, "labels": ""},
+        {"kind": "fly"},
+        {},
+    ],
+)
+def test_damaged_logs_are_refused(refine, event):
+    path = refine.folder / "0.widegap"
+    model, extra = persistence.load(path)
+    log = {"events": [{"number": 1, "at": "", **event}]}
+    persistence.save(model, path, extra={**extra, "corrections": log})
+    assert "The corrections in the model file are damaged" in refine.refusal("--rename", "1=a")
+
+
+def test_a_chain_of_merges_makes_one_cluster_here_and_on_the_page(refine):
+    before = refine.labels
+    workspace = opened(refine)
+    workspace.act("merge", {"clusters": [1, 2]})
+    workspace.act("merge", {"clusters": [2, 3]})
+    workspace.again()
+    refine("--merge", "1,2", "--merge", "2,3")
+    np.testing.assert_array_equal(workspace.labels, np.minimum(before, 1))
+    np.testing.assert_array_equal(refine.labels, np.minimum(before, 1))
+    refine("--split", "1")
+    assert [event["clusters"] for event in refine.log if event["kind"] == "merge"] == [[1, 3], [1, 4]]
+
+
+def test_a_merged_cluster_takes_the_first_name_here_and_on_the_page(refine):
+    refine("--rename", "2=second", "--rename", "3=third")
+    workspace = opened(refine)
+    workspace.act("merge", {"clusters": [1, 3]})
+    assert workspace.state.names[1] == "third"
+    refine("--merge", "1,3")
+    assert refine.model.classes_ == ["tall", "third", "second"]
+
+
+def test_a_split_means_the_same_on_the_page_and_in_refine(refine):
+    """All rows of the cluster go to one part or the other, and rows that were assigned stay."""
+    assigned = np.flatnonzero(refine.labels == 2)[:2]
+    refine("--move", f"{rows(assigned)}:2")
+    before = refine.labels
+    workspace = opened(refine)
+    stay, leave = workspace.act("split", {"cluster": 2}).data["parts"]
+    assert sorted(stay + leave) == np.flatnonzero(before == 2).tolist() and {*assigned.tolist()} <= {*stay}
+    workspace.again()
+    assert set(workspace.keys[stay]) == {2} and set(workspace.keys[leave]) == {4}
+    refine("--split", "2")
+    np.testing.assert_array_equal(refine.labels, workspace.labels)
+
+
+def test_a_new_search_in_the_explorer_follows_the_weights(refine):
+    """Junk takes part in no fit, so the search is a new one."""
+    from widegap.explorer import Workspace
+
+    workspace = opened(refine)
+    weights = 1.0 + np.arange(80) % 2
+    workspace = Workspace(workspace.opening.model, workspace.X, weights=weights)
+    workspace.act("junk", {"rows": [0]})
+    workspace.again()
+    alone = clone(workspace.opening.model).fit(workspace.X[1:], sample_weight=weights[1:])
+    np.testing.assert_allclose(workspace.model.coef_, alone.coef_)

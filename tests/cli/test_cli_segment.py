@@ -294,19 +294,19 @@ def test_one_model_gives_segments_the_same_meaning_in_all_pictures(folder, pictu
             (label,) = np.unique(labels[5:35, start - starts[0] + 5 : start - starts[0] + 15])
             assert names.setdefault(start, label) == label
     assert len(set(names.values())) == 3
-    assert main(["segment", str(picture), "--model", str(model), "-o", str(tmp_path / "x.png"), "-q"]) == 0
+    assert main(["segment", str(picture), "--apply", str(model), "-o", str(tmp_path / "x.png"), "-q"]) == 0
     again = labels_of(tmp_path / "x.png")
     np.testing.assert_array_equal(again, labels_of(tmp_path / "photos-segments" / "a.png.segments.png"))
     Image.fromarray(np.full((8, 8), 90, np.uint8)).save(tmp_path / "grey.png")
-    assert main(["segment", str(tmp_path / "grey.png"), "--model", str(model), "-q"]) == 0
+    assert main(["segment", str(tmp_path / "grey.png"), "--apply", str(model), "-q"]) == 0
 
 
 def test_a_model_has_to_be_one_of_pictures(picture, tmp_path, capsys):
     assert "-k is missing" in complaint(capsys, picture)
-    assert "no such file; 'widegap segment" in complaint(capsys, picture, "--model", tmp_path / "none.widegap")
+    assert "no such file; 'widegap segment" in complaint(capsys, picture, "--apply", tmp_path / "none.widegap")
     model = CPM3C(2, random_state=0).fit(np.repeat(np.eye(3), 4, axis=0))
     persistence.save(model, tmp_path / "table.widegap")
-    assert "is not a model of pictures" in complaint(capsys, picture, "--model", tmp_path / "table.widegap")
+    assert "is not a model of pictures" in complaint(capsys, picture, "--apply", tmp_path / "table.widegap")
 
 
 PEAK = """

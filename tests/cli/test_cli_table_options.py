@@ -81,7 +81,7 @@ def test_clusters_of_a_table_get_the_names_of_a_file(content, shop, tmp_path, ca
     summary, _ = read(capsys, shop, "-k", 2, "--names", names, "--report", page, "--model", model)
     assert [cluster["name"] for cluster in summary["clusters"]] == ["seldom", "often"]
     assert "seldom" in page.read_text(encoding="utf-8")
-    assert main(["report", str(model), str(shop), "-o", str(page), "-q"]) == 0  # the model has kept them
+    assert main(["report", str(model), str(shop), "--report", str(page), "-q"]) == 0  # the model has kept them
     assert "seldom" in page.read_text(encoding="utf-8")
     names.write_text('{"7": "x"}', encoding="utf-8")
     assert main(["cluster", str(shop), "-k", "2", "--names", str(names)]) == 2

@@ -210,7 +210,7 @@ def _nonsense(rng):
 
 
 def _request(rng):
-    gets = "state clusters profile histogram tree row rows questions points labels sure moved".split()
+    gets = "state clusters profile tree row rows questions points labels sure moved".split()
     kinds = "k number rename together apart is junk merge split drop skip undo redo again".split()
     if rng.random() < 0.5:
         names = rng.sample(["k", "row", "rows", "layout", "x", "y", "cluster"], rng.randrange(4))

@@ -91,15 +91,15 @@ def test_an_action_on_an_older_state_is_refused(workspace):
     [
         ("k", {"k": 1_000}, "k=1000 must be a whole number from 2 to"),
         ("k", {"k": True}, "k=True must be"),
-        ("rename", {"cluster": 17, "name": "x"}, "cluster=17 is none of the clusters"),
+        ("rename", {"cluster": 17, "name": "x"}, "cluster=17 does not exist; choose from"),
         ("rename", {"cluster": 0, "name": 3}, "name=3 must be a text"),
         ("junk", {"rows": "all"}, "rows='all' must be a list"),
         ("junk", {"rows": [160]}, "numbered from 0 to 159"),
-        ("junk", {"rows": []}, "needs 1 rows or more"),
-        ("junk", {"rows": list(range(100))}, "takes 80 rows at most"),
-        ("drop", {"statement": 3}, "statement=3 is none"),
-        ("again", {}, "'again' is no action"),
-        ("nonsense", {}, "'nonsense' is no action"),
+        ("junk", {"rows": []}, "needs at least 1 row; you selected 0"),
+        ("junk", {"rows": list(range(160))}, "takes at most 159 rows"),
+        ("drop", {"statement": 3}, "statement=3 is not the number of a correction"),
+        ("again", {}, "'again' is an unknown action; choose from together"),
+        ("nonsense", {}, "'nonsense' is an unknown action"),
     ],
 )
 def test_actions_that_make_no_sense_leave_no_event(workspace, kind, data, message):
@@ -214,7 +214,7 @@ def test_a_file_that_is_no_session_is_left_as_it_is(model, tmp_path, content):
     path = tmp_path / "table.csv"
     path.write_bytes(content)
     for resume in (True, False):
-        with pytest.raises(InvalidDataError, match="line 1: damaged|is no session|exists already"):
+        with pytest.raises(InvalidDataError, match="line 1: damaged|is not a session|exists already"):
             Workspace(model, X, session=path, resume=resume)
         assert path.read_bytes() == content
 
@@ -269,10 +269,10 @@ def test_two_explorers_cannot_share_a_session(model, tmp_path):
         (b'{"number":2,"kind":"k","at":"x","k":3}', "follows event 0"),
         (b'{"number":1,"kind":"k","at":"x"}', r"Action 1 .*k=None must be a number of clusters\. Restore the file"),
         (b'{"number":1,"kind":"merge","at":"x","clusters":[0],"rows":[1]}', "two clusters or more"),
-        (b'{"number":1,"kind":"junk","at":"x","rows":[160]}', "rows=.160. must be a list of rows that there are"),
+        (b'{"number":1,"kind":"junk","at":"x","rows":[160]}', "rows=.160. must be a list of existing rows"),
         (b'{"number":1,"kind":"again","at":"x","parent":1}', "parent=1 must be 0 or the number of an earlier fit"),
-        (b'{"number":1,"kind":"fly","at":"x"}', "'fly' is not known"),
-        (b"[]", "is no event"),
+        (b'{"number":1,"kind":"fly","at":"x"}', "unknown kind, 'fly'"),
+        (b"[]", "is not an event"),
     ],
 )
 def test_damaged_sessions_are_refused(model, tmp_path, line, message):
@@ -288,7 +288,7 @@ def test_a_session_belongs_to_its_rows(model, tmp_path):
     Workspace(model, X, session=path)
     with pytest.raises(InvalidDataError, match="a session on other rows"):
         Workspace(MaxMarginClustering(4), X[:100], session=path, resume=True)
-    with pytest.raises(InvalidDataError, match="there is no saved session"):
+    with pytest.raises(InvalidDataError, match="no such session"):
         Workspace(model, X, session=tmp_path / "other.jsonl", resume=True)
 
 

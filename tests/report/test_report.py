@@ -298,7 +298,7 @@ def test_clusterers_of_scikit_learn_have_a_page(clusterer, wine):
     assert "margin" not in page.text
     if isinstance(clusterer, DBSCAN):
         assert summary["unassigned"] > 0
-        assert any("belong to no cluster (they were set aside)" in text for text in summary["warnings"])
+        assert any("belong to no cluster (outliers)" in text for text in summary["warnings"])
     if hasattr(clusterer, "predict"):
         assert sizes_of(summarize(clusterer, X[:100])) == np.bincount(labels[:100], minlength=k).tolist()
     else:
@@ -401,7 +401,7 @@ def test_warnings_in_plain_words(wine):
     model = MaxMarginClustering(3, random_state=0, callback=lambda record: True).fit(wine.data)
     summary = summarize(model, wine.data, notes=["Read me first."])
     assert summary["warnings"][0] == "Read me first."
-    assert any("stopped before it had finished" in warning for warning in summary["warnings"])
+    assert any("stopped before it converged" in warning for warning in summary["warnings"])
     model.starved_ = True
     assert any("as small as the settings allow" in warning for warning in summarize(model, wine.data)["warnings"])
 

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from widegap import DocumentClustering, MaxMarginClustering, TableEncoder
-from widegap._wording import Item, clip, titled
+from widegap._wording import ShownItem, clip, titled
 from widegap.cli._column_options import decisions
 from widegap.exceptions import InvalidDataError
 from widegap.forest._linkage import MergeTree
@@ -255,6 +255,6 @@ def test_excerpts_end_between_words():
     text = "word " * 100
     assert clip(text, 50) == "word " * 9 + "word…"
     assert clip("a" * 40 + " " + "b" * 100, 50) == "a" * 40 + " " + "b" * 8 + "…"  # too much would be lost
-    assert titled("# Title\n\nBody of it.") == Item("Title", "Body of it.")
-    assert titled("One line only.") == Item("", "One line only.")
+    assert titled("# Title\n\nBody of it.") == ShownItem("Title", "Body of it.")
+    assert titled("One line only.") == ShownItem("", "One line only.")
     assert titled("long " * 40 + "\nrest").title == ""

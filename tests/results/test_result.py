@@ -6,7 +6,7 @@ import pytest
 
 from widegap import CPM3C, DocumentClustering, TableEncoder, describe
 from widegap.exceptions import InvalidDataError
-from widegap.results import Corrections, DocumentRows, PlainRows, Result, TableRows
+from widegap.results import Corrections, DocumentRows, EncodedRows, PlainRows, Result
 from widegap.tables import Table
 
 FRAME = pd.DataFrame(
@@ -16,7 +16,7 @@ TEXTS = ["red apple pear", "pear apple green", "apple pear plum", "piston motor 
 
 
 def table_result(missing="median", **options):
-    rows = TableRows.fit(Table("shop.csv", FRAME), TableEncoder(), missing)
+    rows = EncodedRows.fit(Table("shop.csv", FRAME), TableEncoder(), missing)
     return Result(CPM3C(2, random_state=0).fit(rows.X), rows, **options)
 
 
@@ -54,7 +54,7 @@ def test_a_stored_result_opens_with_its_title_names_and_corrections(tmp_path, mi
 
     def read(model, extra):
         seen.update(extra)
-        return TableRows.read(Table("shop.csv", FRAME), model[0], extra["missing"])
+        return EncodedRows.read(Table("shop.csv", FRAME), model[0], extra["missing"])
 
     after = Result.open(path, read)
     assert (after.title, after.names, seen["weight_column"]) == ("Shop", {"1": "big"}, "w")

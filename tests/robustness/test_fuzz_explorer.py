@@ -161,8 +161,8 @@ def test_many_edited_sessions(events):
 
 # Requests
 
-GETS = "state exports clusters profile histogram tree row rows questions points labels sure moved".split()
-TEXTS = ["", "-1", "0", "2", "3", "1,2", "1e9", "9" * 30, "scores", "principal", "column 0", "\0"]
+GETS = "state exports clusters profile tree row rows questions points labels sure moved".split()
+TEXTS = ["", "-1", "0", "2", "3", "1,2", "1e9", "9" * 30, "scores", "column 0", "\0"]
 QUERY = {name: st.sampled_from(TEXTS) for name in ("k", "row", "rows", "layout", "x", "y", "cluster")}
 FIND = {name: st.sampled_from([*ODD, "column 1", 0.5]) for name in ("text", "column", "low", "high", "clusters")}
 

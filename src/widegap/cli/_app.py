@@ -11,16 +11,15 @@ from widegap.cli._cluster import cluster
 from widegap.cli._datasets import datasets
 from widegap.cli._documents import documents
 from widegap.cli._errors import guarded
-from widegap.cli._explore import explore
+from widegap.cli._explore import open_explorer
 from widegap.cli._predict import predict, report
 from widegap.cli._refine import refine
-from widegap.cli._segment import segment
+from widegap.cli._segment import segment_pictures
 
 app = typer.Typer(
     name="widegap",
     help="Maximum margin clustering: the groups that a large-margin classifier would separate best.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -42,14 +41,17 @@ def common(
 
 @guarded
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the reports.")] = Path("widegap-demo"),
+    folder: Annotated[Path | None, typer.Option(help="Folder for the reports (default: widegap-demo).")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", hidden=True)] = None,
     debug: options.Debug = False,
 ) -> None:
     """Run the demo: digits compared with k-means and spectral clustering, topics of docstrings, a photo."""
     from widegap.cli._demo import run_demo
 
-    run_demo(output)
+    run_demo(options.current(folder, output, "--folder", "-o") or Path("widegap-demo"))
 
 
-for command in (cluster, documents, segment, predict, report, refine, explore, datasets, demo):
+for command in (cluster, documents, predict, report, refine, datasets, demo):
     app.command()(command)
+app.command("segment")(segment_pictures)
+app.command("explore")(open_explorer)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from widegap.cli._column_options import ColumnOptions
     from widegap.cli._compare import Recommendation
     from widegap.cli._constraint_options import ConstraintOptions, RowConstraints
-    from widegap.results import TableRows
+    from widegap.results import EncodedRows
 
 DATA_HELP = "CSV, TSV, Excel, JSON, Parquet, Feather, SQLite (file.db::table), .npy, .npz or svmlight, also compressed; '-' is stdin."  # fmt: skip  # noqa: E501
 
@@ -55,7 +55,7 @@ def cluster(
     names: options.Names = None,
     json: options.Json = False,
     seed: options.Seed = 0,
-    checkpoint: options.Checkpoint = None,
+    checkpoint: options.CheckpointFile = None,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -179,7 +179,7 @@ def _cluster_table(
 
 
 def _fit(
-    rows: "TableRows",
+    rows: "EncodedRows",
     estimator: Any,
     constraints: "RowConstraints",
     recommendation: "Recommendation | None",
@@ -212,7 +212,7 @@ def _fit(
     deliver(result, shown.targets, quiet=shown.quiet, json=shown.json, interrupted=watch.interrupted, finish=finish)
 
 
-def add_columns(summary: dict[str, Any], rows: "TableRows") -> None:
+def add_columns(summary: dict[str, Any], rows: "EncodedRows") -> None:
     """Put into the summary how the columns were read."""
     from widegap.cli._column_options import decision_lines, decisions
 
@@ -221,7 +221,7 @@ def add_columns(summary: dict[str, Any], rows: "TableRows") -> None:
     summary["scaling"] = rows.encoder.scaling_
 
 
-def _agreement(rows: "TableRows", label_column: str | None, labels: Any) -> list[str]:
+def _agreement(rows: "EncodedRows", label_column: str | None, labels: Any) -> list[str]:
     """How well the clusters match the true classes."""
     if label_column is None or rows.table.frame is None:
         return []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from widegap.cli._errors import CommandError
 
 if TYPE_CHECKING:
-    from widegap.results import TableRows
+    from widegap.results import EncodedRows
     from widegap.tables import Table, TableEncoder
     from widegap.tables._columns import Column
 
@@ -57,12 +57,12 @@ class ColumnOptions:
         )
 
 
-def encode(table: "Table", chosen: "ColumnOptions") -> "TableRows":
+def encode(table: "Table", chosen: "ColumnOptions") -> "EncodedRows":
     """Decide how to read a table, and read it."""
-    from widegap.results import TableRows
+    from widegap.results import EncodedRows
 
     _check_names(table, chosen)
-    return TableRows.fit(table, chosen.encoder(), chosen.missing)
+    return EncodedRows.fit(table, chosen.encoder(), chosen.missing)
 
 
 def _check_names(table: "Table", chosen: "ColumnOptions") -> None:
@@ -114,7 +114,8 @@ def quoted(name: str) -> str:
 
 def decision_lines(encoder: "TableEncoder") -> list[tuple[str, str, str, str]]:
     """Lines for the screen: columns with a reason one by one, plain numbers together."""
-    columns = [c for c in encoder.columns_ or () if c.read_as != "left out" or c.name in encoder.drop]
+    named = {*(encoder.columns or ()), *encoder.numeric, *encoder.categorical, *encoder.text_columns, *encoder.drop}
+    columns = [c for c in encoder.columns_ or () if not encoder.columns or c.name in named]
     shown = [c for c in columns if c.why or not c.used]
     plain = [c.name for c in columns if not c.why and c.used]
     lines = [(c.name, c.read_as if c.used else f"{c.read_as}, not used", c.why, option_for(c)) for c in shown[:SHOWN]]

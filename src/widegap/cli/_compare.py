@@ -1,8 +1,8 @@
 """How many clusters: several numbers compared without labels, a recommendation with its reasons, and a small chart.
 
-Where the search leaves a tree of merges, the number is the largest whose clusters stand out from chance (their
-*excess*, in standard errors, is above 3.5); elsewhere the most stable one. If none stands out, the rows are called
-noise; so are those of a dense table in which the search that leaves a tree finds a single cluster.
+Where the search leaves a tree of merges, the number is the largest whose clusters stand out from rows without
+structure (their *excess*, in standard errors, is above 3.5); elsewhere the most stable one. If none stands out, the
+rows are called noise; so are those of a dense table in which the search that leaves a tree finds a single cluster.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ import typer
 from widegap.cli import _fitting as fitting
 from widegap.cli._errors import INTERRUPTED, CommandError, tell
 
-SUBSAMPLES = 5
+SUBSAMPLES = 5  # fits for each number of clusters; not tuned: more give a steadier figure at the same cost each
 FEW_SUBSAMPLES = 3  # of documents for -k auto, and of words in any order, where a rough answer will do
 FRACTION = 0.8  # of the rows in a subsample
-MOST_NUMBERS = 100  # to compare at once: nobody reads a longer table
+MOST_NUMBERS = 100  # to compare at once; a longer table is not read
 LEAST_SHOWN = 8  # numbers of clusters beside the one that -k auto finds
-BEYOND_CHANCE = 0.1  # stability that documents must have above that of their words in any order
+ABOVE_NULL = 0.1  # stability that documents must have above that of their words in any order
 STABLE = 0.5  # stability below which clusters of another sample have little to do with these
 BAR = 24  # characters
 
@@ -65,7 +65,7 @@ class Comparison:
     unit: str = "cluster"
 
     def records(self, numbers: Sequence[int], watch: Any, n_subsamples: int) -> list[Any]:
-        """What needs no labels of every number."""
+        """Measurements of every number that need no labels."""
         from widegap.selection import compare_cluster_numbers
 
         return compare_cluster_numbers(
@@ -84,7 +84,7 @@ def recommend(
 ) -> Recommendation:
     """Compare numbers of clusters and recommend one; those that are done are shown whatever happens to the others.
 
-    Warnings of the fits are left out: the records tell of them, and the number that is taken is fitted again.
+    Warnings of these fits are dropped: the records cover them, and the chosen number is fitted again.
     """
     from widegap.exceptions import WidegapError
     from widegap.selection._cluster_numbers import one_fit_serves
@@ -125,13 +125,14 @@ def explain_auto(estimator: Any) -> Recommendation | None:
     chosen = int(estimator.n_clusters_)
     most = max(LEAST_SHOWN, chosen + 2)
     scores = [score for score in getattr(estimator, "n_clusters_scores_", ()) if score.n_clusters <= most]
-    if not scores:
+    found = number_found(estimator)
+    if not scores or found is None:
         return None
-    return Recommendation(chosen, scores, number_found(estimator)["words"], chosen == 1, [])
+    return Recommendation(chosen, scores, found["words"], chosen == 1, [])
 
 
 def _end_interrupted(records: list[Any], missing: list[int], json: bool) -> None:
-    """Show what was compared, and end: whoever interrupts wants no result."""
+    """Show what was compared, and end without a result."""
     from widegap.cli._output import print_json, screen
 
     shown = {"numbers": [asdict(record) for record in records], "recommended": None, "missing": missing}
@@ -161,11 +162,11 @@ def _possible(numbers: range, found: Comparison) -> list[int]:
         )
     most = _most(found.n_rows)
     fit, beyond = [k for k in numbers if k <= most], [k for k in numbers if k > most]
-    said = f"stability is measured on random subsamples, which have {most} of the {found.n_rows} rows"
+    why = f"stability is measured on random subsamples, which have {most} of the {found.n_rows} rows"
     if not fit:
-        raise CommandError(f"-k {numbers[0]}..{numbers[-1]} cannot be compared: {said}; ask for {most} or fewer.")
+        raise CommandError(f"-k {numbers[0]}..{numbers[-1]} cannot be compared: {why}; ask for {most} or fewer.")
     if beyond:
-        found.notes.append(f"-k {_span(beyond)} cannot be compared: {said}.")
+        found.notes.append(f"-k {_span(beyond)} cannot be compared: {why}.")
     return fit
 
 
@@ -201,7 +202,7 @@ def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
     if excess or _is_one_cluster(found):
         return steadiest, _noise(span, steadiest, unit, "none is clearer than what rows without structure show"), True
     best = next(record for record in records if record.n_clusters == steadiest)
-    if best.stability < max(STABLE, _chance_stability(found, steadiest) + BEYOND_CHANCE):
+    if best.stability < max(STABLE, _null_stability(found, steadiest) + ABOVE_NULL):
         return steadiest, _noise(span, steadiest, unit, f"random subsamples lead to other {unit}s"), True
     return steadiest, f"{steadiest} {unit}s are the most stable (stability {best.stability:.2f} of 1).", False
 
@@ -217,7 +218,7 @@ def _is_one_cluster(found: Comparison) -> bool:
         return MaxMarginClustering("auto", random_state=found.seed).fit(found.X).n_clusters_ == 1
 
 
-def _chance_stability(found: Comparison, k: int) -> float:
+def _null_stability(found: Comparison, k: int) -> float:
     """Stability of as many topics of the same words, dealt to the documents at random; 0 for tables."""
     import numpy as np
 
@@ -249,16 +250,16 @@ def print_chart(console: Any, recommendation: dict[str, Any]) -> None:
 
     records = recommendation["numbers"]
     shown = [key for key in HEADINGS if any(record.get(key) is not None for record in records)]
-    decides, *others = shown
+    decides, *beside = shown
     grid = Grid(box=None, pad_edge=False, header_style="dim")
     grid.add_column("k", justify="right")
     grid.add_column(HEADINGS[decides])
-    for key in others:
+    for key in beside:
         grid.add_column(HEADINGS[key], justify="right")
     most = max([1.0, *(record[decides] or 0.0 for record in records)])
     for record in records:
         style = "bold" if record["n_clusters"] == recommendation["recommended"] else ""
-        cells = (_cell(key, record) for key in others)
+        cells = (_cell(key, record) for key in beside)
         grid.add_row(str(record["n_clusters"]), _bar(decides, record[decides], most), *cells, style=style)
     console.print(grid)
     console.print(Text("; ".join(LEGEND[key] for key in shown if key in LEGEND) + ".", style="dim"))
@@ -268,14 +269,14 @@ HEADINGS = {  # the first that is known decides
     "excess": "stands out",
     "stability": "stability",
     "agreement": "agreement",
-    "gain": "gain over chance",
+    "gain": "gain over null",
     "smallest": "smallest",
 }
 LEGEND = {
     "excess": "stands out: how much more clearly all these clusters are apart than parts of them are; above 3.5 counts",
     "stability": "stability: 1 if random subsamples lead to the same clusters",
     "agreement": "agreement: share of the searches that agree on a row",
-    "gain": "gain over chance: objective against shuffled columns",
+    "gain": "gain over null: objective against shuffled columns",
 }
 
 

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from widegap._catalogue import command_class, command_names
-from widegap._types import Doubles
+from widegap._types import Floats
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, in_options
 from widegap.cli._row_names import DocumentNames, RowNames, read_links, read_pairs
 
 if TYPE_CHECKING:
-    from widegap.results import Corrections, DocumentRows, TableRows
+    from widegap.results import Corrections, DocumentRows, EncodedRows
 
+Links = list[tuple[int, int]]  # pairs of places of rows
 # Options, and the arguments of ``fit`` or of the estimator of which each needs one.
 NEEDS = {
     "--known-column": ("known",),
@@ -90,28 +91,26 @@ class ConstraintOptions:
             return []
         return [f"The numbers of clusters were compared without {', '.join(self.used)}; the result respects it."]
 
-    def read(self, rows: "TableRows", na_values: tuple[str, ...]) -> "RowConstraints":
+    def read(self, rows: "EncodedRows", na_values: tuple[str, ...]) -> "RowConstraints":
         """The constraints on the rows of a table."""
         known = None if self.known_column is None else _known_labels(rows, self.known_column, na_values)
-        weights = None if self.weight_column is None else column_weights(rows, self.weight_column)
-        links = self._links(RowNames(rows), rows.notes)
-        return RowConstraints(known, **links, weights=weights, known_column=self.known_column,
-                              weight_column=self.weight_column)  # fmt: skip
+        weights = None if self.weight_column is None else read_weight_column(rows, self.weight_column)
+        must, cannot = self._links(RowNames(rows), rows.notes)
+        return RowConstraints(known, must, cannot, weights, self.known_column, self.weight_column)
 
     def read_documents(self, rows: "DocumentRows") -> "RowConstraints":
         """The constraints on documents."""
         names = DocumentNames(rows)
-        links = self._links(names, rows.notes)
+        must, cannot = self._links(names, rows.notes)
         known = None if self.known_column is None else _known_documents(self.known_column, rows, names)
-        return RowConstraints(known, **links, known_column=self.known_column, unit="document")
+        return RowConstraints(known, must, cannot, known_column=self.known_column, unit="document")
 
-    def _links(self, names: RowNames | DocumentNames, notes: list[str]) -> dict[str, list[tuple[int, int]]]:
-        files = {"must_link": self.must_link, "cannot_link": self.cannot_link}
-        return {
-            name: read_links(path, f"--{name.replace('_', '-')}", names, notes)
-            for name, path in files.items()
-            if path is not None
-        }
+    def _links(self, names: RowNames | DocumentNames, notes: list[str]) -> tuple[Links, Links]:
+        must, cannot = (
+            [] if path is None else read_links(path, option, names, notes)
+            for option, path in (("--must-link", self.must_link), ("--cannot-link", self.cannot_link))
+        )
+        return must, cannot
 
 
 @dataclass(frozen=True)
@@ -119,9 +118,9 @@ class RowConstraints:
     """What the user knows about rows: a label or None for each, pairs of their places, weights."""
 
     known: Sequence[Any] | None = None
-    must_link: list[tuple[int, int]] = field(default_factory=list)
-    cannot_link: list[tuple[int, int]] = field(default_factory=list)
-    weights: Doubles | None = None
+    must_link: Links = field(default_factory=list)
+    cannot_link: Links = field(default_factory=list)
+    weights: Floats | None = None
     known_column: str | None = None
     weight_column: str | None = None
     unit: str = "row"
@@ -171,18 +170,18 @@ class RowConstraints:
 
     def corrections(self, labels: Any) -> "Corrections":
         """What was fixed by hand, as the summary shows it and the model file keeps it for later corrections."""
-        from widegap.corrections._fixed import Fixed
+        from widegap.corrections._stored_log import StoredCorrections
         from widegap.results import Corrections
 
         places = {row: int(labels[row]) for row, label in enumerate(self.known or ()) if label is not None}
-        fixed = Fixed(places, {}, self.must_link, self.cannot_link, weight_column=self.weight_column)
-        return Corrections(self._shown(labels), fixed.stored(labels) if self.arguments() else {})
+        log = StoredCorrections.of_side_information(places, self.must_link, self.cannot_link, self.weight_column)
+        return Corrections(self._shown(labels), log.stored() if self.arguments() else {})
 
     def _shown(self, labels: Any) -> dict[str, Any] | None:
         """What was fixed by hand, in figures and in words; None if nothing was."""
         import numpy as np
 
-        from widegap.corrections._fixed import told_by_hand
+        from widegap.corrections._stored_log import by_hand_figures
 
         known = [label for label in self.known or () if label is not None]
         found = {
@@ -195,7 +194,8 @@ class RowConstraints:
             "set_aside": int(np.count_nonzero(np.asarray(labels) < 0)) if self.unit == "row" else 0,
             "corrections": [],
         }
-        return told_by_hand(found, "" if self.known_column is None else f" known by {self.known_column!r}", self.unit)
+        known_by = "" if self.known_column is None else f" known by {self.known_column!r}"
+        return by_hand_figures(found, known_by, self.unit)
 
 
 def _takes(method: str, option: str) -> bool:
@@ -218,7 +218,7 @@ def _bound(text: str, option: str, k: Any, n_rows: int) -> tuple[int | float, in
     return size, rows
 
 
-def _known_labels(rows: "TableRows", column: str, na_values: tuple[str, ...]) -> list[str | None]:
+def _known_labels(rows: "EncodedRows", column: str, na_values: tuple[str, ...]) -> list[str | None]:
     """Labels by a column of the table, for the rows that are kept."""
     labels = _column_labels(rows.table.columns, column, na_values)
     return _some_known([labels[row] for row in rows.kept], column)
@@ -252,7 +252,7 @@ def _known_documents(column: str, rows: "DocumentRows", names: DocumentNames) ->
 
 
 def _labels_of_file(path: Path, rows: "DocumentRows", names: DocumentNames) -> list[str | None]:
-    labels: list[str | None] = [None] * len(rows.texts)
+    labels: list[str | None] = [None] * len(rows.X)
     for number, (line, name, label) in enumerate(read_pairs(path, "--known-column")):
         place = names.row(name)
         if number == 0 and place is None:
@@ -271,7 +271,7 @@ def _labels_of_file(path: Path, rows: "DocumentRows", names: DocumentNames) -> l
     return labels
 
 
-def column_weights(rows: "TableRows", column: str) -> Doubles:
+def read_weight_column(rows: "EncodedRows", column: str) -> Floats:
     """The weights of a column; refuses cells that are not weights."""
     import numpy as np
 

@@ -20,7 +20,7 @@ from widegap.rows._threads import one_blas_thread
 
 TASKS = ((3, 8), (1, 7), (2, 7), (8, 9), (0, 6, 8, 9), (1, 2, 7, 9), tuple(range(10)))
 SEEDS = range(3)
-SEGMENTS = 4
+SEGMENTS = 4  # flower, leaves, and the dark and the bright background
 METHODS = {
     "KMeans(n_init=10)": lambda k, seed: KMeans(k, n_init=10, random_state=seed),
     "SpectralClustering": lambda k, seed: SpectralClustering(k, affinity="nearest_neighbors", random_state=seed),
@@ -65,7 +65,7 @@ def _measure(make: Any, rows: Any, truth: Any, k: int) -> str:
     # One thread for all: on a few hundred rows k-means can lose a hundredfold to threads that wait for each other.
     with one_blas_thread(openmp=True), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Graph is not fully connected")
-        warnings.simplefilter("ignore", NoStructureWarning)  # the accuracy tells
+        warnings.simplefilter("ignore", NoStructureWarning)  # the accuracy shows it
         began = perf_counter()
         labels = [make(k, seed).fit_predict(rows) for seed in SEEDS]
         seconds = (perf_counter() - began) / len(SEEDS)

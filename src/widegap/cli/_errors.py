@@ -6,13 +6,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-USAGE = 2
-UNEXPECTED = 1
-INTERRUPTED = 130
-PIPE_CLOSED = 141  # what a program ends with that the system stops for writing where nobody reads
-MAX_MESSAGE = 600
-# What the library calls its arguments, and what they are called on the command line; longer names first.
-WORDS = (
+# Exit codes as shells use them: 2 for a wrong call, 128 and the number of the signal for SIGINT and SIGPIPE.
+USAGE, UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 2, 1, 130, 141
+MAX_MESSAGE = 600  # letters, about eight lines of a terminal; a longer message hides its remedy
+# Arguments of the library, and their options on the command line; longer names first.
+OPTION_WORDS = (
     ("n_clusters='auto'", "-k auto"),
     ("raise n_clusters", "raise -k"),
     ("lower n_clusters", "lower -k"),
@@ -24,7 +22,7 @@ WORDS = (
 
 
 class CommandError(Exception):
-    """The command cannot go on; the message names the value, the rule and the remedy."""
+    """The command cannot continue; the message names the value, the rule and the remedy."""
 
     def __init__(self, message: str, code: int = USAGE):
         super().__init__(message)
@@ -40,18 +38,18 @@ def one_line(text: Any) -> str:
 
 def in_options(message: str) -> str:
     """A message of the library in the words of the command line."""
-    for argument, option in WORDS:
+    for argument, option in OPTION_WORDS:
         message = message.replace(argument, option)
     return message
 
 
 def tell(text: Any) -> None:
-    """One line on the error stream, where results are not disturbed."""
+    """One line on the error stream, apart from results."""
     print(one_line(text), file=sys.stderr, flush=True)
 
 
 def about_os_error(error: OSError) -> str:
-    """What the system refused, and what helps."""
+    """What the system refused, and the remedy."""
     name = error.filename if error.filename is not None else "the file"
     remedies = {
         errno.ENOENT: f"{name}: no such file or folder; check the name.",
@@ -105,5 +103,5 @@ def _explain(error: Exception) -> tuple[str, int]:
     from widegap.exceptions import WidegapError
 
     if isinstance(error, WidegapError | ValueError):
-        return str(error), USAGE
+        return in_options(str(error)), USAGE
     return f"{type(error).__name__}: {error} (unexpected: run again with --debug and report it)", UNEXPECTED

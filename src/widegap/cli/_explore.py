@@ -10,8 +10,9 @@ from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded, tell
 
 if TYPE_CHECKING:
+    from widegap._types import Floats
     from widegap.explorer._rows import ShownRows
-    from widegap.results import DocumentRows, TableRows
+    from widegap.results import DocumentRows, EncodedRows
     from widegap.tables import TableEncoder
     from widegap.tables._delimited import Dialect
 
@@ -29,10 +30,11 @@ class _Opening:
     notes: list[str]
     encoder: "TableEncoder | None" = None
     extra: dict[str, Any] = field(default_factory=dict)
+    weights: "Floats | None" = None
 
 
 @guarded
-def explore(
+def open_explorer(
     path: Annotated[Path, typer.Argument(help="A table, a folder of documents, or a model file and its table.")],
     data: Annotated[Path | None, typer.Argument(help="The table or documents that the model was fitted to.")] = None,
     k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters to begin with.")] = "auto",
@@ -89,6 +91,7 @@ def _serve(
         source=str(source),
         encoder=opening.encoder,
         extra=opening.extra,
+        weights=opening.weights,
     )
     if resume:
         tell(f"Resuming after {workspace.number} actions; finding the clusters again.")
@@ -157,17 +160,21 @@ def _open_documents(path: Path, text_column: str | None, encoding: str, k: int |
 
 def _open_model(model: Path, data: Path, text_column: str | None, dialect: "Dialect") -> _Opening:
     from widegap import describe
-    from widegap.cli._predict import load_model, read_rows
+    from widegap.cli._constraint_options import read_weight_column
+    from widegap.cli._predict import load_model, read_stored_rows
+    from widegap.results import DocumentRows
     from widegap.results._result import stored_names
 
     estimator, extra = load_model(model)
-    rows = read_rows(estimator, extra, data, text_column, dialect)
+    rows = read_stored_rows(estimator, extra, data, text_column, dialect)
     encoder, clusterer = getattr(rows, "encoder", None), describe.last_step(estimator)
     kept = {**extra, "names": stored_names(extra)}
-    return _Opening(clusterer, rows.X, _shown(rows), rows.notes, encoder, kept)
+    column = extra.get("weight_column")
+    weights = None if column is None or isinstance(rows, DocumentRows) else read_weight_column(rows, str(column))
+    return _Opening(clusterer, rows.X, _shown(rows), rows.notes, encoder, kept, weights)
 
 
-def _shown(rows: "DocumentRows | TableRows") -> "ShownRows":
+def _shown(rows: "DocumentRows | EncodedRows") -> "ShownRows":
     """What the page shows of the rows."""
     from widegap.explorer._rows import ShownRows
     from widegap.results import DocumentRows
@@ -175,5 +182,11 @@ def _shown(rows: "DocumentRows | TableRows") -> "ShownRows":
     if isinstance(rows, DocumentRows):
         return ShownRows(rows.X, titles=rows.names, frame=rows.frame)
     return ShownRows(
-        rows.X, values=rows.values, names=rows.feature_names, frame=rows.frame, dialect=rows.dialect, kept=rows.kept
+        rows.X,
+        values=rows.values,
+        names=rows.feature_names,
+        frame=rows.frame,
+        dialect=rows.dialect,
+        kept=rows.kept,
+        ids=rows.ids,
     )

@@ -1,4 +1,4 @@
-"""A fit under the eyes of a person: progress, notes instead of warnings, and Ctrl-C that keeps the best so far."""
+"""A fit that a person watches: progress, notes instead of warnings, and Ctrl-C that keeps the best result so far."""
 
 import sys
 import warnings
@@ -11,10 +11,10 @@ from widegap._catalogue import command_class
 from widegap.cli._errors import CommandError, in_options, one_line, tell
 from widegap.cli._interrupts import Interrupts, listening
 
-WIDE = 1000  # columns of a sparse matrix above which "auto" takes the linear method
+WIDE_SPARSE = 1000  # columns of a sparse matrix above which "auto" takes the linear method: texts have more; not tuned
 REFRESH = 0.1  # seconds between two pictures of the bar
 LONG_WAIT = 2.0  # seconds; shorter waits are not announced
-PATIENCE = 0.5  # seconds until a wait is explained
+EXPLAIN_AFTER = 0.5  # seconds until a wait is explained
 
 
 def choose_method(method: str, X: Any, *, find_number: bool = False) -> str:
@@ -22,7 +22,7 @@ def choose_method(method: str, X: Any, *, find_number: bool = False) -> str:
     if find_number:
         if method not in ("auto", "max-margin"):
             raise CommandError(
-                f"-k auto is not possible with --method {method}, which has to be told the number of clusters; use "
+                f"-k auto is not possible with --method {method}, which needs a fixed k; use "
                 "--method max-margin, or compare numbers: -k 2..8."
             )
         return "max-margin"
@@ -30,7 +30,7 @@ def choose_method(method: str, X: Any, *, find_number: bool = False) -> str:
         return method
     from widegap.rows._matrices import storage
 
-    return "cpm3c" if storage(X) == "sparse" and X.shape[1] > WIDE else "max-margin"
+    return "cpm3c" if storage(X) == "sparse" and X.shape[1] > WIDE_SPARSE else "max-margin"
 
 
 def make_estimator(method: str, k: int | str, seed: int, *, scales: bool = True) -> Any:
@@ -54,7 +54,7 @@ def check_variety(k: int, X: Any, notes: list[str]) -> None:
     n = count_distinct_rows(X, k)
     if n < k:
         notes.append(
-            f"-k {k} asks for more clusters than there are different rows ({n}), so that equal rows are in different "
+            f"-k {k} asks for more clusters than there are different rows ({n}), so equal rows are in different "
             f"clusters; ask for {n} or fewer."
         )
 
@@ -91,14 +91,14 @@ class Watch:
 def watching(label: str, total: int | None, quiet: bool, *, at_once: bool = False) -> Iterator[Watch]:
     """Progress on a terminal, and what Ctrl-C does.
 
-    A first Ctrl-C lets the fit go on to where it can end with its best result; a second ends the program. With
+    A first Ctrl-C lets the fit continue until it can end with its best result; a second ends the program. With
     ``at_once`` the first ends the block, for work whose results are kept as they come.
     """
     watch = Watch()
 
     def answer() -> None:
         if at_once:
-            if not interrupts.over.wait(PATIENCE):
+            if not interrupts.over.wait(EXPLAIN_AFTER):
                 tell("Stopping as soon as the step under way allows (Ctrl-C again to stop at once) ...")
             return
         wait = f"; a step took up to {watch.longest:.0f} s so far" if watch.longest > LONG_WAIT else ""
@@ -137,10 +137,10 @@ def _bar(label: str, total: int | None, quiet: bool, watch: Watch) -> Iterator[C
         def advance(record: Any) -> None:
             nonlocal last
             objective = getattr(record, "objective", None)
-            said = label if objective is None else f"{label}, objective {objective:.5g}"
+            text = label if objective is None else f"{label}, objective {objective:.5g}"
             due = monotonic() - last > REFRESH
             last = monotonic() if due else last
-            shown.update(task, advance=1, description=said, step=f"step {watch.steps}", refresh=due)
+            shown.update(task, advance=1, description=text, step=f"step {watch.steps}", refresh=due)
 
         watch.advance = advance
         yield shown.stop

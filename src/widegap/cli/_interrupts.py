@@ -1,4 +1,4 @@
-"""Ctrl-C during a fit: heard at once even while compiled code runs, and never in the middle of writing.
+"""Ctrl-C during a fit: noticed at once even while compiled code runs, and never in the middle of writing.
 
 Python calls a signal handler only when compiled code returns, which takes seconds in some fits, and two signals until
 then count as one. A thread therefore listens for the signals themselves: it answers the first, and ends the program at
@@ -35,7 +35,7 @@ class Interrupts:
         self._handled = 0
 
     def on_signal(self, number: int, frame: Any) -> None:
-        """The handler, called in the main thread when it gets round to it."""
+        """The handler, called in the main thread when compiled code returns."""
         self._handled += 1
         self.pressed = max(self.pressed, self._handled)
         if self.pressed >= self.limit:
@@ -43,13 +43,13 @@ class Interrupts:
 
     def listen(self, ear: socket.socket) -> None:
         """Count signals as they come."""
-        heard = 0
+        count = 0
         while content := ear.recv(64):
-            before, heard = heard, heard + content.count(signal.SIGINT)
-            self.pressed = max(self.pressed, heard)
-            if heard and not before:
+            before, count = count, count + content.count(signal.SIGINT)
+            self.pressed = max(self.pressed, count)
+            if count and not before:
                 self.answer()
-            if heard > 1 and not self.over.wait(GRACE):
+            if count > 1 and not self.over.wait(GRACE):
                 end_at_once(self.clean)
 
 
@@ -73,14 +73,14 @@ def listening(interrupts: Interrupts) -> Iterator[None]:
     mouth.setblocking(False)
     listener = threading.Thread(target=interrupts.listen, args=(ear,), daemon=True)
     listener.start()
-    told = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
+    former_fd = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
     before = signal.signal(signal.SIGINT, interrupts.on_signal)
     try:
         yield
     finally:
         interrupts.over.set()
         signal.signal(signal.SIGINT, before)
-        signal.set_wakeup_fd(told)
+        signal.set_wakeup_fd(former_fd)
         mouth.close()
         listener.join()
         ear.close()

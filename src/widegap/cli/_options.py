@@ -161,7 +161,7 @@ GapWords = Annotated[
 ClusterNumber = Annotated[
     str, _option(RUN, "-k", "--clusters", text="Number of clusters; auto, or a range such as 2-8, recommends one.")
 ]
-Checkpoint = Annotated[
+CheckpointFile = Annotated[
     Path | None,
     _option(RUN, "--checkpoint", text="Progress file: the same command resumes a killed run (--method cpm3c, mkc)."),
 ]

@@ -7,12 +7,11 @@ from typing import Any
 
 from widegap._atomic import replacing
 from widegap.cli._errors import CommandError
-from widegap.results._written_files import write_text
 
-BYTE = 255
-READABLE = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
+BYTE = 255  # largest value of a channel of 8 bits
+PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
 VIEW = 1600  # most pixels along a side of pictures that are made to be looked at
-BLOCK = 256  # rows of the picture that are compared at a time
+PICTURE_BLOCK = 256  # rows of the picture that are compared at a time
 
 
 class Steps:
@@ -31,8 +30,8 @@ class Steps:
         n = int(found.max()) + 1
         if self.labels is not None:
             parents = np.zeros(n, np.uint8)
-            for top in range(0, len(found), BLOCK):
-                parents[found[top : top + BLOCK]] = self.labels[top : top + BLOCK]
+            for top in range(0, len(found), PICTURE_BLOCK):
+                parents[found[top : top + PICTURE_BLOCK]] = self.labels[top : top + PICTURE_BLOCK]
             self._parents.append(parents)
         self.labels, self.n_segments = found, n
 
@@ -48,10 +47,10 @@ class Steps:
 
 def pictures_in(folder: Path) -> list[Path]:
     """The pictures of a folder, by name; without label pictures of an earlier run."""
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in READABLE and path.is_file())
+    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURE_ENDINGS and path.is_file())
     found = [path for path in found if ".segments" not in path.name]
     if not found:
-        raise CommandError(f"{folder} holds no pictures; their names end in {', '.join(READABLE)}.")
+        raise CommandError(f"{folder} holds no pictures; their names end in {', '.join(PICTURE_ENDINGS)}.")
     return found
 
 
@@ -97,9 +96,9 @@ def _pixels_of(file: Any, path: Path) -> tuple[Any, list[str]]:
     if file.mode == "F" and 0 <= low and high <= 1:
         return values, []
     values -= np.float32(low)
-    values /= np.float32(max(high - low, np.finfo(np.float32).tiny))
-    said = f"Grey values from {low:g} to {high:g} were stretched to the range from black to white."
-    return np.clip(values, 0, 1, out=values), [said]
+    values /= np.float32(max(high - low, float(np.finfo(np.float32).tiny)))
+    note = f"Grey values from {low:g} to {high:g} were stretched to the range from black to white."
+    return np.clip(values, 0, 1, out=values), [note]
 
 
 def cleaned(labels: Any, smooth: int, min_region: int) -> Any:
@@ -167,5 +166,7 @@ def save_table(rows: list[dict[str, Any]], path: Path) -> str:
     writer.writeheader()
     for row in rows:
         writer.writerow({key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()})
+    from widegap.results._written_files import write_text
+
     write_text(path, buffer.getvalue())
     return str(path)

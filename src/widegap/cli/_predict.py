@@ -11,14 +11,14 @@ from widegap.cli._errors import CommandError, guarded
 from widegap.cli._names_file import read_names
 
 if TYPE_CHECKING:
-    from widegap.results import DocumentRows, InputRows, Result, TableRows
+    from widegap.results import DocumentRows, EncodedRows, InputRows, Result
     from widegap.results._large_files import LargeFile
     from widegap.results._large_result import LargeResult
     from widegap.tables._delimited import Dialect
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file, from 'cluster --model' or 'documents --model'.")]
 NewRows = Annotated[Path, typer.Argument(help="Rows with the columns of the fitted table, or documents.")]
-PAGE = Path("report.html")
+DEFAULT_PAGE = Path("report.html")
 
 
 @guarded
@@ -64,7 +64,7 @@ def report(
     """Write a report on rows and their clusters by a saved model."""
     from widegap.tables._delimited import Dialect
 
-    page = options.current(page, output, "--report", "-o") or PAGE
+    page = options.current(page, output, "--report", "-o") or DEFAULT_PAGE
     Targets(report=page).check(model, data)
     dialect = Dialect(encoding, delimiter, header=header)
     found = _open(model, data, text_column, dialect, title, read_names(names))
@@ -94,7 +94,7 @@ def _open(
 
     def read(estimator: Any, extra: dict[str, Any]) -> "InputRows | LargeFile":
         if "large" not in extra:
-            return read_rows(estimator, extra, data, text_column, dialect)
+            return read_stored_rows(estimator, extra, data, text_column, dialect)
         from widegap.results._large_files import stored_file
 
         return stored_file(data, extra["large"])
@@ -103,15 +103,15 @@ def _open(
     return Result.open(model, read, names=names, title=title, untitled=data.stem)
 
 
-def read_rows(
+def read_stored_rows(
     estimator: Any, extra: dict[str, Any], data: Path, text_column: str | None, dialect: "Dialect"
-) -> "DocumentRows | TableRows":
+) -> "DocumentRows | EncodedRows":
     """Rows or documents of a file, as a stored model takes them."""
     if hasattr(estimator, "topic_names_"):
         from widegap.cli._document_reading import read_documents
 
         return read_documents(data, text_column, dialect.encoding)
-    from widegap.results import TableRows
+    from widegap.results import EncodedRows
     from widegap.tables._reading import read_table
 
     if not hasattr(estimator, "steps"):
@@ -120,4 +120,4 @@ def read_rows(
             "pipeline that begins with a TableEncoder."
         )
     table = read_table(data, dialect, least="at least one row")
-    return TableRows.read(table, estimator[0], str(extra.get("missing", "median")))
+    return EncodedRows.read(table, estimator[0], str(extra.get("missing", "median")))

@@ -9,7 +9,7 @@ from widegap.cli import _options as options
 from widegap.cli._cluster import add_columns
 from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError, guarded
-from widegap.cli._predict import load_model, read_rows
+from widegap.cli._predict import load_model, read_stored_rows
 
 if TYPE_CHECKING:
     from widegap.cli._refinement import Corrected
@@ -23,7 +23,7 @@ def _correction(help: str) -> Any:
 @guarded
 def refine(
     model: Annotated[Path, typer.Argument(help="Model file, from 'cluster --model'.")],
-    data: Annotated[Path, typer.Argument(help="The rows that the model was fitted to.")],
+    data: Annotated[Path, typer.Argument(help="The rows the model was fitted to.")],
     new_model: Annotated[
         Path, typer.Option("--model", help="Save the corrected model to this file.", rich_help_panel=options.RESULTS)
     ],
@@ -52,7 +52,7 @@ def refine(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Correct a stored result. Clusters are given by number or name, rows by number from 1 or id."""
+    """Correct a stored result. Name clusters by number or name, rows by number from 1 or by id."""
     from widegap.tables._delimited import Dialect
 
     outliers = options.current(outliers, former_outliers, "--outliers", "--set-aside")
@@ -64,12 +64,11 @@ def refine(
     for texts, correct in (
         (rename, stored.rename),
         (move, stored.move),
-        (outliers, stored.remove),
+        (outliers, stored.junk),
         (merge, stored.merge),
         (split, stored.split),
     ):
-        for text in texts or ():
-            correct(text)
+        correct(texts or ())
     result = stored.refit(title, follow=follow, quiet=quiet)
     deliver(result, targets, quiet=quiet, json=json, finish=lambda summary: add_columns(summary, stored.rows))
 
@@ -80,6 +79,7 @@ def _open(model: Path, data: Path, dialect: "Dialect") -> "Corrected":
 
     from widegap import describe
     from widegap.cli._refinement import Corrected
+    from widegap.results import EncodedRows
 
     estimator, extra = load_model(model)
     if hasattr(estimator, "topic_names_"):
@@ -98,4 +98,6 @@ def _open(model: Path, data: Path, dialect: "Dialect") -> "Corrected":
             f"{type(clusterer).__name__} takes no known labels, so its result cannot be refined; cluster the rows with "
             "--method max-margin, cpm3c or mkc."
         )
-    return Corrected(clusterer, extra, read_rows(estimator, extra, data, None, dialect))
+    rows = read_stored_rows(estimator, extra, data, None, dialect)
+    assert isinstance(rows, EncodedRows)  # documents were refused
+    return Corrected(clusterer, extra, rows)

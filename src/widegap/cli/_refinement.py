@@ -1,161 +1,130 @@
-"""Corrections of a stored result, and what was fixed by hand.
+"""A stored result on the way to a corrected one: the corrections are events of the log that the explorer replays.
 
-Rows without a correction stay in their clusters: the stored labels become known labels, the corrections change some of
-them, and the estimator is fitted once more, so that it predicts accordingly. With ``--follow`` only the more typical
-half of every cluster, what was fixed by hand, and the rows of merged and split clusters are known; the remaining rows
-may change their cluster. The model file keeps what is fixed, see ``widegap.corrections``.
+Rows without a correction stay in their clusters: their labels become known labels, and the estimator is fitted once
+more, so that it predicts accordingly. With ``--follow`` only the more typical half of every cluster and the corrected
+rows are known, and the other rows may follow the corrections. The log lies in the model file, see
+``widegap.corrections``.
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from widegap import describe
-from widegap._wording import counted
+from widegap._types import Floats, Ints, Mask
 from widegap.cli import _options as options
-from widegap.cli._constraint_options import RowConstraints, column_weights
+from widegap.cli._constraint_options import RowConstraints, read_weight_column
 from widegap.cli._errors import CommandError
 from widegap.cli._row_names import RowNames, read_pairs
-from widegap.corrections._fixed import Fixed, rows_of_fit
-from widegap.results import Corrections, Result, TableRows
+from widegap.corrections._actions import Rename
+from widegap.corrections._corrections import CORRECTIONS
+from widegap.corrections._parts import unbounded_copy
+from widegap.corrections._stored_log import StoredCorrections, rows_of_fit
+from widegap.explorer._cluster_names import correction_words
+from widegap.explorer._rows import ShownRows
+from widegap.explorer._workspace import Workspace
+from widegap.results import Corrections, EncodedRows, Result
 from widegap.results._result import stored_names
 
-NEUTRAL = {"size_min": None, "size_max": None, "outliers": 0, "checkpoint": None}  # corrections override bounds
-LONGEST_RANGE = 1_000_000  # rows that 5-9 may name: a wrong digit must not fill the memory
+MOST_RANGE_ROWS = 1_000_000  # rows of a range such as 5-9: a mistyped end must not fill the memory
 
 
 class Corrected:
-    """A stored result and its rows, on the way to a corrected one; clusters keep their numbers until the end.
+    """A stored result, its rows, and the corrections of one command; clusters keep their numbers until the fit."""
 
-    Attributes
-    ----------
-    labels : ndarray
-        Clusters of the rows, -1 for none, as they are to be.
-    sure : ndarray of bool
-        Rows that keep theirs, too, where others follow the corrections.
-    classes : list
-        Names of the clusters, None where there is none.
-    """
-
-    def __init__(self, estimator: Any, extra: dict[str, Any], rows: TableRows):
-        self.estimator, self.extra, self.rows = estimator, extra, rows
+    def __init__(self, estimator: Any, extra: dict[str, Any], rows: EncodedRows):
+        self.extra, self.rows = extra, rows
         self.names = RowNames(rows)
-        self.k = int(estimator.n_clusters_)
-        self.fixed = Fixed.read(extra, len(rows.kept), self.k)
-        self.labels = self._labels()
-        self.classes = list(estimator.classes_)
-        for label, name in stored_names(extra).items():
-            if label.isdigit() and int(label) < self.k and name not in self.classes:
-                self.classes[int(label)] = name
-        self.merged = np.arange(self.k)  # where the rows of each cluster are now
-        self.sure = self._typical()
+        shown = ShownRows(rows.X, kept=rows.kept)
+        self.workspace = Workspace(
+            estimator, rows.X, rows=shown, extra={**extra, "names": stored_names(extra)}, weights=self._weights()
+        )
+        self._check_rows(estimator)
+        self.k = self.workspace.k
         self._wanted: dict[int, int] = {}  # clusters that this command names for rows
+        self._merged: set[int] = set()  # clusters that this command merges
 
-    def _labels(self) -> Any:
-        """Clusters of all rows, -1 for those that the fit left out; refuses rows that are not those of the fit."""
-        active = rows_of_fit(self.estimator, self.rows.X, self.fixed.aside)
-        found = np.asarray(self.estimator.labels_).astype(np.int64)
-        if active is not None:
-            labels = np.full(len(active), -1)
-            labels[active] = found
-            return labels
-        if not describe.is_fitted_on(self.estimator, self.rows.X):
+    def _weights(self) -> Floats | None:
+        column = self.extra.get("weight_column")
+        return None if column is None else read_weight_column(self.rows, str(column))
+
+    def _check_rows(self, estimator: Any) -> None:
+        """Refuse rows that are not those of the fit; junk may have been left out of it."""
+        junk = set(self.workspace.keyed_constraints.junk.tolist())
+        active = rows_of_fit(estimator, self.rows.X, junk)
+        if active is None and not describe.is_fitted_on(estimator, self.rows.X):
             name = self.rows.table.name
             raise CommandError(f"{name} does not hold the rows that the model was fitted to; pass these, unchanged.")
-        return found
 
     # The corrections
 
-    def rename(self, text: str) -> None:
-        """``2=loyal``; nothing behind the sign takes a name away."""
-        which, sign, name = text.partition("=")
-        if not sign:
-            raise CommandError(f"--rename {text!r} must be a cluster and its name, such as 2=loyal.")
-        label, name = self._cluster(which, "--rename"), name.strip()
-        if name and name in (other for p, other in enumerate(self.classes) if p != label):
-            raise CommandError(f"--rename {text!r}: another cluster is called {name!r}; merge them, or choose another.")
-        self.classes[label] = name or None
-        self.fixed.corrections.append(f"renamed {which.strip()} to {name!r}")
-
-    def move(self, text: str) -> None:
-        """``4,7-9:2``, or a file of rows and clusters."""
-        if Path(text).is_file():
-            pairs = self._read_moves(Path(text))
-        else:
-            rows, sign, which = text.rpartition(":")
+    def rename(self, texts: Iterable[str]) -> None:
+        """``2=loyal``; nothing behind the sign removes a name."""
+        for text in texts:
+            which, sign, name = text.partition("=")
             if not sign:
-                raise CommandError(f"--move {text!r} is neither rows and a cluster, such as 4,7:2, nor a file.")
-            label = self._cluster(which, "--move")
-            pairs = [(row, label) for row in self._rows(rows, "--move")]
-        for row, label in pairs:
-            self._want(row, label)
-            self.labels[row] = self.fixed.clusters[row] = label
-            self.fixed.settled.pop(row, None)
-            self.fixed.aside.discard(row)
-        self.fixed.corrections.append(f"moved {counted(len(pairs), 'row')}")
+                raise CommandError(f"--rename {text!r} must be a cluster and its name, such as 2=loyal.")
+            key, name = self._cluster(which, "--rename"), name.strip()
+            if name and name in (other for p, other in self.workspace.state.names.items() if p != key):
+                raise CommandError(
+                    f"--rename {text!r}: another cluster is called {name!r}; merge them, or choose another name."
+                )
+            self.workspace.act("rename", {"cluster": key, "name": name})
 
-    def remove(self, text: str) -> None:
-        """``4,7-9``; these rows are in no cluster and lose their links."""
-        rows = set(self._rows(text, "--outliers"))
+    def move(self, texts: Iterable[str]) -> None:
+        """``4,7-9:2``, or a file of rows and clusters."""
+        pairs = [pair for text in texts for pair in self._moves(text)]
+        for row, key in pairs:
+            self._want(row, key)
+        for key in dict.fromkeys(key for _, key in pairs):
+            self.workspace.act("is", {"rows": [row for row, to in pairs if to == key], "cluster": key})
+
+    def _moves(self, text: str) -> list[tuple[int, int]]:
+        if Path(text).is_file():
+            return self._read_moves(Path(text))
+        rows, sign, which = text.rpartition(":")
+        if not sign:
+            raise CommandError(f"--move {text!r} is neither rows and a cluster, such as 4,7:2, nor a file.")
+        key = self._cluster(which, "--move")
+        return [(row, key) for row in self._rows(rows, "--move")]
+
+    def junk(self, texts: Iterable[str]) -> None:
+        """``4,7-9``."""
+        rows = [row for text in texts for row in self._rows(text, "--outliers")]
         for row in rows:
             self._want(row, -1)
-        self.labels[list(rows)] = -1
-        fixed = self.fixed
-        fixed.aside |= rows
-        fixed.clusters = {row: label for row, label in fixed.clusters.items() if row not in rows}
-        fixed.settled = {row: label for row, label in fixed.settled.items() if row not in rows}
-        fixed.must_link = [pair for pair in fixed.must_link if not rows & {*pair}]
-        fixed.cannot_link = [pair for pair in fixed.cannot_link if not rows & {*pair}]
-        fixed.corrections.append(f"removed {counted(len(rows), 'row')}")
+        if rows:
+            self._check_clusters_left({*rows})
+            self.workspace.act("junk", {"rows": rows})
 
-    def _want(self, row: int, label: int) -> None:
+    def _want(self, row: int, key: int) -> None:
         """Refuse two places for one row."""
-        first = self._wanted.setdefault(row, label)
-        if first != label:
-            places = ["an outlier" if to < 0 else f"moved to {to}" for to in (first, label)]
+        first = self._wanted.setdefault(row, key)
+        if first != key:
+            places = ["an outlier" if to < 0 else f"moved to {to}" for to in (first, key)]
             raise CommandError(
                 f"Row {row + 1} is {places[0]} and {places[1]} by the same command; keep one of the two."
             )
 
-    def merge(self, text: str) -> None:
-        """``2,5``: all rows go into the cluster with the smallest number, which takes the first name."""
-        group = [self._cluster(which, "--merge") for which in options.names(text)]
-        if len(set(group)) < 2:
-            raise CommandError(f"--merge {text!r} must name two clusters or more, such as 2,5.")
-        kept = int(self.merged[group].min())
-        gone = np.isin(self.merged, self.merged[group])
-        self.labels[np.isin(self.labels, np.flatnonzero(gone))] = kept
-        self._settle(np.flatnonzero(self.labels == kept))
-        self.classes[kept] = next((self.classes[p] for p in group if self.classes[p] is not None), None)
-        self.merged[gone] = kept
-        self.fixed.corrections.append(f"merged {' and '.join(options.names(text))}")
+    def merge(self, texts: Iterable[str]) -> None:
+        """``2,5``."""
+        for text in texts:
+            group = [self._cluster(which, "--merge") for which in options.names(text)]
+            if len(set(group)) < 2:
+                raise CommandError(f"--merge {text!r} must name two clusters or more, such as 2,5.")
+            self.workspace.act("merge", {"clusters": group})
+            self._merged.update(group)
 
-    def split(self, text: str) -> None:
-        """``3``: rows that were fixed there stay, or else the larger part does; the other gets the next number."""
-        label = self._cluster(text, "--split")
-        if np.count_nonzero(self.merged == self.merged[label]) > 1:
-            raise CommandError(f"--split {text}: the cluster is merged by the same command; do one after the other.")
-        rows = np.flatnonzero(self.labels == label)
-        held = np.isin(rows, [*self.fixed.clusters])
-        if len(rows) < 2 or held.all():
-            raise CommandError(
-                f"--split {text}: the cluster has {len(rows)} rows, {held.sum()} of them fixed; none can go."
-            )
-        known = np.where(held, 0, -1) if held.any() else None
-        parts = self._prepared(2).fit(self.rows.X[rows], **self._arguments(rows, known)).labels_
-        stays = 0 if held.any() else int(np.bincount(parts).argmax())
-        self.labels[rows[parts != stays]] = len(self.classes)
-        self._settle(rows)
-        self.classes.append(None)
-        self.fixed.corrections.append(f"split {text.strip()}")
-
-    def _settle(self, rows: Any) -> None:
-        """Note that rows are where a merge or a split of their clusters has put them."""
-        for row in rows.tolist():
-            layer = self.fixed.clusters if row in self.fixed.clusters else self.fixed.settled
-            layer[row] = int(self.labels[row])
+    def split(self, texts: Iterable[str]) -> None:
+        """``3``."""
+        for text in texts:
+            key = self._cluster(text, "--split")
+            if key in self._merged:
+                raise CommandError(f"--split {text}: the same command merges this cluster; do one after the other.")
+            self.workspace.act("split", {"cluster": key})
 
     # The new fit
 
@@ -163,65 +132,63 @@ class Corrected:
         """The result with the corrected clusters, numbered without gaps."""
         from widegap.cli import _fitting as fitting
 
-        numbers = np.unique(self.labels[self.labels >= 0])
-        wanted = [p for p in range(len(self.classes)) if p >= self.k or self.merged[p] == p]
-        empty = sorted({*wanted} - {*numbers.tolist()})
-        if empty:
-            raise CommandError(f"Cluster {empty[0]} would have no rows left; merge it with another instead.")
-        inside = self.labels >= 0
-        self.labels[inside] = np.searchsorted(numbers, self.labels[inside])
-        self.classes = [self.classes[p] for p in numbers]
-        known = np.where(self._held(len(numbers)), self.labels, -1) if follow else self.labels
-        model = self._prepared(len(numbers))
+        found = self.workspace.corrected_keys
+        self._check_clusters_left(set())
+        self.keys = np.unique(found[found >= 0]).tolist()
+        inside = found >= 0
+        labels = np.where(inside, np.searchsorted(self.keys, found), -1)
+        known = np.where(self._held(labels), labels, -1) if follow else labels
+        model = unbounded_copy(self.workspace.fit.model, len(self.keys))
         with fitting.watching("Fitting", None, quiet) as watch, fitting.gathering_warnings(self.rows.notes):
-            arguments = self._arguments(np.arange(len(self.labels)), known)
-            model.set_params(callback=watch).fit(self.rows.X, **arguments)
+            model.set_params(callback=watch).fit(self.rows.X, **self._arguments(known, inside))
         if watch.interrupted:
             raise KeyboardInterrupt
         model.set_params(callback=None)
         model.labels_ = np.where(inside, model.labels_, -1).astype(np.int32)
-        model.classes_ = self.classes
+        names = self.workspace.state.names
+        model.classes_ = [names.get(key) or None for key in self.keys]
         if hasattr(model, "agreement_"):
             model.agreement_ = np.where(inside, model.agreement_, 0.0)
-        labels = model.labels_
-        corrections = Corrections(self.fixed.told(labels), self.fixed.stored(labels))
+        log = self._log()
         title = title or str(self.extra.get("title") or self.rows.table.name)
-        return Result(model, self.rows, labels=labels, title=title, corrections=corrections)
+        corrections = Corrections(log.figures(model.labels_), log.stored())
+        return Result(model, self.rows, labels=model.labels_, title=title, corrections=corrections)
 
-    def _held(self, k: int) -> Any:
-        """Rows that stay where others follow: typical, fixed and settled ones, and clusters that have none of them."""
-        held = self.sure | np.isin(np.arange(len(self.labels)), [*self.fixed.clusters, *self.fixed.settled])
-        unheld = np.bincount(self.labels[held & (self.labels >= 0)], minlength=k) == 0
-        return held | np.append(unheld, False)[self.labels]
+    def _check_clusters_left(self, junk: set[int]) -> None:
+        """Refuse corrections that leave a cluster without rows, unless it was merged."""
+        keys = np.delete(self.workspace.corrected_keys, [*junk])
+        merged = {key for event in self.workspace.new_corrections for key in event.data.get("clusters", ())[1:]}
+        empty = sorted({*self.workspace.cluster_keys} - merged - {*keys.tolist()})
+        if empty:
+            raise CommandError(f"Cluster {empty[0]} would have no rows left; merge it with another instead.")
 
-    def _prepared(self, k: int) -> Any:
-        from sklearn.base import clone
+    def _held(self, labels: Ints) -> Mask:
+        """Rows that stay where others may follow: typical and corrected ones, and clusters without any of them."""
+        held = self._typical() | np.isin(np.arange(len(labels)), [*self.workspace.keyed_constraints.known])
+        unheld = np.bincount(labels[held & (labels >= 0)], minlength=len(self.keys)) == 0
+        return held | np.append(unheld, False)[labels]
 
-        model = clone(self.estimator)
-        neutral = {name: value for name, value in NEUTRAL.items() if name in model.get_params()}
-        return model.set_params(n_clusters=k, **neutral)
+    def _log(self) -> StoredCorrections:
+        active = [one for one in self.workspace.history.active if one.kind in CORRECTIONS or one.kind == Rename.kind]
+        return self.workspace.stored.continued(active, self.keys, lambda event: correction_words(self.workspace, event))
 
-    def _arguments(self, rows: Any, known: Any) -> dict[str, Any]:
-        """Arguments of ``fit`` for some rows; those without a cluster have no weight."""
-        place = {int(row): i for i, row in enumerate(rows)}
-        links = [
-            [(place[a], place[b]) for a, b in pairs if a in place and b in place]
-            for pairs in (self.fixed.must_link, self.fixed.cannot_link)
-        ]
-        column, weights = self.fixed.weight_column, np.ones(len(self.labels))
-        if column is not None:
-            weights = column_weights(self.rows, column)
-        weights = np.where(self.labels < 0, 0.0, weights)[rows]
-        constraints = RowConstraints(known, *links, weights=None if weights.all() and column is None else weights)
-        constraints.check(self.rows.kept[rows].tolist(), "auto")
+    def _arguments(self, known: Ints, inside: Mask) -> dict[str, Any]:
+        """Side information for ``fit``; rows without a cluster have no weight."""
+        found, weights = self.workspace.keyed_constraints, self.workspace.weights
+        must, cannot = ([(a, b) for a, b in pairs.tolist()] for pairs in (found.must_link, found.cannot_link))
+        if weights is not None or not inside.all():
+            weights = np.where(inside, 1.0 if weights is None else weights, 0.0)
+        constraints = RowConstraints(known.tolist(), must, cannot, weights=weights)
+        constraints.check(self.rows.kept.tolist(), "auto")
         return constraints.arguments()
 
-    def _typical(self) -> Any:
+    def _typical(self) -> Mask:
         """Which rows are at least as far ahead in their cluster as half of it."""
-        margins = describe.leads(describe.scores(self.estimator, self.rows.X), self.labels)
+        labels = self.workspace.labels
+        margins = describe.leads(describe.scores(self.workspace.fit.model, self.rows.X), labels)
         sure = np.ones(len(margins), bool)
         for label in range(self.k):
-            inside = self.labels == label
+            inside = labels == label
             if inside.any() and np.isfinite(margins[inside]).all():
                 sure[inside] = margins[inside] >= np.median(margins[inside])
         return sure
@@ -230,22 +197,24 @@ class Corrected:
 
     def _cluster(self, text: str, option: str) -> int:
         text = text.strip()
-        if text in self.classes[: self.k]:
-            return self.classes.index(text)
+        names = self.workspace.state.names
+        called = [key for key in self.workspace.cluster_keys if names.get(key)]
+        if text in (names[key] for key in called):
+            return next(key for key in called if names[key] == text)
         if text.isascii() and text.isdigit() and len(text) < 10 and int(text) < self.k:
             return int(text)
-        called = ", ".join(repr(name) for name in self.classes if name is not None)
+        listed = ", ".join(repr(names[key]) for key in called)
         raise CommandError(
             f"{option}: there is no cluster {text!r}; they are numbered from 0 to {self.k - 1}"
-            f"{', or called ' + called if called else ''}."
+            f"{', or called ' + listed if listed else ''}."
         )
 
     def _rows(self, text: str, option: str) -> list[int]:
         found = []
         for name in options.names(text):
             span = re.fullmatch(r"(\d{1,9})-(\d{1,9})", name) if self.names.id_column is None else None
-            if span is not None and int(span[2]) - int(span[1]) > LONGEST_RANGE:
-                raise CommandError(f"{option} {name}: more than {LONGEST_RANGE:,} rows; name fewer.")
+            if span is not None and int(span[2]) - int(span[1]) > MOST_RANGE_ROWS:
+                raise CommandError(f"{option} {name}: more than {MOST_RANGE_ROWS:,} rows; name fewer.")
             names = [name] if span is None else map(str, range(int(span[1]), int(span[2]) + 1))
             try:
                 found += [self.names.find(one) for one in names]

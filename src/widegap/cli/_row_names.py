@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from widegap.cli._errors import CommandError
 
 if TYPE_CHECKING:
-    from widegap.results import DocumentRows, TableRows
+    from widegap.results import DocumentRows, EncodedRows
 
 MAX_LINK_BYTES = 1 << 26  # of a file of links, which is read whole: some millions of lines
 
@@ -17,7 +17,7 @@ MAX_LINK_BYTES = 1 << 26  # of a file of links, which is read whole: some millio
 class RowNames:
     """Places among the rows that are clustered, by what the user calls them."""
 
-    def __init__(self, rows: "TableRows"):
+    def __init__(self, rows: "EncodedRows"):
         from widegap.tables._values import shortest
 
         table = rows.table

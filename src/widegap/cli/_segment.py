@@ -14,9 +14,9 @@ from widegap.cli._pictures import Steps, pictures_in, read_picture
 from widegap.cli._places import check_distinct, check_writable, partial_name
 
 MAX_SEGMENTS = 256  # of a picture with a palette
-WRITABLE = (".png", ".gif", ".tif", ".tiff", ".bmp")
-TINY = 2000  # a region is tiny if so many would fit into the picture
-SHOWN_SEGMENTS, SHOWN_FILES = 12, 6
+LOSSLESS = (".png", ".gif", ".tif", ".tiff", ".bmp")
+TINY_REGIONS = 2000  # a region is tiny if this many would fit into the picture; chosen by eye on photos
+SHOWN_SEGMENTS, SHOWN_FILES = 12, 6  # lines, so that the summary of a picture stays on one screen
 
 
 class SegmentMethod(StrEnum):
@@ -28,51 +28,67 @@ class SegmentMethod(StrEnum):
 
 
 @guarded
-def segment(
+def segment_pictures(
     picture: Annotated[
         Path, typer.Argument(help="PNG, JPEG or another format that Pillow reads; or a folder of them.")
     ],
     k: Annotated[
         int | None, typer.Option("-k", "--segments", min=1, max=MAX_SEGMENTS, help="Number of segments.")
     ] = None,
-    method: Annotated[SegmentMethod, typer.Option(help="How to cluster the pixels.")] = SegmentMethod.iter_svr,
-    recursive: Annotated[bool, typer.Option("--recursive/--at-once", help="Split in two again and again.")] = True,
-    position: Annotated[float, typer.Option(min=0, help="Weight of a pixel's place beside its colour.")] = 0.0,
-    texture: Annotated[float, typer.Option(min=0, help="Weight of the local contrast.")] = 0.0,
+    method: Annotated[SegmentMethod, typer.Option(help="Clustering method.")] = SegmentMethod.iter_svr,
+    recursive: Annotated[
+        bool, typer.Option("--recursive/--at-once", help="Split in two repeatedly, or all at once.")
+    ] = True,
+    position: Annotated[float, typer.Option(min=0, help="Weight of a pixel's position relative to its colour.")] = 0.0,
+    texture: Annotated[float, typer.Option(min=0, help="Weight of local contrast.")] = 0.0,
     smooth: Annotated[
-        int, typer.Option(min=0, max=100, help="Neighbours up to so many pixels away vote on a segment.")
+        int, typer.Option(min=0, max=100, help="Radius in pixels of the neighbourhood that votes on each label.")
     ] = 2,
     min_region: Annotated[
-        int | None, typer.Option(min=0, help="Smallest region in pixels; 1/2000 of the picture if not given.")
-    ] = None,
-    model: Annotated[
-        Path | None, typer.Option(help="With -k: one model for all pictures, saved here. Without: the model to apply.")
+        int | None, typer.Option(min=0, help="Smallest region in pixels (default: 1/2000 of the picture).")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Label picture; the others are named after it. For a folder: a folder."),
-    ] = None,  # fmt: skip  # noqa: E501
+        typer.Option(
+            "--output",
+            "-o",
+            help="Label picture, or a folder for those of a folder of pictures.",
+            rich_help_panel=options.RESULTS,
+        ),
+    ] = None,  # fmt: skip
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Fit one model to all pictures, and save it to this file.", rich_help_panel=options.RESULTS),
+    ] = None,
+    apply: Annotated[
+        Path | None, typer.Option(help="Apply a saved model, in place of -k.", rich_help_panel=options.RUN)
+    ] = None,
+    json: options.Json = False,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
-    json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Divide a picture into segments; writes labels, an overlay, a side-by-side, every split, and a table.
+    """Segment a picture; writes labels, an overlay, a side-by-side view, every split, and a table.
 
     Photos take about 0.4 GB of memory and 15 bytes a pixel (12 megapixels: 0.6 GB).
 
     With --position, --texture or more than 8 bits it is 45 bytes a pixel.
     """
-    if k is None and model is None:
-        raise CommandError("-k is missing: pass the number of segments, or --model with a model that was saved before.")
+    if k is None and model is not None:
+        apply, model = options.current(apply, model, "--apply", "--model without -k"), None
+    if k is None and apply is None:
+        raise CommandError("-k is missing: pass the number of segments, or a saved model with --apply.")
+    if k is not None and apply is not None:
+        raise CommandError("-k and --apply cannot be combined: the model has its number of segments; leave one out.")
     job = _Job(
         k=k,
         method=method.value,
-        recursive=recursive and model is None,
+        recursive=recursive and model is None and apply is None,
         settings={"position": position, "texture": texture, "random_state": seed},
         smooth=smooth,
         min_region=min_region,
         model=model,
+        apply=apply,
         is_folder=picture.is_dir(),
     )
     job.find(picture, output)
@@ -81,7 +97,7 @@ def segment(
 
 @dataclass
 class _Job:
-    """What was asked for; ``places`` are pairs of a picture and its label picture."""
+    """What to do; ``places`` are pairs of a picture and its label picture."""
 
     k: int | None
     method: str
@@ -90,6 +106,7 @@ class _Job:
     smooth: int
     min_region: int | None
     model: Path | None
+    apply: Path | None
     is_folder: bool
     places: list[tuple[Path, Path]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -107,16 +124,16 @@ class _Job:
         else:
             self.places = [(picture, output or picture.with_suffix(".segments.png"))]
         for source, target in self.places:
-            if target.suffix.lower() not in WRITABLE:
+            if target.suffix.lower() not in LOSSLESS:
                 raise CommandError(
-                    f"{target}: labels need a lossless picture, one of {', '.join(WRITABLE)}; rename it."
+                    f"{target}: labels need a lossless picture, one of {', '.join(LOSSLESS)}; rename it."
                 )
             splits = range(2, (self.k or 1) if self.recursive and not self.is_folder else 1)
             for name in ("", ".overlay", ".side", *(f".{n}" for n in splits)):
                 path = target.with_suffix(f"{name}{target.suffix}")
                 check_distinct({"-o": path}, (source,))
                 check_writable(path)
-        if self.model is not None and self.k is not None:
+        if self.model is not None:
             check_distinct({"--model": self.model, "-o": self.places[0][1]}, [source for source, _ in self.places])
             check_writable(self.model)
 
@@ -182,10 +199,10 @@ def _fitted(job: _Job) -> Any:
     """The model of all pictures, fitted or loaded; None if each picture is divided by itself."""
     from widegap.cli._picture_models import PictureModel, fit_model
 
-    if job.model is None:
+    if job.apply is not None:
+        return PictureModel.load(job.apply)
+    if job.model is None or job.k is None:
         return None
-    if job.k is None:
-        return PictureModel.load(job.model)
     images = (image for image in (_read(source, job) for source, _ in job.places) if image is not None)
     found = fit_model(images, len(job.places), job.k, job.method, job.settings)
     job.notes[:] = list(dict.fromkeys(job.notes))
@@ -197,7 +214,7 @@ def _steps(image: Any, job: _Job, model: Any) -> Iterator[Any]:
     """Label pictures, the last one is the result."""
     from widegap import image as images
 
-    if model is not None:
+    if model is not None or job.k is None:
         return iter([model.labels(image)])
     if job.recursive:
         return images.bisections(image, job.k, job.method, **job.settings)
@@ -208,7 +225,7 @@ def _finish(job: _Job, source: Path, target: Path, image: Any, steps: Steps) -> 
     """Smooth the labels and write what belongs to one picture."""
     from widegap.cli import _pictures as pictures
 
-    least = steps.labels.size // TINY if job.min_region is None else job.min_region
+    least = steps.labels.size // TINY_REGIONS if job.min_region is None else job.min_region
     steps.labels = pictures.cleaned(steps.labels, job.smooth, least)
     written = pictures.save_views(image, steps.labels, target, side=not job.is_folder)
     table = pictures.segment_table(image, steps.labels)
@@ -220,7 +237,7 @@ def _finish(job: _Job, source: Path, target: Path, image: Any, steps: Steps) -> 
 
 
 def _end_interrupted(job: _Job, done: list[_Done], unfinished: Any, *, quiet: bool, json: bool) -> None:
-    """Keep what there is after Ctrl-C, and say so."""
+    """After Ctrl-C keep what there is, and print where."""
     if job.is_folder:
         if done:
             _tell(job, done, quiet=quiet, json=json)
@@ -242,7 +259,7 @@ def _end_interrupted(job: _Job, done: list[_Done], unfinished: Any, *, quiet: bo
 def _tell(job: _Job, done: list[_Done], *, quiet: bool, json: bool) -> None:
     from widegap.cli._output import print_json
 
-    model = [str(job.model)] if job.model is not None and job.k is not None else []
+    model = [] if job.model is None else [str(job.model)]
     if json:
         found = [
             {"picture": str(one.picture), "sizes": [row["pixels"] for row in one.table], "segments": one.table,

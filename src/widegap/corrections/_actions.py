@@ -1,19 +1,18 @@
-"""Everything that a person can do besides correcting, and what follows from a log of all actions."""
+"""Everything that a person can do besides correcting, and what follows from a log of actions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from widegap._wording import clip
 from widegap.corrections import _rules as rules
-from widegap.corrections._action import Action, Clusters, Data, asked_key, asked_rows
-from widegap.corrections._constraints import Constraints, Draft
+from widegap.corrections._action import Action, Clusters, EventData, Naming, asked_key, asked_rows
+from widegap.corrections._constraints import Draft, KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS
-from widegap.corrections._events import Event, State, Statement
+from widegap.corrections._events import Event, LogState
 from widegap.exceptions import InvalidDataError
 
-MOST_CLUSTERS = 1_000  # nobody can look at more
-NAME_LENGTH = 80  # of a cluster, so that it fits on the map
+MOST_ASKED_CLUSTERS = 1_000  # of the next fit: nobody can look at more
+NAME_LENGTH = 80  # characters of a cluster's name: more does not fit into a column of the profile
 
 
 class Slide(Action):
@@ -22,29 +21,29 @@ class Slide(Action):
     kind = "k"
     fields = {"k": rules.COUNT}
 
-    def check(self, clusters: Clusters, asked: Data) -> Data:
+    def check(self, clusters: Clusters, asked: EventData) -> EventData:
         k, reach = asked.get("k"), clusters.reach
         if type(k) is not int or k not in reach:
             raise InvalidDataError(f"k={k!r:.40} must be a whole number from {reach[0]} to {reach[-1]}.")
         return {"k": k}
 
-    def follow(self, state: State, event: Event) -> State:
+    def follow(self, state: LogState, event: Event) -> LogState:
         return replace(state, k=event.data["k"], wanted=None)
 
 
 class Number(Action):
-    """The number of clusters that the next fit is to have."""
+    """The number of clusters of the next fit."""
 
     kind = "number"
     fields = {"k": rules.COUNT}
 
-    def check(self, clusters: Clusters, asked: Data) -> Data:
-        k, most = asked.get("k"), min(MOST_CLUSTERS, clusters.n_rows)
+    def check(self, clusters: Clusters, asked: EventData) -> EventData:
+        k, most = asked.get("k"), min(MOST_ASKED_CLUSTERS, clusters.n_rows)
         if type(k) is not int or not 1 <= k <= most:
             raise InvalidDataError(f"k={k!r:.40} must be a whole number from 1 to {most}.")
         return {"k": k}
 
-    def follow(self, state: State, event: Event) -> State:
+    def follow(self, state: LogState, event: Event) -> LogState:
         return replace(state, wanted=event.data["k"])
 
 
@@ -54,43 +53,46 @@ class Rename(Action):
     kind = "rename"
     fields = {"cluster": rules.KEY, "name": rules.TEXT}
 
-    def check(self, clusters: Clusters, asked: Data) -> Data:
+    def check(self, clusters: Clusters, asked: EventData) -> EventData:
         name = asked.get("name")
         if not isinstance(name, str):
             raise InvalidDataError(f"name={name!r:.40} must be a text.")
         return {"cluster": asked_key(clusters, asked.get("cluster")), "name": clip(" ".join(name.split()), NAME_LENGTH)}
 
-    def follow(self, state: State, event: Event) -> State:
+    def follow(self, state: LogState, event: Event) -> LogState:
         return replace(state, names={**state.names, event.data["cluster"]: event.data["name"]})
+
+    def words(self, data: EventData, naming: Naming) -> str:
+        return f"renamed cluster {data['cluster']} to {data['name']!r}"
 
 
 class Drop(Action):
-    """A correction is taken back, whenever it was made."""
+    """A correction is removed, whenever it was made."""
 
     kind = "drop"
     fields = {"statement": rules.EARLIER}
 
-    def check(self, clusters: Clusters, asked: Data) -> Data:
+    def check(self, clusters: Clusters, asked: EventData) -> EventData:
         number = asked.get("statement")
-        if type(number) is not int or number not in [said.number for said in clusters.statements]:
-            raise InvalidDataError(f"statement={number!r:.40} is none of those that were made.")
+        if type(number) is not int or number not in [event.number for event in clusters.corrections]:
+            raise InvalidDataError(f"statement={number!r:.40} is not the number of a correction.")
         return {"statement": number}
 
-    def follow(self, state: State, event: Event) -> State:
-        kept = [said for said in state.statements if said.number != event.data["statement"]]
-        return replace(state, statements=kept)
+    def follow(self, state: LogState, event: Event) -> LogState:
+        kept = [one for one in state.corrections if one.number != event.data["statement"]]
+        return replace(state, corrections=kept)
 
 
 class Skip(Action):
-    """A question is passed over."""
+    """A question is skipped."""
 
     kind = "skip"
-    fields = {"rows": rules.ROWS}
+    fields = {"rows": rules.SOME_ROWS}
 
-    def check(self, clusters: Clusters, asked: Data) -> Data:
+    def check(self, clusters: Clusters, asked: EventData) -> EventData:
         return {"rows": asked_rows(clusters, asked, 1, 2)}
 
-    def follow(self, state: State, event: Event) -> State:
+    def follow(self, state: LogState, event: Event) -> LogState:
         return replace(state, skipped=[*state.skipped, event.data["rows"]])
 
 
@@ -117,12 +119,12 @@ class Again(Action):
         "shown": rules.COUNT,
         "labels": rules.TEXT,
     }
-    optional = {"notes": rules.TEXTS}
+    optional = {"notes": rules.SOME_TEXTS}
 
-    def check(self, clusters: Clusters, asked: Data) -> Data:
-        raise InvalidDataError(_no_action(self.kind))
+    def check(self, clusters: Clusters, asked: EventData) -> EventData:
+        raise InvalidDataError(_unknown(self.kind))
 
-    def follow(self, state: State, event: Event) -> State:
+    def follow(self, state: LogState, event: Event) -> LogState:
         return replace(state, fit=event.number, k=None, wanted=None)
 
 
@@ -132,51 +134,57 @@ ACTIONS: dict[str, Action] = {
 }
 
 
-def checked(clusters: Clusters, kind: str, asked: Any) -> Data:
+def checked(clusters: Clusters, kind: str, asked: object) -> EventData:
     """What an event of this kind holds; refuses what makes no sense."""
     if kind not in ACTIONS:
-        raise InvalidDataError(_no_action(kind))
+        raise InvalidDataError(_unknown(kind))
     if not isinstance(asked, dict):
-        raise InvalidDataError(f"An action takes an object, not {asked!r:.40}.")
+        raise InvalidDataError(f"data={asked!r:.40} must be an object.")
     return ACTIONS[kind].check(clusters, asked)
 
 
 def check_saved(event: Event, before: Sequence[Event], n_rows: int) -> None:
-    """Refuse an event that no workspace on so many rows would have saved after these."""
+    """Refuse an event that no workspace with this number of rows would have saved after these."""
     action = ACTIONS.get(event.kind)
     if action is None:
-        raise InvalidDataError(f"Action {event.number} is no event of a session: {event.kind!r:.40} is not known.")
-    optional = {**action.optional, "opening": rules.FLAG}
-    given = {name: rule for name, rule in optional.items() if name in event.data}
-    for name, rule in {**action.fields, **given}.items():
+        raise InvalidDataError(f"Action {event.number} of the log has an unknown kind, {event.kind!r:.40}.")
+    optional = {**action.optional, "opening": rules.FLAG, "words": rules.TEXT}
+    present = {name: rule for name, rule in optional.items() if name in event.data}
+    for name, rule in {**action.fields, **present}.items():
         if name not in event.data or not rule.holds(event.data[name], before, n_rows):
             raise InvalidDataError(
-                f"Action {event.number} of the session ({event.kind}): {name}={event.data.get(name)!r:.40} must be "
-                f"{rule.words}. Restore the file as it was saved, or start a new session."
+                f"Action {event.number} of the log ({event.kind}): {name}={event.data.get(name)!r:.40} must be "
+                f"{rule.words}. Restore the file as it was saved, or start again without it."
             )
 
 
-def state_of(events: Iterable[Event], opening_names: Mapping[int, str] | None = None) -> State:
+def state_of(events: Iterable[Event], opening_names: Mapping[int, str] | None = None) -> LogState:
     """The state after some active events; ``opening_names`` are those of the model that was opened."""
-    state = State(names=dict(opening_names or {}))
+    state = LogState(names=dict(opening_names or {}))
     for event in events:
         state = ACTIONS[event.kind].follow(state, event)
     return state
 
 
-def constraints_of(statements: Iterable[Statement]) -> Constraints:
-    """What the corrections mean together."""
+def constraints_of(corrections: Iterable[Event]) -> KeyedConstraints:
+    """The constraints of all corrections together."""
     draft = Draft()
-    for said in statements:
-        CORRECTIONS[said.kind].constrain(draft, said.data)
+    for event in corrections:
+        CORRECTIONS[event.kind].constrain(draft, event.data)
     return draft.finished()
 
 
-def count_after(statements: Iterable[Statement], k: int) -> int:
-    """How many clusters are wanted after corrections that no fit has seen yet."""
-    return max(1, k + sum(CORRECTIONS[said.kind].added_clusters(said.data) for said in statements))
+def count_after(corrections: Iterable[Event], k: int) -> int:
+    """The number of clusters after corrections that no fit has followed yet."""
+    return max(1, k + sum(CORRECTIONS[event.kind].added_clusters(event.data) for event in corrections))
 
 
-def _no_action(kind: str) -> str:
+def in_words(event: Event, naming: Naming) -> str:
+    """An event in words: those that were stored with it, or those of its class."""
+    stored = event.data.get("words")
+    return stored if isinstance(stored, str) else ACTIONS[event.kind].words(event.data, naming)
+
+
+def _unknown(kind: str) -> str:
     known = ", ".join(name for name in ACTIONS if name != Again.kind)
-    return f"{kind!r:.40} is no action; there are {known}."
+    return f"{kind!r:.40} is an unknown action; choose from {known}."

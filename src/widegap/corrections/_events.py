@@ -1,9 +1,9 @@
-"""What a person did, as a list of events: the state of a workspace is what follows from them.
+"""What a person did, as a list of events: the state of a workspace follows from them.
 
-Every action is an event with a number. Undo and redo are events, too: nothing is ever taken out of the list, and what
-counts at present (``active``) is found by going through it once more. So a list that was saved can be replayed, two
-pages on one workspace can compare numbers, and a list that ends early is a workspace at an earlier time. Events that
-were there before, in the model file, say ``opening``: they can be taken back one by one, but not undone.
+Every action is an event with a number. Undo and redo are events, too: nothing is ever removed from the list, and the
+active events are found by replaying it. So a saved list can be replayed, two pages on one workspace can compare
+numbers, and a list that ends early is a workspace at an earlier time. Events that came from the model file are marked
+``opening``: they can be removed one by one, but not undone.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from widegap.exceptions import InvalidDataError
 
 @dataclass(frozen=True)
 class Event:
-    """One action: its number, its kind, when it happened, and what it says, in values that JSON can hold."""
+    """One action: its number, its kind, when it happened, and its data, in values that JSON can hold."""
 
     number: int
     kind: str
@@ -33,19 +33,19 @@ class Event:
 
     @classmethod
     def from_json(cls, entry: Any) -> "Event":
-        """An event as it was saved; what it says is checked by the workspace that replays it."""
+        """An event as it was saved; the workspace that replays it checks its data."""
         try:
             data = {key: value for key, value in entry.items() if key not in ("number", "kind", "at")}
             found = cls(entry["number"], str(entry["kind"]), str(entry["at"]), data)
         except (AttributeError, KeyError, TypeError) as error:
-            raise InvalidDataError(f"{entry!r:.80} is no event of a session; it lacks {error}.") from error
+            raise InvalidDataError(f"{entry!r:.80} is not an event; it needs number, kind and at.") from error
         if type(found.number) is not int:
-            raise InvalidDataError(f"{entry!r:.80} is no event of a session: its number is not a whole number.")
+            raise InvalidDataError(f"{entry!r:.80} is not an event: its number is not a whole number.")
         return found
 
 
 class History:
-    """The events so far, and which of them count."""
+    """The events so far, and which of them are active."""
 
     def __init__(self, events: Iterable[Event] = ()):
         self.events: list[Event] = []
@@ -68,13 +68,13 @@ class History:
         return bool(self._undone)
 
     def next(self, kind: str, data: dict[str, Any]) -> Event:
-        """The event that an action would be; ``add`` makes it count."""
+        """The event that an action would be; ``add`` appends it."""
         return Event(self.number + 1, kind, datetime.now(UTC).isoformat(timespec="seconds"), data)
 
     def add(self, event: Event) -> None:
-        """Let an event count."""
+        """Append an event."""
         if event.number != self.number + 1:
-            raise InvalidDataError(f"Event {event.number} follows event {self.number}; the session is damaged there.")
+            raise InvalidDataError(f"Event {event.number} follows event {self.number}; the log is damaged there.")
         if event.kind == "undo":
             if not self.can_undo:
                 raise InvalidDataError("There is nothing to undo.")
@@ -89,7 +89,7 @@ class History:
         self.events.append(event)
 
     def after(self, event: Event) -> "History":
-        """The history that one more event would make; this one is left as it is."""
+        """The history with one more event; this one stays unchanged."""
         other = History()
         other.events, other.active, other._undone = [*self.events], [*self.active], [*self._undone]
         other.add(event)
@@ -97,37 +97,28 @@ class History:
 
 
 @dataclass(frozen=True)
-class Statement:
-    """What a person said about some rows, and the number of the event."""
-
-    number: int
-    kind: str
-    data: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class State:
+class LogState:
     """What follows from the active events.
 
     Attributes
     ----------
     fit : int
-        Event of the fit that counts, 0 for the one that the workspace was opened with.
+        Event of the current fit, 0 for the one that the workspace was opened with.
     k : int or None
         Number of clusters that the fit is cut at, None for its own.
     wanted : int or None
-        Number of clusters that the next fit is to have, None for the one that is shown.
+        Number of clusters of the next fit, None for the one that is shown.
     names : dict
-        Names that were given to clusters, by their keys.
-    statements : list of Statement
-        In the order in which they were made, without those that were dropped.
+        Names of clusters, by their keys.
+    corrections : list of Event
+        In the order in which they were made, without those that were removed.
     skipped : list of pairs of rows
-        Questions that were passed over.
+        Questions that were skipped.
     """
 
     fit: int = 0
     k: int | None = None
     wanted: int | None = None
     names: dict[int, str] = field(default_factory=dict)
-    statements: list[Statement] = field(default_factory=list)
+    corrections: list[Event] = field(default_factory=list)
     skipped: list[list[int]] = field(default_factory=list)

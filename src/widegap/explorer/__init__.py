@@ -1,6 +1,6 @@
-"""A page on which to look at a clustering, slide its number of clusters, correct it, and see it cluster again.
+"""A page on which to look at a clustering, change its number of clusters, correct it and re-cluster.
 
-``Workspace`` holds rows, model, statements and history and knows nothing of HTTP; a thin server shows it to a page.
+``Workspace`` holds rows, model, corrections and history and knows nothing of HTTP; a thin server shows it to a page.
 
 It may import anything but cli. Begin with ``_workspace.py``; the page is in ``page/``.
 """

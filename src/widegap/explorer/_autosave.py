@@ -1,6 +1,6 @@
-"""Events on disk: one JSON object a line, written through to the disk before an action counts as saved.
+"""Events on disk: one JSON object a line, written through to the disk before an action is confirmed.
 
-The first line says of which rows the session is. A last line that was cut off by a crash is dropped; a line damaged
+The first line identifies the rows of the session. A last line that was cut off by a crash is dropped; a line damaged
 elsewhere is refused, since events build on each other. If the disk is full the work goes on in memory: ``trouble`` says
 so, and the lines that could not be written are tried again with the next event.
 
@@ -20,8 +20,8 @@ from widegap._wording import ROWS_FROM
 from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
 
-SCHEMA = "widegap.explore/1"
-MAX_BYTES = 256 << 20  # a million actions; more is no session that a person made
+SESSION_SCHEMA = "widegap.explore/1"
+MAX_SESSION_BYTES = 256 << 20  # a million actions; no person makes more
 PRIVATE = 0o600  # rows of a person's data are nobody else's business
 
 
@@ -44,24 +44,26 @@ class Autosave:
         self._closed = False
         self._release: weakref.finalize[..., Any] | None = None
         if resume and not self.path.exists():
-            raise InvalidDataError(f"{path}: there is no saved session; leave out --resume to begin one.")
+            raise InvalidDataError(f"{path}: no such session; leave out --resume to start one.")
         if not resume and self.path.exists() and self.path.stat().st_size:
-            raise InvalidDataError(f"{path} exists already; resume that session, or name another file.")
+            raise InvalidDataError(f"{path} exists already; resume that session, or choose another file.")
         if resume:
             self._open()
 
-    def read(self, about: dict[str, Any]) -> list[Event]:
+    def read(self, about: dict[str, object]) -> list[Event]:
         """Events of the session in the file, which is left as it is; it has to be one on the same rows."""
         path, size = self.path, self.path.stat().st_size
-        if size > MAX_BYTES:
+        if size > MAX_SESSION_BYTES:
             raise InvalidDataError(
-                f"{path} has more than {MAX_BYTES >> 20} MiB, too much for a session; begin a new one."
+                f"{path} has more than {MAX_SESSION_BYTES >> 20} MiB, too much for a session; start a new one."
             )
         content = path.read_bytes()
         end = content.rfind(b"\n") + 1
         entries = [_entry(line, number, path) for number, line in enumerate(content[:end].splitlines(), 1)]
-        if not entries or not isinstance(entries[0], dict) or entries[0].get("schema") != SCHEMA:
-            raise InvalidDataError(f"{path} is no session of this version of widegap ({SCHEMA}); begin a new one.")
+        if not entries or not isinstance(entries[0], dict) or entries[0].get("schema") != SESSION_SCHEMA:
+            raise InvalidDataError(
+                f"{path} is not a session of this version of widegap ({SESSION_SCHEMA}); start a new one."
+            )
         header = entries[0]
         if any(header.get(name) != about[name] for name in ("rows", "digest")):
             raise InvalidDataError(
@@ -72,9 +74,9 @@ class Autosave:
         self._end = end
         return events
 
-    def begin(self, header: dict[str, Any], events: Iterable[Event]) -> None:
+    def begin(self, header: dict[str, object], events: Iterable[Event]) -> None:
         """Write the first line of a new session, and the events that it begins with."""
-        self._append({"schema": SCHEMA, "rows_from": ROWS_FROM, **header})
+        self._append({"schema": SESSION_SCHEMA, "rows_from": ROWS_FROM, **header})
         for event in events:
             self.add(event)
 
@@ -110,7 +112,7 @@ class Autosave:
         except (BlockingIOError, PermissionError) as error:
             self.close()
             raise InvalidDataError(
-                f"{self.path} is the session of an explorer that is still running; use its page, or close it first."
+                f"{self.path} belongs to an explorer that is still running; use its page, or close it first."
             ) from error
         except OSError:
             pass  # a file system without locks
@@ -161,4 +163,6 @@ def _entry(line: bytes, number: int, path: Path) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidDataError(f"{path}, line {number}: damaged ({error}); restore the file, or begin anew.") from error
+        raise InvalidDataError(
+            f"{path}, line {number}: damaged ({error}); restore the file, or start a new session."
+        ) from error

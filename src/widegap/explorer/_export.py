@@ -1,4 +1,4 @@
-"""What a person takes home: the rows with their clusters, the model, a report, and the script that does it again."""
+"""What a person can download: the rows with their clusters, the model, a report, and a script that repeats it."""
 
 import io
 from collections.abc import Callable
@@ -11,48 +11,56 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
-from widegap.corrections._actions import constraints_of
+from widegap._types import Indices
+from widegap.corrections._actions import Rename
 from widegap.corrections._corrections import Assign
-from widegap.corrections._fixed import Fixed
 from widegap.exceptions import InvalidDataError
-from widegap.explorer._cluster_names import in_words, name_of
-from widegap.explorer._fits import Fit
+from widegap.explorer._cluster_names import correction_words, name_of
+from widegap.explorer._fits import ShownFit
 from widegap.explorer._script import script
 from widegap.explorer._workspace import Workspace
-from widegap.report import render, summarize
-from widegap.results._summary import number_rows
-from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers, with_results
+from widegap.report import render
+from widegap.results import PlainRows, Result
+from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers
+
+MOST_ITEMS = 50_000  # rows whose texts are made for a report, which shows some thousands of them
 
 
 def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
     """The content of a file to download, and its media type."""
     with workspace.lock:
-        if not isinstance(workspace.fit, Fit):
+        if not isinstance(workspace.fit, ShownFit):
             raise InvalidDataError("The rows are not clustered yet; wait for the first fit.")
         make, kind = EXPORTS[name]
         return make(workspace), kind
 
 
-def clustered_frame(workspace: Workspace) -> Any:
-    """The rows as they came, with cluster, its name and the margin; -1 and no name for rows in no cluster."""
-    import pandas as pd
+def _result(workspace: Workspace, kept: Indices, *, with_items: bool = False) -> Result:
+    """Some rows as people know them, with the clusters and the names that the page shows."""
+    rows, whole = workspace.rows, len(kept) == workspace.rows.n_rows
+    keys = zip(workspace.model_classes.tolist(), workspace.fit.keys(workspace.k).tolist(), strict=True)
+    shown = PlainRows(
+        workspace.X if whole else workspace.X[kept],
+        rows.values if whole or rows.values is None else rows.values[kept],
+        rows.names if rows.values is not None else None,
+        rows.frame if whole or rows.frame is None else rows.frame.iloc[kept].reset_index(drop=True),
+        None if rows.titles is None else [rows.titles[row] for row in kept.tolist()],
+        [f"{rows.title(row)}: {rows.text(row)}" for row in kept.tolist()] if with_items else None,
+        rows.kept[kept],
+        rows.dialect,
+        [*workspace.notes],
+    )
+    names = {label: name_of(workspace, key) for label, key in keys}
+    return Result(workspace.model, shown, labels=workspace.labels[kept], names=names, title=workspace.title)
 
-    fit, rows, k = workspace.fit, workspace.rows, workspace.k
-    if rows.frame is not None:
-        frame = rows.frame.reset_index(drop=True).copy()
-    elif rows.titles is not None:
-        frame = pd.DataFrame({"document": rows.titles})
-    else:
-        frame = pd.DataFrame({"row": rows.numbers})
-    labels, keys = fit.cut(k), fit.keys(k)
-    names = np.array([*(name_of(workspace, int(key)) for key in keys), ""], dtype=object)
-    margins = describe.leads(describe.scores(workspace.model, workspace.X), labels)
-    return with_results(frame, {"cluster": workspace.labels, "cluster_name": names[labels], "margin": margins})
+
+def _frame(workspace: Workspace) -> Any:
+    return _result(workspace, np.arange(workspace.rows.n_rows)).frame()
 
 
 def _csv(workspace: Workspace) -> bytes:
     """With the delimiter and the decimal sign of the file that was read; names may hold signs that only UTF-8 has."""
-    return delimited(clustered_frame(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
+    return delimited(_frame(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
 
 
 def _json_lines(workspace: Workspace) -> bytes:
@@ -67,29 +75,33 @@ def _parquet(workspace: Workspace) -> bytes:
 
 def _typed_frame(workspace: Workspace) -> Any:
     """The clustered rows with numbers in place of the texts that a text file holds."""
-    frame, dialect = clustered_frame(workspace), workspace.rows.dialect
+    frame, dialect = _frame(workspace), workspace.rows.dialect
     return frame if dialect is None else with_numbers(frame, dialect.decimal or ".")
 
 
 def _model(workspace: Workspace) -> bytes:
     with TemporaryDirectory(prefix="widegap-") as folder:
         path = Path(folder) / "model.widegap"
-        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **_fixed(workspace)}
+        extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **_corrections(workspace)}
+        if "corrections" in extra:
+            extra.pop("fixed", None)  # of an older file: the log has it
         persistence.save(_named(workspace.pipeline, extra["names"]), path, extra=extra)
         return path.read_bytes()
 
 
-def _fixed(workspace: Workspace) -> dict[str, Any]:
-    """What the present model was told; of a model that cannot be told on the page, its file keeps what it held."""
+def _corrections(workspace: Workspace) -> dict[str, Any]:
+    """The corrections that the present model follows; the file of a model that takes none keeps what it held."""
     if Assign.kind not in workspace.supported:
         return {}
-    said = [one for one in workspace.statements if one.number in workspace.followed]
-    words = [in_words(workspace, one) for one in said if not one.data.get("opening")]
-    return Fixed.of(constraints_of(said), workspace.fixed_before, words).stored(workspace.labels)
+    followed = workspace.followed
+    in_force = {event.number for event in workspace.corrections if event.number in followed}
+    events = [one for one in workspace.history.active if one.number in in_force or one.kind == Rename.kind]
+    keys = workspace.fit.keys(workspace.k).tolist()
+    return workspace.stored.continued(events, keys, lambda event: correction_words(workspace, event)).stored()
 
 
 def _named(model: Any, names: dict[str, str]) -> Any:
-    """A model whose clusters have the names that people know; those of a fit on a page are keys."""
+    """A model whose clusters have the names that people know, not the keys of a fit on the page."""
     last = describe.last_step(model)
     if not isinstance(getattr(last, "classes_", None), list):
         return model
@@ -99,30 +111,12 @@ def _named(model: Any, names: dict[str, str]) -> Any:
 
 
 def _report(workspace: Workspace) -> bytes:
-    fit, rows = workspace.fit, workspace.rows
-    kept = np.arange(rows.n_rows) if fit.active is None else np.flatnonzero(fit.active)
-    whole = len(kept) == rows.n_rows
-    shown: dict[str, Any] = {}
-    if rows.values is not None:
-        shown = {"values": rows.values if whole else rows.values[kept], "feature_names": rows.names}
-    X = workspace.X if whole else workspace.X[kept]
-    notes = [*workspace.notes]
-    if not whole:
-        notes.append(f"{rows.n_rows - len(kept)} rows were said to be junk and are not in this report.")
-    summary = summarize(
-        workspace.model,
-        X,
-        labels=workspace.labels[kept],
-        items=[f"{rows.title(row)}: {rows.text(row)}" for row in kept] if len(kept) <= 50_000 else None,
-        title=workspace.title,
-        notes=notes,
-        **shown,
-    )
-    number_rows(summary, rows.kept[kept])
-    keys = dict(zip(workspace.model_classes.tolist(), fit.keys(workspace.k).tolist(), strict=True))
-    for cluster in summary["clusters"]:
-        cluster["name"] = name_of(workspace, keys.get(cluster["label"], -1))
-    return render(summary).encode()
+    fit, n = workspace.fit, workspace.rows.n_rows
+    kept = np.arange(n) if fit.active is None else np.flatnonzero(fit.active)
+    result = _result(workspace, kept, with_items=len(kept) <= MOST_ITEMS)
+    if len(kept) < n:
+        result.rows.notes.append(f"{n - len(kept)} rows were marked as junk and are not in this report.")
+    return render(result.summary()).encode()
 
 
 EXPORTS: dict[str, tuple[Callable[[Workspace], bytes], str]] = {

@@ -1,20 +1,24 @@
 """Fits of a workspace: a model on the rows, its clusters at every number that it can be cut at, and who they are."""
 
-import warnings
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from widegap import describe
-from widegap._types import Labels
-from widegap.corrections._fixed import rows_of_fit
-from widegap.explorer._identity import CutKeys, Keys, matched_keys, with_keys
+from widegap._types import Floats, Ints, Mask
+from widegap.corrections._stored_log import rows_of_fit
+from widegap.explorer._identity import CutKeys, WholeNumbers, matched_keys, with_keys
 
-TYPICAL = 20  # rows that stand for a cluster where its place has to be known
-SPLIT_ROWS = 2_000  # of a larger cluster a sample is split
+# Rows of each cluster that keep their cluster in a fit with known labels, so that keys stay with their clusters; not
+# tuned: a few more hold rows back that should follow the corrections.
+TYPICAL = 20
 
 
-class Fit:
+_Value = TypeVar("_Value", bound=np.number[Any])
+
+
+class ShownFit:
     """A fitted model on the rows of a workspace.
 
     Attributes
@@ -26,9 +30,9 @@ class Fit:
     classes : ndarray of shape (own,)
         What the model itself calls its clusters.
     sure : ndarray of shape (n,) or None
-        How sure the cluster of each row is, if the model tells.
+        How sure the cluster of each row is, where the model measures it.
     active : ndarray of bool of shape (n,) or None
-        Which rows were fitted, None for all: junk rows of tables are left out, X are the others.
+        Which rows were fitted, None for all: junk rows of tables are left out, and X are the rows that remain.
     """
 
     def __init__(
@@ -36,8 +40,8 @@ class Fit:
         model: Any,
         X: Any,
         *,
-        active: Labels | None = None,
-        before: Labels | None = None,
+        active: Mask | None = None,
+        before: WholeNumbers | None = None,
         fixed: dict[int, int] | None = None,
     ):
         self.model, self.active = model, active
@@ -64,14 +68,14 @@ class Fit:
         least = min(self.own, max(2, self.model._kept.constraints.fewest_clusters))
         return range(least, forest.most_clusters + 1)
 
-    def cut(self, k: int) -> Labels:
+    def cut(self, k: int) -> WholeNumbers:
         """Clusters of all rows at k, numbered from 0; -1 for rows in none."""
         if k not in self._cuts:
             labels = np.asarray(self.model.cut(k))
             self._cuts[k] = self._spread(labels.astype(np.int8 if k < 128 else np.int32), -1)
         return self._cuts[k]
 
-    def _spread(self, values: Labels, fill: float) -> Labels:
+    def _spread(self, values: npt.NDArray[_Value], fill: float) -> npt.NDArray[_Value]:
         """Values of the rows that were fitted as values of all rows."""
         if self.active is None:
             return values
@@ -79,11 +83,11 @@ class Fit:
         found[self.active] = values
         return found
 
-    def keys(self, k: int) -> Keys:
+    def keys(self, k: int) -> Ints:
         """Key of each cluster at k."""
         return self._keys.at(k)
 
-    def row_keys(self, k: int) -> Labels:
+    def row_keys(self, k: int) -> WholeNumbers:
         """Key of the cluster of each row at k, -1 for rows in none."""
         return with_keys(self.keys(k), self.cut(k))
 
@@ -99,13 +103,13 @@ class Fit:
             self._models[k] = self.model.with_clusters(k)
         return self._models[k]
 
-    def labels_at(self, k: int) -> Labels:
+    def labels_at(self, k: int) -> WholeNumbers:
         """Clusters of all rows as the model for k numbers them."""
         return with_keys(self.classes if k == self.own else np.arange(k), self.cut(k))
 
 
 class NotFitted:
-    """Rows before their first fit: one group of all, and the estimator that is going to cluster them."""
+    """Rows before their first fit: one group, and the estimator that will cluster them."""
 
     sure = active = None
     own = 1
@@ -115,56 +119,45 @@ class NotFitted:
     def __init__(self, model: Any, n_rows: int):
         self.model, self._labels = model, np.zeros(n_rows, np.int8)
 
-    def cut(self, k: int) -> Labels:
+    def cut(self, k: int) -> WholeNumbers:
         return self._labels
 
     row_keys = labels_at = cut
 
-    def keys(self, k: int) -> Keys:
+    def keys(self, k: int) -> Ints:
         return self.classes
 
     def model_at(self, k: int) -> Any:
         return self.model
 
 
-def open_fit(model: Any, X: Any, n_rows: int, aside: set[int]) -> Fit | NotFitted:
-    """The fit that a workspace begins with; rows set ``aside`` may have been left out of it."""
+def open_fit(model: Any, X: Any, n_rows: int, junk: set[int]) -> ShownFit | NotFitted:
+    """The fit that a workspace begins with; ``junk`` may have been left out of it."""
     if not hasattr(model, "labels_") and not hasattr(model, "coef_"):
         return NotFitted(model, n_rows)
-    active = rows_of_fit(model, X, aside)
-    return Fit(model, X if active is None else X[active], active=active)
+    active = rows_of_fit(model, X, junk)
+    return ShownFit(model, X if active is None else X[active], active=active)
 
 
-def halves(X: Any, rows: Labels) -> list[list[int]]:
-    """Typical rows of the two parts of some rows, found by a fit of them alone."""
-    from widegap import MaxMarginClustering
-
-    chosen = rows if len(rows) <= SPLIT_ROWS else np.sort(np.random.default_rng(0).choice(rows, SPLIT_ROWS, False))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the two are hardly apart is known to whoever asks for them
-        labels = MaxMarginClustering(2, random_state=0).fit_predict(X[chosen])
-    return [typical(chosen[labels == part], None) for part in (0, 1)]
-
-
-def typical(rows: Labels, sure: Labels | None) -> list[int]:
-    """A few rows that stand for others: of the surer half if that is known, evenly spaced."""
+def typical(rows: WholeNumbers, sure: Floats | None) -> list[int]:
+    """A few typical rows: of the surer half if that is known, evenly spaced."""
     if sure is not None:
         rows = np.sort(rows[np.argsort(-sure[rows], kind="stable")[: max(1, (len(rows) + 1) // 2)]])
     places = np.linspace(0, len(rows) - 1, min(TYPICAL, len(rows))).round().astype(int)
     return [int(row) for row in rows[places]]
 
 
-def _count(model: Any, labels: Labels) -> int:
+def _count(model: Any, labels: WholeNumbers) -> int:
     return max(int(getattr(model, "n_clusters_", 0)), int(labels.max(initial=-1)) + 1)
 
 
-def _compact(labels: Labels, classes: Labels) -> Labels:
+def _compact(labels: WholeNumbers, classes: WholeNumbers) -> WholeNumbers:
     place = np.full(int(classes.max(initial=0)) + 2, -1, np.int32)
     place[classes] = np.arange(len(classes))
     return place[labels]
 
 
-def _sure(model: Any, X: Any) -> np.ndarray[Any, Any] | None:
+def _sure(model: Any, X: Any) -> Floats | None:
     """Agreement of the rows; a single member agrees with itself, and other rows than those of the fit have none."""
     agreement = getattr(model, "agreement_", None)
     if agreement is None or len(getattr(model, "history_", ())) < 2 or not describe.is_fitted_on(model, X):

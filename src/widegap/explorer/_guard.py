@@ -1,4 +1,4 @@
-"""Who may talk to the server: the one who has the token, from the page itself, in requests of a sane size.
+"""Who may talk to the server: whoever has the token, from the page itself, in requests of a sane size.
 
 The token is the first part of every path, so that styles, modules and the stream of events carry it without cookies,
 which browsers would share with every other port of the machine. ``Host`` must be an address that the server was opened
@@ -10,8 +10,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-MAX_BODY = 4 << 20
-MAX_PATH = 8_000
+MAX_BODY = 4 << 20  # bytes: 200,000 selected rows, the most that one action takes, with room to spare
+MAX_PATH = 8_000  # characters: the longest the page sends holds two names of columns
 TOO_LARGE = f"A request may have at most {MAX_BODY >> 20} MiB."
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -30,7 +30,7 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
 
-class TooLargeError(Exception):
+class TooLargeRequestError(Exception):
     """A body is larger than any that the page sends."""
 
 
@@ -109,7 +109,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         total += len(message.get("body", b""))
         if total > MAX_BODY:
-            raise TooLargeError(TOO_LARGE)
+            raise TooLargeRequestError(TOO_LARGE)
         return message
 
     return counted

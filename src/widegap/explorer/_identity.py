@@ -7,17 +7,17 @@ are free.
 
 from collections.abc import Callable, Mapping
 from itertools import count
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from widegap._types import Labels
+from widegap._types import Ints
 
-Keys = np.ndarray[Any, np.dtype[np.int64]]
+WholeNumbers = npt.NDArray[np.signedinteger]  # labels and keys of rows, as narrow as their number allows
 
 
-def matched_keys(old: Labels, new: Labels, k: int, fixed: Mapping[int, int] | None = None) -> Keys:
+def matched_keys(old: WholeNumbers, new: WholeNumbers, k: int, fixed: Mapping[int, int] | None = None) -> Ints:
     """The key of each of k new clusters.
 
     Parameters
@@ -29,7 +29,7 @@ def matched_keys(old: Labels, new: Labels, k: int, fixed: Mapping[int, int] | No
     k : int
         Number of new clusters.
     fixed : mapping, default=None
-        Keys of labels that are known, since a person has said so.
+        Keys of labels that are known from corrections.
     """
     fixed = dict(fixed or {})
     kinds = np.setdiff1d(old[old >= 0], list(fixed.values()))
@@ -51,13 +51,13 @@ def matched_keys(old: Labels, new: Labels, k: int, fixed: Mapping[int, int] | No
 
 
 class CutKeys:
-    """Keys of the clusters at every number: those of the fit's own are given, others follow from the next number."""
+    """Keys of the clusters at every number: from those at the fit's own number, step by step."""
 
-    def __init__(self, cut: Callable[[int], Labels], own: int, keys: Keys):
+    def __init__(self, cut: Callable[[int], WholeNumbers], own: int, keys: Ints):
         self._cut, self._own = cut, own
         self._keys = {own: keys}
 
-    def at(self, k: int) -> Keys:
+    def at(self, k: int) -> Ints:
         """The key of every label of the cut at k."""
         step = 1 if k > self._own else -1
         for number in range(self._own, k, step):
@@ -67,6 +67,6 @@ class CutKeys:
         return self._keys[k]
 
 
-def with_keys(keys: Keys, labels: Labels) -> Labels:
-    """Labels of rows as keys; -1 stays."""
+def with_keys(keys: Ints, labels: WholeNumbers) -> WholeNumbers:
+    """WholeNumbers of rows as keys; -1 stays."""
     return np.append(keys, -1)[labels]

@@ -14,64 +14,64 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
-from widegap._types import Floats
+from widegap._types import Doubles, Floats, Ints
 from widegap.exceptions import InvalidDataError
-from widegap.features._neighbours import neighbour_graph
+from widegap.features._neighbours import NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._matrices import without_far_offsets
 
-MAP_ROWS = 100_000
-GRAPH_ROWS = 3_000
+MAP_ROWS = 100_000  # rows on the map: seven frames a second without a graphics card (benchmarks/explorer.py)
+GRAPH_ROWS = 3_000  # rows whose graph is laid out, while a page waits; not tuned
 GRAPH_AXES = 30  # principal axes in which neighbours are sought where rows are wider
-NEIGHBOURS = 15
-ROUNDS = 120
+GRAPH_NEIGHBOURS = 15  # of a row, edges of the graph: UMAP's default, not tuned here
+LAYOUT_ROUNDS = 120  # of attraction and repulsion, while a page waits; not tuned
 NEGATIVES = 3  # random rows that push each row away, a round
 NEAREST = 3  # rows of the sample whose mean is the place of another row
 
 
-def map_rows(n: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
+def map_rows(n: int, seed: int = 0) -> Ints:
     """Numbers of the rows on the map: all, or a sample."""
     if n <= MAP_ROWS:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, MAP_ROWS, replace=False))
 
 
-def by_scores(model: Any, X: Any, features: Any, rows: Any) -> Floats:
+def by_scores(model: Any, X: Any, features: Any, rows: Ints) -> Floats:
     """Places along the margins, as in reports; principal axes of the features for a model without scores."""
     return describe.layout(_part(features, rows), describe.scores(model, _part(X, rows)), np.arange(len(rows)))
 
 
-def by_principal_axes(X: Any, rows: Any) -> Floats:
+def by_principal_axes(X: Any, rows: Ints) -> Floats:
     """Places along the two directions in which rows differ most."""
     return describe.layout(_part(X, rows), None, np.arange(len(rows)))
 
 
-def by_columns(x: Floats, y: Floats, rows: Any) -> Floats:
+def by_columns(x: Floats, y: Floats, rows: Ints) -> Floats:
     """Places by two columns."""
     return np.column_stack([x[rows], y[rows]])
 
 
-def by_neighbours(X: Any, rows: Any, seed: int = 0) -> Floats:
+def by_neighbours(X: Any, rows: Ints, seed: int = 0) -> Floats:
     """Places that keep nearest neighbours together."""
     rng = np.random.default_rng(seed)
     features = _features(X[rows], seed)
     chosen = np.arange(len(rows))
     if len(rows) > GRAPH_ROWS:
         chosen = np.sort(rng.choice(len(rows), GRAPH_ROWS, replace=False))
-    graph = neighbour_graph(features[chosen], min(NEIGHBOURS, len(chosen) - 1), 1)
+    graph = neighbour_graph(features[chosen], min(GRAPH_NEIGHBOURS, len(chosen) - 1), 1)
     places = spread_out(graph.nearest, _first_places(features[chosen], graph, rng), rng)
     if len(chosen) == len(rows):
         return places
     from sklearn.neighbors import NearestNeighbors
 
-    others = NearestNeighbors(n_neighbors=NEAREST).fit(features[chosen])
-    nearest = others.kneighbors(features, return_distance=False)
+    sample = NearestNeighbors(n_neighbors=NEAREST).fit(features[chosen])
+    nearest = sample.kneighbors(features, return_distance=False)
     found = places[nearest].mean(axis=1)
     found[chosen] = places
     return found
 
 
-def _part(X: Any, rows: Any) -> Any:
+def _part(X: Any, rows: Ints) -> Any:
     if hasattr(X, "shape"):
         return X if len(rows) == X.shape[0] else X[rows]
     return X if len(rows) == len(X) else [X[row] for row in rows]
@@ -86,7 +86,7 @@ def _features(X: Any, seed: int) -> Floats:
         return np.zeros((X.shape[0], 2))
 
 
-def _first_places(features: Floats, graph: Any, rng: np.random.Generator) -> Floats:
+def _first_places(features: Floats, graph: NeighbourGraph, rng: np.random.Generator) -> Doubles:
     """Smoothed principal coordinates, two of them, with a little noise so that equal rows can part."""
     smooth = graph.smooth(features[:, :10].astype(np.float64), 20)
     centred = smooth - smooth.mean(axis=0)
@@ -98,12 +98,12 @@ def _first_places(features: Floats, graph: Any, rng: np.random.Generator) -> Flo
     return 10 * places / (spread if spread else 1.0) + rng.normal(0, 0.05, places.shape)
 
 
-def spread_out(nearest: Any, places: Floats, rng: np.random.Generator) -> Floats:
+def spread_out(nearest: Ints, places: Doubles, rng: np.random.Generator) -> Doubles:
     """Rounds of attraction along edges and repulsion from random rows."""
     n, k = nearest.shape
     tails, heads = np.repeat(np.arange(n), k), nearest.ravel()
     places = places.copy()
-    for step in np.linspace(1.0, 0.0, ROUNDS, endpoint=False):
+    for step in np.linspace(1.0, 0.0, LAYOUT_ROUNDS, endpoint=False):
         pull = places[heads] - places[tails]
         pull /= (1 + np.square(pull).sum(axis=1))[:, None]
         move = _summed(tails, pull, n) - _summed(heads, pull, n)
@@ -115,5 +115,5 @@ def spread_out(nearest: Any, places: Floats, rng: np.random.Generator) -> Floats
     return places - places.mean(axis=0)
 
 
-def _summed(places: Any, moves: Floats, n: int) -> Floats:
+def _summed(places: Ints, moves: Floats, n: int) -> Doubles:
     return np.column_stack([np.bincount(places, moves[:, axis], n) for axis in range(2)])

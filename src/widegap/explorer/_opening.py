@@ -12,7 +12,7 @@ from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.explorer._rows import ShownRows
 from widegap.explorer._workspace import Workspace
 
-LOOPBACK = "127.0.0.1"
+OWN_ADDRESS = "127.0.0.1"
 NOTEBOOKS = "http://localhost:* http://127.0.0.1:*"  # pages that may show a workspace inline
 
 
@@ -48,7 +48,7 @@ def explore(
     session : path, default=None
         File to save every action in; None keeps them in this process only.
     resume : bool, default=False
-        Go on with what that file holds.
+        Continue the session in that file.
     port : int, default=0
         Port on this machine; 0 takes a free one.
     browser : bool, default=False
@@ -58,7 +58,7 @@ def explore(
     -------
     Opened
         The workspace, with its ``address``. ``workspace.model``, ``workspace.labels`` and ``workspace.constraints``
-        give back what was done; ``close()`` ends the server.
+        hold the result; ``close()`` ends the server.
     """
     shown = ShownRows(X, values=values, names=feature_names, frame=frame)
     opened = Opened(model, X, rows=shown, title=title, session=session, resume=resume)
@@ -74,7 +74,7 @@ class Opened(Workspace):
     address: str
     _server: Any = None
 
-    def serve(self, *, host: str = LOOPBACK, port: int = 0) -> None:
+    def serve(self, *, host: str = OWN_ADDRESS, port: int = 0) -> None:
         """Begin to answer requests.
 
         Parameters
@@ -95,10 +95,10 @@ class Opened(Workspace):
                 f"The page needs {error.name}, which is not installed: pip install 'widegap[explore]'."
             ) from error
         token = secrets.token_urlsafe(32)
-        listener = _listener(host, port)
-        port = listener.getsockname()[1]
+        bound = _bound_socket(host, port)
+        port = bound.getsockname()[1]
         app, self.pages = make_app(self)
-        names = {host, LOOPBACK, "localhost"} if host == LOOPBACK else {host, socket.gethostname()}
+        names = {host, OWN_ADDRESS, "localhost"} if host == OWN_ADDRESS else {host, socket.gethostname()}
         self._guard = Guard(app, token, [f"{name}:{port}" for name in names])
         config = uvicorn.Config(
             self._guard, http=TimedConnection, log_level="error", access_log=False, lifespan="off",
@@ -108,7 +108,7 @@ class Opened(Workspace):
         self._server = uvicorn.Server(config)
         self.address = f"http://{host}:{port}/{token}/"
         run = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [listener]}, name="widegap-explore", daemon=True
+            target=self._server.run, kwargs={"sockets": [bound]}, name="widegap-explore", daemon=True
         )
         self._thread = run
         run.start()
@@ -120,7 +120,7 @@ class Opened(Workspace):
             self._thread.join(0.5)
 
     def close(self) -> None:
-        """End the server and let the session go; the workspace stays usable, but no longer saves."""
+        """End the server and release the session; the workspace stays usable, but no longer saves."""
         if self._server is not None:
             self.pages.worker.stop()
             self.pages.broadcast.end()
@@ -136,13 +136,13 @@ class Opened(Workspace):
         )
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def _bound_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    bound = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.bind((host, port))
-        listener.listen(100)  # from now on requests wait, even if the server has not begun to answer
+        bound.bind((host, port))
+        bound.listen(100)  # from now on requests wait, even if the server has not begun to answer
     except (OSError, OverflowError) as error:
-        listener.close()
+        bound.close()
         raise InvalidDataError(f"Port {port} of {host} cannot be used ({error}); choose another with --port.") from None
-    return listener
+    return bound

@@ -1,29 +1,30 @@
 """What a workspace shows: plain values for JSON, each found anew from the state."""
 
-from typing import Any
-
 import numpy as np
 
 from widegap import describe
+from widegap._types import Mask
 from widegap._wording import ROWS_FROM, clip, plain
+from widegap.corrections._corrections import CORRECTIONS
+from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
-from widegap.explorer._cluster_names import in_words, name_of
-from widegap.explorer._fits import Fit
+from widegap.explorer._cluster_names import correction_words, name_of
+from widegap.explorer._fits import NotFitted, ShownFit
+from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._workspace import Workspace
 from widegap.report._charts import Scale, branches
 from widegap.results._dendrogram import top_of_tree
 from widegap.results._profile import Contrasts
-from widegap.rows._matrices import dense_rows
 
-TOP_FEATURES = 6
-PROFILE_COLUMNS = 40
-TREE_LEAVES = 40
-TREE_WIDTH, TREE_ROW, TREE_EDGE = 640, 13, 70  # pixels; the edge is for the sizes of leaves
-MOVES_LISTED = 12
-ROWS_OF_A_MOVE = 20
+LISTED_FEATURES = 6  # of a cluster: its line in the list shows three, and twice as many terms of documents
+PROFILE_COLUMNS = 40  # of the profile: those that separate clusters best, about two screens
+TREE_LEAVES = 40  # of the tree: 40 lines of 13 pixels fit on a screen
+TREE_PAGE_WIDTH, TREE_PAGE_ROW, TREE_EDGE = 640, 13, 70  # pixels; the edge is for the sizes of leaves
+MOVES_LISTED = 12  # pairs of clusters between which rows moved: about one screen of the side bar
+ROWS_OF_A_MOVE = 20  # numbers of rows that a move lists; of more the page selects all rows of the pair
 
 
-def overview(workspace: Workspace) -> dict[str, Any]:
+def overview(workspace: Workspace) -> dict[str, object]:
     """Everything a page shows besides points and rows."""
     with workspace.lock:
         state, fit, k = workspace.state, workspace.fit, workspace.k
@@ -38,7 +39,7 @@ def overview(workspace: Workspace) -> dict[str, Any]:
             "on_map": len(workspace.on_map),
             "columns": rows.names[:2000],
             "method": type(fit.model).__name__,
-            "fitted": isinstance(fit, Fit),
+            "fitted": isinstance(fit, ShownFit),
             "fit": state.fit,
             "k": k,
             "next": workspace.next_number,
@@ -46,8 +47,9 @@ def overview(workspace: Workspace) -> dict[str, Any]:
             "clusters": clusters(workspace, k),
             "sure": _mean_sure(fit),
             "surer": surer(workspace),
-            "statements": [_statement(workspace, said) for said in state.statements],
+            "corrections": [_correction(workspace, event) for event in state.corrections],
             "supported": list(workspace.supported),
+            "buttons": _buttons(workspace),
             "pending": workspace.pending,
             "anew": bool(workspace.pending) and workspace.searches_anew,
             "can_undo": workspace.history.can_undo,
@@ -64,24 +66,24 @@ def _fit_notes(workspace: Workspace) -> list[str]:
     return workspace.history.events[number - 1].data.get("notes", []) if number else []
 
 
-def _mean_sure(fit: Any) -> float | None:
+def _mean_sure(fit: ShownFit | NotFitted) -> float | None:
     if fit.sure is None:
         return None
     return plain(float(fit.sure.mean() if fit.active is None else fit.sure[fit.active].mean()))
 
 
-def surer(workspace: Workspace) -> dict[str, Any] | None:
+def surer(workspace: Workspace) -> dict[str, object] | None:
     """How sure the first fit and the present one are, and how many questions were answered in between."""
     active = workspace.history.active
     answers = sum(bool(event.data.get("asked")) for event in active)
     fits = [0, *(event.number for event in active if event.kind == "again")]
-    told = [fit for fit in map(workspace.fit_of, fits[:1] + fits[-1:]) if fit.sure is not None]
-    if not told:
+    known = [fit for fit in map(workspace.fit_of, fits[:1] + fits[-1:]) if fit.sure is not None]
+    if not known:
         return {"answers": answers, "first": None, "now": None}
-    return {"answers": answers, "first": _mean_sure(told[0]), "now": _mean_sure(told[-1])}
+    return {"answers": answers, "first": _mean_sure(known[0]), "now": _mean_sure(known[-1])}
 
 
-def clusters(workspace: Workspace, k: int) -> list[dict[str, Any]]:
+def clusters(workspace: Workspace, k: int) -> list[dict[str, object]]:
     """The clusters at k: key, label of the model, name, size, how sure, and what sets each apart."""
     fit = workspace.fit
     if k not in fit.numbers:
@@ -103,23 +105,23 @@ def clusters(workspace: Workspace, k: int) -> list[dict[str, Any]]:
     ]
     outside = int(np.count_nonzero(labels < 0))
     if outside:
-        found.append({"key": -1, "label": -1, "name": "none (junk or outlier)", "size": outside,
+        found.append({"key": -1, "label": -1, "name": "no cluster (junk or outliers)", "size": outside,
                       "share": outside / len(labels), "sure": None, "apart": []})  # fmt: skip
     return found
 
 
-def _features(workspace: Workspace, labels: Any, k: int) -> list[list[dict[str, Any]]]:
+def _features(workspace: Workspace, labels: WholeNumbers, k: int) -> list[list[dict[str, object]]]:
     """Of every cluster, the columns in which it differs most from the rest, or its terms."""
     fit, rows = workspace.fit, workspace.rows
     if rows.values is None:
-        if not hasattr(fit.model, "top_terms") or not isinstance(fit, Fit) or fit.model.terms_ is None:
+        if not hasattr(fit.model, "top_terms") or not isinstance(fit, ShownFit) or fit.model.terms_ is None:
             return [[] for _ in range(k)]
-        terms = fit.model.top_terms(2 * TOP_FEATURES)
+        terms = fit.model.top_terms(2 * LISTED_FEATURES)
         return [[{"feature": clip(term, 40)} for term in terms.get(int(topic), [])] for topic in fit.classes]
     differences, means, rest = describe.contrasts(rows.values, labels, k)
     found = []
     for label in range(k):
-        order = np.argsort(-np.abs(differences[label]), kind="stable")[:TOP_FEATURES]
+        order = np.argsort(-np.abs(differences[label]), kind="stable")[:LISTED_FEATURES]
         found.append(
             [
                 {
@@ -135,7 +137,7 @@ def _features(workspace: Workspace, labels: Any, k: int) -> list[list[dict[str, 
     return found
 
 
-def profile(workspace: Workspace, k: int) -> dict[str, Any]:
+def profile(workspace: Workspace, k: int) -> dict[str, object]:
     """The report's profile: means and shares in the columns that tell clusters apart best."""
     fit, rows = workspace.fit, workspace.rows
     if rows.values is None:
@@ -144,7 +146,7 @@ def profile(workspace: Workspace, k: int) -> dict[str, Any]:
     return {"keys": fit.keys(k).tolist(), "lines": found.table(PROFILE_COLUMNS)["lines"]}
 
 
-def tree(workspace: Workspace) -> dict[str, Any] | None:
+def tree(workspace: Workspace) -> dict[str, object] | None:
     """The last merges of the tree as branches of the report's dendrogram, the last of them on the left.
 
     ``leaves`` are sizes from top to bottom. Merges are as far apart as their order says, so that a line between two of
@@ -155,28 +157,28 @@ def tree(workspace: Workspace) -> dict[str, Any] | None:
     top = None if found is None else top_of_tree(found, m)
     if found is None or top is None:
         return None
-    across = Scale([0.0, float(m)], TREE_WIDTH - TREE_EDGE, TREE_EDGE / 4)
-    paths = branches({**top, "heights": range(1, m)}, across, TREE_ROW)
+    across = Scale([0.0, float(m)], TREE_PAGE_WIDTH - TREE_EDGE, TREE_EDGE / 4)
+    paths = branches({**top, "heights": range(1, m)}, across, TREE_PAGE_ROW)
     sizes = np.bincount(found.cut(m), found.leaf_sizes, m)
     shown = slice(len(found.leaf_sizes) - m, None)
     merges = zip(paths, found.margins[shown].tolist(), found.sizes[shown].tolist(), strict=True)
     return {
-        "width": TREE_WIDTH,
-        "row": TREE_ROW,
-        "labels": TREE_WIDTH - TREE_EDGE + 6,
+        "width": TREE_PAGE_WIDTH,
+        "row": TREE_PAGE_ROW,
+        "labels": TREE_PAGE_WIDTH - TREE_EDGE + 6,
         "leaves": [int(sizes[leaf]) for leaf in top["leaves"]],
         "merges": [{"path": path, "margin": plain(margin), "size": int(size)} for path, margin, size in merges],
         "cuts": {k: across(m - k + 0.5) for k in range(1, m + 1)},
     }
 
 
-def row(workspace: Workspace, number: int) -> dict[str, Any]:
+def row(workspace: Workspace, number: int) -> dict[str, object]:
     """One row with all its cells."""
     _check_row(workspace, number)
     return {**short_row(workspace, number), "cells": workspace.rows.cells(number)}
 
 
-def short_row(workspace: Workspace, number: int) -> dict[str, Any]:
+def short_row(workspace: Workspace, number: int) -> dict[str, object]:
     """One row in a few words."""
     _check_row(workspace, number)
     fit, key = workspace.fit, int(workspace.keys[number])
@@ -196,7 +198,7 @@ def _check_row(workspace: Workspace, number: int) -> None:
         raise InvalidDataError(f"There is no row {number}; rows are numbered from 0 to {workspace.rows.n_rows - 1}.")
 
 
-def moved(workspace: Workspace) -> dict[str, Any] | None:
+def moved(workspace: Workspace) -> dict[str, object] | None:
     """Which rows the last fit moved, from where to where."""
     both = workspace.moved()
     if both is None:
@@ -215,17 +217,23 @@ def moved(workspace: Workspace) -> dict[str, Any] | None:
     return {"total": len(changed), "moves": moves}
 
 
-def _statement(workspace: Workspace, said: Any) -> dict[str, Any]:
-    """A statement in words."""
+def _buttons(workspace: Workspace) -> list[dict[str, str]]:
+    """Corrections of selected rows that the model can follow."""
+    kinds = [CORRECTIONS[kind] for kind in workspace.supported]
+    return [{"kind": one.kind, "label": one.button, "shortcut": one.shortcut} for one in kinds if one.button]
+
+
+def _correction(workspace: Workspace, event: Event) -> dict[str, object]:
+    """A correction in words."""
     return {
-        "number": said.number,
-        "kind": said.kind,
-        "words": in_words(workspace, said),
-        "asked": bool(said.data.get("asked")),
+        "number": event.number,
+        "kind": event.kind,
+        "words": correction_words(workspace, event),
+        "asked": bool(event.data.get("asked")),
     }
 
 
-def find(workspace: Workspace, query: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def find(workspace: Workspace, query: dict[str, object]) -> Mask:
     """Which rows hold a text, have a column within limits, and are in some clusters."""
     found = np.ones(workspace.rows.n_rows, bool)
     text, column, keys = query.get("text"), query.get("column"), query.get("clusters")
@@ -246,30 +254,3 @@ def find(workspace: Workspace, query: dict[str, Any]) -> np.ndarray[Any, np.dtyp
             raise InvalidDataError(f"clusters={keys!r:.40} must be a list of clusters.")
         found &= np.isin(workspace.keys, keys)
     return found
-
-
-def histogram(workspace: Workspace, k: int, key: int) -> dict[str, Any]:
-    """Margins of one cluster's rows, as reports show them."""
-    fit = workspace.fit
-    labels = fit.cut(k)
-    margins = _margins(workspace, k)
-    edges = describe.margin_bins(margins)
-    place = np.flatnonzero(fit.keys(k) == key)
-    inside = labels[workspace.on_map] == (place[0] if len(place) else -2)
-    told = describe.margin_profile(margins[inside], edges)
-    return {"edges": edges, **(told or {"counts": []})}
-
-
-def _margins(workspace: Workspace, k: int) -> Any:
-    """Lead of each row on the map over the next cluster."""
-    fit, rows = workspace.fit, workspace.on_map
-    X = workspace.X[rows] if hasattr(workspace.X, "shape") else [workspace.X[row] for row in rows]
-    return describe.leads(describe.scores(fit.model_at(k), X), fit.cut(k)[rows])
-
-
-def column_values(workspace: Workspace, name: str) -> Any:
-    """The numbers of a column for the rows on the map."""
-    rows = workspace.rows
-    if name not in rows.names:
-        raise InvalidDataError(f"There is no column {clip(name, 40)!r}.")
-    return dense_rows(rows.values[:, [rows.names.index(name)]], workspace.on_map)[:, 0]

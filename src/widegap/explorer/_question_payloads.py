@@ -1,32 +1,30 @@
 """Questions whose answers would help most, in the form in which the page asks them."""
 
-from typing import Any
-
 import numpy as np
 
 from widegap import describe
-from widegap.explorer._fits import Fit
+from widegap.explorer._fits import ShownFit
 from widegap.explorer._payloads import short_row
 from widegap.explorer._workspace import Workspace
 
-ASKED = 5
+ASKED = 5  # questions at a time: the page shows one and may skip a few before it asks again
 
 
-def questions(workspace: Workspace, n: int = ASKED) -> list[dict[str, Any]]:
-    """Pairs of rows of which it should be said whether they belong together; none where that cannot be used."""
+def questions(workspace: Workspace, n: int = ASKED) -> list[dict[str, object]]:
+    """Pairs of rows that may belong together or not; none where the model cannot use the answer."""
     with workspace.lock:
-        if "together" not in workspace.supported or not isinstance(workspace.fit, Fit) or workspace.k < 2:
+        if "together" not in workspace.supported or not isinstance(workspace.fit, ShownFit) or workspace.k < 2:
             return []
         state = workspace.state
         settled = {tuple(pair) for pair in state.skipped}
-        settled |= {tuple(said.data["rows"]) for said in state.statements if said.data.get("asked")}
+        settled |= {tuple(event.data["rows"]) for event in state.corrections if event.data.get("asked")}
         wanted = n + workspace.k + len(settled)
-        ask = told_pairs if hasattr(workspace.model, "questions") else unsure_pairs
+        ask = doubtful_pairs if hasattr(workspace.model, "questions") else unsure_pairs
         pairs = [pair for pair in ask(workspace, wanted) if pair not in settled][:n]
         return [{"rows": list(pair), "shown": [short_row(workspace, row) for row in pair]} for pair in pairs]
 
 
-def told_pairs(workspace: Workspace, n: int) -> list[tuple[int, int]]:
+def doubtful_pairs(workspace: Workspace, n: int) -> list[tuple[int, int]]:
     """What the model itself would ask: doubtful rows, each with a typical row of its likeliest cluster."""
     active = workspace.fit.active
     rows = np.arange(workspace.rows.n_rows) if active is None else np.flatnonzero(active)

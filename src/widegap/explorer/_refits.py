@@ -1,4 +1,4 @@
-"""A new fit from the present clusters and what a person said: the one place that knows how estimators take it."""
+"""A new fit from the present clusters and the corrections: the one place that knows how estimators take them."""
 
 import copy
 import inspect
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from widegap._types import Labels
-from widegap.corrections._constraints import Constraints
+from widegap._types import Floats, Mask
+from widegap.corrections._constraints import KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS, Junk
 from widegap.exceptions import NotSupportedError
-from widegap.explorer._fits import Fit, NotFitted
+from widegap.explorer._fits import NotFitted, ShownFit
+from widegap.explorer._identity import WholeNumbers
 
-Progress = Callable[[Any], bool]
+Progress = Callable[[object], bool]
 
 
 class StoppedError(Exception):
@@ -24,7 +25,7 @@ class StoppedError(Exception):
 
 
 def supported(model: Any) -> tuple[str, ...]:
-    """Kinds of statements that the next fit of a model can follow."""
+    """Kinds of corrections that the next fit of a model can follow."""
     if not hasattr(model, "get_params"):
         return ()
     takes_labels = "known" in inspect.signature(model.fit).parameters and not _is_documents(model)
@@ -32,35 +33,38 @@ def supported(model: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the next fit is to do.
+class NextFit:
+    """What the next fit has to do.
 
     Attributes
     ----------
-    said : Constraints
-        What it has to follow.
+    constraints : KeyedConstraints
+        All corrections together.
     k : int or None
-        Its number of clusters, None where the estimator's own stands.
+        Its number of clusters, None for the estimator's own.
     shown : int
         The number of clusters that the last fit was shown at: they keep their keys.
+    weights : ndarray or None
+        Weights of all rows.
     """
 
-    said: Constraints
+    constraints: KeyedConstraints
     k: int | None
     shown: int
+    weights: Floats | None = None
 
 
-def refit(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress | None) -> tuple[Fit, list[str]]:
+def refit(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress | None) -> tuple[ShownFit, list[str]]:
     """Fit again, from the clusters of an earlier fit, and what there was to note.
 
-    Where keys are spoken of, typical rows of all clusters are known, too: so it is clear which clusters are meant.
+    Where rows are assigned to keys, typical rows of all clusters are known, too, so that clusters keep their keys.
     Raises ``StoppedError`` if the callback ended the fit.
     """
-    if wish.said.known and isinstance(fit, Fit):
-        wish = replace(wish, said=wish.said.with_anchors(fit.anchors(wish.shown)))
+    if plan.constraints.known and isinstance(fit, ShownFit):
+        plan = replace(plan, constraints=plan.constraints.with_anchors(fit.anchors(plan.shown)))
     stopped = []
 
-    def watch(record: Any) -> bool:
+    def watch(record: object) -> bool:
         if callback is not None and callback(record):
             stopped.append(True)
         return bool(stopped)
@@ -68,7 +72,7 @@ def refit(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress | None) -
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = _refit_documents if _is_documents(fit.model) else _refit_rows
-        new = found(fit, X, wish, watch)
+        new = found(fit, X, plan, watch)
     if stopped:
         raise StoppedError
     return new, list(dict.fromkeys(str(warning.message) for warning in caught))
@@ -88,103 +92,108 @@ def _prepared(model: Any, k: int | None, callback: Progress) -> Any:
     return found
 
 
-def _refit_rows(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) -> Fit:
+def _refit_rows(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress) -> ShownFit:
     """From what the last search has left if the same rows take part, and else by a new search."""
-    said, k = wish.said, wish.k
-    active = _active(said, X.shape[0])
+    constraints, k = plan.constraints, plan.k
+    active = _active(constraints, X.shape[0])
     rows = X if active is None else X[active]
-    given = _arguments(said, X.shape[0], active)
+    arguments = _arguments(constraints, X.shape[0], active)
     if _is_warm(fit, active, k):
         callback(None)  # it is too short for records, but may have been stopped
         model = fit.model if k in (None, fit.own) else fit.model.with_clusters(k)
-        model = model.refit(**{**_nothing(rows.shape[0]), **given})
+        model = model.refit(**{**_nothing(rows.shape[0]), **arguments})
     else:
-        model = _searched_again(fit, rows, given, k, callback)
-    return Fit(model, rows, active=active, before=_before(fit, wish), fixed=_fixed(model))
+        if plan.weights is not None:
+            arguments["sample_weight"] = plan.weights if active is None else plan.weights[active]
+        model = _searched_again(fit, rows, arguments, k, callback)
+    return ShownFit(model, rows, active=active, before=_before(fit, plan), fixed=_fixed(model))
 
 
-def searches_anew(fit: Fit | NotFitted, n_rows: int, said: Constraints, k: int | None) -> bool:
+def searches_anew(fit: ShownFit | NotFitted, n_rows: int, constraints: KeyedConstraints, k: int | None) -> bool:
     """Whether the next fit takes as long as the first, as the search of the last one does not serve it."""
     if isinstance(fit, NotFitted) or _is_documents(fit.model):
         return False
-    return not _is_warm(fit, _active(said, n_rows), k)
+    return not _is_warm(fit, _active(constraints, n_rows), k)
 
 
-def _active(said: Constraints, n_rows: int) -> Labels | None:
+def _active(constraints: KeyedConstraints, n_rows: int) -> Mask | None:
     """Which rows are fitted: all but the junk; None for all."""
-    if not len(said.junk):
+    if not len(constraints.junk):
         return None
     active = np.ones(n_rows, bool)
-    active[said.junk] = False
+    active[constraints.junk] = False
     return active
 
 
-def _is_warm(fit: Fit | NotFitted, active: Labels | None, k: int | None) -> bool:
+def _is_warm(fit: ShownFit | NotFitted, active: Mask | None, k: int | None) -> bool:
     """Whether the search of a fit serves the next one: it keeps one, of the same rows, and k is within its reach."""
-    same = (fit.active is None and active is None) or np.array_equal(fit.active, active)
+    before = fit.active
+    same = before is None if active is None else before is not None and np.array_equal(before, active)
     forest = getattr(fit.model, "_forest", None)
     reached = forest is not None and (k is None or 2 <= k <= forest.most_clusters)
     return bool(same and reached and hasattr(fit.model, "refit"))
 
 
-def _nothing(n: int) -> dict[str, Any]:
-    """Arguments of ``refit`` that take back whatever was said before."""
+def _nothing(n: int) -> dict[str, object]:
+    """Arguments of ``refit`` that remove all earlier constraints."""
     none = np.zeros((0, 2), np.int64)
     return {"known": np.full(n, -1), "must_link": none, "cannot_link": none}
 
 
-def _searched_again(fit: Fit | NotFitted, rows: Any, given: dict[str, Any], k: int | None, callback: Progress) -> Any:
+def _searched_again(
+    fit: ShownFit | NotFitted, rows: Any, arguments: dict[str, object], k: int | None, callback: Progress
+) -> Any:
     model = _prepared(fit.model, k, callback)
-    if given and "known" not in inspect.signature(model.fit).parameters:
+    if arguments and "known" not in inspect.signature(model.fit).parameters:
         raise NotSupportedError(
-            f"{type(model).__name__} takes no known labels or links; take those statements back, or open the rows with "
+            f"{type(model).__name__} takes no known labels or links; remove those corrections, or open the rows with "
             "an estimator that does."
         )
-    model.fit(rows, **given)
+    model.fit(rows, **arguments)
     return model.set_params(callback=None) if "callback" in model.get_params() else model
 
 
-def _arguments(said: Constraints, n: int, active: Labels | None) -> dict[str, Any]:
+def _arguments(constraints: KeyedConstraints, n: int, active: Mask | None) -> dict[str, object]:
     """What ``fit`` takes besides the rows, numbered as the rows that are fitted."""
     kept = np.arange(n) if active is None else np.flatnonzero(active)
     place = np.full(n, -1)
     place[kept] = np.arange(len(kept))
-    known = said.known_labels(n)
-    given = {
+    known = constraints.known_labels(n)
+    arguments = {
         "known": None if known is None else known[kept],
-        "must_link": place[said.must_link] if len(said.must_link) else None,
-        "cannot_link": place[said.cannot_link] if len(said.cannot_link) else None,
+        "must_link": place[constraints.must_link] if len(constraints.must_link) else None,
+        "cannot_link": place[constraints.cannot_link] if len(constraints.cannot_link) else None,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _fixed(model: Any) -> dict[int, int]:
-    """Clusters whose keys were known: the labels that ``fit`` was given are keys."""
+    """Keys of clusters that had known labels: those labels are keys."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return {}
     return {label: int(key) for label, key in enumerate(classes) if isinstance(key, int | np.integer) and key >= 0}
 
 
-def _before(fit: Fit | NotFitted, wish: Wish) -> Labels | None:
-    return fit.row_keys(wish.shown) if isinstance(fit, Fit) else None
+def _before(fit: ShownFit | NotFitted, plan: NextFit) -> WholeNumbers | None:
+    return fit.row_keys(plan.shown) if isinstance(fit, ShownFit) else None
 
 
-def _refit_documents(fit: Fit | NotFitted, X: Any, wish: Wish, callback: Progress) -> Fit:
-    said, k = wish.said, wish.k
-    if said.known or len(said.must_link) or len(said.cannot_link):
+def _refit_documents(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress) -> ShownFit:
+    constraints, k = plan.constraints, plan.k
+    if constraints.known or len(constraints.must_link) or len(constraints.cannot_link):
         raise NotSupportedError(
             "On the page documents can be marked as junk and topics renamed; for labels and links of documents use "
-            "DocumentClustering.refit, or widegap documents with --known, --must-link and --cannot-link."
+            "DocumentClustering.refit, or widegap documents with --known-column, --must-link and --cannot-link."
         )
     marked = np.zeros(len(X), bool)
-    marked[said.junk] = True
-    warm = isinstance(fit, Fit) and hasattr(fit.model, "_corpus") and k in (None, fit.own)
+    marked[constraints.junk] = True
+    warm = isinstance(fit, ShownFit) and hasattr(fit.model, "_corpus") and k in (None, fit.own)
     if warm and not (fit.model._marked & ~marked).any():
         model = copy.copy(fit.model).set_params(callback=callback)
     else:
         model = _prepared(fit.model, k, callback).fit(X)
-    if len(said.junk):
-        model.refit(universum_documents=said.junk.tolist())
+    if len(constraints.junk):
+        model.refit(universum_documents=constraints.junk.tolist())
     model.set_params(callback=None)
-    return Fit(model, X, before=_before(fit, wish))
+    return ShownFit(model, X, before=_before(fit, plan))

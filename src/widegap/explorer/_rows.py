@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from widegap._types import Doubles, Ints, Mask
 from widegap._wording import RowTexts, clip, plain, row_number
 from widegap.exceptions import InvalidDataError
 from widegap.results._profile import Feature, features_of
 from widegap.rows._matrices import dense_rows
 from widegap.tables._delimited import Dialect
 
-SHOWN_CELLS = 200
-SHOWN_TEXT = 20_000
+ROW_CELLS = 200  # cells of the open row: more slow the page down, and nobody reads them
+ROW_TEXT = 20_000  # characters of the open document: about ten pages
 NUMBER_SHARE = 0.5  # of a column's cells that must be numbers for it to be filtered by range
 
 
@@ -36,6 +37,8 @@ class ShownRows:
         How the text file was written that the frame was read from; its cells are texts then.
     kept : sequence of int, default=None
         Rows of the table, from 0, that these are; None if they are all of it.
+    ids : sequence, default=None
+        Values of the column that names the rows, if the table has one: ``widegap refine`` takes these.
 
     Attributes
     ----------
@@ -52,7 +55,8 @@ class ShownRows:
         frame: Any = None,
         titles: Sequence[str] | None = None,
         dialect: Dialect | None = None,
-        kept: Any = None,
+        kept: Ints | None = None,
+        ids: Sequence[object] | None = None,
     ):
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         self.kept = np.arange(self.n_rows) if kept is None else np.asarray(kept)
@@ -62,7 +66,7 @@ class ShownRows:
         self.texts = X if self.is_text else None
         if hasattr(X, "select_dtypes"):
             frame, X = X if frame is None else frame, X.select_dtypes("number")
-        self.titles, self.frame, self.dialect = titles, frame, dialect
+        self.titles, self.frame, self.dialect, self.ids = titles, frame, dialect, ids
         self.values = None if self.is_text else (X if values is None else values)
         if names is None and self.values is not None:
             names = getattr(self.values, "columns", None)
@@ -73,7 +77,7 @@ class ShownRows:
         self._check()
 
     def _check(self) -> None:
-        for what, found in (("frame", self.frame), ("titles", self.titles)):
+        for what, found in (("frame", self.frame), ("titles", self.titles), ("ids", self.ids)):
             if found is not None and len(found) != self.n_rows:
                 raise InvalidDataError(f"{what} has {len(found)} rows for {self.n_rows} of X; pass the same ones.")
         if self.values is not None and len(self.names) != self.values.shape[1]:
@@ -88,7 +92,9 @@ class ShownRows:
         """A few words for one row."""
         if self.texts is not None:
             return clip(self.titles[row], 80) if self.titles is not None else f"document {self.numbers[row]}"
-        return f"row {self.numbers[row]}"
+        return (
+            f"row {self.numbers[row]}" if self.ids is None else f"row {self.numbers[row]} ({clip(self.ids[row], 40)})"
+        )
 
     def text(self, row: int) -> str:
         """One or two lines on a row."""
@@ -99,24 +105,24 @@ class ShownRows:
         values = dense_rows(self.values, [row])[0]
         return clip(", ".join(f"{self.names[j]} {values[j]:.3g}" for j in np.flatnonzero(values)[:8]) or "all zero")
 
-    def cells(self, row: int) -> list[list[Any]]:
+    def cells(self, row: int) -> list[list[object]]:
         """Name and value of every cell of a row, or its whole text."""
         if self.texts is not None:
-            return [["text", clip(self.texts[row], SHOWN_TEXT)]]
+            return [["text", clip(self.texts[row], ROW_TEXT)]]
         if self.frame is not None:
             found = self.frame.iloc[row]
-            return [[clip(name, 80), plain(value)] for name, value in list(found.items())[:SHOWN_CELLS]]
+            return [[clip(name, 80), plain(value)] for name, value in list(found.items())[:ROW_CELLS]]
         values = dense_rows(self.values, [row])[0]
-        shown = np.arange(len(values)) if len(values) <= SHOWN_CELLS else np.flatnonzero(values)[:SHOWN_CELLS]
+        shown = np.arange(len(values)) if len(values) <= ROW_CELLS else np.flatnonzero(values)[:ROW_CELLS]
         return [[self.names[j], plain(values[j])] for j in shown]
 
-    def column(self, name: str) -> np.ndarray[Any, Any]:
+    def column(self, name: str) -> Doubles:
         """The numbers of one column."""
-        if name not in self.names:
+        if self.values is None or name not in self.names:
             raise InvalidDataError(f"There is no column {clip(name, 40)!r} of numbers.")
         return dense_rows(self.values[:, [self.names.index(name)]], slice(None))[:, 0].astype(np.float64)
 
-    def matching(self, text: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def matching(self, text: str) -> Mask:
         """Which rows hold a text, in any of their cells; capitals do not matter."""
         text = text.casefold()
         if self.texts is not None:

@@ -1,11 +1,11 @@
-"""The Python that does again what was done: the model with its seed, and every action as data."""
+"""A Python script that repeats a session: the model with its seed, and every action as data."""
 
 import json
 from pprint import pformat
 from typing import Any
 
 from widegap import __version__
-from widegap.explorer._fits import Fit
+from widegap.explorer._fits import ShownFit
 from widegap.explorer._workspace import Workspace
 
 TEMPLATE = '''\
@@ -20,16 +20,16 @@ import json
 
 ACTIONS = json.loads(r"""
 {actions}
-""")  # what you said of rows is among them: together, apart, is, junk, merge, split; rows are numbered from 0
+""")  # corrections among them: together, apart, is, junk, merge, split; rows are numbered from 0
 
 
-def reproduce(X{given}):
+def reproduce(X{arguments}):
     """The workspace after all actions; X are the {n_rows} {unit}s, as the model takes them."""
 {made}    return Workspace(model, X, events=ACTIONS)
 
 
 # X: {source}
-{loaded}# workspace = reproduce(X{given})
+{loaded}# workspace = reproduce(X{arguments})
 # workspace.labels are {k} clusters, -1 for rows in none; workspace.model predicts new rows
 '''
 
@@ -39,17 +39,17 @@ def script(workspace: Workspace) -> str:
     opening = workspace.opening
     name = type(opening.model).__name__
     model = _call(opening.model)
-    if isinstance(opening, Fit):
+    if isinstance(opening, ShownFit):
         model += ".fit(X)"
     seeded = opening.model.get_params().get("random_state") is not None
-    # What was fixed by hand before is in the model, and no fit of the rows alone brings it back.
+    # Corrections in the model file are in its model, and no fit of the rows alone restores them.
     opened = any(event.is_opening for event in workspace.history.events)
     events = [_without_notes(event.to_json()) for event in workspace.history.events]
     return TEMPLATE.format(
         version=__version__,
         title=_quoted(workspace.title),
         n_actions=len(events),
-        n_fits=sum(event["kind"] == "again" for event in events) + isinstance(opening, Fit),
+        n_fits=sum(event["kind"] == "again" for event in events) + isinstance(opening, ShownFit),
         seed="The seed is the model's random_state."
         if seeded
         else "The model has no random_state: clusters may differ.",
@@ -59,7 +59,7 @@ def script(workspace: Workspace) -> str:
         ),
         n_rows=workspace.rows.n_rows,
         unit=workspace.rows.unit,
-        given=", model" if opened else "",
+        arguments=", model" if opened else "",
         made="" if opened else f"    model = {model}\n",
         loaded="# model: the clusterer of the model file that was opened, by widegap.persistence.load\n"
         if opened
@@ -77,15 +77,15 @@ def _import(model: Any, name: str) -> str:
 def _call(model: Any) -> str:
     """The constructor's call, with the parameters that are not the defaults."""
     fresh = type(model)().get_params(deep=False)
-    given = {
+    arguments = {
         name: value
         for name, value in model.get_params(deep=False).items()
         if name not in ("callback", "verbose", "n_jobs") and repr(value) != repr(fresh.get(name))
     }
-    return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+    return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
 
-def _without_notes(event: dict[str, Any]) -> dict[str, Any]:
+def _without_notes(event: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in event.items() if name != "notes"}
 
 

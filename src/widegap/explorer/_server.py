@@ -1,10 +1,9 @@
-"""The server: what the page asks for, answered from the workspace; only ``act`` and ``again`` change anything."""
+"""The server: answers the page from the workspace; only ``act`` and ``again`` change anything."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from starlette.applications import Starlette
@@ -13,12 +12,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from widegap._types import Floats
 from widegap.exceptions import WidegapError
 from widegap.explorer import _layouts as layouts
 from widegap.explorer import _payloads as views
 from widegap.explorer._export import EXPORTS, export
-from widegap.explorer._fits import Fit
-from widegap.explorer._guard import TooLargeError
+from widegap.explorer._fits import NotFitted, ShownFit
+from widegap.explorer._guard import TooLargeRequestError
 from widegap.explorer._question_payloads import questions
 from widegap.explorer._worker import Worker
 from widegap.explorer._workspace import ChangedError, Workspace
@@ -26,9 +26,14 @@ from widegap.explorer._workspace import ChangedError, Workspace
 PAGE = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 FILES = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
-MOST_ROWS = 200  # of one answer
-MOST_STREAMS = 32
-BEAT = 15.0  # seconds between two signs of life
+MOST_ANSWERED_ROWS = 200  # rows of one answer: the page asks for one or two
+MOST_STREAMS = 32  # open pages: each holds one of the 100 connections that the server allows
+BEAT = 15.0  # seconds between two signs of life: proxies close streams that are silent for 30 or 60
+
+
+Query = Mapping[str, str]
+Posted = dict[str, object]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 class BadRequestError(Exception):
@@ -54,17 +59,17 @@ class Broadcast:
                 self._queues.pop(queue, None)
 
     def end(self) -> None:
-        """Let all pages go; a server that has to cut them off says so with a traceback."""
+        """Release all pages: a server that has to cut them off prints a traceback."""
         self._ended = True
         self.tell()
 
-    async def wait_all(self, say: Callable[[], str]) -> AsyncIterator[str]:
+    async def wait_all(self, message: Callable[[], str]) -> AsyncIterator[str]:
         """What to send to one page, now and after every change."""
         queue: asyncio.Queue[None] = asyncio.Queue(1)
         self._queues[queue] = asyncio.get_running_loop()
         try:
             while not self._ended:
-                yield f"data: {say()}\n\n"
+                yield f"data: {message()}\n\n"
                 try:
                     await asyncio.wait_for(queue.get(), BEAT)
                 except TimeoutError:
@@ -86,15 +91,14 @@ class Pages:
         self.broadcast = Broadcast()
         self.worker = Worker(workspace, self.broadcast.tell)
         workspace.listen(self.broadcast.tell)
-        self._places: dict[tuple[Any, ...], Any] = {}
+        self._places: dict[tuple[object, ...], Floats] = {}
 
     def routes(self) -> list[Route]:
-        reads = {
+        reads: dict[str, Callable[[Query], object]] = {
             "state": lambda asked: views.overview(self.workspace),
             "exports": lambda asked: list(EXPORTS),
             "clusters": lambda asked: views.clusters(self.workspace, _number(asked, "k")),
             "profile": lambda asked: views.profile(self.workspace, self._k(asked)),
-            "histogram": lambda asked: views.histogram(self.workspace, self._k(asked), _number(asked, "cluster")),
             "tree": lambda asked: views.tree(self.workspace),
             "row": lambda asked: views.row(self.workspace, _number(asked, "row")),
             "rows": self.rows,
@@ -105,7 +109,12 @@ class Pages:
             "sure": self.sure,
             "moved": self.moved,
         }
-        posts = {"act": self.act, "again": self.again, "stop": self.stop, "find": self.find}
+        posts: dict[str, Callable[[Posted], object]] = {
+            "act": self.act,
+            "again": self.again,
+            "stop": self.stop,
+            "find": self.find,
+        }
         return [
             Route("/", _page("index.html")),
             *(Route(f"/{name}", _page(name)) for name in FILES),
@@ -115,36 +124,37 @@ class Pages:
             Route("/api/events", self.events),
         ]
 
-    def _k(self, asked: Any) -> int:
+    def _k(self, asked: Query) -> int:
         k = _number(asked, "k")
         if k not in self.workspace.fit.numbers:
-            raise BadRequestError(f"k={k} is not among the numbers of this fit.")
+            raise BadRequestError(
+                f"k={k} must be from {self.workspace.fit.numbers[0]} to {self.workspace.fit.numbers[-1]}."
+            )
         return k
 
     # Rows and points
 
-    def rows(self, asked: Any) -> Any:
+    def rows(self, asked: Query) -> list[dict[str, object]]:
         try:
             numbers = [int(part) for part in asked.get("rows", "").split(",")]
         except ValueError:
-            raise BadRequestError("rows must be numbers with commas between them.") from None
-        if len(numbers) > MOST_ROWS:
-            raise BadRequestError(f"At most {MOST_ROWS} rows at a time.")
+            raise BadRequestError("rows must be numbers, separated by commas.") from None
+        if len(numbers) > MOST_ANSWERED_ROWS:
+            raise BadRequestError(f"At most {MOST_ANSWERED_ROWS} rows at a time.")
         return [views.short_row(self.workspace, number) for number in numbers]
 
-    def points(self, asked: Any) -> Any:
+    def points(self, asked: Query) -> bytes:
         """Rows (uint32, from 0) and places (float32 x, y) of the rows on the map."""
         workspace, layout = self.workspace, asked.get("layout", "scores")
         with workspace.lock:
             fit = workspace.fit
-            made_of = {
+            made_of: dict[str, tuple[object, ...]] = {
                 "scores": (id(fit), workspace.k),
                 "neighbours": (),
-                "principal": (),
                 "columns": (asked.get("x"), asked.get("y")),
             }
         if layout not in made_of:
-            raise BadRequestError(f"There is no layout {layout!r:.40}.")
+            raise BadRequestError(f"{layout!r:.40} is an unknown layout; choose from {', '.join(made_of)}.")
         key = (layout, *made_of[layout])
         if key not in self._places:
             if len(self._places) > 8:
@@ -153,11 +163,11 @@ class Pages:
         places = np.ascontiguousarray(self._places[key], np.float32)
         return workspace.on_map.astype(np.uint32).tobytes() + places.tobytes()
 
-    def numbers(self, asked: Any) -> Any:
+    def numbers(self, asked: Query) -> bytes:
         """What people call the rows on the map: their numbers in the table, from 1 (uint32)."""
         return self.workspace.rows.numbers[self.workspace.on_map].astype(np.uint32).tobytes()
 
-    def _place(self, layout: str, fit: Any, asked: Any) -> Any:
+    def _place(self, layout: str, fit: ShownFit | NotFitted, asked: Query) -> Floats:
         workspace = self.workspace
         rows = workspace.on_map
         if layout == "columns":
@@ -165,16 +175,16 @@ class Pages:
             return layouts.by_columns(x, y, rows)
         if layout == "neighbours":
             return layouts.by_neighbours(workspace.features, rows)
-        if layout == "principal" or not isinstance(fit, Fit):
+        if not isinstance(fit, ShownFit):  # there are no scores yet
             return layouts.by_principal_axes(workspace.features, rows)
         return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows)
 
-    def labels(self, asked: Any) -> Any:
+    def labels(self, asked: Query) -> bytes:
         """Keys (int16) of the rows on the map at a number of clusters."""
         k = self._k(asked)
         return self.workspace.fit.row_keys(k)[self.workspace.on_map].astype(np.int16).tobytes()
 
-    def sure(self, asked: Any) -> Any:
+    def sure(self, asked: Query) -> bytes:
         """How sure each row on the map is, from 0 to 255."""
         workspace = self.workspace
         sure = workspace.fit.sure
@@ -182,14 +192,14 @@ class Pages:
             return np.full(len(workspace.on_map), 255, np.uint8).tobytes()
         return np.rint(255 * sure[workspace.on_map].clip(0, 1)).astype(np.uint8).tobytes()
 
-    def moved(self, asked: Any) -> Any:
+    def moved(self, asked: Query) -> bytes:
         """Which rows on the map the last fit moved, 0 or 1."""
         both = self.workspace.moved()
         if both is None:
             return np.zeros(len(self.workspace.on_map), np.uint8).tobytes()
         return (both[0] != both[1])[self.workspace.on_map].astype(np.uint8).tobytes()
 
-    def find(self, asked: dict[str, Any]) -> Any:
+    def find(self, asked: Posted) -> bytes:
         """Which rows on the map fit a query, 0 or 1, after the number of all that do (uint32)."""
         found = views.find(self.workspace, asked)
         count = np.array([np.count_nonzero(found)], np.uint32).tobytes()
@@ -197,21 +207,21 @@ class Pages:
 
     # Actions
 
-    def act(self, asked: dict[str, Any]) -> Any:
+    def act(self, asked: Posted) -> dict[str, object]:
         data = asked.get("data", {})
         self.workspace.act(str(asked.get("kind")), data, base=_base(asked))
         self.worker.compute_ahead()
         return views.overview(self.workspace)
 
-    def again(self, asked: dict[str, Any]) -> Any:
+    def again(self, asked: Posted) -> dict[str, object]:
         self.worker.again(_base(asked))
         return {"started": True}
 
-    def stop(self, asked: dict[str, Any]) -> Any:
+    def stop(self, asked: Posted) -> dict[str, object]:
         self.worker.stop()
         return {"stopping": self.worker.running}
 
-    def exported(self, name: str) -> Callable[[Request], Any]:
+    def exported(self, name: str) -> Handler:
         async def answer(request: Request) -> Response:
             content, kind = await run_in_threadpool(export, self.workspace, name)
             headers = {"content-disposition": f'attachment; filename="{name}"'}
@@ -225,7 +235,7 @@ class Pages:
         stream = self.broadcast.wait_all(lambda: json.dumps(self._news()))
         return StreamingResponse(stream, media_type="text/event-stream")
 
-    def _news(self) -> dict[str, Any]:
+    def _news(self) -> dict[str, object]:
         saved = self.workspace.autosave
         return {
             "number": self.workspace.number,
@@ -240,21 +250,21 @@ def make_app(workspace: Workspace) -> tuple[Starlette, Pages]:
     return Starlette(routes=pages.routes()), pages
 
 
-def _number(asked: Any, name: str) -> int:
+def _number(asked: Query, name: str) -> int:
     try:
         return int(asked.get(name, ""))
     except ValueError:
         raise BadRequestError(f"{name} must be a whole number.") from None
 
 
-def _base(asked: dict[str, Any]) -> int:
+def _base(asked: Posted) -> int:
     base = asked.get("base")
     if type(base) is not int:
-        raise BadRequestError("base must be the number of the last action that the page knows of.")
+        raise BadRequestError("base must be the number of the last action that the page knows.")
     return base
 
 
-def _page(name: str) -> Callable[[Request], Any]:
+def _page(name: str) -> Handler:
     async def answer(request: Request) -> Response:
         path = FILES[name]
         return Response(path.read_bytes(), media_type=KINDS[path.suffix])
@@ -262,27 +272,27 @@ def _page(name: str) -> Callable[[Request], Any]:
     return answer
 
 
-def _answered(found: Any) -> Response:
+def _answered(found: object) -> Response:
     if isinstance(found, bytes):
         return Response(found, media_type="application/octet-stream")
     return JSONResponse(found)
 
 
-def _get(function: Callable[[Any], Any]) -> Callable[[Request], Any]:
+def _get(function: Callable[[Query], object]) -> Handler:
     async def answer(request: Request) -> Response:
         return _answered(await run_in_threadpool(function, request.query_params))
 
     return _shielded(answer)
 
 
-def _post(function: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]:
+def _post(function: Callable[[Posted], object]) -> Handler:
     async def answer(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            return JSONResponse({"error": "Posts hold JSON."}, 415)
+            return JSONResponse({"error": "The request must have the content type application/json."}, 415)
         try:
             asked = json.loads(await request.body())
         except (ValueError, RecursionError):
-            raise BadRequestError("The request holds no JSON.") from None
+            raise BadRequestError("The request is not valid JSON.") from None
         if not isinstance(asked, dict):
             raise BadRequestError("The request must be an object.")
         return _answered(await run_in_threadpool(function, asked))
@@ -290,7 +300,7 @@ def _post(function: Callable[[dict[str, Any]], Any]) -> Callable[[Request], Any]
     return _shielded(answer)
 
 
-def _shielded(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
+def _shielded(answer: Handler) -> Handler:
     """Errors as answers: a wrong request must never end the server."""
 
     async def shielded(request: Request) -> Response:
@@ -298,7 +308,7 @@ def _shielded(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
             return await answer(request)
         except ChangedError as error:
             return JSONResponse({"error": str(error), "changed": True}, 409)
-        except TooLargeError as error:
+        except TooLargeRequestError as error:
             return JSONResponse({"error": str(error)}, 413)
         except (BadRequestError, WidegapError, ValueError, OverflowError) as error:
             return JSONResponse({"error": str(error)[:600]}, 400)

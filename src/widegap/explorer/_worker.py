@@ -1,15 +1,13 @@
 """Long work beside the page: one fit at a time in a thread of its own, with progress, which can be stopped."""
 
-import logging
 from collections.abc import Callable
 from threading import Event as Flag
 from threading import Lock, Thread
 from time import monotonic
 from typing import Any
 
+from widegap.base._progress import logger
 from widegap.explorer._workspace import StoppedError, Workspace
-
-logger = logging.getLogger("widegap")
 
 
 class Worker:
@@ -69,10 +67,10 @@ class Worker:
         try:
             self.workspace.again(watch)
         except StoppedError:
-            message = "Stopped; the clusters are as they were."
-        except Exception as error:  # whatever it is, the page must hear of it and go on
+            message = "Stopped; the clusters did not change."
+        except Exception as error:  # whatever it is, the page shows it and goes on
             logger.debug("fit failed", exc_info=True)
-            message = f"The fit did not succeed: {error}"
+            message = f"The fit failed: {error}"
         self.progress = {"running": False, "message": message, "seconds": round(monotonic() - began, 2)}
         self._tell()
         self.compute_ahead()

@@ -1,10 +1,11 @@
-"""The workspace: rows, the fits of a model on them, and everything a person said and did. It knows nothing of pages.
+"""The workspace: rows, the fits of a model on them, and everything a person did. It knows nothing of pages.
 
 The state follows from the events alone (``widegap.corrections``). A fit is found from the one before it and the
-statements that it was told to use, so fits can be forgotten and found again, after a restart as well as for an undo
-that reaches far back.
+corrections that it uses, so fits can be forgotten and found again, after a restart as well as for an undo that reaches
+far back.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from threading import RLock
@@ -14,30 +15,33 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe
-from widegap._types import Labels
+from widegap._types import Floats, Ints
 from widegap.base._validation import digest_of
 from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
+from widegap.corrections._constraints import KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS, Assign
-from widegap.corrections._events import Event, History, State, Statement
-from widegap.corrections._fixed import Fixed
+from widegap.corrections._events import Event, History, LogState
+from widegap.corrections._parts import two_parts
+from widegap.corrections._stored_log import StoredCorrections
 from widegap.exceptions import NotSupportedError
 from widegap.explorer._autosave import Autosave
 from widegap.explorer._cluster_names import names_by_key
-from widegap.explorer._fits import Fit, NotFitted, halves, open_fit
+from widegap.explorer._fits import NotFitted, ShownFit, open_fit
+from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._layouts import map_rows
-from widegap.explorer._refits import Progress, StoppedError, Wish, refit, searches_anew, supported
+from widegap.explorer._refits import NextFit, Progress, StoppedError, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
 
-KEPT_FITS = 8  # others are found again when they are needed
-TERMS = 10_000  # of documents, by which they are placed on the map
+KEPT_FITS = 8  # in memory; older ones are computed again when an undo reaches them
+MAP_TERMS = 10_000  # most frequent terms of documents, by which the map places them; more only add memory
 
 
 class ChangedError(Exception):
-    """Somebody else has changed the workspace since the state that an action was based on."""
+    """The workspace has changed since the state that an action was based on."""
 
 
 class Workspace:
-    """Rows, a model of them, and what a person said about it.
+    """Rows, a model of them, and the corrections of it.
 
     Parameters
     ----------
@@ -50,20 +54,22 @@ class Workspace:
     title : str, default="Rows"
         A name for all of it.
     notes : sequence of str, default=()
-        What the reader has to know of the data.
+        Notes on the data for the reader.
     session : path, default=None
         File to save every action in.
     resume : bool, default=False
-        Go on with what that file holds.
+        Continue the session in that file.
     source : str, default=None
         Where the rows came from, for the script that reproduces what was done.
     encoder : TableEncoder, default=None
-        What made X of a table, if that was done before: model files begin with it.
+        What turned a table into X, if anything did: model files begin with it.
     extra : mapping, default=None
-        What model files hold besides, such as names of clusters, what to do with rows that lack a value, and what was
-        fixed by hand: the log of events begins with that.
+        What model files hold besides: names of clusters, how missing values are handled, and the corrections, with
+        which the log of events begins.
     events : sequence of mappings, default=()
-        What was done before, to be done again.
+        Events to replay.
+    weights : ndarray, default=None
+        Weights of the rows, for fits that search anew and for splits.
     """
 
     def __init__(
@@ -74,32 +80,35 @@ class Workspace:
         rows: ShownRows | None = None,
         title: str = "Rows",
         notes: Sequence[str] = (),
-        session: Any = None,
+        session: str | os.PathLike[str] | None = None,
         resume: bool = False,
         source: str | None = None,
-        encoder: Any = None,
+        encoder: object = None,
         extra: Mapping[str, Any] | None = None,
         events: Sequence[Mapping[str, Any]] = (),
+        weights: Floats | None = None,
     ):
         self.rows = rows or ShownRows(X)
         clusterer, self.X = describe.unwrap(model, X)
         before = [] if encoder is None else [("table", encoder)]
         self._before = model.steps[:-1] if hasattr(model, "steps") else before
         self.title, self.notes, self.source = title, list(notes), source
-        self.extra = dict(extra or {})
+        self.extra, self.weights = dict(extra or {}), weights
         self.lock = RLock()
         self.on_map = map_rows(self.rows.n_rows)
         self.working = False
         self._listeners: list[Callable[[], None]] = []
-        self.fixed_before = Fixed()
+        self.stored = StoredCorrections()
         if Assign.kind in supported(clusterer):  # what the page cannot handle stays in the file as it is
-            self.fixed_before = Fixed.read(self.extra, self.rows.n_rows, int(getattr(clusterer, "n_clusters_", 0)))
-        self.opening = open_fit(clusterer, self.X, self.rows.n_rows, self.fixed_before.aside)
-        self._fits: dict[int, Fit | NotFitted] = {0: self.opening}
+            k = int(getattr(clusterer, "n_clusters_", 0))
+            self.stored = StoredCorrections.read(self.extra, self.rows.n_rows, k)
+        opening_junk = constraints_of(state_of(self.stored.events).corrections).junk
+        self.opening = open_fit(clusterer, self.X, self.rows.n_rows, set(opening_junk.tolist()))
+        self._fits: dict[int, ShownFit | NotFitted] = {0: self.opening}
         self._opening_names = names_by_key(self.opening, self.extra.get("names"))
         self.autosave: Autosave | None = None
         self._terms: Any = None
-        done = [Event.from_json(event) for event in events] if events else self.fixed_before.events()
+        done = [Event.from_json(event) for event in events] if events else self.stored.events
         self.history = _replayed(done, self.rows.n_rows)
         if session is not None:
             self._open_session(session, resume)
@@ -112,13 +121,13 @@ class Workspace:
         return self.history.number
 
     @property
-    def state(self) -> State:
-        """What follows from the events."""
+    def state(self) -> LogState:
+        """The state that follows from the events."""
         return state_of(self.history.active, self._opening_names)
 
     @property
-    def fit(self) -> Fit | NotFitted:
-        """The fit that counts."""
+    def fit(self) -> ShownFit | NotFitted:
+        """The current fit."""
         return self.fit_of(self.state.fit)
 
     @property
@@ -138,12 +147,12 @@ class Workspace:
         return Pipeline([*self._before, ("cluster", self.model)]) if self._before else self.model
 
     @property
-    def model_classes(self) -> Labels:
+    def model_classes(self) -> WholeNumbers:
         """What ``model`` calls its clusters, in the order of its scores."""
         return self.fit.classes if self.k == self.fit.own else np.arange(self.k)
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> WholeNumbers:
         """Cluster of every row as ``model`` numbers them; -1 for rows in none."""
         return self.fit.labels_at(self.k)
 
@@ -155,11 +164,13 @@ class Workspace:
         if self._terms is None:
             from sklearn.feature_extraction.text import TfidfVectorizer
 
-            self._terms = TfidfVectorizer(sublinear_tf=True, max_features=TERMS, dtype=np.float32).fit_transform(self.X)
+            self._terms = TfidfVectorizer(sublinear_tf=True, max_features=MAP_TERMS, dtype=np.float32).fit_transform(
+                self.X
+            )
         return self._terms
 
     @property
-    def keys(self) -> Labels:
+    def keys(self) -> WholeNumbers:
         """Cluster of every row by its key, which stays while clusters are numbered anew."""
         return self.fit.row_keys(self.k)
 
@@ -179,34 +190,51 @@ class Workspace:
         return self.fit.numbers
 
     @property
-    def statements(self) -> list[Statement]:
-        """What was said about rows, with the numbers of the events."""
-        return self.state.statements
+    def corrections(self) -> list[Event]:
+        """All corrections, in the order in which they were made."""
+        return self.state.corrections
 
-    def halves(self, rows: Labels) -> list[list[int]]:
-        """Typical rows of the two parts of some rows."""
-        return halves(self.features, rows)
+    @property
+    def new_corrections(self) -> list[Event]:
+        """Corrections that the present fit does not follow."""
+        followed = self.followed
+        return [event for event in self.corrections if event.number not in followed]
+
+    @property
+    def keyed_constraints(self) -> KeyedConstraints:
+        """The constraints of all corrections together."""
+        return constraints_of(self.corrections)
+
+    @property
+    def corrected_keys(self) -> Ints:
+        """Cluster of every row by its key, after the corrections that the next fit will follow."""
+        return self.keyed_constraints.corrected(self.keys.astype(np.int64))
+
+    def two_parts(self, rows: Ints) -> list[list[int]]:
+        """The rows that stay and those that leave when a cluster of these rows is split."""
+        return two_parts(self.fit.model, self.X, rows, self.keyed_constraints, self.weights)
 
     @property
     def constraints(self) -> list[dict[str, Any]]:
-        """What was said about rows, in the order in which it was said."""
-        return [{"number": said.number, "kind": said.kind, **said.data} for said in self.state.statements]
+        """All corrections as plain data, in the order in which they were made."""
+        return [{"number": event.number, "kind": event.kind, **event.data} for event in self.corrections]
 
     @property
     def supported(self) -> tuple[str, ...]:
-        """Kinds of statements that the model can follow."""
+        """Kinds of corrections that the model can follow."""
         return supported(self.opening.model)
 
     @property
     def pending(self) -> int:
-        """How many statements no fit has seen yet, or no longer counts."""
-        return len({said.number for said in self.statements} ^ self.followed)
+        """How many corrections were added or removed since the present fit."""
+        return len({event.number for event in self.corrections} ^ self.followed)
 
     @property
     def followed(self) -> set[int]:
-        """Numbers of the statements that the present fit was told."""
+        """Numbers of the corrections that the present fit follows."""
         fit = self.state.fit
-        return set(self._event(fit).data["using"] if fit else [e.number for e in self.history.events if e.is_opening])
+        opening = [event.number for event in self.history.events if event.is_opening and event.kind in CORRECTIONS]
+        return set(self._event(fit).data["using"] if fit else opening)
 
     @property
     def next_number(self) -> int | None:
@@ -214,27 +242,26 @@ class Workspace:
         state = self.state
         if state.wanted is not None or isinstance(self.fit, NotFitted):
             return state.wanted
-        return count_after([said for said in state.statements if said.number not in self.followed], self.k)
+        return count_after(self.new_corrections, self.k)
 
     @property
     def searches_anew(self) -> bool:
         """Whether the next fit needs a new search, which takes longer: after new junk, for instance."""
-        said = constraints_of(self.state.statements)
-        return searches_anew(self.fit, self.rows.n_rows, said, self.next_number)
+        return searches_anew(self.fit, self.rows.n_rows, self.keyed_constraints, self.next_number)
 
     # What a person can do
 
-    def act(self, kind: str, data: dict[str, Any] | None = None, *, base: int | None = None) -> Event:
-        """Do something: say something of rows, rename a cluster, choose a number of clusters, skip a question.
+    def act(self, kind: str, data: object = None, *, base: int | None = None) -> Event:
+        """Do something: correct rows or clusters, rename a cluster, choose a number of clusters, skip a question.
 
         Parameters
         ----------
         kind : str
             A kind of action, see ``widegap.corrections._actions``.
         data : dict, default=None
-            What the kind needs.
+            The data of this kind of action.
         base : int, default=None
-            Number of the last event that the actor knows of; ``ChangedError`` is raised if there were more.
+            Number of the last event that the actor knows; ``ChangedError`` is raised if there were more.
 
         Returns
         -------
@@ -245,24 +272,24 @@ class Workspace:
             if kind in ("undo", "redo", "k", "number") and self.working:
                 raise NotSupportedError("A fit is running; stop it or wait for it first.")
             if kind in CORRECTIONS and kind not in self.supported:
-                raise NotSupportedError(f"{type(self.fit.model).__name__} cannot follow a statement of this kind.")
-            event = self.history.next(kind, checked(self, kind, data or {}))
+                raise NotSupportedError(f"{type(self.fit.model).__name__} cannot follow the correction {kind!r}.")
+            event = self.history.next(kind, checked(self, kind, {} if data is None else data))
             after = state_of(self.history.after(event).active)
             if kind in CORRECTIONS:
-                constraints_of(after.statements).check(self.rows.numbers)
+                constraints_of(after.corrections).check(self.rows.numbers)
             self._add(event)
         return event
 
     def undo(self) -> Event:
-        """Take the last action back."""
+        """Undo the last action."""
         return self.act("undo")
 
     def redo(self) -> Event:
-        """Do the action again that was taken back last."""
+        """Redo the action that was undone last."""
         return self.act("redo")
 
     def again(self, callback: Progress | None = None, *, base: int | None = None) -> Event:
-        """Fit again from the present clusters, following all statements.
+        """Fit again from the present clusters, following all corrections.
 
         Parameters
         ----------
@@ -279,7 +306,12 @@ class Workspace:
             self.check_ready(base)
             self.working = True
             state, k = self.state, self.next_number
-            plan = {"parent": state.fit, "using": [said.number for said in state.statements], "k": k, "shown": self.k}
+            plan = {
+                "parent": state.fit,
+                "using": [event.number for event in state.corrections],
+                "k": k,
+                "shown": self.k,
+            }
         try:
             found, notes = self._refit(plan, callback)
             with self.lock:
@@ -303,7 +335,7 @@ class Workspace:
         self._listeners.append(function)
         return lambda: self._listeners.remove(function)
 
-    def fit_of(self, number: int) -> Fit | NotFitted:
+    def fit_of(self, number: int) -> ShownFit | NotFitted:
         """The fit of an event, found again if it was forgotten."""
         with self.lock:
             if number not in self._fits:
@@ -317,7 +349,7 @@ class Workspace:
                 self._keep(number, found)
             return self._fits[number]
 
-    def moved(self) -> tuple[Labels, Labels] | None:
+    def moved(self) -> tuple[WholeNumbers, WholeNumbers] | None:
         """Keys of all rows before and after the last fit; None if there was none."""
         state = self.state
         if not state.fit:
@@ -329,39 +361,42 @@ class Workspace:
         return parent.row_keys(plan["shown"]), self.fit.row_keys(self.fit.own)
 
     def names(self) -> dict[str, str]:
-        """Names that were given to clusters, by the numbers that ``model`` gives them."""
+        """Names of clusters, by their labels in ``model``."""
         keys = self.fit.keys(self.k).tolist()
         found = {str(label): self.state.names.get(key) for label, key in zip(self.model_classes, keys, strict=True)}
         return {label: name for label, name in found.items() if name}
 
     def close(self) -> None:
-        """Let another workspace resume the session; what happens here from now on is not saved."""
+        """Release the session, so that another workspace can resume it; later actions here are not saved."""
         if self.autosave is not None:
             self.autosave.close()
 
-    def describe_rows(self) -> dict[str, Any]:
-        """What tells these rows from others."""
+    def describe_rows(self) -> dict[str, object]:
+        """What identifies these rows in a session file."""
         return {"rows": self.rows.n_rows, "digest": digest_of(self.X), "title": self.title}
 
     # Inside
 
-    def _refit(self, plan: dict[str, Any], callback: Progress | None) -> tuple[Fit, list[str]]:
+    def _refit(self, plan: dict[str, Any], callback: Progress | None) -> tuple[ShownFit, list[str]]:
         parent = self.fit_of(plan["parent"])
-        told = set(plan["using"])
-        statements = state_of([e for e in self.history.events if e.number in told]).statements
-        return refit(parent, self.X, Wish(constraints_of(statements), plan["k"], plan["shown"]), callback)
+        used = set(plan["using"])
+        corrections = state_of([event for event in self.history.events if event.number in used]).corrections
+        wanted = NextFit(constraints_of(corrections), plan["k"], plan["shown"], self.weights)
+        return refit(parent, self.X, wanted, callback)
 
     def _event(self, number: int) -> Event:
         return self.history.events[number - 1]
 
-    def _keep(self, number: int, fit: Fit) -> None:
+    def _keep(self, number: int, fit: ShownFit) -> None:
         self._fits[number] = fit
         for old in [*self._fits][1 : -1 - KEPT_FITS]:  # the first stays, the others go in the order they came
             del self._fits[old]
 
     def _check_base(self, base: int | None) -> None:
         if base is not None and base != self.number:
-            raise ChangedError(f"The workspace has changed: you saw action {base}, the last is {self.number}.")
+            raise ChangedError(
+                f"The workspace has changed since: you saw action {base}, the last is {self.number}. Try again."
+            )
 
     def _add(self, event: Event) -> None:
         self.history.add(event)
@@ -370,7 +405,7 @@ class Workspace:
         for function in [*self._listeners]:
             function()
 
-    def _open_session(self, session: Any, resume: bool) -> None:
+    def _open_session(self, session: str | os.PathLike[str], resume: bool) -> None:
         about, saved = self.describe_rows(), Autosave(session, resume=resume)
         if resume:
             try:
@@ -392,7 +427,7 @@ def _replayed(events: Sequence[Event], n_rows: int) -> History:
     return history
 
 
-def _digest(labels: Labels) -> str:
+def _digest(labels: WholeNumbers) -> str:
     return sha256(np.ascontiguousarray(labels, np.int32).tobytes()).hexdigest()[:16]
 
 

@@ -6,12 +6,13 @@ from typing import Any
 from markupsafe import Markup
 
 COLOURS = 10  # as many as the style sheet names; more clusters share them
+# Pixels: 720 is the width of the text of the page, and no chart is higher than a laptop's window.
 MAP_WIDTH, MAP_HEIGHT, MAP_EDGE = 720, 480, 16
 BAR_WIDTH, BAR_HEIGHT = 240, 72
 LINE_WIDTH, LINE_HEIGHT, LINE_EDGE = 720, 110, 8
-TREE_WIDTH, TREE_ROW = 320, 30
-LEAST_RANGE = 0.02  # of the height of the chart of starts, in the best objective
-SAME = 1e-3  # starts that come so near to the best count as the best
+DENDROGRAM_WIDTH, DENDROGRAM_ROW = 320, 30
+LEAST_RANGE = 0.02  # of the best objective is the least range of the chart of starts, so that roundings look small
+SAME_OBJECTIVE = 1e-3  # starts within this share of the best count as the best; the solvers are accurate to 1e-3
 
 
 def colour(label: int) -> str:
@@ -66,7 +67,7 @@ def scatter(plan: dict[str, Any]) -> Markup:
     return Markup("".join(parts))  # noqa: S704 - numbers only
 
 
-def histogram(counts: Sequence[int], edges: Sequence[float], label: int) -> Markup:
+def margin_bars(counts: Sequence[int], edges: Sequence[float], label: int) -> Markup:
     """Bars of one cluster's margins over the common range, with a line at zero."""
     top = max(1, *counts)
     width = BAR_WIDTH / len(counts)
@@ -82,9 +83,9 @@ def histogram(counts: Sequence[int], edges: Sequence[float], label: int) -> Mark
 
 
 def dendrogram(tree: dict[str, Any]) -> Markup:
-    """Branches of the tree of ``top_of_tree``, leaves at the left, one row of ``TREE_ROW`` pixels each."""
-    x_scale = Scale([0.0, max(*tree["heights"], 1e-9)], 6, TREE_WIDTH - 6)
-    paths = branches(tree, x_scale, TREE_ROW)
+    """Branches of the tree of ``top_of_tree``, leaves at the left, one row of ``DENDROGRAM_ROW`` pixels each."""
+    x_scale = Scale([0.0, max(*tree["heights"], 1e-9)], 6, DENDROGRAM_WIDTH - 6)
+    paths = branches(tree, x_scale, DENDROGRAM_ROW)
     return Markup("".join(f'<path class="branch" d="{path}"/>' for path in paths))  # noqa: S704
 
 
@@ -113,7 +114,7 @@ def start_dots(starts: Sequence[dict[str, Any]]) -> Markup:
     y_scale = Scale(values, LINE_HEIGHT - LINE_EDGE, LINE_EDGE, LEAST_RANGE)
     dots = []
     for i, value in enumerate(values):
-        kind = "best" if value >= max(values) - SAME * abs(max(values)) else "start"
+        kind = "best" if value >= max(values) - SAME_OBJECTIVE * abs(max(values)) else "start"
         x, y = x_scale(i), y_scale(value)
         dots.append(f'<line class="stem" x1="{x:.1f}" x2="{x:.1f}" y1="{LINE_HEIGHT}" y2="{y:.1f}"/>')
         dots.append(f'<circle class="{kind}" data-start="{i}" cx="{x:.1f}" cy="{y:.1f}" r="6"/>')

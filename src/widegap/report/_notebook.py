@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-HEIGHT = 760
+HEIGHT = 760  # pixels: a screenful below the cell
 # The frame may run the page's own script, whose hash the page names, and save files; nothing of the notebook.
 FRAME = (
     '<iframe srcdoc="{page}" title="{title}" sandbox="allow-scripts allow-downloads" '

@@ -1,16 +1,16 @@
-"""What a reader should know before trusting a clustering, in plain words."""
+"""What a reader should know before trusting a clustering."""
 
 from typing import Any
 
 from widegap._wording import counted
 
-TINY_SHARE = 0.02
-DOUBT_SHARE = 0.05
-LEAVES = 1.1  # MaxMarginClustering holds starts for equally good that leave so much more unexplained
+TINY_SHARE = 0.02  # of the rows with up to ten clusters, less with more; not tuned
+DOUBT_SHARE = 0.05  # of the rows; below it a few rows on the boundary are no caution
+LEAVES = 1.1  # MaxMarginClustering treats starts as equally good up to this much more left unexplained
 
 
 def plain_warnings(estimator: Any, summary: dict[str, Any]) -> list[str]:
-    """One sentence or two for each thing that went less than well."""
+    """One sentence or two for each problem."""
     found = [*_about_fit(estimator), *_about_starts(summary), *_about_clusters(summary)]
     universum = summary["universum"]
     if universum is not None and not universum["active"]:
@@ -27,13 +27,13 @@ def plain_warnings(estimator: Any, summary: dict[str, Any]) -> list[str]:
 def _about_fit(estimator: Any) -> list[str]:
     found = []
     if not getattr(estimator, "converged_", True):
-        found.append("The search was stopped before it had finished: running it longer may change the clusters.")
+        found.append("The search stopped before it converged: a longer run may change the clusters.")
     if getattr(estimator, "cycled_", False):
-        found.append("The search went round in circles between a few results; the best of them was kept.")
+        found.append("The search cycled between a few results; the best of them was kept.")
     if getattr(estimator, "starved_", False):
         found.append(
-            "A cluster is as small as the settings allow, or would be smaller, so that the limit on cluster sizes and "
-            "not the margin decided some members. Fewer clusters, or a lower limit, may describe the data better."
+            "A cluster is as small as the settings allow, or would be smaller: the limit on cluster sizes decided some "
+            "members, not the margin. Fewer clusters, or a lower limit, may describe the data better."
         )
     return found
 
@@ -44,8 +44,8 @@ def _about_starts(summary: dict[str, Any]) -> list[str]:
     if len(reached) < 3 or summary["objective"] is None:
         return []
     unexplained = [summary["n_clusters"] - 1 - value for value in reached]
-    near = sum(value <= LEAVES * min(unexplained) for value in unexplained)
-    if near > 1:
+    reached_best = sum(value <= LEAVES * min(unexplained) for value in unexplained)
+    if reached_best > 1:
         return []
     return [f"Only one of {len(reached)} starts reached the best result: another seed may find different clusters."]
 
@@ -65,7 +65,7 @@ def _about_clusters(summary: dict[str, Any]) -> list[str]:
         )
     n = summary["unassigned"]
     if n:
-        verb, they, were, them = ("belongs", "it", "was", "it") if n == 1 else ("belong", "they", "were", "them")
-        why = f"nothing in {them} could be compared" if unit == "document" else f"{they} {were} set aside"
-        found.append(f"{counted(n, unit)} {verb} to no cluster ({why}).")
+        outliers, terms = ("an outlier", "it holds") if n == 1 else ("outliers", "they hold")
+        why = f"{terms} no term in use" if unit == "document" else outliers
+        found.append(f"{counted(n, unit)} {'belongs' if n == 1 else 'belong'} to no cluster ({why}).")
     return found

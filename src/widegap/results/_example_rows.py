@@ -1,4 +1,4 @@
-"""Single rows of a report: what they are called, how deep inside their cluster they lie, and what they hold."""
+"""Single rows of a report: their names, how deep inside their cluster they lie, and their values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,10 +8,10 @@ import numpy as np
 from widegap._wording import clip, plain
 from widegap.results._row_views import RowView
 
-NEAR = 0.25  # of the typical margin: nearer to the border than most
+CLOSE_MARGIN = 0.25  # of the typical margin, below which a row is called close to another cluster; not tuned
 
 
-class RowTeller:
+class RowDescriber:
     """Describes rows of a view; ``names`` are those of the clusters."""
 
     def __init__(self, view: RowView, names: Mapping[int, str]):
@@ -23,8 +23,8 @@ class RowTeller:
         """A margin in units of the typical one, which is the median of those above 0."""
         return None if self.typical is None else plain(margin / self.typical)
 
-    def tell(self, row: int) -> dict[str, Any]:
-        """Everything that is shown of one row."""
+    def describe(self, row: int) -> dict[str, Any]:
+        """Everything that a report shows of one row."""
         view = self.view
         title, text = view.item(row)
         margin = view.margins[row]
@@ -45,12 +45,12 @@ class RowTeller:
         if not np.isfinite(margin) or scores is None:
             return ""
         own = int(np.flatnonzero(self.view.kinds == self.view.labels[row])[0])
-        others = np.array(scores[row], dtype=float)
-        others[own] = -np.inf
-        rival = self.names[int(self.view.kinds[int(others.argmax())])]
+        rivals = np.array(scores[row], dtype=float)
+        rivals[own] = -np.inf
+        rival = self.names[int(self.view.kinds[int(rivals.argmax())])]
         if margin < 0:
             return f"scores higher for {rival}"
         share = self.relative(margin)
-        if share is not None and share < NEAR:
+        if share is not None and share < CLOSE_MARGIN:
             return f"close to {rival}"
         return "inside" if share is None or share < 1 else "deep inside"

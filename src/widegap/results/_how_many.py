@@ -8,7 +8,7 @@ from widegap.forest._cluster_number import CLEAR_EXCESS
 from widegap.forest._number_search import MOST_COMPARED_CLUSTERS
 
 # On drawn shapes the number was right in 95 % of the cases beyond the first, and in half of those below the second.
-SURE, CLOSE = 3.0, 1.0  # distance of an excess from what is needed
+CLEARLY, CLOSE = 3.0, 1.0  # distance of an excess from what is needed
 HOW_SURE = {"clear": "clearly so", "likely": "most likely", "close": "but it is a close call"}
 
 
@@ -40,7 +40,7 @@ def what_scores_mean(chosen: int, excess: dict[int, float]) -> tuple[str, str]:
     distances = [excess[chosen] - CLEAR_EXCESS] if chosen > 1 else []
     distances += [] if rival is None else [CLEAR_EXCESS - excess[rival]]
     distance = min(distances)
-    sure = "clear" if distance >= SURE else "likely" if distance >= CLOSE else "close"
+    sure = "clear" if distance >= CLEARLY else "likely" if distance >= CLOSE else "close"
     words = _several(chosen, excess[chosen], sure) if chosen > 1 else _one(rival, excess, sure)
     if sure == "close":
         near = rival if rival is not None and CLEAR_EXCESS - excess[rival] == distance else _next_clear(chosen, excess)

@@ -1,4 +1,4 @@
-"""Tables whose columns are pixels: told from the names or the values, and shown as mean pictures."""
+"""Tables whose columns are pixels: recognised by the names or the values, and shown as mean pictures."""
 
 import base64
 import math
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-LEAST_SIDE = 7
-MOST_PIXELS = 128 * 128
+LEAST_SIDE = 7  # pixels; the digits of scikit-learn have 8, and smaller squares of columns are common tables
+MOST_PIXELS = 128 * 128  # larger mean pictures would make the page heavy
 SMOOTH = 0.6  # how much neighbours differ, in units of pixels at random: digits 0.07 and 0.41, noise about 1
-DIGITS = re.compile(r"(px|pix|pixel)s?[ _]*\d+|column \d+|\d+|x\d+", re.IGNORECASE)
+PIXEL_NAMES = re.compile(r"(px|pix|pixel)s?[ _]*\d+|column \d+|\d+|x\d+", re.IGNORECASE)
 
 
 def picture_shape(names: Sequence[str], mean: Any) -> tuple[int, int] | None:
@@ -25,7 +25,7 @@ def picture_shape(names: Sequence[str], mean: Any) -> tuple[int, int] | None:
     side = math.isqrt(len(names))
     if side * side != len(names) or side < LEAST_SIDE or len(names) > MOST_PIXELS:
         return None
-    if not all(DIGITS.fullmatch(str(name)) or str(name).lower().startswith("pixel") for name in names):
+    if not all(PIXEL_NAMES.fullmatch(str(name)) or str(name).lower().startswith("pixel") for name in names):
         return None
     picture = np.asarray(mean, dtype=float).reshape(side, side)
     spread = 2 * picture.var()  # mean squared difference of two pixels at random

@@ -93,7 +93,7 @@ class PlainRows:
         return pd.DataFrame({"row": row_number(np.arange(n) if self.kept is None else self.kept)})
 
 
-class TableRows:
+class EncodedRows:
     """Rows of a table and the encoder that made numbers of them.
 
     Parameters
@@ -123,7 +123,7 @@ class TableRows:
         self.X = scaled(values, encoder.factors_)
 
     @classmethod
-    def fit(cls, table: "Table", encoder: "TableEncoder", missing: str) -> "TableRows":
+    def fit(cls, table: "Table", encoder: "TableEncoder", missing: str) -> "EncodedRows":
         """Decide how to read a table, and read it; "drop" leaves rows with gaps out before anything is decided."""
         try:
             reading, kept = encoder._fit(table.rows), np.arange(table.n_rows)
@@ -141,7 +141,7 @@ class TableRows:
         return cls(table, encoder, reading.values, kept, missing, notes)
 
     @classmethod
-    def read(cls, table: "Table", encoder: "TableEncoder", missing: str) -> "TableRows":
+    def read(cls, table: "Table", encoder: "TableEncoder", missing: str) -> "EncodedRows":
         """Read another table as a fitted encoder does."""
         try:
             reading, kept = encoder._apply(table.rows), np.arange(table.n_rows)
@@ -251,7 +251,7 @@ class DocumentRows:
     def items(self) -> list[tuple[str, str]]:
         """Title and body of every document; the title is its first line where nothing else gives one."""
         if self.titles is None:
-            return [tuple(titled(text)) for text in self.X]
+            return [(item.title, item.text) for item in map(titled, self.X)]
         return list(zip(self.titles, self.X, strict=True))
 
     def without(self, chosen: set[int]) -> "DocumentRows":

@@ -10,11 +10,11 @@ from widegap.exceptions import InvalidDataError
 from widegap.results._profile import Contrasts, Feature
 
 NOTABLE = 0.5  # standard deviations from the other rows
-PHRASES = 2
+PHRASES = 2  # in a name; a third only where two clusters would have the same
 NUMBERED = re.compile(r"(column|x|feature|f|v|var)?[ _]?\d+", re.IGNORECASE)
 COUNTING = re.compile(r"^(n|nr|num|no|number of|number|count of|count)[ _]+", re.IGNORECASE)
 YES, NO = ("yes", "true", "y", "t", "1", "1.0"), ("no", "false", "n", "f", "0", "0.0")
-LONGEST = 80
+LONGEST_NAME = 80  # letters, one line of the page
 
 
 def cluster_names(contrasts: Contrasts, n_clusters: int) -> list[str]:
@@ -28,7 +28,7 @@ def cluster_names(contrasts: Contrasts, n_clusters: int) -> list[str]:
     ]
     twice = Counter(names)
     return [
-        clip(name, LONGEST) if name and twice[name] == 1 else clip(f"{name or 'Cluster'} {label}", LONGEST)
+        clip(name, LONGEST_NAME) if name and twice[name] == 1 else clip(f"{name or 'Cluster'} {label}", LONGEST_NAME)
         for label, name in enumerate(names)
     ]
 
@@ -43,7 +43,7 @@ def own_names(names: Mapping[Any, str] | None, labels: Any) -> dict[int, str]:
                 f"names has a name for cluster {label!r}, which does not exist; clusters are {', '.join(known)}."
             )
         if str(name).strip():
-            found[known[str(label)]] = clip(str(name).strip(), LONGEST)
+            found[known[str(label)]] = clip(str(name).strip(), LONGEST_NAME)
     return found
 
 
@@ -53,7 +53,9 @@ def known_names(estimator: Any, labels: Any) -> dict[int, str]:
     if not isinstance(carried, list) or len(carried) != len(labels):
         return {}
     return {
-        int(label): clip(str(name), LONGEST) for label, name in zip(labels, carried, strict=True) if name is not None
+        int(label): clip(str(name), LONGEST_NAME)
+        for label, name in zip(labels, carried, strict=True)
+        if name is not None
     }
 
 
@@ -71,7 +73,7 @@ def _phrases(contrasts: Contrasts, label: int) -> list[str]:
 
 
 def _phrase(feature: Feature, more: bool) -> str | None:
-    """A feature that is more or less than elsewhere; None if there is nothing short to say."""
+    """A feature that is more or less than elsewhere; None if there is no short phrase."""
     column = _plain(feature.column)
     if feature.kind == "date":
         return f"{'late' if more else 'early'} {column}"
@@ -84,12 +86,12 @@ def _phrase(feature: Feature, more: bool) -> str | None:
 
 
 def _category(column: str, level: str | None, more: bool) -> str | None:
-    said = (level or "yes").strip().lower()
-    if said in YES or said in NO:
+    word = (level or "yes").strip().lower()
+    if word in YES or word in NO:
         noun = re.sub(r"^(is|has)[ _]+", "", column)
-        return noun if more == (said in YES) else f"no {noun}"
+        return noun if more == (word in YES) else f"no {noun}"
     if not more or level is None:
-        return None  # what most rows are not says little
+        return None  # most rows lack it
     return f"{column} {level}" if level.replace(".", "").isdigit() else level
 
 

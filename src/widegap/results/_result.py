@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from widegap import describe, persistence
 from widegap._types import Floats, Labels
-from widegap.results._input_rows import DocumentRows, InputRows, TableRows
+from widegap.results._input_rows import DocumentRows, EncodedRows, InputRows
 from widegap.results._large_files import LargeFile
-from widegap.results._names import known_names, own_names
+from widegap.results._names import LONGEST_NAME, known_names, own_names
 from widegap.results._row_views import RowView, view_of
 from widegap.results._summary import MAP_POINTS, number_rows, summarize_view
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from widegap.results._large_result import LargeResult
-
-LONGEST_STORED = 80  # letters of a name in a model file, which may come from anywhere; reports cut names there, too
 
 
 class Corrections(NamedTuple):
@@ -104,7 +102,7 @@ class Result:
             from widegap.results._large_result import LargeResult
 
             return LargeResult(model, rows, title=title)
-        clusterer = describe.last_step(model) if isinstance(rows, TableRows) else model
+        clusterer = describe.last_step(model) if isinstance(rows, EncodedRows) else model
         return Result(clusterer, rows, names={**stored_names(extra), **(names or {})}, title=title)
 
     @cached_property
@@ -180,7 +178,7 @@ class Result:
         model = self.model
         extra: dict[str, Any] = {"title": self.title, "names": dict(self.names)}
         kept = {} if self.corrections is None else self.corrections.keeps
-        if isinstance(self.rows, TableRows):
+        if isinstance(self.rows, EncodedRows):
             model = Pipeline([("table", self.rows.encoder), ("cluster", model)])
             extra["missing"] = self.rows.missing
         persistence.save(model, path, extra={**extra, **kept})
@@ -191,4 +189,4 @@ def stored_names(extra: Mapping[str, Any]) -> dict[str, str]:
     found = extra.get("names")
     if not isinstance(found, dict):
         return {}
-    return {str(label): str(name)[:LONGEST_STORED] for label, name in found.items()}
+    return {str(label): str(name)[:LONGEST_NAME] for label, name in found.items()}

@@ -1,13 +1,13 @@
 """The rows of a report as tables and documents show them: columns, names of clusters, margins, places on the map."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
 
 from widegap import describe
-from widegap._wording import Item, RowTexts, as_item, clip, number, plain, titled
+from widegap._wording import RowTexts, ShownItem, as_item, clip, number, plain, titled
 from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
@@ -18,11 +18,13 @@ from widegap.results._names import cluster_names
 from widegap.results._profile import Contrasts, Feature, count_columns, features_of
 from widegap.rows._matrices import column_moments, dense_rows, without_gaps
 
-TOP_FEATURES = 6
-EXAMPLES = 5
+# Sizes of a card on the page, which fits a screen with them: columns that separate a cluster, its typical and its
+# borderline rows, columns of these, and columns in the text of any row.
+SEPARATING = 6
+EXAMPLE_ROWS = 5
 EXAMPLE_COLUMNS = 4
 ROW_COLUMNS = 8
-ABOUT = 0.8  # of a difference is about as much
+ABOUT = 0.8  # of a difference counts as the same: a category that a cluster has reads better than one that it lacks
 
 
 def view_of(estimator: Any, X: Any, labels: Any) -> "RowView":
@@ -72,6 +74,7 @@ class RowView:
     ids: Any = None
     frame: Any = None  # the rows as they were read, for single cells
     sure: Any = None  # how much the members of the search agree on each row
+    item: Callable[[int], ShownItem]
     features: list[Feature]
     n_columns: int | None
 
@@ -188,7 +191,7 @@ class RowView:
                 "text": self.features[j].text(found.means[label, j]),
                 "rest_text": self.features[j].text(found.rest[label, j]),
             }
-            for j in self._leading(label, TOP_FEATURES)
+            for j in self._leading(label, SEPARATING)
         ]
 
     def _leading(self, label: int, most: int) -> list[int]:
@@ -219,7 +222,7 @@ class RowView:
 
     def _ends(self, label: int, key: Any) -> list[int]:
         rows = np.flatnonzero((self.labels == label) & np.isfinite(key))
-        return rows[np.argsort(key[rows], kind="stable")[:EXAMPLES]].tolist()
+        return rows[np.argsort(key[rows], kind="stable")[:EXAMPLE_ROWS]].tolist()
 
     def cell(self, row: int, group: int) -> str:
         """What a row has in a column of the file, which is a group of features."""
@@ -234,12 +237,12 @@ class RowView:
             return "yes" if values[group] else "no"
         return feature.text(values[group]) if feature.kind == "date" else number(values[group], 4)
 
-    def _values(self, row: int) -> Item:
+    def _values(self, row: int) -> ShownItem:
         if self.pairwise or self.picture is not None:
-            return Item("", "")
+            return ShownItem("", "")
         groups = dict.fromkeys(self.features[j].group for j in self.contrasts.strongest(4 * ROW_COLUMNS))
         parts = [f"{self.features[group].column} {self.cell(row, group)}" for group in list(groups)[:ROW_COLUMNS]]
-        return Item("", clip(", ".join(parts)))
+        return ShownItem("", clip(", ".join(parts)))
 
 
 class DocumentView(RowView):
@@ -271,10 +274,10 @@ class DocumentView(RowView):
         if self.estimator.terms_ is None:
             self.terms = {}
         elif isinstance(self.documents[0], str):
-            terms = self.estimator.top_terms(4 * TOP_FEATURES)
-            self.terms = with_phrases(self.documents, self.labels, terms, 2 * TOP_FEATURES)
+            terms = self.estimator.top_terms(4 * SEPARATING)
+            self.terms = with_phrases(self.documents, self.labels, terms, 2 * SEPARATING)
         else:
-            self.terms = self.estimator.top_terms(2 * TOP_FEATURES)
+            self.terms = self.estimator.top_terms(2 * SEPARATING)
 
     def titles(self) -> list[str]:
         return [clip(self.estimator.topic_names_[int(label)], 80) for label in self.kinds]
@@ -303,7 +306,7 @@ class DocumentView(RowView):
     def representatives(self, label: int) -> list[int]:
         if not self.is_fit:
             return self._ends(label, -self.margins)
-        return self.estimator.representatives(EXAMPLES)[label]
+        return self.estimator.representatives(EXAMPLE_ROWS)[label]
 
 
 def _cell_text(cell: Any) -> str:

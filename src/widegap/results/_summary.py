@@ -13,14 +13,14 @@ from widegap import describe
 from widegap._wording import ROWS_FROM, clip, plain
 from widegap.results._cautions import plain_warnings
 from widegap.results._dendrogram import top_of_tree
-from widegap.results._example_rows import RowTeller
+from widegap.results._example_rows import RowDescriber
 from widegap.results._how_many import number_found
 from widegap.results._row_views import RowView
 
 SCHEMA = "widegap.report/1"
-MAP_POINTS = 3000
-CURVE_POINTS = 2000
-UNSURE = 0.5  # of the members agree on a row, or fewer
+MAP_POINTS = 3000  # drawn without delay by a browser; more overlap
+CURVE_POINTS = 2000  # of the search, more than the chart has pixels
+UNSURE = 0.5  # share of the members that agree on a row, below which it is unsure: no majority
 PACKAGES = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -30,7 +30,7 @@ def summarize_view(
     """The summary of rows that are described; ``own`` are names of clusters that need no other."""
     estimator, steps = describe.last_step(model), getattr(model, "steps", ())
     titles = dict(zip(map(int, view.kinds), view.titles(), strict=True))
-    teller = RowTeller(view, {**titles, **own})
+    describer = RowDescriber(view, {**titles, **own})
     edges = describe.margin_bins(view.margins)
     summary: dict[str, Any] = {
         "schema": SCHEMA,
@@ -45,12 +45,12 @@ def summarize_view(
         "number": number_found(estimator),
         "fitted": view.is_fit,
         "objective": _objective(estimator),
-        "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, teller, edges)],
+        "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, describer, edges)],
         "profile": view.profile(),
         "tree": _tree(estimator),
         "unassigned": int(np.count_nonzero(view.labels < 0)),
         "margin_edges": edges,
-        "map": _map(view, teller, max_points),
+        "map": _map(view, describer, max_points),
         "search": _search(estimator),
         "kernels": _kernels(estimator),
         "universum": _universum(estimator),
@@ -64,16 +64,16 @@ def summarize_view(
 def number_rows(summary: dict[str, Any], numbers: Any) -> None:
     """Number the rows of a summary as in the table that they are some of; ``numbers`` begin with ``ROWS_FROM``."""
     examples = [row for cluster in summary["clusters"] for row in (*cluster["representatives"], *cluster["borderline"])]
-    for told in (*examples, *(summary["map"] or {}).get("points", ())):
-        told["row"] = int(numbers[told["row"]])
+    for row in (*examples, *(summary["map"] or {}).get("points", ())):
+        row["row"] = int(numbers[row["row"]])
 
 
 def summarize_fit(estimator: Any) -> dict[str, Any]:
-    """What a fitted estimator tells without its rows: sizes, how sure they are, the tree and the search."""
+    """What a fitted estimator shows without its rows: sizes, how sure they are, the tree and the search."""
     labels = np.asarray(estimator.labels_)
     names = getattr(estimator, "topic_names_", {})
     sure = getattr(estimator, "agreement_", None) if len(getattr(estimator, "history_", ())) > 1 else None
-    clusters = [
+    clusters: list[dict[str, Any]] = [
         {
             "label": int(label),
             "name": clip(names.get(int(label), f"Cluster {label}"), 80),
@@ -106,46 +106,46 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
         "universum": _universum(estimator),
         "settings": _settings(estimator, ()),
         "versions": _versions(),
-        "warnings": ["widegap.report.summarize(model, X) tells what sets the clusters apart."],
+        "warnings": ["widegap.report.summarize(model, X) shows what sets the clusters apart."],
     }  # fmt: skip
 
 
 def _objective(estimator: Any) -> dict[str, Any] | None:
-    told = getattr(estimator, "_objective", None)
-    if told is None or getattr(estimator, "objective_", None) is None:
+    kind = getattr(estimator, "_objective", None)
+    if kind is None or getattr(estimator, "objective_", None) is None:
         return None
     k, value = int(estimator.n_clusters_), plain(float(estimator.objective_))
-    most = told.most(k) if told.most is not None and k > 1 else None
+    most = kind.most(k) if kind.most is not None and k > 1 else None
     share = value / most if most and value is not None else None
     return {
-        "name": told.name,
+        "name": kind.name,
         "value": value,
         "most": plain(most),
         "share": share,
-        "better": told.better,
-        "meaning": told.meaning,
+        "better": kind.better,
+        "meaning": kind.meaning,
     }
 
 
-def _clusters(view: RowView, teller: RowTeller, edges: list[float]) -> list[dict[str, Any]]:
+def _clusters(view: RowView, describer: RowDescriber, edges: list[float]) -> list[dict[str, Any]]:
     pictures = view.pictures()
-    found = [_cluster(view, teller, int(label), edges) for label in view.kinds]
+    found = [_cluster(view, describer, int(label), edges) for label in view.kinds]
     for place, cluster in enumerate(found):
         cluster["picture"] = None if pictures is None else pictures[place]
     return found
 
 
-def _cluster(view: RowView, teller: RowTeller, label: int, edges: list[float]) -> dict[str, Any]:
+def _cluster(view: RowView, describer: RowDescriber, label: int, edges: list[float]) -> dict[str, Any]:
     inside = view.labels == label
     size = int(np.count_nonzero(inside))
     margin = describe.margin_profile(view.margins[inside], edges)
     if margin is not None:
-        margin["relative"] = teller.relative(margin["median"])
+        margin["relative"] = describer.relative(margin["median"])
     sure = None if view.sure is None or not size else view.sure[inside]
     columns = view.example_columns(label)
     return {
         "label": label,
-        "name": teller.names[label],
+        "name": describer.names[label],
         "size": size,
         "share": size / max(1, view.n_rows),
         "separates": view.separates(label),
@@ -153,13 +153,13 @@ def _cluster(view: RowView, teller: RowTeller, label: int, edges: list[float]) -
         "agreement": None if sure is None else float(sure.mean()),
         "unsure": None if sure is None else int(np.count_nonzero(sure < UNSURE)),
         "columns": [view.features[group].column for group in columns],
-        "representatives": _examples(view, teller, view.representatives(label), columns),
-        "borderline": _examples(view, teller, view.borderline(label), columns),
+        "representatives": _examples(view, describer, view.representatives(label), columns),
+        "borderline": _examples(view, describer, view.borderline(label), columns),
     }
 
 
-def _examples(view: RowView, teller: RowTeller, rows: Sequence[int], columns: list[int]) -> list[dict[str, Any]]:
-    return [{**teller.tell(row), "cells": [view.cell(row, group) for group in columns]} for row in rows]
+def _examples(view: RowView, describer: RowDescriber, rows: Sequence[int], columns: list[int]) -> list[dict[str, Any]]:
+    return [{**describer.describe(row), "cells": [view.cell(row, group) for group in columns]} for row in rows]
 
 
 def _tree(estimator: Any) -> dict[str, Any] | None:
@@ -167,7 +167,7 @@ def _tree(estimator: Any) -> dict[str, Any] | None:
     return None if tree is None else top_of_tree(tree, int(estimator.n_clusters_))
 
 
-def _map(view: RowView, teller: RowTeller, max_points: int) -> dict[str, Any] | None:
+def _map(view: RowView, describer: RowDescriber, max_points: int) -> dict[str, Any] | None:
     rows = describe.spread_sample(view.labels, max_points)
     coordinates = view.place(rows)
     if coordinates is None:
@@ -175,7 +175,7 @@ def _map(view: RowView, teller: RowTeller, max_points: int) -> dict[str, Any] | 
     kind = {2: "one boundary", 3: "exact"}.get(len(view.kinds), "projected")
     return {
         "points": [
-            {**teller.tell(row), "x": plain(x), "y": plain(y), "cluster": int(view.labels[row])}
+            {**describer.describe(row), "x": plain(x), "y": plain(y), "cluster": int(view.labels[row])}
             for row, (x, y) in zip(rows, coordinates, strict=True)
         ],
         "shown": len(rows),
@@ -185,11 +185,12 @@ def _map(view: RowView, teller: RowTeller, max_points: int) -> dict[str, Any] | 
 
 
 def _search(estimator: Any) -> dict[str, Any] | None:
-    records = [asdict(record) for record in getattr(estimator, "history_", None) or () if is_dataclass(record)]
+    history = getattr(estimator, "history_", None) or ()
+    records = [asdict(record) for record in history if is_dataclass(record) and not isinstance(record, type)]
     records = [record for record in records if plain(record.get("objective")) is not None]
     if not records:
         return None
-    if hasattr(estimator, "agreement_"):  # its members are not told by their objectives; one agrees with itself
+    if hasattr(estimator, "agreement_"):  # objectives do not describe its members; one agrees with itself
         agreement = float(estimator.agreement_.mean()) if len(records) > 1 else None
         return {"starts": [], "curve": [], "members": len(records), "agreement": agreement}
     if "iteration" not in records[0]:  # one record a start

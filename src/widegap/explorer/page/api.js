@@ -2,20 +2,20 @@
 
 async function checked(answer) {
   if (answer.ok) return answer;
-  let told = {};
+  let found = {};
   try {
-    told = await answer.json();
+    found = await answer.json();
   } catch {
-    told = { error: `The server answered ${answer.status}.` };
+    found = { error: `The server answered ${answer.status}.` };
   }
-  throw Object.assign(new Error(told.error), { changed: told.changed });
+  throw Object.assign(new Error(found.error), { changed: found.changed });
 }
 
-const query = (given) => (given ? `?${new URLSearchParams(given)}` : "");
+const query = (parameters) => (parameters ? `?${new URLSearchParams(parameters)}` : "");
 
-export const get = async (name, given) => (await checked(await fetch(`api/${name}${query(given)}`))).json();
+export const get = async (name, parameters) => (await checked(await fetch(`api/${name}${query(parameters)}`))).json();
 
-export const bytes = async (name, given) => (await checked(await fetch(`api/${name}${query(given)}`))).arrayBuffer();
+export const bytes = async (name, parameters) => (await checked(await fetch(`api/${name}${query(parameters)}`))).arrayBuffer();
 
 const posted = async (name, body) =>
   checked(
@@ -30,9 +30,9 @@ export const post = async (name, body = {}) => (await posted(name, body)).json()
 
 export const postForBytes = async (name, body) => (await posted(name, body)).arrayBuffer();
 
-export function listen(hear, lost) {
+export function listen(receive, lost) {
   const source = new EventSource("api/events");
-  source.onmessage = (message) => hear(JSON.parse(message.data));
+  source.onmessage = (message) => receive(JSON.parse(message.data));
   source.onerror = () => lost();
   addEventListener("pagehide", () => source.close());
 }

@@ -1,19 +1,19 @@
-// Puts the page together, follows the server, and offers what can be taken home.
+// Puts the page together, follows the server, and offers downloads.
 
 import { bytes, get, listen, post } from "./api.js";
 import * as clusters from "./clusters.js";
+import * as corrections from "./corrections.js";
+import { element, field, make, sureness } from "./dom.js";
 import * as keys from "./keys.js";
 import * as map from "./map.js";
 import * as profile from "./profile.js";
 import * as questions from "./questions.js";
-import * as said from "./said.js";
 import * as search from "./search.js";
 import * as selection from "./selection.js";
 import * as slider from "./slider.js";
 import { act, on, refresh, store, tell } from "./store.js";
 import * as tree from "./tree.js";
 
-const element = (id) => document.getElementById(id);
 const LAYOUTS = { neighbours: "nearest neighbours", scores: "scores", columns: "two columns" };
 const SLOW_LAYOUT = 20000; // points whose neighbours take seconds to find
 const EXPORTS = {
@@ -22,29 +22,30 @@ const EXPORTS = {
   "assignments.jsonl": "rows and clusters, JSON lines",
   "model.widegap": "model for widegap predict",
   "report.html": "report",
-  "reproduce.py": "Python script that repeats it",
+  "reproduce.py": "Python script that repeats the session",
 };
 
 function header() {
   const { state } = store;
   document.title = `${state.title} · widegap`;
   element("title").textContent = state.title;
-  const sure = state.sure === null ? "" : ` · ${Math.round(100 * state.sure)} % sure`;
   const count = `${state.n_rows.toLocaleString("en")} ${state.unit}s`;
-  element("summary").textContent = state.fitted ? `${count} · ${state.k} clusters by ${state.method}${sure}` : count;
-  element("undo").disabled = !state.can_undo || state.working;
-  element("redo").disabled = !state.can_redo || state.working;
-  element("again").textContent = state.pending ? `Again (${state.pending} new)` : "Again";
+  element("summary").textContent = state.fitted ? `${count} · ${state.k} clusters by ${state.method}${sureness(state.sure)}` : count;
+  field("undo").disabled = !state.can_undo || state.working;
+  field("redo").disabled = !state.can_redo || state.working;
+  element("again").textContent = state.pending ? `Re-cluster (${state.pending} new)` : "Re-cluster";
+  element("unapplied").hidden = !state.pending;
+  element("unapplied").textContent = `Corrections not applied yet: ${state.pending}. Re-cluster to include them in these files.`;
   element("sampled").textContent =
     state.on_map < state.n_rows ? `The map shows a sample of ${state.on_map.toLocaleString("en")} ${state.unit}s.` : "";
-  element("notes").replaceChildren(...state.notes.map((note) => clusters.make("li", note)));
+  element("notes").replaceChildren(...state.notes.map((note) => make("li", note)));
   element("notebox").hidden = !state.notes.length;
 }
 
 function working(progress) {
-  element("again").disabled = progress.running;
+  field("again").disabled = progress.running;
   element("stop").hidden = !progress.running;
-  const bar = element("progress");
+  const bar = field("progress");
   bar.hidden = !progress.running;
   if (!progress.running) return;
   if (progress.of) {
@@ -56,20 +57,21 @@ function working(progress) {
 
 let was = { running: false };
 
-async function hear(news) {
+async function follow(news) {
   const ended = was.running && !news.progress.running;
   was = news.progress;
   element("trouble").hidden = !news.trouble;
   element("trouble").textContent = news.trouble ?? "";
   working(news.progress);
   if (news.number !== store.state.number || ended || news.progress.running !== store.state.working) await refresh();
-  if (ended) tell("message", news.progress.message ?? `Done in ${news.progress.seconds.toFixed(1)} s.`, Boolean(news.progress.message));
+  const { message, seconds } = news.progress;
+  if (ended) tell("message", message ?? `Done in ${seconds.toFixed(1)} s.`, Boolean(message));
 }
 
 async function layout() {
-  const name = element("layout").value;
+  const name = field("layout").value;
   element("axes").hidden = name !== "columns";
-  const axes = name === "columns" ? { x: element("x").value, y: element("y").value } : {};
+  const axes = name === "columns" ? { x: field("x").value, y: field("y").value } : {};
   element("map").setAttribute("aria-busy", "true");
   try {
     await map.place(name, axes);
@@ -96,8 +98,8 @@ function controls() {
 
 async function exports() {
   for (const name of await get("exports")) {
-    const line = clusters.make("li");
-    line.append(clusters.make("a", EXPORTS[name] ?? name, { href: `api/export/${name}`, download: name }));
+    const line = make("li");
+    line.append(make("a", EXPORTS[name] ?? name, { href: `api/export/${name}`, download: name }));
     element("exports").querySelector("ul").append(line);
   }
 }
@@ -107,19 +109,19 @@ async function begin() {
     element("message").textContent = text;
     element("message").classList.toggle("bad", Boolean(bad));
   });
-  for (const part of [map, clusters, selection, said, questions, search, tree, profile, slider, keys]) part.start();
+  for (const part of [map, clusters, selection, corrections, questions, search, tree, profile, slider, keys]) part.start();
   controls();
   on("state", header);
   let placed = null;
   on("state", async () => {
     if (placed === null) {
       const names = Object.keys(LAYOUTS).filter((name) => name !== "columns" || store.state.columns.length);
-      element("layout").append(...names.map((name) => clusters.make("option", LAYOUTS[name], { value: name })));
-      element("layout").value = store.state.on_map > SLOW_LAYOUT ? "scores" : "neighbours";
+      element("layout").append(...names.map((name) => make("option", LAYOUTS[name], { value: name })));
+      field("layout").value = store.state.on_map > SLOW_LAYOUT ? "scores" : "neighbours";
     }
     // Places by scores follow the clusters; the others stay where they are.
     const name = `${store.state.fit} ${store.state.k}`;
-    if (placed === null || (element("layout").value === "scores" && placed !== name)) {
+    if (placed === null || (field("layout").value === "scores" && placed !== name)) {
       placed = name;
       await layout();
     }
@@ -127,7 +129,7 @@ async function begin() {
   store.numbers = new Uint32Array(await bytes("numbers"));
   await refresh();
   await exports();
-  listen(hear, () => {
+  listen(follow, () => {
     element("trouble").hidden = false;
     element("trouble").textContent = "The server is not answering. Your work is saved; start it again with --resume.";
   });

@@ -1,6 +1,7 @@
 // The map: points that can be moved, zoomed, hovered, clicked and lassoed, with mouse, fingers or keys.
 
 import { bytes, get } from "./api.js";
+import { element, field } from "./dom.js";
 import { Grid } from "./grid.js";
 import { drawMarks } from "./marks.js";
 import { onScheme, rgb } from "./palette.js";
@@ -8,12 +9,11 @@ import { Points } from "./points.js";
 import { on, select, store, tell } from "./store.js";
 import { View } from "./view.js";
 
-const NEAR = 9; // pixels within which a point is meant
-const STEP = 12; // pixels that an arrow key moves the cross
+const REACH = 9; // pixels within which a click means a point: about its size
+const STEP = 12; // pixels that an arrow key moves the cross: a point and its gap
 
-const element = (id) => document.getElementById(id);
-const canvas = element("points");
-const marks = element("marks");
+const canvas = /** @type {HTMLCanvasElement} */ (element("points"));
+const marks = /** @type {HTMLCanvasElement} */ (element("marks"));
 const tip = element("tip");
 
 export const map = {
@@ -58,7 +58,7 @@ export function start() {
   pointerEvents();
   keyEvents();
   for (const button of document.querySelectorAll("[data-zoom]"))
-    button.addEventListener("click", () => zoomStep(button.dataset.zoom));
+    button.addEventListener("click", () => zoomStep(button.getAttribute("data-zoom")));
   element("pan").addEventListener("click", () => useTool("pan"));
   element("lasso").addEventListener("click", () => useTool("lasso"));
 }
@@ -114,7 +114,7 @@ function recolour() {
 function refill() {
   const n = store.places.length / 2;
   if (flags.length !== n) flags = new Uint8Array(n);
-  const showMoved = element("showmoved")?.checked;
+  const showMoved = field("showmoved")?.checked;
   for (let i = 0; i < n; i++) {
     const away = store.found && !store.found[i] ? 8 : 0;
     flags[i] = (store.hidden.has(store.keys[i]) ? 1 : 0) | away | (showMoved && store.moved[i] ? 4 : 0);
@@ -208,12 +208,12 @@ function pointerEvents() {
 }
 
 function pinch(id, before, now) {
-  const [other] = [...fingers].filter(([finger]) => finger !== id).map(([, place]) => place);
+  const [other] = [...fingers].filter(([finger]) => finger !== id).map(([, pixel]) => pixel);
   const far = (a) => Math.hypot(a[0] - other[0], a[1] - other[1]) || 1;
   map.view.zoomAt(far(now) / far(before), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
 }
 
-export function nearest(px, py, pixels = NEAR) {
+export function nearest(px, py, pixels = REACH) {
   const [x, y] = map.view.toPlace(px, py);
   return grid.nearest(x, y, pixels / map.view.unitX, pixels / map.view.unit, shown);
 }
@@ -232,7 +232,7 @@ export function pick(i, more) {
   tell("open", store.rows[i]);
 }
 
-// What a row says, while the mouse is on it
+// The text of a row, while the mouse is on it
 
 const texts = new Map();
 let asking = 0;
@@ -261,9 +261,9 @@ function showTip(i) {
   if (texts.has(row)) return;
   clearTimeout(asking);
   asking = setTimeout(async () => {
-    const [told] = await get("rows", { rows: row });
-    texts.set(row, told.text);
-    if (store.rows[map.hovered] === row) tip.lastChild.textContent = told.text;
+    const [found] = await get("rows", { rows: row });
+    texts.set(row, found.text);
+    if (store.rows[map.hovered] === row) tip.lastChild.textContent = found.text;
   }, 40);
 }
 
@@ -306,7 +306,7 @@ function keyEvents() {
     } else if (event.key === "Enter" && map.cross) {
       event.preventDefault();
       if (map.corner) endBox(event.shiftKey);
-      else pick(nearest(...map.cross, 2 * NEAR), event.shiftKey);
+      else pick(nearest(...map.cross, 2 * REACH), event.shiftKey);
     }
   });
   canvas.addEventListener("blur", () => {

@@ -1,12 +1,12 @@
 // The report's profile: means and shares in the columns that tell clusters apart, shaded by how much they differ.
 
 import { get } from "./api.js";
-import { make, number } from "./clusters.js";
+import { element, make, number } from "./dom.js";
 import { swatch } from "./palette.js";
 import { clusterOf, on, store } from "./store.js";
 
-const box = document.getElementById("profile");
-const details = document.getElementById("profilebox");
+const box = element("profile");
+const details = /** @type {HTMLDetailsElement} */ (element("profilebox"));
 
 export function start() {
   on("state", show);
@@ -18,18 +18,18 @@ async function show() {
   details.hidden = !store.state.columns.length;
   if (!details.open || details.hidden) return;
   const { k } = store;
-  const told = await get("profile", { k });
+  const found = await get("profile", { k });
   if (k !== store.k) return;
   const table = make("table");
   const head = make("tr");
   head.append(make("th", "column", { scope: "col" }), make("th", "all", { scope: "col", class: "num" }));
-  for (const key of told.keys) {
+  for (const key of found.keys) {
     const cell = make("th", "", { scope: "col", class: "num" });
     cell.append(swatch(key), make("bdi", clusterOf(key).name));
     head.append(cell);
   }
   table.append(head);
-  for (const { feature, text, cells } of told.lines) {
+  for (const { feature, text, cells } of found.lines) {
     const line = make("tr");
     line.append(make("th", feature, { scope: "row" }), make("td", text, { class: "num" }));
     for (const { text: mean, difference, mark } of cells) {
@@ -37,7 +37,7 @@ async function show() {
       const strength = Math.min(1, Math.abs(difference) / 2);
       const tint = difference > 0 ? "var(--more)" : "var(--less)";
       cell.style.background = `color-mix(in srgb, ${tint} ${Math.round(60 * strength)}%, transparent)`;
-      cell.title = `${number(difference, 2)} standard deviations from the others`;
+      cell.title = `${number(difference, 2)} standard deviations from the rest`;
       line.append(cell);
     }
     table.append(line);

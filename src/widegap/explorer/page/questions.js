@@ -1,11 +1,11 @@
 // Questions whose answers help most: two rows, and whether they belong together.
 
 import { get } from "./api.js";
-import { make } from "./clusters.js";
+import { button, element, make } from "./dom.js";
 import { swatch } from "./palette.js";
 import { act, on, store } from "./store.js";
 
-const box = document.getElementById("question");
+const box = element("question");
 let waiting = [];
 let fit = null;
 
@@ -13,7 +13,7 @@ export function start() {
   on("state", async () => {
     const fresh = fit !== store.state.fit;
     fit = store.state.fit;
-    document.getElementById("questions").hidden = !store.state.supported.includes("together");
+    element("questions").hidden = !store.state.supported.includes("together");
     if (fresh || !waiting.length) await ask();
     show();
   });
@@ -51,9 +51,7 @@ function show() {
   }
   const actions = make("div", "", { class: "actions", role: "group", "aria-label": "Answer" });
   for (const [kind, text] of [["together", "Yes (y)"], ["apart", "No (n)"], ["skip", "Skip (s)"]]) {
-    const button = make("button", text, { type: "button", "data-answer": kind });
-    button.addEventListener("click", () => answer(kind));
-    actions.append(button);
+    actions.append(button(text, { "data-answer": kind }, () => answer(kind)));
   }
   box.replaceChildren(make("p", "Do these two belong together?"), pair, actions, counter);
 }

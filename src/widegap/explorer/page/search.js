@@ -1,10 +1,8 @@
-// Searching texts and filtering columns: what is not found grows pale on the map.
+// Searching texts and filtering columns: rows that are not found grow pale on the map.
 
 import { postForBytes } from "./api.js";
-import { make } from "./clusters.js";
+import { button, element, field, make } from "./dom.js";
 import { on, select, store, tell } from "./store.js";
-
-const element = (id) => document.getElementById(id);
 
 export function start() {
   const form = element("search");
@@ -23,21 +21,22 @@ export function start() {
     filled = true;
     for (const id of ["column", "x", "y"])
       element(id).append(...store.state.columns.map((name) => make("option", name, { value: name })));
-    if (store.state.columns.length > 1) element("y").value = store.state.columns[1];
-    for (const id of ["column", "low", "high"]) element(id).closest("label").hidden = !store.state.columns.length;
+    if (store.state.columns.length > 1) field("y").value = store.state.columns[1];
+    for (const id of ["column", "low", "high"]) field(id).closest("label").hidden = !store.state.columns.length;
   });
 }
 
 async function find() {
-  const query = { text: element("text").value.trim(), column: element("column").value };
-  for (const id of ["low", "high"]) if (element(id).value !== "") query[id] = Number(element(id).value);
+  const query = { text: field("text").value.trim(), column: field("column").value };
+  for (const id of ["low", "high"]) if (field(id).value !== "") query[id] = Number(field(id).value);
   if (store.hidden.size) query.clusters = store.clusters.map((one) => one.key).filter((key) => !store.hidden.has(key));
   try {
     const content = await postForBytes("find", query);
     const [count] = new Uint32Array(content, 0, 1);
     store.found = new Uint8Array(content, 4);
-    const choose = make("button", "select them", { type: "button", id: "selectfound" });
-    choose.addEventListener("click", () => select([...store.found.keys()].filter((i) => store.found[i])));
+    const choose = button("Select them", { id: "selectfound" }, () =>
+      select([...store.found.keys()].filter((i) => store.found[i])),
+    );
     element("found").replaceChildren(`${count.toLocaleString("en")} found `, choose);
     tell("found");
   } catch (error) {

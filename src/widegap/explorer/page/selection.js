@@ -1,12 +1,11 @@
-// The selected rows, what can be said of them, and the row that is open.
+// The selected rows, the corrections that can be made of them, and the row that is open.
 
 import { get } from "./api.js";
-import { make, number } from "./clusters.js";
+import { button, element, field, make, number, sureness } from "./dom.js";
 import { swatch } from "./palette.js";
 import { act, clusterOf, on, select, store, tell } from "./store.js";
 
-const element = (id) => document.getElementById(id);
-const target = element("target");
+const target = field("target");
 
 export function start() {
   on("selection", show);
@@ -14,29 +13,38 @@ export function start() {
   on("recut", show);
   on("open", open);
   element("unselect").addEventListener("click", () => select([]));
-  for (const button of document.querySelectorAll("[data-act]"))
-    button.addEventListener("click", () => say(button.dataset.act));
+  element("assign").addEventListener("click", () => correct("is"));
 }
 
-export async function say(kind) {
+export async function correct(kind) {
   if (!store.state.supported.includes(kind)) return;
-  const data = { rows: [...store.selected].map((i) => store.rows[i]) };
-  if (kind === "is") data.cluster = target.value === "new" ? "new" : Number(target.value);
-  if (await act(kind, data)) {
-    tell("message", `Noted for ${data.rows.length} ${store.state.unit}s. Press Again to cluster with it.`);
+  const rows = [...store.selected].map((i) => store.rows[i]);
+  const cluster = target.value === "new" ? "new" : Number(target.value);
+  if (await act(kind, kind === "is" ? { rows, cluster } : { rows })) {
+    tell("message", `Correction noted for ${rows.length} ${store.state.unit}s. Press Re-cluster to apply it.`);
     select([]);
   }
+}
+
+// One button for each correction of selected rows that the model can follow.
+function buttons() {
+  const focus = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.act : undefined;
+  const made = store.state.buttons.map(({ kind, label, shortcut }) => {
+    const node = button(label, { "data-act": kind }, () => correct(kind));
+    if (shortcut) node.title = `Key ${shortcut}`;
+    node.toggleAttribute("disabled", !store.selected.size);
+    return node;
+  });
+  element("buttons").replaceChildren(...made);
+  if (focus) made.find((node) => node.dataset.act === focus)?.focus();
 }
 
 function show() {
   const n = store.selected.size;
   element("selected").textContent = n ? `${n.toLocaleString("en")} selected` : "Nothing selected";
-  for (const button of document.querySelectorAll("[data-act]")) {
-    button.hidden = !store.state.supported.includes(button.dataset.act);
-    button.disabled = !n;
-  }
+  buttons();
   target.closest(".group").hidden = !store.state.supported.includes("is");
-  element("unselect").disabled = !n;
+  for (const id of ["assign", "unselect"]) field(id).disabled = !n;
   const before = target.value;
   const named = store.clusters.filter((cluster) => cluster.key >= 0);
   target.replaceChildren(
@@ -48,17 +56,17 @@ function show() {
 
 async function open(row) {
   const box = element("row");
-  const told = await get("row", { row });
+  const found = await get("row", { row });
   const table = make("table");
-  table.append(make("caption", `${told.title}`));
-  for (const [name, value] of told.cells) {
+  table.append(make("caption", found.title));
+  for (const [name, value] of found.cells) {
     const line = make("tr");
-    line.append(make("th", name, { scope: "row" }), make("td", typeof value === "number" ? number(value, 6) : (value ?? "–")));
+    const text = typeof value === "number" ? number(value, 6) : (value ?? "–");
+    line.append(make("th", name, { scope: "row" }), make("td", text));
     table.append(line);
   }
   const where = make("p", "", { class: "muted" });
-  const sure = told.sure === null ? "" : ` · ${Math.round(100 * told.sure)} % sure`;
-  where.append(swatch(told.key), make("span", ` ${clusterOf(told.key).name}${sure}`));
+  where.append(swatch(found.key), make("span", ` ${clusterOf(found.key).name}${sureness(found.sure)}`));
   box.replaceChildren(where, table);
   box.hidden = false;
 }

@@ -1,12 +1,13 @@
 // The number of clusters: labels are fetched ahead, so that sliding only changes colours.
 
 import { get } from "./api.js";
+import { element, field } from "./dom.js";
 import { recut } from "./map.js";
 import { act, hasKeysAt, keysAt, on, store, tell } from "./store.js";
 
-const slider = document.getElementById("k");
-const told = document.getElementById("kvalue");
-const next = document.getElementById("next");
+const slider = field("k");
+const shown = element("kvalue");
+const next = field("next");
 let ahead = 0;
 
 export function start() {
@@ -21,14 +22,14 @@ export function start() {
     slider.max = high;
     slider.value = store.state.k;
     slider.disabled = low === high || store.state.working;
-    told.textContent = store.state.k;
+    shown.textContent = store.state.k;
     if (fitted) fetchAhead();
   });
 }
 
 async function slide() {
   const k = Number(slider.value);
-  told.textContent = k;
+  shown.textContent = String(k);
   slider.setAttribute("aria-valuetext", `${k} clusters`);
   const keys = await keysAt(k);
   if (Number(slider.value) !== k) return;

@@ -1,11 +1,11 @@
-// What all parts of the page share, and who wants to hear of changes.
+// What all parts of the page share, and functions that are called after changes.
 
 import { bytes, get, post } from "./api.js";
 
 const listeners = new Map();
 
 export const store = {
-  state: null, // what the server says of the workspace
+  state: null, // the workspace, as the server describes it
   rows: new Uint32Array(0), // rows on the map, as the server numbers them, from 0
   numbers: new Uint32Array(0), // what people call them: numbers in the table, from 1
   places: new Float32Array(0), // x and y of each
@@ -19,13 +19,13 @@ export const store = {
   clusters: [], // at this number
 };
 
-export function on(name, act) {
+export function on(name, call) {
   if (!listeners.has(name)) listeners.set(name, []);
-  listeners.get(name).push(act);
+  listeners.get(name).push(call);
 }
 
-export function tell(name, ...given) {
-  for (const act of listeners.get(name) ?? []) act(...given);
+export function tell(name, ...values) {
+  for (const call of listeners.get(name) ?? []) call(...values);
 }
 
 const cuts = new Map(); // `${fit} ${k}` to keys
@@ -38,9 +38,9 @@ export async function keysAt(k) {
 
 export const hasKeysAt = (k) => cuts.has(`${store.state.fit} ${k}`);
 
-let acting = Promise.resolve();
+let acting = Promise.resolve(true);
 
-// One action after the other, so that each knows of the one before it.
+// One action after the other, so that each knows of the one before it; gives whether it was done.
 export function act(kind, data = {}) {
   acting = acting.then(() => acted(kind, data));
   return acting;

@@ -2,12 +2,14 @@
 // it out for reports, too.
 
 import { get } from "./api.js";
+import { element } from "./dom.js";
 import { on, store } from "./store.js";
 
-const box = document.getElementById("tree");
+const box = element("tree");
+
 function svg(tag, attributes) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
   return node;
 }
 
@@ -22,8 +24,8 @@ export function start() {
 let cuts = {};
 
 function draw(tree) {
-  document.getElementById("treebox").hidden = !tree;
-  document.getElementById("notree").hidden = Boolean(tree) || !store.state.fitted;
+  element("treebox").hidden = !tree;
+  element("notree").hidden = Boolean(tree) || !store.state.fitted;
   if (!tree) return;
   cuts = tree.cuts;
   const m = tree.leaves.length;
@@ -50,7 +52,7 @@ function draw(tree) {
 
 // Between the merge that leaves k clusters and the next one.
 function markCut() {
-  const line = document.getElementById("cut");
+  const line = element("cut");
   if (!line) return;
   const at = cuts[store.k];
   line.style.display = at === undefined ? "none" : "";

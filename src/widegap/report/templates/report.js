@@ -26,8 +26,9 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
   }
 
   // Search: what does not match is faded on the map and left out of tables.
-  const find = report.querySelector(".find"), found = report.querySelector(".found");
-  const texts = data.points.map((point) => point.slice(0, 3).join(" ").toLowerCase());
+  const find = /** @type {HTMLInputElement} */ (report.querySelector(".find"));
+  const found = report.querySelector(".found");
+  const texts = data.points.map((fields) => fields.slice(0, 3).join(" ").toLowerCase());
   function search() {
     const words = find.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
     const hit = (text) => words.every((word) => text.includes(word));
@@ -35,7 +36,7 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
     for (const dot of all(".points > circle")) {
       const match = hit(texts[+dot.dataset.i]);
       dot.classList.toggle("miss", !match);
-      n += match;
+      n += Number(match);
     }
     for (const line of all(".example, .profile tbody tr")) {
       line.classList.toggle("miss", words.length > 0 && !hit(line.textContent.toLowerCase()));
@@ -45,7 +46,7 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
   find.addEventListener("input", search);
 
   // Profile: sorted by a click on a heading, copied with all digits.
-  const profile = report.querySelector(".profile");
+  const profile = /** @type {HTMLTableElement} */ (report.querySelector(".profile"));
   const value = (cell) => cell.dataset.value ?? cell.textContent.trim();
   all(".sort", profile || find).forEach((button, j) => {
     button.addEventListener("click", () => {
@@ -67,9 +68,9 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
     area.select();
     const done = document.execCommand("copy");  // the clipboard's own interface is closed to frames and local files
     area.remove();
-    const said = button.textContent;
+    const label = button.textContent;
     button.textContent = done ? "Copied" : "Copying is not allowed here";
-    setTimeout(() => { button.textContent = said; }, 1500);
+    setTimeout(() => { button.textContent = label; }, 1500);
   }
   for (const button of all("[data-copy]")) {
     button.addEventListener("click", () => {
@@ -82,25 +83,25 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
   // Names: changed in place, and kept in the page that is saved.
   function rename(cluster, name) {
     data.names[cluster] = name;
-    for (const place of all(`[data-name="${cluster}"]`)) place.textContent = name;
+    for (const node of all(`[data-name="${cluster}"]`)) node.textContent = name;
     for (const button of all(".save")) button.hidden = button.dataset.save === "page" && !document.body.classList.contains("widegap-page");
   }
   for (const button of all("[data-rename]")) {
     button.addEventListener("click", () => {
-      const cluster = button.dataset.rename, place = button.parentElement.querySelector("[data-name]");
+      const cluster = button.dataset.rename, shown = button.parentElement.querySelector("[data-name]");
       const input = document.createElement("input");
       input.className = "naming";
       input.maxLength = 80;
       input.value = data.names[cluster];
       input.setAttribute("aria-label", `Name of cluster ${cluster}`);
-      place.replaceWith(input);
+      shown.replaceWith(input);
       input.focus();
       input.select();
       let open = true;
       const close = (keep) => {
         if (!open) return;
         open = false;
-        input.replaceWith(place);
+        input.replaceWith(shown);
         if (keep && input.value.trim()) rename(cluster, input.value.trim());
       };
       input.addEventListener("keydown", (event) => {
@@ -117,10 +118,11 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
   function pageWithNames() {
-    const page = document.documentElement.cloneNode(true), copy = page.querySelector(".widegap-report");
+    const page = /** @type {HTMLElement} */ (document.documentElement.cloneNode(true));
+    const copy = page.querySelector(".widegap-report");
     copy.classList.remove("js");
     for (const part of copy.querySelectorAll(".off, .miss, .lit")) part.classList.remove("off", "miss", "lit");
-    for (const part of copy.querySelectorAll(".save")) part.hidden = true;
+    for (const part of all(".save", copy)) part.hidden = true;
     copy.querySelector(".found").textContent = "";
     const escaped = JSON.stringify(data).replace(/[<>&]/g, (sign) => "\\u00" + sign.charCodeAt(0).toString(16));
     copy.querySelector(".payload").textContent = escaped;
@@ -142,7 +144,8 @@ document.querySelectorAll(".widegap-report:not(.js)").forEach((report) => {
     dot.append(title);
   });
 
-  const map = report.querySelector(".points"), tip = report.querySelector(".tip");
+  const map = /** @type {SVGSVGElement} */ (report.querySelector(".points"));
+  const tip = /** @type {HTMLElement} */ (report.querySelector(".tip"));
   if (!map) return;
   const base = map.viewBox.baseVal, full = { x: base.x, y: base.y, w: base.width, h: base.height };
   const dots = all(":scope > circle", map).map((node) => ({ node, x: +node.getAttribute("cx"), y: +node.getAttribute("cy") }));

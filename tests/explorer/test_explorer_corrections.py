@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 
 from widegap import CPM3C, MaxMarginClustering
 from widegap.corrections._actions import constraints_of, count_after
-from widegap.corrections._events import Statement
+from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.explorer import Workspace
 from widegap.explorer._payloads import moved, overview
@@ -106,9 +106,9 @@ def test_a_merge_moves_all_rows_of_its_clusters_and_a_later_split_may_part_them(
 
 
 def test_what_a_merge_settled_yields_to_later_links_and_assignments():
-    merged = Statement(1, "merge", {"clusters": [0, 1], "rows": [0, 1, 2, 3]})
-    linked = Statement(2, "together", {"rows": [3, 9]})
-    placed = Statement(3, "is", {"rows": [2], "cluster": 5})
+    merged = Event(1, "merge", "", {"clusters": [0, 1], "rows": [0, 1, 2, 3]})
+    linked = Event(2, "together", "", {"rows": [3, 9]})
+    placed = Event(3, "is", "", {"rows": [2], "cluster": 5})
     found = constraints_of([merged, linked, placed])
     assert found.known == {0: 0, 1: 0, 2: 5} and found.settled == {0, 1}
 
@@ -179,17 +179,17 @@ def test_other_estimators_follow_only_what_they_can():
 
 def test_statements_as_constraints():
     said = [
-        Statement(1, "together", {"rows": [1, 2, 3]}),
-        Statement(2, "apart", {"rows": [1, 4]}),
-        Statement(3, "is", {"rows": [5, 6], "cluster": 2}),
-        Statement(4, "is", {"rows": [6], "cluster": 1}),
-        Statement(5, "junk", {"rows": [3, 5], "gone": 1}),
-        Statement(6, "split", {"cluster": 0, "new": 7, "parts": [[7, 8], [9]]}),
-        Statement(7, "merge", {"clusters": [0, 1, 3], "rows": [6, 10, 11]}),
+        Event(1, "together", "", {"rows": [1, 2, 3]}),
+        Event(2, "apart", "", {"rows": [1, 4]}),
+        Event(3, "is", "", {"rows": [5, 6], "cluster": 2}),
+        Event(4, "is", "", {"rows": [6], "cluster": 1}),
+        Event(5, "junk", "", {"rows": [3, 5], "gone": 1}),
+        Event(6, "split", "", {"cluster": 0, "new": 7, "parts": [[7, 8], [9]]}),
+        Event(7, "merge", "", {"clusters": [0, 1, 3], "rows": [6, 10, 11]}),
     ]
     found = constraints_of(said)
     assert found.known == {6: 0, 7: 0, 8: 0, 9: 7, 10: 0, 11: 0} and found.junk.tolist() == [3, 5]
     assert found.must_link.tolist() == [[1, 2]] and found.cannot_link.tolist() == [[1, 4]]
     assert found.with_anchors({1: 4, 9: 4, 12: 4}).known == {**found.known, 12: 4}
     assert count_after(said, 6) == 6 - 1 + 1 - 2
-    assert constraints_of([*said, Statement(8, "is", {"rows": [3], "cluster": 0})]).junk.tolist() == [5]
+    assert constraints_of([*said, Event(8, "is", "", {"rows": [3], "cluster": 0})]).junk.tolist() == [5]
