@@ -1,6 +1,6 @@
 """Fits of a workspace: a model on the rows, its clusters at every number that it can be cut at, and who they are."""
 
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,24 @@ TYPICAL = 20
 
 
 _Value = TypeVar("_Value", bound=np.number[Any])
+
+
+class PageModel(Protocol):
+    """What the page asks of an estimator; methods beyond scikit-learn's are asked for by name first."""
+
+    def get_params(self, deep: bool = True) -> dict[str, object]: ...
+
+    def set_params(self, **parameters: object) -> "PageModel": ...
+
+    def fit(self, X: object, **arguments: object) -> "PageModel": ...
+
+    def refit(self, **arguments: object) -> "PageModel": ...
+
+    def cut(self, k: int) -> WholeNumbers: ...
+
+    def with_clusters(self, k: int) -> "PageModel": ...
+
+    def top_terms(self, n: int) -> dict[int, list[str]]: ...
 
 
 class ShownFit:
@@ -37,8 +55,8 @@ class ShownFit:
 
     def __init__(
         self,
-        model: Any,
-        X: Any,
+        model: PageModel,
+        X: object,
         *,
         active: Mask | None = None,
         before: WholeNumbers | None = None,
@@ -97,7 +115,7 @@ class ShownFit:
         rows = {int(key): typical(np.flatnonzero(of_rows == key), self.sure) for key in self.keys(k)}
         return {row: key for key, chosen in rows.items() for row in chosen}
 
-    def model_at(self, k: int) -> Any:
+    def model_at(self, k: int) -> PageModel:
         """The model for k clusters, which predicts new rows."""
         if k not in self._models:
             self._models[k] = self.model.with_clusters(k)
@@ -116,7 +134,7 @@ class NotFitted:
     numbers = range(1, 2)
     classes = np.zeros(1, np.int64)
 
-    def __init__(self, model: Any, n_rows: int):
+    def __init__(self, model: PageModel, n_rows: int):
         self.model, self._labels = model, np.zeros(n_rows, np.int8)
 
     def cut(self, k: int) -> WholeNumbers:
@@ -127,11 +145,11 @@ class NotFitted:
     def keys(self, k: int) -> Ints:
         return self.classes
 
-    def model_at(self, k: int) -> Any:
+    def model_at(self, k: int) -> PageModel:
         return self.model
 
 
-def open_fit(model: Any, X: Any, n_rows: int, junk: set[int]) -> ShownFit | NotFitted:
+def open_fit(model: PageModel, X: Any, n_rows: int, junk: set[int]) -> ShownFit | NotFitted:
     """The fit that a workspace begins with; ``junk`` may have been left out of it."""
     if not hasattr(model, "labels_") and not hasattr(model, "coef_"):
         return NotFitted(model, n_rows)
@@ -147,7 +165,7 @@ def typical(rows: WholeNumbers, sure: Floats | None) -> list[int]:
     return [int(row) for row in rows[places]]
 
 
-def _count(model: Any, labels: WholeNumbers) -> int:
+def _count(model: PageModel, labels: WholeNumbers) -> int:
     return max(int(getattr(model, "n_clusters_", 0)), int(labels.max(initial=-1)) + 1)
 
 
@@ -157,7 +175,7 @@ def _compact(labels: WholeNumbers, classes: WholeNumbers) -> WholeNumbers:
     return place[labels]
 
 
-def _sure(model: Any, X: Any) -> Floats | None:
+def _sure(model: PageModel, X: object) -> Floats | None:
     """Agreement of the rows; a single member agrees with itself, and other rows than those of the fit have none."""
     agreement = getattr(model, "agreement_", None)
     if agreement is None or len(getattr(model, "history_", ())) < 2 or not describe.is_fitted_on(model, X):

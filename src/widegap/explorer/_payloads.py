@@ -114,7 +114,11 @@ def _features(workspace: Workspace, labels: WholeNumbers, k: int) -> list[list[d
     """Of every cluster, the columns in which it differs most from the rest, or its terms."""
     fit, rows = workspace.fit, workspace.rows
     if rows.values is None:
-        if not hasattr(fit.model, "top_terms") or not isinstance(fit, ShownFit) or fit.model.terms_ is None:
+        if (
+            not hasattr(fit.model, "top_terms")
+            or not isinstance(fit, ShownFit)
+            or getattr(fit.model, "terms_", None) is None
+        ):
             return [[] for _ in range(k)]
         terms = fit.model.top_terms(2 * LISTED_FEATURES)
         return [[{"feature": clip(term, 40)} for term in terms.get(int(topic), [])] for topic in fit.classes]

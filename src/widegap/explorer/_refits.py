@@ -14,7 +14,7 @@ from widegap._types import Floats, Mask
 from widegap.corrections._constraints import KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS, Junk
 from widegap.exceptions import NotSupportedError
-from widegap.explorer._fits import NotFitted, ShownFit
+from widegap.explorer._fits import NotFitted, PageModel, ShownFit
 from widegap.explorer._identity import WholeNumbers
 
 Progress = Callable[[object], bool]
@@ -24,7 +24,7 @@ class StoppedError(Exception):
     """A fit was stopped before it had a result."""
 
 
-def supported(model: Any) -> tuple[str, ...]:
+def supported(model: PageModel) -> tuple[str, ...]:
     """Kinds of corrections that the next fit of a model can follow."""
     if not hasattr(model, "get_params"):
         return ()
@@ -78,13 +78,13 @@ def refit(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress |
     return new, list(dict.fromkeys(str(warning.message) for warning in caught))
 
 
-def _is_documents(model: Any) -> bool:
+def _is_documents(model: PageModel) -> bool:
     return "stop_words" in model.get_params()
 
 
-def _prepared(model: Any, k: int | None, callback: Progress) -> Any:
+def _prepared(model: PageModel, k: int | None, callback: Progress) -> PageModel:
     """An unfitted copy for k clusters."""
-    found = clone(model)
+    found: PageModel = clone(model)
     if k is not None:
         found.set_params(n_clusters=k)
     if "callback" in found.get_params():
@@ -141,10 +141,10 @@ def _nothing(n: int) -> dict[str, object]:
 
 
 def _searched_again(
-    fit: ShownFit | NotFitted, rows: Any, arguments: dict[str, object], k: int | None, callback: Progress
-) -> Any:
+    fit: ShownFit | NotFitted, rows: object, arguments: dict[str, object], k: int | None, callback: Progress
+) -> PageModel:
     model = _prepared(fit.model, k, callback)
-    if arguments and "known" not in inspect.signature(model.fit).parameters:
+    if arguments.keys() - {"sample_weight"} and "known" not in inspect.signature(model.fit).parameters:
         raise NotSupportedError(
             f"{type(model).__name__} takes no known labels or links; remove those corrections, or open the rows with "
             "an estimator that does."
@@ -167,7 +167,7 @@ def _arguments(constraints: KeyedConstraints, n: int, active: Mask | None) -> di
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _fixed(model: Any) -> dict[int, int]:
+def _fixed(model: PageModel) -> dict[int, int]:
     """Keys of clusters that had known labels: those labels are keys."""
     classes = getattr(model, "classes_", None)
     if classes is None:
@@ -189,7 +189,7 @@ def _refit_documents(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback:
     marked = np.zeros(len(X), bool)
     marked[constraints.junk] = True
     warm = isinstance(fit, ShownFit) and hasattr(fit.model, "_corpus") and k in (None, fit.own)
-    if warm and not (fit.model._marked & ~marked).any():
+    if warm and not np.any(getattr(fit.model, "_marked", ~marked) & ~marked):
         model = copy.copy(fit.model).set_params(callback=callback)
     else:
         model = _prepared(fit.model, k, callback).fit(X)

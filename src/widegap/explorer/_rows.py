@@ -58,12 +58,12 @@ class ShownRows:
         kept: Ints | None = None,
         ids: Sequence[object] | None = None,
     ):
-        self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        self.kept = np.arange(self.n_rows) if kept is None else np.asarray(kept)
-        self.numbers = row_number(self.kept)
+        self.n_rows: int = X.shape[0] if hasattr(X, "shape") else len(X)
+        self.kept: Ints = np.arange(self.n_rows) if kept is None else np.asarray(kept)
+        self.numbers: Ints = row_number(self.kept)
         self.is_text = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], str)
         self.unit = "document" if self.is_text else "row"
-        self.texts = X if self.is_text else None
+        self.texts: Sequence[str] | None = X if self.is_text else None
         if hasattr(X, "select_dtypes"):
             frame, X = X if frame is None else frame, X.select_dtypes("number")
         self.titles, self.frame, self.dialect, self.ids = titles, frame, dialect, ids
@@ -92,9 +92,8 @@ class ShownRows:
         """A few words for one row."""
         if self.texts is not None:
             return clip(self.titles[row], 80) if self.titles is not None else f"document {self.numbers[row]}"
-        return (
-            f"row {self.numbers[row]}" if self.ids is None else f"row {self.numbers[row]} ({clip(self.ids[row], 40)})"
-        )
+        named = "" if self.ids is None else f" ({clip(self.ids[row], 40)})"
+        return f"row {self.numbers[row]}{named}"
 
     def text(self, row: int) -> str:
         """One or two lines on a row."""
@@ -102,7 +101,7 @@ class ShownRows:
             return clip(self.texts[row])
         if self.frame is not None:
             return RowTexts(self.frame)[row].text
-        values = dense_rows(self.values, [row])[0]
+        values: Doubles = dense_rows(self.values, [row])[0]
         return clip(", ".join(f"{self.names[j]} {values[j]:.3g}" for j in np.flatnonzero(values)[:8]) or "all zero")
 
     def cells(self, row: int) -> list[list[object]]:
@@ -112,7 +111,7 @@ class ShownRows:
         if self.frame is not None:
             found = self.frame.iloc[row]
             return [[clip(name, 80), plain(value)] for name, value in list(found.items())[:ROW_CELLS]]
-        values = dense_rows(self.values, [row])[0]
+        values: Doubles = dense_rows(self.values, [row])[0]
         shown = np.arange(len(values)) if len(values) <= ROW_CELLS else np.flatnonzero(values)[:ROW_CELLS]
         return [[self.names[j], plain(values[j])] for j in shown]
 
@@ -120,7 +119,8 @@ class ShownRows:
         """The numbers of one column."""
         if self.values is None or name not in self.names:
             raise InvalidDataError(f"There is no column {clip(name, 40)!r} of numbers.")
-        return dense_rows(self.values[:, [self.names.index(name)]], slice(None))[:, 0].astype(np.float64)
+        found: Doubles = dense_rows(self.values[:, [self.names.index(name)]], slice(None))[:, 0].astype(np.float64)
+        return found
 
     def matching(self, text: str) -> Mask:
         """Which rows hold a text, in any of their cells; capitals do not matter."""

@@ -2,10 +2,9 @@
 
 import json
 from pprint import pformat
-from typing import Any
 
 from widegap import __version__
-from widegap.explorer._fits import ShownFit
+from widegap.explorer._fits import PageModel, ShownFit
 from widegap.explorer._workspace import Workspace
 
 TEMPLATE = '''\
@@ -69,12 +68,12 @@ def script(workspace: Workspace) -> str:
     )
 
 
-def _import(model: Any, name: str) -> str:
+def _import(model: PageModel, name: str) -> str:
     home = "widegap" if type(model).__module__.startswith("widegap.") else type(model).__module__
     return f"from {home} import {name}"
 
 
-def _call(model: Any) -> str:
+def _call(model: PageModel) -> str:
     """The constructor's call, with the parameters that are not the defaults."""
     fresh = type(model)().get_params(deep=False)
     arguments = {
