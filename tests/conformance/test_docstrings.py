@@ -12,7 +12,8 @@ import widegap
 from widegap._catalogue import ESTIMATORS
 from widegap.base import _docs
 
-SOURCES = sorted(Path(widegap.__file__).parent.glob("*/*.py"))
+# What estimators are made of; records of a search have fields of their own.
+SOURCES = sorted(path for path in Path(widegap.__file__).parent.glob("*/*.py") if path.name != "_records.py")
 PLACEHOLDER = re.compile(r"^ *<(.+)>$", re.MULTILINE)
 ENTRY = re.compile(r"^\w+ : [^\n]*\n(?:    [^\n]+\n?)+", re.MULTILINE)
 

@@ -59,8 +59,10 @@ def test_threads_and_blocks_change_no_label(cls, monkeypatch):
 
 
 SCRIPT = """
+import sys
 import warnings
 import numpy as np
+sys.path[:0] = ["..", "."]
 from test_same_labels import ESTIMATORS, labels, table
 warnings.simplefilter("ignore")
 for cls in ESTIMATORS:
