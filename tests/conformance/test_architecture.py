@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "widegap"
 MAX_BODY_LINES = 80
-MAX_FILE_LINES = 400
+MAX_FILE_LINES = 500
 MAX_CLASS_FILE_LINES = 700  # of a file that is mostly one class: one idea is not cut in two
 TWICE = 10
 TWICE_EXCEPTIONS = ("rows/loops/_passes.py",)  # loops over dense and over CSR rows are compiled apart
@@ -20,6 +20,7 @@ SPARSE_HOMES = (
     "rows",
     "features",
     "persistence",
+    "_types.py",
     "base/_validation.py",
     "documents/_corpus.py",
     "documents/_vocabulary.py",
@@ -293,7 +294,7 @@ def test_checker_accepts_a_body_that_is_only_a_docstring():
 def test_checker_counts_file_lines():
     assert violations_of(long_file, "metrics.py", "x = 1\n" * MAX_FILE_LINES) == []
     (violation,) = violations_of(long_file, "metrics.py", "x = 1\n" * (MAX_FILE_LINES + 1))
-    assert "more than 400 lines" in violation
+    assert "more than 500 lines" in violation
     assert violations_of(long_file, "metrics.py", "class A:\n" + "    x = 1\n" * MAX_FILE_LINES) == []
     (violation,) = violations_of(long_file, "metrics.py", "class A:\n" + "    x = 1\n" * MAX_CLASS_FILE_LINES)
     assert "more than 700 lines" in violation
@@ -389,6 +390,7 @@ def test_extras_name_only_what_is_imported():
         "python-docx": "docx",
         "stop-words": "stop_words",
         "charset-normalizer": "charset_normalizer",
+        "python-calamine": "python_calamine",
     }
     named = {
         re.split("[<>=]", package)[0]

@@ -12,8 +12,9 @@ import widegap
 from widegap._catalogue import ESTIMATORS
 from widegap.base import _docs
 
-# What estimators are made of; records of a search have fields of their own.
-SOURCES = sorted(path for path in Path(widegap.__file__).parent.glob("*/*.py") if path.name != "_records.py")
+# The files of the estimators and of the classes that they inherit from.
+CLASSES = {cls for name in ESTIMATORS for cls in getattr(widegap, name).__mro__ if cls.__module__.startswith("widegap")}
+SOURCES = sorted({Path(inspect.getfile(cls)) for cls in CLASSES})
 PLACEHOLDER = re.compile(r"^ *<(.+)>$", re.MULTILINE)
 ENTRY = re.compile(r"^\w+ : [^\n]*\n(?:    [^\n]+\n?)+", re.MULTILINE)
 
