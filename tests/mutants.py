@@ -51,9 +51,9 @@ UNSEEN = {
     "bound that no number of clusters reaches, and that is gone since",
     "cutting_plane._norms: p: float = 2.0 | 2.0 -> 3.0": "a default that only a test used, and that is gone since",
     "cutting_plane._qp: lower[m : m + n_caps] = -_UNBOUNDED | m + n_caps -> m - n_caps": "sums of what is not negative",
-    "constraints._size_prices: while (high - low).max() > NOISE / 10 * span: | (high - low).max() > NOISE / 10 * span -> "
+    "constraints._size_prices: while (high - low).max() > TIE_NOISE / 10 * span: | (high - low).max() > TIE_NOISE / 10 * span -> "
     "(high - low).max() >= NOISE / 10 * span": "two roundings would have to be equal",
-    "constraints._outliers: return reach > middle + CLEAR * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
+    "constraints._outliers: return reach > middle + FAR_DEVIATIONS * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
     "reach > middle + CLEAR * spread -> reach >= middle + CLEAR * spread": "two roundings would have to be equal",
     "constraints._outliers: lost = np.cumsum(np.append(0, ~is_out)) / len(inside) | 0 -> 1": "all sums one more",
     "cutting_plane._universum_loss: active = excess > 0 | excess > 0 -> excess >= 0": "at a kink, both are planes below",
@@ -70,7 +70,7 @@ UNSEEN = {
     "iterative._alternation: for _ in range(100): | 100 -> 101": "bisected to the last digit long before",
     "forest._linkage: scores[scores < 1 / m] = 0 | "
     "scores < 1 / m -> scores <= 1 / m": "two roundings would have to be equal",
-    "constraints._size_prices: (costs,), _ = rows.fold(lambda costs: ((_split(costs, NOISE * span),), 0), costs) | "
+    "constraints._size_prices: (costs,), _ = rows.fold(lambda costs: ((_split(costs, TIE_NOISE * span),), 0), costs) | "
     "0 -> 1": "a sum that nobody reads",
     "cutting_plane._qp: z, bias = _checked(scaled, *engine(scaled, None if start is None else start / "
     "problem.x_unit)) | start / problem.x_unit -> start * problem.x_unit": "a start only saves time",

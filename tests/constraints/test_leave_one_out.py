@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widegap.constraints import _leave_one_out as _left_out
-from widegap.constraints._known_classes import RIDGES, Views, _believed
+from widegap.constraints._known_classes import RIDGES, Views, _judged
 from widegap.constraints._leave_one_out import ClassScores, least_squares, self_training
 
 
@@ -70,14 +70,14 @@ def test_self_training_reaches_rows_that_no_known_row_is_near():
     assert np.mean(trained.scores.argmax(axis=1) == classes) == 1 > alone
 
 
-def test_who_tells_labels_that_it_has_not_seen_is_believed():
+def test_who_tells_labels_that_it_has_not_seen_is_judged():
     classes, judges = np.array([0, 0, 0, 1, 1, 1]), np.ones(6, bool)
     right = np.eye(2)[classes]
     good = ClassScores(np.array([[1.0, 0.0]]), right)
     bad = ClassScores(np.array([[0.0, 1.0]]), right[::-1])
-    (lost, _), (won, shares) = (_believed(one, classes, judges) for one in (bad, good))
+    (lost, _), (won, shares) = (_judged(one, classes, judges) for one in (bad, good))
     assert won > -1e-9 > lost + 1 and shares[0, 0] > 0.9
-    assert _believed(bad, classes, judges)[1][0, 1] < shares[0, 0]  # who errs may not be sure
+    assert _judged(bad, classes, judges)[1][0, 1] < shares[0, 0]  # who errs may not be sure
 
 
 def test_one_row_of_each_class_or_a_single_class_judges_nobody():

@@ -1,5 +1,5 @@
-"""What is known beforehand: labels, links, sizes, weights; read, checked and kept; outliers; questions.
+"""Constraints: known labels, links, sizes and weights, read, checked and kept; outliers; questions.
 
-It may import rows, features and base. Begin with ``_units.py``, how labels and links are read, and ``_label_rules.py``,
-how they are kept.
+It may import rows, features and base. Begin with ``_side_information.py``, how the arguments of ``fit`` are read;
+``_label_rules.py`` has how labels keep constraints, ``_taking_part.py`` which rows take part in a fit.
 """

@@ -213,7 +213,7 @@ class _Steps:
         return False
 
     def _fits(self, p: int, q: int, rows: int) -> bool:
-        """Whether ``size`` rows may go from p to q, or from q to p if it is negative."""
+        """Whether ``rows`` rows may go from p to q, or from q to p if the number is negative."""
         after_p, after_q = self.counts[p] - rows, self.counts[q] + rows
         return self.lower[p] <= after_p <= self.upper[p] and self.lower[q] <= after_q <= self.upper[q]
 

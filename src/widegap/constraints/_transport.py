@@ -205,7 +205,7 @@ def _fill_deficits(
 
 @jit
 def _make_graph(c: NDArray[np.floating], labels: NDArray[np.int32], counts: NDArray[np.int64], room: int) -> _Graph:
-    """The labels with heaps of the moves they allow, and room for ``arrivals`` rows in each."""
+    """The labels with heaps of the moves they allow, and for ``room`` arrivals in each."""
     n, k = c.shape
     graph = _Graph(
         labels.copy(),
