@@ -130,12 +130,12 @@ def test_a_new_estimator_is_on_the_command_line(toy, tmp_path, capsys):
 def test_attributes_that_are_not_declared_are_refused(toy, tmp_path, monkeypatch):
     model = toy(3).fit(X)
     monkeypatch.setattr(toy, "_stored", {"low_": float})
-    with pytest.raises(NotSupportedError, match=r"Toy\.width_ is no attribute that a model file holds; declare it"):
+    with pytest.raises(NotSupportedError, match=r"Toy\.width_ is not declared for model files; add it"):
         persistence.save(model, tmp_path / "m")
     monkeypatch.undo()
     persistence.save(model, tmp_path / "m")
     monkeypatch.setattr(toy, "_stored", {"low_": str})
-    with pytest.raises(InvalidDataError, match=r"damaged one \(Toy\.low_ is float\)"):
+    with pytest.raises(InvalidDataError, match=r"is damaged \(Toy\.low_ is float\)"):
         persistence.load(tmp_path / "m")
 
 
