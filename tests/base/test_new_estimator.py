@@ -150,9 +150,13 @@ def test_public_estimators_declare_themselves(name):
 
 
 def test_no_other_file_lists_the_estimators():
-    """Three names of estimators in quotes are a list that a new one would have to be entered in."""
+    """Three names of estimators in quotes are a list that a new one would have to be entered in.
+
+    A file may name the estimators that it defines.
+    """
     package = Path(widegap.__file__).parent
     for path in package.rglob("*.py"):
-        if path.name not in ("_catalogue.py", "__init__.py") and path.parent.name != "estimators":
+        if path.name not in ("_catalogue.py", "__init__.py"):
             text = path.read_text(encoding="utf-8")
-            assert sum(f'"{name}"' in text for name in ESTIMATORS) < 3, path
+            listed = [name for name in ESTIMATORS if f'"{name}"' in text and f"class {name}(" not in text]
+            assert len(listed) < 3, path

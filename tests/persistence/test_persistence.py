@@ -220,7 +220,7 @@ def test_bombs_are_refused_before_they_unpack(parts, tmp_path):
 def test_the_limit_that_is_exceeded_is_named(parts, tmp_path, monkeypatch):
     path = forge(tmp_path / "forged", parts)
     monkeypatch.setattr(_archive, "MAX_PARTS", 1)
-    with pytest.raises(InvalidDataError, match=r"holds \d+ parts, more than the 1 that") as caught:
+    with pytest.raises(InvalidDataError, match=r"holds \d+ parts, but a model file may have 1 at most") as caught:
         persistence.load(path)
     assert "max_bytes" not in str(caught.value)
     monkeypatch.undo()
