@@ -31,7 +31,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target, mode = destination(path)
     temporary = target.with_name(f".{target.name}.{token_urlsafe(6)}.tmp{target.suffix}")
     # A new file gets the mode of any new file from the system: to ask for the umask is to change it for all threads.
-    # What replaces a file may be as private as that, so nobody else is let in before.
+    # A replacement may hold private data, so only its owner may read it until it has the mode of the file it replaces.
     first_mode = 0o666 if mode is None else 0o600
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, first_mode))

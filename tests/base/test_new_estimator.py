@@ -130,12 +130,12 @@ def test_a_new_estimator_is_on_the_command_line(toy, tmp_path, capsys):
 def test_attributes_that_are_not_declared_are_refused(toy, tmp_path, monkeypatch):
     model = toy(3).fit(X)
     monkeypatch.setattr(toy, "_stored", {"low_": float})
-    with pytest.raises(NotSupportedError, match=r"Toy\.width_ is no attribute that a model file holds; declare it"):
+    with pytest.raises(NotSupportedError, match=r"Toy\.width_ is not declared for model files; add it"):
         persistence.save(model, tmp_path / "m")
     monkeypatch.undo()
     persistence.save(model, tmp_path / "m")
     monkeypatch.setattr(toy, "_stored", {"low_": str})
-    with pytest.raises(InvalidDataError, match=r"damaged one \(Toy\.low_ is float\)"):
+    with pytest.raises(InvalidDataError, match=r"is damaged \(Toy\.low_ is float\)"):
         persistence.load(tmp_path / "m")
 
 
@@ -150,9 +150,13 @@ def test_public_estimators_declare_themselves(name):
 
 
 def test_no_other_file_lists_the_estimators():
-    """Three names of estimators in quotes are a list that a new one would have to be entered in."""
+    """Three names of estimators in quotes are a list that a new one would have to be entered in.
+
+    A file may name the estimators that it defines.
+    """
     package = Path(widegap.__file__).parent
     for path in package.rglob("*.py"):
-        if path.name not in ("_catalogue.py", "__init__.py") and path.parent.name != "estimators":
+        if path.name not in ("_catalogue.py", "__init__.py"):
             text = path.read_text(encoding="utf-8")
-            assert sum(f'"{name}"' in text for name in ESTIMATORS) < 3, path
+            listed = [name for name in ESTIMATORS if f'"{name}"' in text and f"class {name}(" not in text]
+            assert len(listed) < 3, path

@@ -67,7 +67,7 @@ def test_chapters_of_the_library(library):
 
 def test_a_sample_leads_to_the_same_topics(library, monkeypatch):
     documents, chapters = library
-    monkeypatch.setattr(_starts, "SAMPLE", 500)
+    monkeypatch.setattr(_starts, "START_SAMPLE", 500)
     models = [DocumentClustering(4, random_state=s).fit(documents) for s in range(5)]
     assert np.mean([clustering_accuracy(chapters, model.labels_) for model in models]) >= 0.6
     assert all(model.labels_.min() == 0 for model in models)

@@ -157,7 +157,7 @@ def test_sparse_rows_are_never_densified():
 @pytest.mark.parametrize("smoothing", [0, 1])
 def test_beyond_the_searched_rows(monkeypatch, smoothing):
     monkeypatch.setattr(_search_space, "SEARCH_ROWS", 400)
-    monkeypatch.setattr(_starts, "SAMPLE", 200)
+    monkeypatch.setattr(_starts, "START_SAMPLE", 200)
     X, y = make_blobs([900, 700, 400], 4, random_state=3)
     model = fit(X, 3, smoothing=smoothing)
     assert agreement(y, model.labels_) > 0.99
@@ -321,7 +321,7 @@ def test_a_precomputed_kernel_gives_what_its_function_gives(n, smoothing):
 
 def test_a_precomputed_kernel_of_many_rows_is_searched_on_a_sample(monkeypatch):
     monkeypatch.setattr(_search_space, "SEARCH_ROWS", 400)
-    monkeypatch.setattr(_starts, "SAMPLE", 300)
+    monkeypatch.setattr(_starts, "START_SAMPLE", 300)
     X, y = make_blobs(900, 4, centers=3, random_state=1)
     model = fit(rbf_kernel(X, gamma=0.01), 3, kernel="precomputed", n_components=100)
     assert agreement(y, model.labels_) == 1
@@ -415,7 +415,7 @@ def test_moves_on_all_rows_raise_r2_of_all_rows(monkeypatch):
     """Whitened by the covariance of the sample they lowered it, and ringnorm's error rose from 4 to 24 %."""
     rng = np.random.default_rng(0)
     monkeypatch.setattr(_search_space, "SEARCH_ROWS", 2000)
-    monkeypatch.setattr(_starts, "SAMPLE", 1500)
+    monkeypatch.setattr(_starts, "START_SAMPLE", 1500)
     y = np.arange(6000) % 2
     X = np.where(y[:, None] == 1, rng.normal(0.45, 1, (6000, 20)), rng.normal(0, 2, (6000, 20)))
     values, models = [], []
@@ -471,7 +471,7 @@ def test_under_a_strong_ridge_the_search_goes_on(C):
 
 
 def test_more_clusters_than_a_sample_has_rows(monkeypatch):
-    monkeypatch.setattr(_starts, "SAMPLE", 20)
+    monkeypatch.setattr(_starts, "START_SAMPLE", 20)
     monkeypatch.setattr(_search_space, "SEARCH_ROWS", 20)
     X = np.random.default_rng(0).normal(size=(100, 3))
     for model in (MaxMarginClustering(30, search="moves", random_state=0), CPM3C(30, random_state=0, tol=0.1)):

@@ -189,7 +189,7 @@ def test_sparse_matrices_that_would_be_read_out_of_bounds(forgery, sparse_landma
     names = [f"{part['part']}.npy" for part in tree["parts"]]
     forged = SPARSE[forgery](*(np.load(io.BytesIO(parts[name])) for name in names))
     changed = {name: array_bytes(values) for name, values in zip(names, forged, strict=True)}
-    with pytest.raises(InvalidDataError, match="damaged one .*sparse matrix"):
+    with pytest.raises(InvalidDataError, match="is damaged .*sparse matrix"):
         persistence.load(forge(tmp_path / "m", parts, **changed))
 
 
@@ -200,7 +200,7 @@ def test_sparse_matrices_of_another_shape(shape, sparse_landmarks, tmp_path):
     def reshape(document):
         document["model"]["state"]["kernel_map_"]["state"]["landmarks"]["shape"] = shape
 
-    with pytest.raises(InvalidDataError, match="damaged one .*sparse matrix"):
+    with pytest.raises(InvalidDataError, match="is damaged .*sparse matrix"):
         persistence.load(forge(tmp_path / "m", parts, **{"model.json": edited(parts, reshape)}))
 
 
@@ -223,7 +223,7 @@ def test_a_model_that_cannot_reject_is_refused(tmp_path):
         lambda document: document["model"]["state"].pop("reject_below_"),
         lambda document: document["model"]["state"].update(reject_below_={"$": "float", "value": "nan"}),
     ):
-        with pytest.raises(InvalidDataError, match="damaged one .*reject_below_"):
+        with pytest.raises(InvalidDataError, match="is damaged .*reject_below_"):
             persistence.load(forge(tmp_path / "forged", parts, **{"model.json": edited(parts, change)}))
 
 
@@ -242,7 +242,7 @@ def test_kernels_that_look_elsewhere(attribute, value, message, tmp_path):
     def change(document):
         document["model"]["state"]["kernel_map_"]["state"]["kernels"][1]["state"][attribute] = value
 
-    with pytest.raises(InvalidDataError, match=f"damaged one .*{message}"):
+    with pytest.raises(InvalidDataError, match=f"is damaged .*{message}"):
         persistence.load(forge(tmp_path / "forged", parts, **{"model.json": edited(parts, change)}))
 
 

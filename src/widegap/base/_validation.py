@@ -1,8 +1,9 @@
 """Checks of parameters and rows; the only file that touches scikit-learn's private helpers."""
 
+import os
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_random_state, validate_data
 
-from widegap._types import Indices, Labels, Mask, Matrix
+from widegap._types import Array, Indices, Labels, Mask, Matrix
 from widegap._warnings import warn_caller
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernels import WIDTH_RULES, KernelNames
@@ -55,6 +56,16 @@ MAX_LABELS = 100_000  # clusters that a user's labels may name: pages and tables
 COST = Interval(Real, 1e-12, 1e12, closed="both")
 
 
+class _Estimator(Protocol):
+    """What checks of rows read and set on an estimator."""
+
+    _fits_collections: ClassVar[bool]
+    labels_out: str | os.PathLike[str] | None
+    n_features_in_: int
+    feature_names_in_: Array
+    _rows_digest: str
+
+
 def kernel_constraints(*, precomputed: bool = False) -> dict[str, list[object]]:
     """Rules of the parameters ``kernel``, ``gamma`` and ``kernel_params``, read from the table of kernels."""
     return {
@@ -73,7 +84,7 @@ def check_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, int(cpu_count()) + 1 + n_jobs)
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> Rows:
+def check_rows(estimator: _Estimator, X: Any, *, reset: bool, n_threads: int) -> Rows:
     """Rows as blocks: arrays, memmaps, frames and sparse matrices are validated, RowBlocks are taken as they are."""
     if is_collection(X):
         if not estimator._fits_collections:
@@ -101,7 +112,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, n_threads: int) -> Rows:
     return row_blocks(X, n_threads=n_threads, new_array=state_arrays(estimator.labels_out if reset else None))
 
 
-def _check_shape(estimator: Any, shape: tuple[int, int], *, reset: bool) -> None:
+def _check_shape(estimator: _Estimator, shape: tuple[int, int], *, reset: bool) -> None:
     """Refuse a table without rows, or with other columns than the fitted one; store the number of columns."""
     if not shape[0]:
         raise InvalidDataError("X has 0 rows; at least one is needed: check the files.")
@@ -116,7 +127,7 @@ def _check_shape(estimator: Any, shape: tuple[int, int], *, reset: bool) -> None
         )
 
 
-def check_table(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+def check_table(estimator: _Estimator, X: Any, *, reset: bool) -> Matrix:
     """A validated array or CSR matrix in memory; for a fit the estimator stores its digest."""
     refuse_non_numbers(X)
     with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
@@ -261,7 +272,7 @@ def check_row_numbers(rows: npt.ArrayLike, n_rows: int) -> Indices:
     return found.astype(np.intp)
 
 
-def check_generator(random_state: Any) -> np.random.Generator:
+def check_generator(random_state: int | np.random.RandomState | None) -> np.random.Generator:
     """A NumPy generator seeded by scikit-learn's kind of random_state."""
     if isinstance(random_state, Integral):
         return np.random.default_rng(int(random_state))
@@ -282,20 +293,20 @@ def input_kind(X: Any) -> str:
     return "embeddings" if is_table else "documents"
 
 
-def _holds_no_text(values: Iterable[Any]) -> bool:
+def _holds_no_text(values: Iterable[object]) -> bool:
     return not isinstance(values, str | bytes) and not isinstance(next(iter(values), ""), str)
 
 
-def check_documents(documents: Any, name: str = "documents") -> list[str]:
+def check_documents(documents: Iterable[object], name: str = "documents") -> list[str]:
     """The documents as a list of strings."""
     if isinstance(documents, str | bytes):
         raise InvalidDataError(f"{name} is one {type(documents).__name__}, but must be a list of str: pass [text].")
-    documents = list(documents)
-    wrong = next(((i, text) for i, text in enumerate(documents) if not isinstance(text, str)), None)
-    if wrong is not None:
-        i, text = wrong
-        remedy = "decode it first" if isinstance(text, bytes) else "convert it, or replace missing texts by ''"
-        raise InvalidDataError(
-            f"{name}[{i}] is {text!r:.60} of type {type(text).__name__}, but must be a str: {remedy}."
-        )
-    return documents
+    texts: list[str] = []
+    for i, text in enumerate(documents):
+        if not isinstance(text, str):
+            remedy = "decode it first" if isinstance(text, bytes) else "convert it, or replace missing texts by ''"
+            raise InvalidDataError(
+                f"{name}[{i}] is {text!r:.60} of type {type(text).__name__}, but must be a str: {remedy}."
+            )
+        texts.append(text)
+    return texts

@@ -244,7 +244,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         if self.C != "auto":
             return 1 / (self.C * rows.scale**2)
         seen = sample.rows
-        variances = leading_variances(sample.X, seen.mean, self.n_clusters - 1, seen.weights) / seen.scale**2
+        variances = leading_variances(sample.X, seen.mean, self.n_clusters - 1, seen.array_weights()) / seen.scale**2
         # Data of rank below k - 1 have no further variance: take the last direction that has any.
         return self._plan().rho * float(variances[variances > VARIANCE_TOL * variances[0]][-1])
 

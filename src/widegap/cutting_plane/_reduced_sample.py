@@ -47,9 +47,9 @@ class ReducedSample:
         """The leading dimensions of a sample, more for more clusters."""
         with one_blas_thread():
             rank, seed = LEAST_RANK + RANK_A_CLUSTER * n_clusters, int(rng.integers(2**31))
-            V = leading_vectors(sample.X, rank, seed, sample.rows.weights)
+            V = leading_vectors(sample.X, rank, seed, sample.rows.array_weights())
             Z = np.asarray(sample.X @ V.T)
-        rows = CentredRows(row_blocks(Z, n_threads=sample.rows.blocks.n_threads), sample.rows.weights)
+        rows = CentredRows(row_blocks(Z, n_threads=sample.rows.blocks.n_threads), sample.rows.array_weights())
         return cls(Z, rows, V, sample.rows.scale / rows.scale)
 
     def lifted(self, found: Result) -> Result:

@@ -55,7 +55,7 @@ class Writer:
         outer, self.parts = self.parts, _parts(cls)
         declared = {*_parameters(cls), *stored_attributes(cls)}
         state = {key: item for key, item in vars(estimator).items() if key not in cls._not_stored}
-        tree = {"$": name, "state": self._state(state, declared, where)}
+        tree: dict[str, object] = {"$": name, "state": self._state(state, declared, where)}
         self.parts = outer
         return tree
 

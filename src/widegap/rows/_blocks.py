@@ -186,7 +186,7 @@ class DenseBlock:
     """Rows of an ndarray or memmap."""
 
     def __init__(self, X: Floats, start: int):
-        # Always read-only and C-ordered: numba would compile each loop anew for every other layout.
+        # Always read-only and C-ordered: numba would compile each loop again for any other layout.
         self.X = np.ascontiguousarray(X)
         if self.X.flags.writeable:
             self.X = self.X.view()

@@ -84,8 +84,8 @@ class Rows(Protocol):
 
 def constant_state(rows: Rows, value: np.generic) -> Any:
     """The value for every row, in the form that users get."""
-    nobody = rows.mark(np.zeros(0, np.intp))
-    (state,), _ = rows.fold(lambda marks: ((np.full(len(marks), value),), 0), nobody)
+    unmarked = rows.mark(np.zeros(0, np.intp))
+    (state,), _ = rows.fold(lambda marks: ((np.full(len(marks), value),), 0), unmarked)
     return rows.publish(state)
 
 

@@ -1,7 +1,7 @@
 """Where rows come from: arrays and memmaps, CSR matrices, files on disk; ``row_blocks`` chooses the source.
 
-Float32 and float64 are kept as they come. Files are opened without pickle: an ``.npy`` shard is memory-mapped and
-read block by block, an ``.npz`` shard (an array named X, or scipy's ``save_npz``) is read whole, once a pass; Parquet
+Float32 and float64 keep their precision. Files are opened without pickle: an ``.npy`` shard is memory-mapped and
+read block by block, an ``.npz`` shard (an array named X, or scipy's ``save_npz``) is read whole, once per pass; Parquet
 and Arrow are in ``_columnar.py``.
 """
 

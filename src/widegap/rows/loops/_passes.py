@@ -65,7 +65,7 @@ def _judge(S, r, k, choose, all_rivals, labels, codes, i, active):  # type: igno
 
 @jit
 def _flush(recent, normal):  # type: ignore[no-untyped-def]
-    """Add the sums of the last rows, which are padded, to the float64 totals and start anew."""
+    """Add the sums of the last rows, which are padded, to the float64 totals, and set them to 0."""
     for p in range(normal.shape[0]):
         for j in range(normal.shape[1]):
             normal[p, j] += recent[p, j]
