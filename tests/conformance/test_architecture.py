@@ -387,6 +387,7 @@ def test_extras_name_only_what_is_imported():
     modules = {
         "pillow": "PIL",
         "python-docx": "docx",
+        "python-calamine": "python_calamine",
         "stop-words": "stop_words",
         "charset-normalizer": "charset_normalizer",
     }
