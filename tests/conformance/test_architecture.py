@@ -388,9 +388,9 @@ def test_extras_name_only_what_is_imported():
     modules = {
         "pillow": "PIL",
         "python-docx": "docx",
+        "python-calamine": "python_calamine",
         "stop-words": "stop_words",
         "charset-normalizer": "charset_normalizer",
-        "python-calamine": "python_calamine",
     }
     named = {
         re.split("[<>=]", package)[0]

@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 from widegap import CPM3C, DocumentClustering, datasets
 from widegap.base import _starts
 from widegap.documents import _document_clustering
-from widegap.documents._document_clustering import matched_topics
 from widegap.documents._linear_scores import LinearScores, fit_linear_scores
+from widegap.documents._topic_rules import matched_topics
 from widegap.documents._topic_search import held_out_recovery, spherical_labels
 from widegap.exceptions import InvalidDataError, NotSupportedError, StarvedClusterWarning
 from widegap.metrics import clustering_accuracy

@@ -1,29 +1,19 @@
 """DocumentClustering: raw documents in, topics out."""
 
-import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Floats, Indices, Ints, Labels, Mask
-from widegap._warnings import warn_caller
+from widegap._types import Floats, Labels, Mask
 from widegap.base._clusterer import Clusterer, Objective
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger, progress_logging
 from widegap.base._records import Recorder
-from widegap.base._validation import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    check_cluster_number,
-    check_generator,
-    digest_of,
-)
+from widegap.base._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator, digest_of
 from widegap.constraints._side_information import (
     SIZE_CONSTRAINTS,
     ConstrainedClusterer,
@@ -35,16 +25,24 @@ from widegap.constraints._units import check_cliques
 from widegap.documents._corpus import Corpus, DocumentRows, cosines_to_means
 from widegap.documents._linear_scores import explaining_weights
 from widegap.documents._reader import DocumentReader
-from widegap.documents._topic_rules import FLOOR, TopicRules, of_documents, taking_part
+from widegap.documents._topic_rules import (
+    TopicRules,
+    check_positions,
+    check_topics,
+    matched_topics,
+    of_documents,
+    refuse_for_method,
+    taking_part,
+    warn_of_starved,
+)
 from widegap.documents._topic_search import FoundTopics, Reduction, TopicRecord, TopicSearch
 from widegap.documents._vocabulary import TermChoice, TermNames, is_finite
-from widegap.exceptions import InvalidDataError, NotSupportedError, StarvedClusterWarning
+from widegap.exceptions import InvalidDataError, NotSupportedError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NAME_TERMS = 3  # in the name of a topic: as many as fit into a column of a table
-LINK_ARGUMENTS = ("known", "must_link", "cannot_link")  # arguments of ``fit`` that an estimator may not have
 
 
 @shared_docs
@@ -374,13 +372,13 @@ class DocumentClustering(ConstrainedClusterer):
         check_is_fitted(self)
         if not hasattr(self, "_corpus"):
             raise NotSupportedError("refit needs the fitted documents, which a model file does not hold; fit again.")
-        gone = self._check_topics(universum_labels)
+        gone = check_topics(universum_labels, self.topics_)
         further, universum = list(universum_documents), self._universum
         marked = self._marked | np.isin(self.labels_, gone)
         if further and isinstance(further[0], str):
             universum = [*universum, self._reader.read(further, "universum_documents")]
         elif further:
-            marked[self._check_positions(further)] = True
+            marked[check_positions(further, len(marked))] = True
         links = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
         side = replace(self._side, **{name: value for name, value in links.items() if value is not None})
         self._refit(np.setdiff1d(self.topics_, gone), side, marked, universum)
@@ -631,20 +629,7 @@ class DocumentClustering(ConstrainedClusterer):
         self.objective_, self.starved_ = scores.objective, scores.starved
         self.history_, self.n_iter_, self.converged_ = found.records, found.n_iter, found.converged
         if self.starved_ and self.size_min is None:
-            self._warn_starved()
-
-    def _warn_starved(self) -> None:
-        sizes = {int(topic): int(np.count_nonzero(self.labels_ == topic)) for topic in self.topics_}
-        least = min(sizes.values())
-        if self.size_max is not None and least > max(1, int(FLOOR * sum(sizes.values()) / len(sizes))):
-            return  # the largest size decided, which the user asked for
-        smallest = ", ".join(str(topic) for topic, size in sizes.items() if size == least)
-        warn_caller(
-            f"Topic {smallest} has {least} of {sum(sizes.values())} documents, the least that one of {len(sizes)} may "
-            "have, so that this bound and not the terms decided some of them; lower n_clusters, or read these "
-            "documents before you rely on the topic.",
-            StarvedClusterWarning,
-        )
+            warn_of_starved(self.labels_, topics, self.size_max)
 
     def _explain(self, active: Mask, labels: Labels) -> Floats | None:
         """Weights of terms for labels that were found in other features."""
@@ -657,28 +642,11 @@ class DocumentClustering(ConstrainedClusterer):
         n = int(np.count_nonzero(active))
         check_cluster_number(n, k)
         constraints = of_documents(constraints, active)
-        self._refuse_for_method(constraints)
+        refuse_for_method(constraints, self.method, self.size_min, self.size_max)
         k = max(k, len(constraints.classes))
         if constraints.units is not None:
             check_cliques(constraints.units, k, np.flatnonzero(active))
         return TopicRules(constraints, self.size_min, self.size_max, n, k), active
-
-    def _refuse_for_method(self, constraints: RowConstraints) -> None:
-        """Refuse constraints that an estimator as ``method`` does not take."""
-        if isinstance(self.method, str):
-            return
-        if self.size_min is not None or self.size_max is not None:
-            raise NotSupportedError(
-                f"size_min={self.size_min!r} and size_max={self.size_max!r} are for method='auto', 'cpm3c' and "
-                f"'m2dcu'; set the bounds of {self.method} instead, if it has any."
-            )
-        taken = inspect.signature(self.method.fit).parameters
-        missing = [] if constraints.units is None else [name for name in LINK_ARGUMENTS if name not in taken]
-        if missing:
-            raise NotSupportedError(
-                f"fit of {self.method} takes no {missing[0]}; use method='auto', or an estimator that does, such as "
-                "MaxMarginClustering."
-            )
 
     def _refit(self, topics: Labels, side: SideInformation, marked: Mask, universum: list[Corpus]) -> None:
         """Search from the present labels for the topics that are left; stored only once that has gone well."""
@@ -696,29 +664,6 @@ class DocumentClustering(ConstrainedClusterer):
         self._side, self._marked, self._universum = side, marked, universum
         found = replace(found, scores=found.scores.reordered(order))
         self._store(found, active, topics[order], [classes[p] for p in order])
-
-    def _check_topics(self, chosen: Sequence[int]) -> Ints:
-        labels = np.atleast_1d(np.asarray(chosen, dtype=np.int64))
-        unknown = np.setdiff1d(labels, self.topics_)
-        if len(unknown):
-            raise InvalidDataError(
-                f"universum_labels holds {unknown.tolist()}, but the topics are {self.topics_.tolist()}; choose among "
-                "these."
-            )
-        if len(np.unique(labels)) == len(self.topics_):
-            raise InvalidDataError(
-                f"universum_labels={labels.tolist()} would leave no topic; leave at least one out of it."
-            )
-        return labels
-
-    def _check_positions(self, positions: list[Any]) -> Indices:
-        n, found = len(self.labels_), np.asarray(positions)
-        if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
-            raise InvalidDataError(
-                f"universum_documents={positions!r:.80} must be positions from 0 to {n - 1} of fitted documents, or "
-                "further documents as str."
-            )
-        return found
 
     def _first_documents(self, key: Callable[[], Floats], n: int) -> dict[int, list[int]]:
         check_is_fitted(self)
@@ -749,14 +694,3 @@ class DocumentClustering(ConstrainedClusterer):
         wrong = [name for name, fits in fit_each_other.items() if not fits]
         if wrong:
             raise ValueError(f"{wrong[0]} does not fit {n_topics} topics of {n_terms} terms")
-
-
-def matched_topics(topics: Labels, old: Labels, new: Labels, k: int) -> Labels:
-    """A topic for each of k new clusters: that of the old cluster it overlaps most with, one-to-one, or a new one."""
-    overlap = np.zeros((len(topics), k))
-    both = (old >= 0) & (new >= 0)
-    np.add.at(overlap, (old[both], new[both]), 1)
-    found = topics.max() + 1 + np.arange(k, dtype=np.int32)
-    rows, columns = linear_sum_assignment(overlap, maximize=True)
-    found[columns] = topics[rows]
-    return found

@@ -13,22 +13,27 @@ summed up, the documents that have one weigh ``KNOWN_WEIGHT`` times as much as a
 not a topic: each weighs at most ``MOST_WEIGHT`` of n / k, and never less than one.
 """
 
+import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from widegap._types import Floats, Indices, Ints, Labels, Mask
+from widegap._warnings import warn_caller
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._label_rules import feasible_bounds
 from widegap.constraints._side_information import RowConstraints, size_bounds
 from widegap.constraints._transport import assign
 from widegap.constraints._units import Units
-from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
+from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError, StarvedClusterWarning
 
 FLOOR = 0.1  # every topic keeps at least this fraction of n / k documents where size_min is None: not tuned
 KNOWN_WEIGHT, MOST_WEIGHT = 0.5, 0.05  # settled on WebKB and rec4 with 1 to 10 labels a class
+LINK_ARGUMENTS = ("known", "must_link", "cannot_link")  # arguments of ``fit`` that an estimator may not have
 
 
 @dataclass(frozen=True)
@@ -164,3 +169,73 @@ def of_documents(constraints: RowConstraints, active: Mask) -> RowConstraints:
     units = replace(units, anchors=place[units.anchors])
     classes = [constraints.classes[p] for p in present]
     return RowConstraints(units if units.constrained.any() else None, classes)
+
+
+def refuse_for_method(constraints: RowConstraints, method: Any, size_min: Any, size_max: Any) -> None:
+    """Refuse constraints that an estimator as ``method`` does not take."""
+    if isinstance(method, str):
+        return
+    if size_min is not None or size_max is not None:
+        raise NotSupportedError(
+            f"size_min={size_min!r} and size_max={size_max!r} are for method='auto', 'cpm3c' and "
+            f"'m2dcu'; set the bounds of {method} instead, if it has any."
+        )
+    taken = inspect.signature(method.fit).parameters
+    missing = [] if constraints.units is None else [name for name in LINK_ARGUMENTS if name not in taken]
+    if missing:
+        raise NotSupportedError(
+            f"fit of {method} takes no {missing[0]}; use method='auto', or an estimator that does, such as "
+            "MaxMarginClustering."
+        )
+
+
+def check_topics(chosen: Sequence[int], topics: Labels) -> Ints:
+    """Topics to move into the universum, all but one at most."""
+    labels = np.atleast_1d(np.asarray(chosen, dtype=np.int64))
+    unknown = np.setdiff1d(labels, topics)
+    if len(unknown):
+        raise InvalidDataError(
+            f"universum_labels holds {unknown.tolist()}, but the topics are {topics.tolist()}; choose among these."
+        )
+    if len(np.unique(labels)) == len(topics):
+        raise InvalidDataError(
+            f"universum_labels={labels.tolist()} would leave no topic; leave at least one out of it."
+        )
+    return labels
+
+
+def check_positions(positions: list[Any], n: int) -> Indices:
+    """Positions of documents to move into the universum."""
+    found = np.asarray(positions)
+    if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
+        raise InvalidDataError(
+            f"universum_documents={positions!r:.80} must be positions from 0 to {n - 1} of fitted documents, or "
+            "further documents as str."
+        )
+    return found
+
+
+def matched_topics(topics: Labels, old: Labels, new: Labels, k: int) -> Labels:
+    """A topic for each of k new clusters: that of the old cluster it overlaps most with, one-to-one, or a new one."""
+    overlap = np.zeros((len(topics), k))
+    both = (old >= 0) & (new >= 0)
+    np.add.at(overlap, (old[both], new[both]), 1)
+    found = topics.max() + 1 + np.arange(k, dtype=np.int32)
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    found[columns] = topics[rows]
+    return found
+
+
+def warn_of_starved(labels: Labels, topics: Labels, size_max: Any) -> None:
+    """Name the topics at their least size, unless the largest size decided, which the user asked for."""
+    sizes = {int(topic): int(np.count_nonzero(labels == topic)) for topic in topics}
+    least = min(sizes.values())
+    if size_max is not None and least > max(1, int(FLOOR * sum(sizes.values()) / len(sizes))):
+        return
+    smallest = ", ".join(str(topic) for topic, size in sizes.items() if size == least)
+    warn_caller(
+        f"Topic {smallest} has {least} of {sum(sizes.values())} documents, the least that one of {len(sizes)} may "
+        "have, so that this bound and not the terms decided some of them; lower n_clusters, or read these "
+        "documents before you rely on the topic.",
+        StarvedClusterWarning,
+    )

@@ -6,9 +6,8 @@ user come before every rule.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -96,32 +95,6 @@ class Column:
     def is_flag(self) -> bool:
         """Whether its numbers are 0 and 1 for lack of a unit."""
         return self.read_as in ("category", "yes/no")
-
-
-def column_from(state: Mapping[str, Any]) -> Column:
-    """A column from plain values, as a model file holds them."""
-    topics = None if state["topics"] is None else Topics(**state["topics"])
-    found = Column(**{**state, "topics": topics})
-    texts = (found.name, found.read_as, found.why, found.change, found.decimal, found.form, found.origin)
-    if not isinstance(found.levels, list) or not isinstance(found.parts, list) or type(found.used) is not bool:
-        raise TypeError("lists and a truth value are expected in columns")
-    if not all(isinstance(text, str) for text in (*texts, *found.levels, *found.parts)):
-        raise TypeError("texts are expected in columns")
-    if topics is not None:
-        topics.check()
-    if found.used and not _can_be_read(found):
-        raise ValueError(f"column {found.name!r:.40} cannot be read as {found.read_as!r:.40}")
-    return found
-
-
-def _can_be_read(column: Column) -> bool:
-    """Whether a column has what its kind needs to become numbers."""
-    if column.topics is not None or column.read_as == "category":
-        return True
-    if column.read_as == "date" and not column.parts:
-        np.datetime64(column.origin, "D")  # raises ValueError if it is not a date
-    kinds = {"number": column.decimal in (".", ","), "yes/no": len(column.levels) == 2, "date": True, "time": True}
-    return type(column.fill) in (int, float) and kinds.get(column.read_as, False)
 
 
 @dataclass(frozen=True)
