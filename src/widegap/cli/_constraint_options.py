@@ -20,7 +20,7 @@ from widegap.cli._row_names import DocumentNames, RowNames, read_links, read_pai
 if TYPE_CHECKING:
     from widegap.results import Corrections, DocumentRows, EncodedRows
 
-Links = list[tuple[int, int]]  # pairs of places of rows
+Pairs = list[tuple[int, int]]  # pairs of places of rows
 # Options, and the arguments of ``fit`` or of the estimator of which each needs one.
 NEEDS = {
     "--known-column": ("known",),
@@ -105,7 +105,7 @@ class ConstraintOptions:
         known = None if self.known_column is None else _known_documents(self.known_column, rows, names)
         return RowConstraints(known, must, cannot, known_column=self.known_column, unit="document")
 
-    def _links(self, names: RowNames | DocumentNames, notes: list[str]) -> tuple[Links, Links]:
+    def _links(self, names: RowNames | DocumentNames, notes: list[str]) -> tuple[Pairs, Pairs]:
         must, cannot = (
             [] if path is None else read_links(path, option, names, notes)
             for option, path in (("--must-link", self.must_link), ("--cannot-link", self.cannot_link))
@@ -118,8 +118,8 @@ class RowConstraints:
     """What the user knows about rows: a label or None for each, pairs of their places, weights."""
 
     known: Sequence[Any] | None = None
-    must_link: Links = field(default_factory=list)
-    cannot_link: Links = field(default_factory=list)
+    must_link: Pairs = field(default_factory=list)
+    cannot_link: Pairs = field(default_factory=list)
     weights: Floats | None = None
     known_column: str | None = None
     weight_column: str | None = None

@@ -164,7 +164,7 @@ class EncodedRows:
 
     @property
     def scales(self) -> bool:
-        """Whether an estimator may look at the units of the columns itself: of tables whose scale nobody chose."""
+        """Whether an estimator may look at the units of the columns itself: of tables with the default scale."""
         return bool(self.encoder.scale == "auto" and self.encoder.columns_ is not None)
 
     @property
