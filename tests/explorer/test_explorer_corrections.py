@@ -193,3 +193,24 @@ def test_statements_as_constraints():
     assert found.with_anchors({1: 4, 9: 4, 12: 4}).known == {**found.known, 12: 4}
     assert count_after(said, 6) == 6 - 1 + 1 - 2
     assert constraints_of([*said, Event(8, "is", "", {"rows": [3], "cluster": 0})]).junk.tolist() == [5]
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_known_rows_are_stored_for_every_number_of_clusters(k, tmp_path):
+    """In a cut with fewer clusters some keys are gone; known rows are where the model of the file has them."""
+    from widegap import persistence
+    from widegap.corrections._stored_log import StoredCorrections
+    from widegap.explorer._export import export
+
+    for group in ROWS:
+        rows = group[:3].tolist()
+        known = np.full(len(X), -1)
+        known[rows] = 7
+        model = MaxMarginClustering(4, random_state=0).fit(X, known=known)
+        places = {row: int(model.labels_[row]) for row in rows}
+        workspace = Workspace(model, X, extra=StoredCorrections.of_side_information(places, [], [], None).stored())
+        workspace.act("k", {"k": k})
+        (tmp_path / "model").write_bytes(export(workspace, "model.widegap")[0])
+        loaded, extra = persistence.load(tmp_path / "model")
+        found = Workspace(loaded, X, extra=extra).keyed_constraints.known
+        assert found == {row: int(loaded.labels_[row]) for row in rows}

@@ -149,7 +149,7 @@ class Corrected:
         model.classes_ = [names.get(key) or None for key in self.keys]
         if hasattr(model, "agreement_"):
             model.agreement_ = np.where(inside, model.agreement_, 0.0)
-        log = self._log()
+        log = self._log(model.labels_)
         title = title or str(self.extra.get("title") or self.rows.table.name)
         corrections = Corrections(log.figures(model.labels_), log.stored())
         return Result(model, self.rows, labels=model.labels_, title=title, corrections=corrections)
@@ -168,9 +168,11 @@ class Corrected:
         unheld = np.bincount(labels[held & (labels >= 0)], minlength=len(self.keys)) == 0
         return held | np.append(unheld, False)[labels]
 
-    def _log(self) -> StoredCorrections:
+    def _log(self, labels: Ints) -> StoredCorrections:
         active = [one for one in self.workspace.history.active if one.kind in CORRECTIONS or one.kind == Rename.kind]
-        return self.workspace.stored.continued(active, self.keys, lambda event: correction_words(self.workspace, event))
+        return self.workspace.stored.continued(
+            active, self.keys, labels.tolist(), lambda event: correction_words(self.workspace, event)
+        )
 
     def _arguments(self, known: Ints, inside: Mask) -> dict[str, Any]:
         """Side information for ``fit``; rows without a cluster have no weight."""

@@ -73,10 +73,25 @@ class StoredCorrections:
         return cls([Event.from_json(entry) for entry in entries], [], weight_column)
 
     def continued(
-        self, events: Sequence[Event], keys: Sequence[int], words: Callable[[Event], str]
+        self, events: Sequence[Event], keys: Sequence[int], row_labels: Sequence[int], words: Callable[[Event], str]
     ) -> "StoredCorrections":
-        """The log for a new model file: ``events`` with words, ``keys`` of the clusters as the model numbers them."""
+        """The log for a new model file.
+
+        Parameters
+        ----------
+        events : sequence of Event
+            Corrections that the model follows, and names.
+        keys : sequence of int
+            Keys of the clusters in the order in which the model numbers them.
+        row_labels : sequence of int
+            Clusters of all rows as the model numbers them.
+        words : callable
+            What people read of an event.
+        """
         labels = {key: label for label, key in enumerate(keys)}
+        known = constraints_of(event for event in events if event.kind in CORRECTIONS).known
+        # In a cut at another number of clusters a key may be gone or name another part: known rows tell where it is.
+        labels |= {key: int(row_labels[row]) for row, key in known.items() if row_labels[row] >= 0}
         named = sorted({key for event in events for key in _keys_of(event)} - labels.keys())
         labels |= {key: len(keys) + i for i, key in enumerate(named)}
         kept = [event for event in events if event.kind != Rename.kind or event.data["cluster"] in keys]

@@ -97,7 +97,8 @@ def _corrections(workspace: Workspace) -> dict[str, Any]:
     in_force = {event.number for event in workspace.corrections if event.number in followed}
     events = [one for one in workspace.history.active if one.number in in_force or one.kind == Rename.kind]
     keys = workspace.fit.keys(workspace.k).tolist()
-    return workspace.stored.continued(events, keys, lambda event: correction_words(workspace, event)).stored()
+    labels = workspace.fit.cut(workspace.k).tolist()
+    return workspace.stored.continued(events, keys, labels, lambda event: correction_words(workspace, event)).stored()
 
 
 def _named(model: Any, names: dict[str, str]) -> Any:
