@@ -33,8 +33,8 @@ from widegap.iterative._regions import (
     describe_segments,
     overlay,
     paint,
-    read_colours,
-    read_picture,
+    picture_array,
+    picture_colours,
     tint,
 )
 from widegap.rows._sampling import drawn
@@ -153,7 +153,7 @@ def pixel_features(image: Picture, *, position: float = 0.0, texture: float = 0.
     -------
     ndarray of shape (height * width, n_columns), dtype float32
     """
-    colours = read_colours(image)
+    colours = picture_colours(image)
     height, width, n_channels = colours.shape
     if not position and not texture:
         return colours.reshape(height * width, n_channels)
@@ -225,7 +225,7 @@ def _blocks(n: int) -> Iterator[slice]:
 
 def _pixels(image: Picture, n_segments: int, position: float, texture: float) -> _Pixels:
     """The pixels of an image that is to be divided into segments."""
-    pixels = read_picture(image)
+    pixels = picture_array(image)
     height, width, n_channels = pixels.shape
     n = height * width
     if not isinstance(n_segments, Integral) or not 1 <= n_segments <= n:

@@ -26,7 +26,7 @@ from widegap.rows._threads import one_blas_thread
 
 def principal_axes(Phi: Floats, C: float = 1.0, tail_tol: float = TAIL_TOL) -> Axes:
     """Centre and rotate features; no axis is left if all rows are equal."""
-    found: Any = PrincipalMap.fit(Phi)  # all in double precision, which the types of data/ leave open
+    found: Any = PrincipalMap.fit(Phi)  # all in double precision, which its types leave open
     rounding = np.square(8 * np.finfo(Phi.dtype).eps * np.abs(Phi).max(initial=0.0)) * Phi.size
     keep = needed_axes(found.lam, len(Phi), C, tail_tol) & (found.lam > rounding)
     rotation = np.ascontiguousarray(found.rotation[:, keep])

@@ -241,12 +241,12 @@ def overlay(image: Picture, labels: npt.ArrayLike, colour: Sequence[int] = (255,
     -------
     ndarray of shape (height, width, 3), dtype uint8
     """
-    pixels = read_picture(image)
+    pixels = picture_array(image)
     segments = _check_labels(labels, pixels)
     _check_colour(colour)
     drawn = np.empty((*segments.shape, 3), np.uint8)
     for top in range(0, len(drawn), STRIP):
-        drawn[top : top + STRIP] = np.rint(255 * read_colours(pixels[top : top + STRIP]))
+        drawn[top : top + STRIP] = np.rint(255 * picture_colours(pixels[top : top + STRIP]))
     edge = np.zeros(segments.shape, bool)
     edge[:, 1:] |= segments[:, 1:] != segments[:, :-1]
     edge[1:] |= segments[1:] != segments[:-1]
@@ -268,7 +268,7 @@ def paint(image: Picture, labels: npt.ArrayLike) -> Bytes:
     -------
     ndarray of shape (height, width, 3), dtype uint8
     """
-    colours = read_colours(image)
+    colours = picture_colours(image)
     segments = _check_labels(labels, colours)
     sizes = np.maximum(np.bincount(segments.ravel()), 1)
     channels = np.broadcast_to(colours, (*segments.shape, 3)).reshape(-1, 3).T
@@ -293,7 +293,7 @@ def _check_colour(colour: Sequence[int]) -> None:
         raise InvalidDataError(f"colour={colour!r} is not valid; pass three integers from 0 to 255.")
 
 
-def read_picture(image: Picture) -> Bytes:
+def picture_array(image: Picture) -> Bytes:
     """The image as numbers of shape (height, width, channels)."""
     if isinstance(image, str | PathLike):
         raise InvalidDataError(f"image is the name {str(image)!r}; open it first, for example with PIL.Image.open.")
@@ -309,9 +309,9 @@ def read_picture(image: Picture) -> Bytes:
     return found
 
 
-def read_colours(image: Picture) -> Features:
+def picture_colours(image: Picture) -> Features:
     """Colours from 0 to 1 in float32, shape (height, width, 1 or 3)."""
-    pixels = read_picture(image)
+    pixels = picture_array(image)
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
         values = pixels.astype(np.float32)
     if pixels.dtype.kind in "ui":
