@@ -53,7 +53,7 @@ UNSEEN = {
     "cutting_plane._qp: lower[m : m + n_caps] = -_UNBOUNDED | m + n_caps -> m - n_caps": "sums of what is not negative",
     "constraints._size_prices: while (high - low).max() > TIE_NOISE / 10 * span: | (high - low).max() > TIE_NOISE / 10 * span -> "
     "(high - low).max() >= NOISE / 10 * span": "two roundings would have to be equal",
-    "constraints._outliers: return reach > middle + FAR_DEVIATIONS * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
+    "constraints._outliers: return reach > middle + OUTLYING_DEVIATIONS * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
     "reach > middle + CLEAR * spread -> reach >= middle + CLEAR * spread": "two roundings would have to be equal",
     "constraints._outliers: lost = np.cumsum(np.append(0, ~is_out)) / len(inside) | 0 -> 1": "all sums one more",
     "cutting_plane._universum_loss: active = excess > 0 | excess > 0 -> excess >= 0": "at a kink, both are planes below",

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from widegap import CPM3C, MKC
-from widegap.base._records import Point, Result
+from widegap.base._records import Point, SolverResult
 from widegap.base._starts import Sample
 from widegap.cutting_plane import _cutting_plane_clusterer as _cutting_plane_base
 from widegap.cutting_plane._hinge import HingeLoss
@@ -56,7 +56,7 @@ def test_lifted_weights_score_and_cost_the_same(form):
     reduced = ReducedSample.of(sample, 3, np.random.default_rng(0))
     w, b = np.random.default_rng(1).normal(size=(3, reduced.X.shape[1])), np.array([0.1, -0.2, 0.1])
     point = Point(w, b, np.zeros(500, np.int32), 0.0)
-    W = reduced.lifted(Result(point, 0, True)).point.W
+    W = reduced.lifted(SolverResult(point, 0, True)).point.W
     assert_allclose(sample.rows.scores(W, b), reduced.rows.scores(w, b), atol=1e-6)
     assert np.vdot(W, W) == pytest.approx(reduced.stretch**2 * np.vdot(w, w), rel=1e-5)
     losses = [

@@ -153,7 +153,7 @@ class SearchRecorder(Recorder[IterationRecord]):
 
 
 @dataclass(frozen=True)
-class Result:
+class SolverResult:
     """The best point of a search, how many iterations it took and whether it met its tolerance."""
 
     point: Point

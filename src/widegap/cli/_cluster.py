@@ -13,9 +13,9 @@ from widegap.cli._names_file import read_names
 from widegap.cli._places import check_writable
 
 if TYPE_CHECKING:
-    from widegap.cli._column_options import ColumnOptions
+    from widegap.cli._column_options import TableOptions
     from widegap.cli._compare import Recommendation
-    from widegap.cli._constraint_options import ConstraintOptions, RowConstraints
+    from widegap.cli._constraint_options import ConstraintOptions, StatedConstraints
     from widegap.results import EncodedRows
 
 DATA_HELP = "CSV, TSV, Excel, JSON, Parquet, Feather, SQLite (file.db::table), .npy, .npz or svmlight, also compressed; '-' is stdin."  # fmt: skip  # noqa: E501
@@ -60,7 +60,7 @@ def cluster(
     debug: options.Debug = False,
 ) -> None:
     """Cluster the rows of a table. Columns are read by content; the summary shows how, and how to change it."""
-    from widegap.cli._column_options import ColumnOptions
+    from widegap.cli._column_options import TableOptions
     from widegap.cli._constraint_options import ConstraintOptions
     from widegap.tables._delimited import Dialect
 
@@ -71,7 +71,7 @@ def cluster(
     known_column = options.current(known_column, known, "--known-column", "--known")
     knowledge = ConstraintOptions(known_column, must_link, cannot_link, weight_column, min_size, max_size, outliers)
     plan = _Plan("auto" if find_number else numbers[0], method, seed, checkpoint, knowledge)
-    chosen = ColumnOptions(
+    chosen = TableOptions(
         columns=options.names(columns),
         drop=options.names(drop),
         numeric=options.names(numeric),
@@ -135,7 +135,7 @@ def _title(data: Path) -> str:
     return options.file_of(data).stem if str(data) != "-" else "standard input"
 
 
-def _cluster_large(data: Path, chosen: "ColumnOptions", plan: _Plan, numbers: range, shown: _Shown) -> bool:
+def _cluster_large(data: Path, chosen: "TableOptions", plan: _Plan, numbers: range, shown: _Shown) -> bool:
     """Cluster a file that is too large to be read whole; False if it is not, or an option needs all of it at once."""
     from widegap.cli._fitting import check_count, choose_method
     from widegap.cli._large import cluster_file, open_file
@@ -153,7 +153,7 @@ def _cluster_large(data: Path, chosen: "ColumnOptions", plan: _Plan, numbers: ra
 
 
 def _cluster_table(
-    data: Path, dialect: Any, chosen: "ColumnOptions", plan: _Plan, numbers: range, shown: _Shown
+    data: Path, dialect: Any, chosen: "TableOptions", plan: _Plan, numbers: range, shown: _Shown
 ) -> None:
     from widegap.cli._column_options import encode
     from widegap.cli._compare import Comparison, recommend
@@ -181,7 +181,7 @@ def _cluster_table(
 def _fit(
     rows: "EncodedRows",
     estimator: Any,
-    constraints: "RowConstraints",
+    constraints: "StatedConstraints",
     recommendation: "Recommendation | None",
     label_column: str | None,
     shown: _Shown,

@@ -22,7 +22,7 @@ SHOWN = 12  # lines of the table of decisions, so that the summary stays on one 
 
 
 @dataclass(frozen=True)
-class ColumnOptions:
+class TableOptions:
     """What the user chose for columns."""
 
     columns: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class ColumnOptions:
         )
 
 
-def encode(table: "Table", chosen: "ColumnOptions") -> "EncodedRows":
+def encode(table: "Table", chosen: "TableOptions") -> "EncodedRows":
     """Decide how to read a table, and read it."""
     from widegap.results import EncodedRows
 
@@ -65,7 +65,7 @@ def encode(table: "Table", chosen: "ColumnOptions") -> "EncodedRows":
     return EncodedRows.fit(table, chosen.encoder(), chosen.missing)
 
 
-def _check_names(table: "Table", chosen: "ColumnOptions") -> None:
+def _check_names(table: "Table", chosen: "TableOptions") -> None:
     """Refuse columns that the table lacks, in the words of the options that name them."""
     from widegap.tables._frames import as_columns, nearest
 

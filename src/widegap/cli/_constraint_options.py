@@ -91,19 +91,19 @@ class ConstraintOptions:
             return []
         return [f"The numbers of clusters were compared without {', '.join(self.used)}; the result respects it."]
 
-    def read(self, rows: "EncodedRows", na_values: tuple[str, ...]) -> "RowConstraints":
+    def read(self, rows: "EncodedRows", na_values: tuple[str, ...]) -> "StatedConstraints":
         """The constraints on the rows of a table."""
         known = None if self.known_column is None else _known_labels(rows, self.known_column, na_values)
         weights = None if self.weight_column is None else read_weight_column(rows, self.weight_column)
         must, cannot = self._links(RowNames(rows), rows.notes)
-        return RowConstraints(known, must, cannot, weights, self.known_column, self.weight_column)
+        return StatedConstraints(known, must, cannot, weights, self.known_column, self.weight_column)
 
-    def read_documents(self, rows: "DocumentRows") -> "RowConstraints":
+    def read_documents(self, rows: "DocumentRows") -> "StatedConstraints":
         """The constraints on documents."""
         names = DocumentNames(rows)
         must, cannot = self._links(names, rows.notes)
         known = None if self.known_column is None else _known_documents(self.known_column, rows, names)
-        return RowConstraints(known, must, cannot, known_column=self.known_column, unit="document")
+        return StatedConstraints(known, must, cannot, known_column=self.known_column, unit="document")
 
     def _links(self, names: RowNames | DocumentNames, notes: list[str]) -> tuple[Pairs, Pairs]:
         must, cannot = (
@@ -114,7 +114,7 @@ class ConstraintOptions:
 
 
 @dataclass(frozen=True)
-class RowConstraints:
+class StatedConstraints:
     """What the user knows about rows: a label or None for each, pairs of their places, weights."""
 
     known: Sequence[Any] | None = None

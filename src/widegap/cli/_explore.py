@@ -137,11 +137,11 @@ def _session_place(place: Path, resume: bool) -> Path:
 def _open_table(
     path: Path, dialect: "Dialect", columns: tuple[str, ...], method: str, k: int | str, seed: int
 ) -> _Opening:
-    from widegap.cli._column_options import ColumnOptions, encode
+    from widegap.cli._column_options import TableOptions, encode
     from widegap.cli._fitting import choose_method, make_estimator
     from widegap.tables._reading import read_table
 
-    rows = encode(read_table(path, dialect), ColumnOptions(columns=columns))
+    rows = encode(read_table(path, dialect), TableOptions(columns=columns))
     chosen = choose_method(method, rows.X, find_number=k == "auto" and method in ("auto", "max-margin"))
     if k == "auto" and chosen != "max-margin":
         raise CommandError(f"--method {chosen} needs a fixed k; pass one, such as -k 5.")

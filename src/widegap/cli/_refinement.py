@@ -16,7 +16,7 @@ import numpy as np
 from widegap import describe
 from widegap._types import Floats, Ints, Mask
 from widegap.cli import _options as options
-from widegap.cli._constraint_options import RowConstraints, read_weight_column
+from widegap.cli._constraint_options import StatedConstraints, read_weight_column
 from widegap.cli._errors import CommandError
 from widegap.cli._row_names import RowNames, read_pairs
 from widegap.corrections._actions import Rename
@@ -180,7 +180,7 @@ class Corrected:
         must, cannot = ([(a, b) for a, b in pairs.tolist()] for pairs in (found.must_link, found.cannot_link))
         if weights is not None or not inside.all():
             weights = np.where(inside, 1.0 if weights is None else weights, 0.0)
-        constraints = RowConstraints(known.tolist(), must, cannot, weights=weights)
+        constraints = StatedConstraints(known.tolist(), must, cannot, weights=weights)
         constraints.check(self.rows.kept.tolist(), "auto")
         return constraints.arguments()
 

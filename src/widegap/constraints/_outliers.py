@@ -4,7 +4,7 @@ What counts is the distance from a row to its ``NTH_NEIGHBOUR``-th neighbour *am
 logarithmic scale, so that units play no part. With a share, the rows with the largest distances are outliers. With
 "auto" it is those beyond
 
-    median + FAR_DEVIATIONS * 1.4826 median absolute deviation
+    median + OUTLYING_DEVIATIONS * 1.4826 median absolute deviation
 
 of the kept rows: 1.4826 makes it a standard deviation where the logarithms are normal. Distances, median and deviation
 are computed again in every round, and rows may come back, until nothing changes: outliers do not support each other,
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from widegap._types import Floats
 
 NTH_NEIGHBOUR = 5  # whose distance counts: a few stray rows together must not pass for a cluster; not tuned
-FAR_DEVIATIONS = 2.5  # settled on scikit-learn's digits with and without noise
+OUTLYING_DEVIATIONS = 2.5  # settled on scikit-learn's digits with and without noise
 OUTLIER_ROUNDS = 20  # choices that have not settled by then may go back and forth; not tuned
 NORMAL_DEVIATION = 1.4826  # standard deviation of a normal law over its median absolute deviation
 SCORE_ROUNDING = 1e-6  # of the span of all scores
@@ -93,7 +93,7 @@ def _beyond_bulk(reach: Floats, kept: NDArray[np.bool_], outliers: Any) -> NDArr
     bulk = reach[kept & np.isfinite(reach)]
     middle = np.median(bulk) if len(bulk) else np.inf
     spread = NORMAL_DEVIATION * np.median(np.abs(bulk - middle)) if len(bulk) else 0.0
-    return reach > middle + FAR_DEVIATIONS * spread if spread > 0 else np.zeros(len(reach), dtype=bool)
+    return reach > middle + OUTLYING_DEVIATIONS * spread if spread > 0 else np.zeros(len(reach), dtype=bool)
 
 
 def _farthest(reach: Floats, kept: NDArray[np.bool_], outliers: Any) -> NDArray[np.bool_]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from widegap._types import Doubles, Labels
-from widegap.base._records import Point, Result, SearchRecorder, StopFit
+from widegap.base._records import Point, SearchRecorder, SolverResult, StopFit
 from widegap.cutting_plane._cuts import CutSet, add_all
 from widegap.cutting_plane._cutting_plane import empty_cuts, envelope, minimize_convex, solve_master
 from widegap.cutting_plane._problem import Plane, Problem
@@ -185,7 +185,7 @@ def annealing_schedule(beta: float) -> list[float]:
     return [2.0**-i for i in range(halvings)] + [beta]
 
 
-def search_from(search: Search, order: str, *, anneal: bool) -> Result:
+def search_from(search: Search, order: str, *, anneal: bool) -> SolverResult:
     """Run one order to its end, annealed or not; a callback that asks to stop ends it with the best point."""
     first, last_beta = len(search.recorder.records), search.problem.beta
     converged = False
@@ -199,4 +199,4 @@ def search_from(search: Search, order: str, *, anneal: bool) -> Result:
         converged = False
         search.best = stop.point or search.best
         search.set_beta(last_beta)
-    return Result(search.best, len(search.recorder.records) - first, converged)
+    return SolverResult(search.best, len(search.recorder.records) - first, converged)

@@ -20,7 +20,7 @@ from widegap._types import Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, WeightVectorClusterer
 from widegap.base._progress import logger
-from widegap.base._records import IterationRecord, Point, Result, SearchRecorder
+from widegap.base._records import IterationRecord, Point, SearchRecorder, SolverResult
 from widegap.base._starts import Sample, rounded, sample_starts
 from widegap.base._validation import (
     Interval,
@@ -122,7 +122,7 @@ class SearchOutcome:
     rows: CentredRows
     extra_losses: ExtraLosses
     problem: Problem
-    best: Result
+    best: SolverResult
     recorder: SearchRecorder
 
 
@@ -276,7 +276,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         beta: float,
         rng: np.random.Generator,
         recorder: SearchRecorder,
-    ) -> tuple[Result, bool]:
+    ) -> tuple[SolverResult, bool]:
         """The best start of a sample, and whether the search for it was one on all rows and columns."""
         problem = self._problem(sample.rows, constraints, beta, extra_losses.on_sample(sample.rows, beta))
         # The norm of a list of kernels knows their columns, even of a list of one.
@@ -292,9 +292,9 @@ class CuttingPlaneClusterer(OutlierRejection):
 
     def _best_start(
         self, starts: Sequence[Labels], problem: Problem, recorder: SearchRecorder, tol: float, max_iter: int
-    ) -> Result:
+    ) -> SolverResult:
         """Search from every start; the lowest objective among the runs that did not starve."""
-        results: list[Result] = []
+        results: list[SolverResult] = []
         for i, labels in enumerate(starts):
             recorder.begin(i)
             results.append(self._search_from_labels(problem, labels, recorder, tol, max_iter))
@@ -304,12 +304,12 @@ class CuttingPlaneClusterer(OutlierRejection):
 
     def _search_from_labels(
         self, problem: Problem, labels: Labels, recorder: SearchRecorder, tol: float, max_iter: int
-    ) -> Result:
+    ) -> SolverResult:
         placed = problem.target.rows.blocks.place(labels)
         search = Search.from_labels(problem, placed, recorder, tol, max_iter)
         return search_from(search, self._plan().order if self.order == "auto" else self.order, anneal=self.annealing)
 
-    def _carry_over(self, problem: Problem, found: Result, recorder: SearchRecorder) -> Result:
+    def _carry_over(self, problem: Problem, found: SolverResult, recorder: SearchRecorder) -> SolverResult:
         """Go on with all rows where the search on the sample ended; from there the objective only falls."""
         recorder.begin(recorder.start + 1)
         search = Search.from_weights(problem, found.point.W, found.point.b, recorder, self.tol, self.max_iter)
@@ -331,7 +331,7 @@ class CuttingPlaneClusterer(OutlierRejection):
             matched_to_anchors(labels, constraints.units, constraints.weights, self.n_clusters) for labels in starts
         ]
 
-    def _degenerate(self, result: Result, problem: Problem) -> bool:
+    def _degenerate(self, result: SolverResult, problem: Problem) -> bool:
         """Whether a result is a last resort; a least size that the user asked for does not make it one."""
         return self.size_min is None and problem.starved(result.point)
 
@@ -383,7 +383,7 @@ def _described(value: Any) -> str:
     return getattr(value, "__qualname__", repr(value))
 
 
-def _relabelled(result: Result, problem: Problem) -> Result:
+def _relabelled(result: SolverResult, problem: Problem) -> SolverResult:
     """The result with the best labels for its weights, which an unimproved start or a stopped fit may lack."""
     W, b = result.point.W, result.point.b
     step = problem.relabel(W, b, result.point.labels)

@@ -13,7 +13,7 @@ from widegap._types import Doubles, Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import Clusterer, Objective
 from widegap.base._docs import shared_docs
-from widegap.base._records import IterationRecord, Point, Result
+from widegap.base._records import IterationRecord, Point, SolverResult
 from widegap.base._starts import Sample, different_starts
 from widegap.base._validation import (
     COST,
@@ -380,10 +380,10 @@ class MKC(CuttingPlaneClusterer):
         balance = min(self.balance, largest_lead(rows, beta)) if self.balance > 1 else self.balance
         return replace(problem, norm=KernelNorm(self.kernel_map_.sizes, float(self.norm)), balance=balance)
 
-    def _degenerate(self, result: Result, problem: Problem) -> bool:
+    def _degenerate(self, result: SolverResult, problem: Problem) -> bool:
         return super()._degenerate(result, problem) or self._collapsed(result)
 
-    def _collapsed(self, result: Result) -> bool:
+    def _collapsed(self, result: SolverResult) -> bool:
         """Whether weights of zero and the largest bias would do as well, within the tolerance."""
         trivial = max(0.0, 1 - self.balance)
         if self.loss == "sum":

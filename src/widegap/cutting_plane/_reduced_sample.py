@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from widegap._types import Floats
-from widegap.base._records import Result
+from widegap.base._records import SolverResult
 from widegap.base._starts import Sample
 from widegap.features._spectrum import leading_vectors
 from widegap.rows._centred import CentredRows
@@ -52,6 +52,6 @@ class ReducedSample:
         rows = CentredRows(row_blocks(Z, n_threads=sample.rows.blocks.n_threads), sample.rows.array_weights())
         return cls(Z, rows, V, sample.rows.scale / rows.scale)
 
-    def lifted(self, found: Result) -> Result:
+    def lifted(self, found: SolverResult) -> SolverResult:
         """What was found, with weights for all columns."""
         return replace(found, point=replace(found.point, W=found.point.W @ self.V * self.stretch))

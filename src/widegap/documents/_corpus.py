@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from widegap._types import Floats, Indices, Ints, Labels, Mask
 
 
-class DocumentRows(Protocol):
+class FeatureRows(Protocol):
     """Rows of numbers, an ordinary array or CSR, as far as a search for topics needs them."""
 
     @property
@@ -19,22 +19,22 @@ class DocumentRows(Protocol):
     @property
     def dtype(self) -> np.dtype[np.floating]: ...
     @property
-    def T(self) -> "DocumentRows": ...
-    def __getitem__(self, rows: Mask | Indices, /) -> "DocumentRows": ...
+    def T(self) -> "FeatureRows": ...
+    def __getitem__(self, rows: Mask | Indices, /) -> "FeatureRows": ...
     def __matmul__(self, other: Floats, /) -> Floats: ...
     def __rmatmul__(self, other: Floats, /) -> Floats: ...
-    def astype(self, dtype: npt.DTypeLike, /) -> "DocumentRows": ...
+    def astype(self, dtype: npt.DTypeLike, /) -> "FeatureRows": ...
     def mean(self, axis: int) -> Floats: ...
 
 
 class Transformer(Protocol):
     """What makes features of documents, or of their terms."""
 
-    def fit_transform(self, X: Any) -> DocumentRows: ...
-    def transform(self, X: Any) -> DocumentRows: ...
+    def fit_transform(self, X: Any) -> FeatureRows: ...
+    def transform(self, X: Any) -> FeatureRows: ...
 
 
-class TermRows(DocumentRows, Protocol):
+class TermRows(FeatureRows, Protocol):
     """Rows of term weights, in CSR."""
 
     @property
@@ -50,8 +50,8 @@ class Corpus:
     ``known`` tells which documents hold any term.
     """
 
-    terms: DocumentRows | None
-    features: DocumentRows
+    terms: FeatureRows | None
+    features: FeatureRows
     known: Mask
 
     @property
@@ -79,7 +79,7 @@ def has_terms(rows: TermRows) -> Mask:
     return np.asarray(np.diff(rows.indptr) > 0)
 
 
-def cosines_to_means(rows: DocumentRows, labels: Labels, k: int) -> Floats:
+def cosines_to_means(rows: FeatureRows, labels: Labels, k: int) -> Floats:
     """Cosine of every row and the mean row of its cluster."""
     means = np.asarray(rows.T @ np.eye(k)[labels]).T
     products = np.asarray(rows @ means.T)[np.arange(len(labels)), labels]
@@ -92,6 +92,6 @@ def _lengths(rows: Any) -> Floats:
     return np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
 
 
-def _stack(parts: Sequence[Any]) -> DocumentRows:
-    found: DocumentRows = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+def _stack(parts: Sequence[Any]) -> FeatureRows:
+    found: FeatureRows = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
     return found

@@ -22,7 +22,7 @@ from widegap.constraints._side_information import (
     read_side_information,
 )
 from widegap.constraints._units import check_cliques
-from widegap.documents._corpus import Corpus, DocumentRows, cosines_to_means
+from widegap.documents._corpus import Corpus, FeatureRows, cosines_to_means
 from widegap.documents._linear_scores import explaining_weights
 from widegap.documents._reader import DocumentReader
 from widegap.documents._topic_rules import (
@@ -535,7 +535,7 @@ class DocumentClustering(ConstrainedClusterer):
         """Whether documents are scored by their terms rather than by their features."""
         return self.terms_ is not None and isinstance(self.features, str)
 
-    def _scored_rows(self, corpus: Corpus) -> DocumentRows:
+    def _scored_rows(self, corpus: Corpus) -> FeatureRows:
         return corpus.terms if corpus.terms is not None and self._scores_terms else corpus.features
 
     def _scores(self, corpus: Corpus) -> Floats:
@@ -594,7 +594,7 @@ class DocumentClustering(ConstrainedClusterer):
         return self._found(search, corpus, start, outside)
 
     def _found(
-        self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: DocumentRows | None
+        self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: FeatureRows | None
     ) -> FoundTopics:
         reduction = self._reduction if self._scores_terms else None
         if not isinstance(self.method, str):
@@ -606,7 +606,7 @@ class DocumentClustering(ConstrainedClusterer):
             return search.in_terms(rows, start, universum, reduction)
         return search.in_features(rows, start, universum)
 
-    def _universum_features(self, marked: Mask, universum: list[Corpus]) -> DocumentRows | None:
+    def _universum_features(self, marked: Mask, universum: list[Corpus]) -> FeatureRows | None:
         parts = [*universum, self._corpus.take(marked)] if marked.any() else universum
         if not parts:
             return None

@@ -22,7 +22,7 @@ from widegap.forest._search_space import PreparedRows, SearchSpace, most_searche
 from widegap.forest._single_moves import Partition, cluster_sums, improve_by_moves, kick, most_even
 from widegap.rows._blocks import RowBlocks
 
-EXACT_KERNEL_ROWS = 1_000  # up to this many rows moves see the kernel as it is; not tuned
+EXACT_MOVES_ROWS = 1_000  # up to this many rows moves see the kernel as it is; not tuned
 FEATURE_RANK = 300  # landmarks of more rows, as for a search by merging; not tuned
 AUTO_STARTS = 10  # of n_init="auto"; not tuned
 SMOOTHING_STEPS = 2  # of smoothing="auto"; not tuned
@@ -78,7 +78,7 @@ class MovesSearch:
 
     def n_landmarks(self, n: int) -> int:
         """How many landmarks n searched rows get."""
-        return n if n <= EXACT_KERNEL_ROWS else FEATURE_RANK
+        return n if n <= EXACT_MOVES_ROWS else FEATURE_RANK
 
     def n_records(self, n: int) -> int:
         """How many starts there are."""

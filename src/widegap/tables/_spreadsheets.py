@@ -33,7 +33,7 @@ FREE_CELLS = 4_000_000
 CELLS_A_FILLED_CELL = 4
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 CELL_NAME = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
-SHARED_TEXTS = "xl/sharedstrings.xml"
+SHARED_STRINGS = "xl/sharedstrings.xml"
 # Records of a cell in an .xls file of any version: formula, number, label, truth value, several numbers, shared text.
 XLS_CELLS = frozenset({0x06, 0x206, 0x406, 0x03, 0x203, 0x04, 0x204, 0x05, 0x205, 0xBD, 0xD6, 0xFD, 0x7E, 0x27E})
 XLS_SEVERAL = 0xBD  # the one record with several cells, which ends in its last column
@@ -166,7 +166,7 @@ def _zip_extents(content: bytes, name: str) -> tuple[list[_Extent], bytes]:
             for part in parts.values():
                 if part.filename.endswith((".xml", ".rels")):
                     copy.writestr(part.filename, body := archive.read(part))
-                    sheets.read(body, is_shared=part.filename.lower() == SHARED_TEXTS)
+                    sheets.read(body, is_shared=part.filename.lower() == SHARED_STRINGS)
                 elif part.filename == "mimetype":
                     copy.writestr(part.filename, archive.read(part))
             total += sheets.text_size
