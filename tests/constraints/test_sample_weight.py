@@ -79,7 +79,6 @@ def test_equal_weights_are_none():
         CPM3C(init="random", min_cluster_fraction=0),
         CPM3C(3, init="random", min_cluster_fraction=0),
         CPM3C(3, init="random", min_cluster_fraction=0, loss="sum", order="linearize_first", balance=0.3),
-        M2DCU(3, C_universum=0, init="random", min_cluster_fraction=0),
     ],
 )
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_the_tint_mixes_picture_and_colour():
     ("labels", "options", "message"),
     [
         (np.zeros(4, int), {}, r"labels have shape \(4,\) and type int64; pass integers of shape"),
-        (np.zeros((4, 4)), {}, "type float64; they must be a picture"),
+        (np.zeros((4, 4)), {}, "type float64; pass integers of shape"),
         (np.zeros((4, 4), int), {"smooth": -1}, "smooth=-1 and min_region=0 must not be negative"),
     ],
 )

@@ -70,7 +70,7 @@ def test_labels_that_do_not_fit(labels, model):
         (lambda: image.paint(PICTURE, np.full((4, 4), -5)), "must be integers from 0 to 15"),
         (
             lambda: image.pixel_features(np.full((4, 4), 1e308)),
-            r"from 1e\+308 to 1e\+308; integers must lie in 0 to 255",
+            r"from 1e\+308 to 1e\+308; integers must be 0 to 255",
         ),
         (lambda: image.paint(PICTURE, np.full((4, 4), 0.5)), "labels holds float64"),
     ],
