@@ -18,9 +18,7 @@ from widegap.rows._matrices import dense_rows
 
 LLOYD_STEPS = 100  # a bound that runs hardly meet: they end when few labels change
 SETTLED = 0.001  # k-means and self-training end when no more than this fraction of the labels changes
-CENTRES_AT_ONCE = (
-    200  # of all runs that share a product with the rows: wide enough for BLAS, and cosines stay in memory
-)
+CENTRES_AT_ONCE = 200  # of all runs that share a product with the rows: not tuned
 
 
 def spherical_runs(X: FeatureRows, k: int, n_runs: int, rng: np.random.Generator) -> Iterator[tuple[float, Labels]]:

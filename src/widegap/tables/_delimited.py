@@ -14,7 +14,7 @@ from widegap.tables._unpacking import SNIFFED, as_utf8, decode, find_encoding
 
 DELIMITERS = ",;\t|"
 LINES_SEEN = 50  # from which delimiter and header are found: tables hardly change further down
-LARGEST_BLOCK = 1 << 28  # bytes that Arrow parses at once; its blocks have 31 bits, and a row must fit into one
+LARGEST_BLOCK = 1 << 28  # bytes that Arrow parses at once, and a row must fit into one: not tuned
 ENDING = ""  # name of a column that only the delimiters at the ends of lines make
 
 

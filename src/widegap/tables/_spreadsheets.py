@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = int | float | str | bool | datetime | date | time | timedelta | None
 
-# A cell costs calamine 32 bytes and Python another 8, so these are 160 MB: every sheet may be that large.
+# Every sheet may be that large: not tuned, some 160 MB at an estimated 40 bytes a cell.
 FREE_CELLS = 4_000_000
 # Larger sheets may have this many cells for each filled one: a table of that size with three empty cells in four.
 CELLS_A_FILLED_CELL = 4

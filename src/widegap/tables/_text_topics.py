@@ -19,8 +19,8 @@ SAME_TOPIC = 0.9  # cosine from which two topics are one
 NAME_WORDS = 3  # words in the name of a topic
 KEPT_DIGITS = 6  # of what is kept: enough for the weights, and the same on every machine
 # Rounds, all of which are done: columns of 1,400 to 1,500 paragraphs of documentation took 30 to 106 to scikit-learn's
-# tolerance. Their topics had the words of our own alternating least squares before it, 23 of 24; weights of texts are
-# equal to 1e-16.
+# tolerance. Of their topics 23 of 24 had the words of our own alternating least squares before it; of 420 made-up texts
+# of five subjects only 1 of 8 had, at a slightly lower loss (16.77 against 16.82).
 NMF_STEPS = 100
 
 

@@ -15,7 +15,7 @@ from widegap.exceptions import InvalidDataError
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst", b"PK\x03\x04": ".zip"}
 FREE_BYTES = 256 << 20  # that every file may unpack to: any machine has them
-RATIO = 100  # and how many times its own size a larger one may: texts pack to a tenth, repeated rows to a fiftieth
+RATIO = 100  # and how many times its own size a larger one may: not tuned
 UNPACKED_AT_ONCE = 1 << 20  # bytes between two looks at the limit
 SNIFFED = 1 << 16  # bytes from which encoding and dialect are found: a few hundred lines
 FEWEST_ZEROS = 4  # from which every other byte being zero speaks for UTF-16
