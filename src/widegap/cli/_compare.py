@@ -42,14 +42,14 @@ class Recommendation:
 
     def for_report(self) -> dict[str, Any] | None:
         """The same as a report shows it; None without a tree of merges."""
-        from widegap.report._how_many import CLEAR, MOST_CLUSTERS
+        from widegap.report._how_many import CLEAR_EXCESS, MOST_COMPARED_CLUSTERS
 
         keys = ("n_clusters", "separation", "excess", "agreement")
         scores = [{key: getattr(record, key) for key in keys} for record in self.records if record.excess is not None]
         if not scores:
             return None
         sure = "close" if self.is_noise else "likely"
-        found = {"chosen": self.chosen, "most": MOST_CLUSTERS, "needed": CLEAR, "sure": sure}
+        found = {"chosen": self.chosen, "most": MOST_COMPARED_CLUSTERS, "needed": CLEAR_EXCESS, "sure": sure}
         return {**found, "scores": scores, "words": self.words}
 
 
@@ -188,13 +188,13 @@ def _span(numbers: list[int]) -> str:
 
 def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
     """The number to recommend, why, and whether the rows look like noise."""
-    from widegap.report._how_many import CLEAR, what_scores_mean
+    from widegap.report._how_many import CLEAR_EXCESS, what_scores_mean
 
     unit = found.unit
 
     steadiest = max(records, key=lambda record: (record.stability, -record.n_clusters)).n_clusters
     excess = {record.n_clusters: record.excess for record in records if record.excess is not None}
-    clear = [k for k in excess if excess[k] > CLEAR]
+    clear = [k for k in excess if excess[k] > CLEAR_EXCESS]
     span = _span([record.n_clusters for record in records])
     if clear:
         return max(clear), what_scores_mean(max(clear), excess)[1], False
