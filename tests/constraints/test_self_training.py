@@ -14,7 +14,7 @@ def test_steps_lead_to_logistic_regression(monkeypatch):
     features = np.hstack([Z, np.ones((90, 1))])
     monkeypatch.setattr(_taught, "LOGISTIC_STEPS", 300)
     monkeypatch.setattr(_taught, "LOGISTIC_RIDGE", 1.0)
-    B = _taught._lesson(features, Y, np.zeros((5, 3)))
+    B = _taught._logistic_regression(features, Y, np.zeros((5, 3)))
     model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000).fit(features, Y.argmax(axis=1))
     np.testing.assert_allclose(B.T, model.coef_, atol=1e-5)
 

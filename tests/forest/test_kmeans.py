@@ -21,7 +21,7 @@ def means_of(X, labels):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_row_is_with_the_nearest_mean_at_the_end(digits, dtype, monkeypatch):
-    monkeypatch.setattr(_kmeans, "TOL", 0.0)
+    monkeypatch.setattr(_kmeans, "MEANS_TOL", 0.0)
     found = kmeans(digits.astype(dtype), 20, 300, np.random.default_rng(0))
     squared = euclidean_distances(digits, means_of(digits, found.labels), squared=True)
     own = np.unique(found.labels, return_inverse=True)[1]
