@@ -12,7 +12,7 @@ which maps public names to modules.
 """
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from importlib import import_module
@@ -207,7 +207,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         self.labels_ = np.zeros(rows.shape[0], np.int32)
         self.n_clusters_, self.n_iter_ = 1, 0
         self.objective_ = 0.0
-        self.history_: list[Record] = []
+        self.history_: Sequence[Record] = []
         self.converged_, self.starved_ = True, False
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray[Any, Any]:

@@ -203,12 +203,12 @@ def check_cluster_number(n_rows: int, n_clusters: int) -> None:
         )
 
 
-def one_point_error(kernel: object, rows: Matrix | RowBlocks, n_rows: int, n_clusters: int) -> InvalidDataError:
+def one_point_error(kernel: object, rows: Matrix | RowBlocks | None, n_rows: int, n_clusters: int) -> InvalidDataError:
     """Why ``n_rows`` without any scatter cannot be separated: they are equal, or the kernel makes them equal.
 
-    ``rows`` are those rows, or some of them, before the kernel.
+    ``rows`` are those rows, or some of them, before the kernel; None without one.
     """
-    if kernel == "linear" or CentredRows(row_blocks(rows)).scale == 0:
+    if kernel == "linear" or rows is None or CentredRows(row_blocks(rows)).scale == 0:
         cause, remedy = f"All {n_rows} rows are equal", "use fewer clusters or check the data"
     else:
         cause, remedy = f"Kernel {kernel!r} maps all {n_rows} rows to one point", "change the kernel or its parameters"

@@ -351,7 +351,7 @@ def singular_directions(X: Matrix, r: int, rng: np.random.Generator) -> Floats:
     return vectors
 
 
-def decompose(K: Floats, dtype: FloatType, *, centred: bool) -> Spectrum:
+def decompose(K: Floats, dtype: FloatType | type[np.floating], *, centred: bool) -> Spectrum:
     """Spectrum of a kernel matrix, or of the centred one; eigenvalues within the rounding of K or the rows are 0."""
     tol = max(KERNEL_RANK_TOL, 10 * float(np.finfo(dtype).eps))
     rounding = tol * float(np.abs(K).max())

@@ -18,7 +18,7 @@ class KernelSpec:
     name: str
     kernel: Any
     params: Mapping[str, Any] = field(default_factory=dict)
-    source: Indices | str | None = None
+    source: Any = None
 
     @property
     def is_transformer(self) -> bool:

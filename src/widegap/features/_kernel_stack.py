@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from widegap._types import Floats, Indices, Matrix
 from widegap.exceptions import InvalidDataError
@@ -61,7 +60,7 @@ class FittedKernel:
     """
 
     name: str
-    source: npt.NDArray[np.integer] | str | None
+    source: Any
     n_features: int
     transformer: Any
     map: KernelMap | None
@@ -127,7 +126,7 @@ class KernelStack(FeatureMap):
     def check_views(self, views: Mapping[str, Any]) -> None:
         """Refuse views without a table that some kernel needs, or with other columns than those fitted."""
         for kernel in self.active:
-            if not isinstance(kernel.source, str) or kernel.source not in views:
+            if kernel.source not in views:
                 raise InvalidDataError(
                     f"Kernel {kernel.name!r} was fitted on the view {kernel.source!r}, but X holds the views "
                     f"{', '.join(map(repr, views))}; pass all views that fit saw."

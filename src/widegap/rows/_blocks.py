@@ -8,6 +8,7 @@ they are read; sparse rows stay as they are, and constants and sums are correcte
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import add
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from widegap.rows._threads import ordered_map
 from widegap.rows.loops._entry_tables import aligned_zeros, grouped
 
 _Found = TypeVar("_Found")
+_Span = tuple[Source, int, int, int]  # a source, first and last row within it, first row in the whole
 
 
 class Scorer:
@@ -37,18 +39,16 @@ class Scorer:
         def make() -> tuple[Floats, ...]:
             return self.mean, self.W, self.b - self.W @ (self.mean - self.mean.astype(dtype))
 
-        return self._form(("dense", dtype), make, dtype)
+        return self._form("dense", make, dtype)
 
     def csr(self, dtype: FloatType) -> tuple[Floats, ...]:
         """W in groups of clusters, end to end, and the constants of uncentred rows."""
-        return self._form(("csr", dtype), lambda: (grouped(self.W, dtype), self.b - self.W @ self.mean), dtype)
+        return self._form("csr", lambda: (grouped(self.W, dtype), self.b - self.W @ self.mean), dtype)
 
-    def _form(
-        self, key: tuple[str, FloatType], make: Callable[[], tuple[Floats, ...]], dtype: FloatType
-    ) -> tuple[Floats, ...]:
-        if key not in self._forms:
-            self._forms[key] = tuple(np.ascontiguousarray(part, dtype) for part in make())
-        return self._forms[key]
+    def _form(self, kind: str, make: Callable[[], tuple[Floats, ...]], dtype: FloatType) -> tuple[Floats, ...]:
+        if (kind, dtype) not in self._forms:
+            self._forms[kind, dtype] = tuple(np.ascontiguousarray(part, dtype) for part in make())
+        return self._forms[kind, dtype]
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,7 @@ class PassSums:
     uncentred: Floats
 
     def __add__(self, other: "PassSums") -> "PassSums":
-        return PassSums(
-            self.values + other.values,
-            self.normal + other.normal,
-            self.bias + other.bias,
-            self.uncentred + other.uncentred,
-        )
+        return PassSums(*map(add, vars(self).values(), vars(other).values()))
 
     def __iadd__(self, other: "PassSums") -> "PassSums":
         for own, more in zip(vars(self).values(), vars(other).values(), strict=True):
@@ -277,11 +272,6 @@ class CsrBlock:
         return taken
 
 
-def _as_it_is(state: Array) -> Array:
-    """A state in memory, for users."""
-    return state
-
-
 def _array(state: State) -> np.ndarray[Any, Any]:
     """A state of rows that this process reads: the array that it is."""
     assert isinstance(state, np.ndarray)
@@ -301,7 +291,7 @@ class RowBlocks:
         self,
         sources: Sequence[Source],
         n_threads: int = 1,
-        to_user_form: Callable[[Array], Any] = _as_it_is,
+        to_user_form: Callable[[Array], Any] = np.asarray,
         new_array: NewArray = np.empty,
     ):
         self.sources, self.to_user_form, self.new_array = sources, to_user_form, new_array
@@ -311,21 +301,21 @@ class RowBlocks:
         self._spans = self._place(sources)
 
     @staticmethod
-    def _place(sources: Sequence[Source]) -> list[tuple[Source, int, int, int]]:
-        """(source, first and last row within it, first row in the whole) of every block."""
+    def _place(sources: Sequence[Source]) -> list[_Span]:
+        """The spans of all blocks."""
         spans, first = [], 0
         for source in sources:
             spans += [(source, start, stop, first + start) for start, stop in source.spans()]
             first += source.shape[0]
         return spans
 
-    def _holding(self, rows: Indices) -> list[tuple[Source, int, int, int]]:
+    def _holding(self, rows: Indices) -> list[_Span]:
         """The spans that contain at least one of the ascending ``rows``."""
         starts = np.array([span[3] for span in self._spans])
         return [self._spans[s] for s in np.unique(np.searchsorted(starts, rows, side="right") - 1)]
 
     @staticmethod
-    def _read(span: tuple[Source, int, int, int]) -> Iterator[Block]:
+    def _read(span: _Span) -> Iterator[Block]:
         """The blocks of a span: one, unless its source gives it in pieces."""
         source, start, stop, first = span
         for X in pieces(source.read(start, stop)):
@@ -333,14 +323,11 @@ class RowBlocks:
             first += X.shape[0]
 
     def _each(
-        self,
-        function: Callable[..., _Found],
-        state: Sequence[Array],
-        spans: Sequence[tuple[Source, int, int, int]],
+        self, function: Callable[..., _Found], state: Sequence[Array], spans: Sequence[_Span]
     ) -> Iterator[_Found]:
         """``function(block, *parts)`` for some spans, in their order."""
 
-        def part(span: tuple[Source, int, int, int]) -> list[_Found]:
+        def part(span: _Span) -> list[_Found]:
             return [function(block, *(values[block.rows] for values in state)) for block in self._read(span)]
 
         return chain.from_iterable(ordered_map(part, spans, self.n_threads))
@@ -408,7 +395,6 @@ class RowBlocks:
         return self.to_user_form(_array(state))
 
 
-def _rows(span: tuple[Source, int, int, int]) -> slice:
+def _rows(span: _Span) -> slice:
     """Where the rows of a span lie in the whole."""
-    _, start, stop, first = span
-    return slice(first, first + stop - start)
+    return slice(span[3], span[3] + span[2] - span[1])

@@ -8,7 +8,7 @@ whatever a lost worker held.
 
 Chunks that are not persisted do not form shards: their graph is part of each pass, and every pass reads them again.
 
-This module is imported only where X is a Dask collection.
+Imported only where X is a Dask collection.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -70,8 +70,7 @@ class DaskRows:
         self.shape, self.dtype = (int(self._lengths.sum()), width), dtype
 
     def sweep(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
-        new, total = self._run(_sweep, function, state)
-        return new, cast(Total, total)
+        return self._run(_sweep, function, state)
 
     def reduce(
         self, function: Callable[..., Total], *state: State, where: Callable[..., bool] | None = None
@@ -79,8 +78,7 @@ class DaskRows:
         return cast(Total | None, self._run(_reduce, (function, where), state)[1])
 
     def fold(self, function: Callable[..., tuple[Parts, Total]], *state: State) -> tuple[tuple[State, ...], Total]:
-        new, total = self._run(_fold, function, state, reads=False)
-        return new, cast(Total, total)
+        return self._run(_fold, function, state, reads=False)
 
     def map(self, function: Callable[[Block], Array]) -> np.ndarray[Any, Any]:
         """``function(block)``, one entry per row, on the client."""
@@ -124,9 +122,8 @@ class DaskRows:
 
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         found = _with_shards(state)
-        whole: list[Array] = self._wait(
-            [self._client.submit(_piece, result, found.index, pure=False) for result in found.results]
-        )
+        parts = [self._client.submit(_piece, result, found.index, pure=False) for result in found.results]
+        whole: list[Array] = self._wait(parts)
         pieces: dict[int, Array] = {}
         for shard, values in zip(self._shards, whole, strict=True):
             ends = np.cumsum(self._lengths[shard.numbers])[:-1]
@@ -156,7 +153,7 @@ class DaskRows:
 
     def _run(
         self, task: Callable[..., _PassResult], function: object, state: Sequence[State], *, reads: bool = True
-    ) -> tuple[tuple[DaskState, ...], object]:
+    ) -> tuple[tuple[DaskState, ...], Any]:
         """One task per shard; the states stay where they are, the sums come here."""
         states = list(map(_with_shards, state))
         indices = [values.index for values in states]
@@ -329,8 +326,7 @@ def _load(chunks: Iterable[object], width: int) -> RowBlocks:
 
 
 def _table(chunk: Any) -> Matrix:
-    sparse: Any = chunk if sp.issparse(chunk) else None
-    table: Matrix = np.asarray(chunk) if sparse is None else sp.csr_array(sparse)
+    table: Matrix = np.asarray(chunk) if not sp.issparse(chunk) else sp.csr_array(cast(Any, chunk))
     return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
 
 
@@ -368,7 +364,7 @@ def held_chunks(X: DaskCollection) -> list[Future] | None:
     futures = futures_of(X)
     if hasattr(X, "npartitions") and type(getattr(X, "expr", None)).__name__ == "FromGraph":
         by_number = {future.key[1]: future for future in futures}  # a persisted frame has keys of its own
-        found: list[Future | None] = [by_number.get(number) for number in range(X.npartitions)]
+        found = [by_number.get(number) for number in range(X.npartitions)]
     else:
         by_key = {future.key: future for future in futures}
         found = [by_key.get(key) for key in flatten(X.__dask_keys__())]
