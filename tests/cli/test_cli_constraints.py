@@ -160,7 +160,7 @@ def test_rows_that_belong_nowhere_are_set_aside(run, frame):
     labels, summary = run(pd.concat([frame, far], ignore_index=True), "--outliers", "5%", "--scale", "none")
     assert set(np.flatnonzero(labels == -1)) == {60, 61, 62}
     assert summary["by_hand"]["set_aside"] == 3
-    assert "3 rows set aside, with cluster -1." in summary["warnings"]
+    assert "3 rows in no cluster, marked -1." in summary["warnings"]
     assert [item["margin"] for item in summary["assignments"][60:]] == [None] * 3
 
 

@@ -296,3 +296,15 @@ def test_other_languages_keep_english_stop_words(folder, capsys):
     few = json.loads(capsys.readouterr().out)["n_features"]
     assert main([*arguments, "--language", "other"]) == 0
     assert json.loads(capsys.readouterr().out)["n_features"] > few
+
+
+@pytest.mark.parametrize("command", ["documents", "predict"])
+def test_a_table_of_documents_is_written_without_a_report(command, folder, tmp_path, monkeypatch):
+    model, expected, found = (tmp_path / name for name in ("m.widegap", "expected.csv", "found.csv"))
+    assert main(["documents", str(folder), "-k", "2", "-o", str(expected), "--model", str(model)]) == 0
+    monkeypatch.setattr("widegap.results.Result.summary", lambda *args: pytest.fail("a report was made"))
+    arguments = [str(folder), "-k", "2"] if command == "documents" else [str(model), str(folder)]
+    assert main([command, *arguments, "-o", str(found), "-q"]) == 0
+    assert topics_of(found, [1, 3, 5, 0, 2, 4])
+    if command == "documents":
+        assert found.read_bytes() == expected.read_bytes()

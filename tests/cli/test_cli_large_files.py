@@ -67,6 +67,16 @@ def test_clusters_are_those_of_the_usual_way(ending, method, tmp_path, monkeypat
     assert not [child for child in tmp_path.iterdir() if child.name.startswith(".")]
 
 
+@pytest.mark.parametrize("command", ["cluster", "predict"])
+def test_a_large_table_is_written_without_a_report(command, streamed, tmp_path, monkeypatch):
+    path, model = written(tmp_path, ".npy", values()), tmp_path / "m.widegap"
+    run("cluster", path, "-k", 3, "--method", "cpm3c", "-o", tmp_path / "expected.csv", "--model", model)
+    monkeypatch.setattr("widegap.results.Result.summary", lambda *args: pytest.fail("a report was made"))
+    arguments = [path, "-k", 3, "--method", "cpm3c"] if command == "cluster" else [model, path]
+    run(command, *arguments, "-o", tmp_path / "found.csv", "-q")
+    assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+
+
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".jsonl"])
 def test_outputs(ending, streamed, tmp_path):
     X = values()
@@ -147,9 +157,9 @@ def test_the_position_is_that_in_the_file():
         (50, "pass 1"),
         (100, "pass 1"),
         (100, "pass 1"),
-        (50, "read 2"),
-        (50, "read 2, objective 0.5"),
-        (100, "read 2, objective 0.5"),
+        (50, "pass 2"),
+        (50, "pass 2, objective 0.5"),
+        (100, "pass 2, objective 0.5"),
     ]
 
 

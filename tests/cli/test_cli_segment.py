@@ -299,6 +299,10 @@ def test_one_model_gives_segments_the_same_meaning_in_all_pictures(folder, pictu
     np.testing.assert_array_equal(again, labels_of(tmp_path / "photos-segments" / "a.png.segments.png"))
     Image.fromarray(np.full((8, 8), 90, np.uint8)).save(tmp_path / "grey.png")
     assert main(["segment", str(tmp_path / "grey.png"), "--apply", str(model), "-q"]) == 0
+    capsys.readouterr()
+    assert main(["segment", str(tmp_path / "grey.png"), "--model", str(model), "-q"]) == 0  # as it was called before
+    assert "note: --model without -k is now --apply" in capsys.readouterr().err
+    assert "-k and --apply cannot be combined" in complaint(capsys, picture, "-k", "2", "--apply", model)
 
 
 def test_a_model_has_to_be_one_of_pictures(picture, tmp_path, capsys):

@@ -125,9 +125,10 @@ def explain_auto(estimator: Any) -> Recommendation | None:
     chosen = int(estimator.n_clusters_)
     most = max(LEAST_SHOWN, chosen + 2)
     scores = [score for score in getattr(estimator, "n_clusters_scores_", ()) if score.n_clusters <= most]
-    if not scores:
+    found = number_found(estimator)
+    if not scores or found is None:
         return None
-    return Recommendation(chosen, scores, number_found(estimator)["words"], chosen == 1, [])
+    return Recommendation(chosen, scores, found["words"], chosen == 1, [])
 
 
 def _end_interrupted(records: list[Any], missing: list[int], json: bool) -> None:

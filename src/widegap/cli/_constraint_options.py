@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from widegap._catalogue import command_class, command_names
-from widegap._types import Doubles
+from widegap._types import Floats
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, in_options
 from widegap.cli._row_names import DocumentNames, RowNames, read_links, read_pairs
@@ -20,6 +20,7 @@ from widegap.cli._row_names import DocumentNames, RowNames, read_links, read_pai
 if TYPE_CHECKING:
     from widegap.results import Corrections, DocumentRows, EncodedRows
 
+Pairs = list[tuple[int, int]]  # pairs of places of rows
 # Options, and the arguments of ``fit`` or of the estimator of which each needs one.
 NEEDS = {
     "--known-column": ("known",),
@@ -94,24 +95,22 @@ class ConstraintOptions:
         """The constraints on the rows of a table."""
         known = None if self.known_column is None else _known_labels(rows, self.known_column, na_values)
         weights = None if self.weight_column is None else read_weight_column(rows, self.weight_column)
-        links = self._links(RowNames(rows), rows.notes)
-        return RowConstraints(known, **links, weights=weights, known_column=self.known_column,
-                              weight_column=self.weight_column)  # fmt: skip
+        must, cannot = self._links(RowNames(rows), rows.notes)
+        return RowConstraints(known, must, cannot, weights, self.known_column, self.weight_column)
 
     def read_documents(self, rows: "DocumentRows") -> "RowConstraints":
         """The constraints on documents."""
         names = DocumentNames(rows)
-        links = self._links(names, rows.notes)
+        must, cannot = self._links(names, rows.notes)
         known = None if self.known_column is None else _known_documents(self.known_column, rows, names)
-        return RowConstraints(known, **links, known_column=self.known_column, unit="document")
+        return RowConstraints(known, must, cannot, known_column=self.known_column, unit="document")
 
-    def _links(self, names: RowNames | DocumentNames, notes: list[str]) -> dict[str, list[tuple[int, int]]]:
-        files = {"must_link": self.must_link, "cannot_link": self.cannot_link}
-        return {
-            name: read_links(path, f"--{name.replace('_', '-')}", names, notes)
-            for name, path in files.items()
-            if path is not None
-        }
+    def _links(self, names: RowNames | DocumentNames, notes: list[str]) -> tuple[Pairs, Pairs]:
+        must, cannot = (
+            [] if path is None else read_links(path, option, names, notes)
+            for option, path in (("--must-link", self.must_link), ("--cannot-link", self.cannot_link))
+        )
+        return must, cannot
 
 
 @dataclass(frozen=True)
@@ -119,9 +118,9 @@ class RowConstraints:
     """What the user knows about rows: a label or None for each, pairs of their places, weights."""
 
     known: Sequence[Any] | None = None
-    must_link: list[tuple[int, int]] = field(default_factory=list)
-    cannot_link: list[tuple[int, int]] = field(default_factory=list)
-    weights: Doubles | None = None
+    must_link: Pairs = field(default_factory=list)
+    cannot_link: Pairs = field(default_factory=list)
+    weights: Floats | None = None
     known_column: str | None = None
     weight_column: str | None = None
     unit: str = "row"
@@ -272,7 +271,7 @@ def _labels_of_file(path: Path, rows: "DocumentRows", names: DocumentNames) -> l
     return labels
 
 
-def read_weight_column(rows: "EncodedRows", column: str) -> Doubles:
+def read_weight_column(rows: "EncodedRows", column: str) -> Floats:
     """The weights of a column; refuses cells that are not weights."""
     import numpy as np
 

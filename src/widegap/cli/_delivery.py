@@ -59,7 +59,7 @@ def deliver(
     interrupted: bool = False,
     finish: Callable[[dict[str, Any]], None] = lambda summary: None,
 ) -> None:
-    """Write what was asked for, and show the summary, which is not made if nobody sees it.
+    """Write what was asked for, and show the summary, which is made only if it is used.
 
     ``finish`` adds to the summary what the command alone knows. After an interrupted fit the command ends here.
     """

@@ -74,7 +74,7 @@ def _measure(make: Any, rows: Any, truth: Any, k: int) -> str:
 
 
 def _topics(folder: Path) -> Path:
-    """Topics of the standard library's docstrings, whose chapters nobody told the method."""
+    """Topics of the standard library's docstrings, found without their chapters."""
     texts, chapters = datasets.load_docstrings(return_X_y=True)
     model = DocumentClustering(len(np.unique(chapters)), random_state=0).fit(texts)
     print(f"\n2. Topics of {len(texts)} docstrings of Python's standard library")

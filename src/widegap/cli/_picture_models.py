@@ -42,7 +42,7 @@ class PictureModel:
         if not path.exists():
             raise CommandError(f"{path}: no such file; 'widegap segment PICTURE -k 3 --model {path.name}' makes one.")
         estimator, extra = persistence.load(path)
-        settings = extra.get("picture")
+        settings = extra.get("picture", {})
         try:
             found = cls(estimator, float(settings["position"]), float(settings["texture"]), tuple(settings["order"]))
             sound = sorted(found.order) == list(range(int(estimator.n_clusters_)))

@@ -96,9 +96,9 @@ def _pixels_of(file: Any, path: Path) -> tuple[Any, list[str]]:
     if file.mode == "F" and 0 <= low and high <= 1:
         return values, []
     values -= np.float32(low)
-    values /= np.float32(max(high - low, np.finfo(np.float32).tiny))
-    said = f"Grey values from {low:g} to {high:g} were stretched to the range from black to white."
-    return np.clip(values, 0, 1, out=values), [said]
+    values /= np.float32(max(high - low, float(np.finfo(np.float32).tiny)))
+    note = f"Grey values from {low:g} to {high:g} were stretched to the range from black to white."
+    return np.clip(values, 0, 1, out=values), [note]
 
 
 def cleaned(labels: Any, smooth: int, min_region: int) -> Any:

@@ -79,6 +79,7 @@ def _open(model: Path, data: Path, dialect: "Dialect") -> "Corrected":
 
     from widegap import describe
     from widegap.cli._refinement import Corrected
+    from widegap.results import EncodedRows
 
     estimator, extra = load_model(model)
     if hasattr(estimator, "topic_names_"):
@@ -97,4 +98,6 @@ def _open(model: Path, data: Path, dialect: "Dialect") -> "Corrected":
             f"{type(clusterer).__name__} takes no known labels, so its result cannot be refined; cluster the rows with "
             "--method max-margin, cpm3c or mkc."
         )
-    return Corrected(clusterer, extra, read_stored_rows(estimator, extra, data, None, dialect))
+    rows = read_stored_rows(estimator, extra, data, None, dialect)
+    assert isinstance(rows, EncodedRows)  # documents were refused
+    return Corrected(clusterer, extra, rows)

@@ -214,7 +214,7 @@ def _steps(image: Any, job: _Job, model: Any) -> Iterator[Any]:
     """Label pictures, the last one is the result."""
     from widegap import image as images
 
-    if model is not None:
+    if model is not None or job.k is None:
         return iter([model.labels(image)])
     if job.recursive:
         return images.bisections(image, job.k, job.method, **job.settings)

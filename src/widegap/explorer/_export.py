@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
+from widegap._types import Indices
 from widegap.corrections._actions import Rename
 from widegap.corrections._corrections import Assign
 from widegap.exceptions import InvalidDataError
@@ -18,9 +19,11 @@ from widegap.explorer._cluster_names import correction_words, name_of
 from widegap.explorer._fits import ShownFit
 from widegap.explorer._script import script
 from widegap.explorer._workspace import Workspace
-from widegap.report import render, summarize
-from widegap.results._summary import number_rows
-from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers, with_results
+from widegap.report import render
+from widegap.results import PlainRows, Result
+from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers
+
+MOST_ITEMS = 50_000  # rows whose texts are made for a report, which shows some thousands of them
 
 
 def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
@@ -32,26 +35,32 @@ def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
         return make(workspace), kind
 
 
-def rows_with_clusters(workspace: Workspace) -> Any:
-    """The rows as they came, with cluster, its name and the margin; -1 and no name for rows in no cluster."""
-    import pandas as pd
+def _result(workspace: Workspace, kept: Indices, *, with_items: bool = False) -> Result:
+    """Some rows as people know them, with the clusters and the names that the page shows."""
+    rows, whole = workspace.rows, len(kept) == workspace.rows.n_rows
+    keys = zip(workspace.model_classes.tolist(), workspace.fit.keys(workspace.k).tolist(), strict=True)
+    shown = PlainRows(
+        workspace.X if whole else workspace.X[kept],
+        rows.values if whole or rows.values is None else rows.values[kept],
+        rows.names if rows.values is not None else None,
+        rows.frame if whole or rows.frame is None else rows.frame.iloc[kept].reset_index(drop=True),
+        None if rows.titles is None else [rows.titles[row] for row in kept.tolist()],
+        [f"{rows.title(row)}: {rows.text(row)}" for row in kept.tolist()] if with_items else None,
+        rows.kept[kept],
+        rows.dialect,
+        [*workspace.notes],
+    )
+    names = {label: name_of(workspace, key) for label, key in keys}
+    return Result(workspace.model, shown, labels=workspace.labels[kept], names=names, title=workspace.title)
 
-    fit, rows, k = workspace.fit, workspace.rows, workspace.k
-    if rows.frame is not None:
-        frame = rows.frame.reset_index(drop=True).copy()
-    elif rows.titles is not None:
-        frame = pd.DataFrame({"document": rows.titles})
-    else:
-        frame = pd.DataFrame({"row": rows.numbers})
-    labels, keys = fit.cut(k), fit.keys(k)
-    names = np.array([*(name_of(workspace, int(key)) for key in keys), ""], dtype=object)
-    margins = describe.leads(describe.scores(workspace.model, workspace.X), labels)
-    return with_results(frame, {"cluster": workspace.labels, "cluster_name": names[labels], "margin": margins})
+
+def _frame(workspace: Workspace) -> Any:
+    return _result(workspace, np.arange(workspace.rows.n_rows)).frame()
 
 
 def _csv(workspace: Workspace) -> bytes:
     """With the delimiter and the decimal sign of the file that was read; names may hold signs that only UTF-8 has."""
-    return delimited(rows_with_clusters(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
+    return delimited(_frame(workspace), dialect_for(".csv", workspace.rows.dialect)).encode()
 
 
 def _json_lines(workspace: Workspace) -> bytes:
@@ -66,7 +75,7 @@ def _parquet(workspace: Workspace) -> bytes:
 
 def _typed_frame(workspace: Workspace) -> Any:
     """The clustered rows with numbers in place of the texts that a text file holds."""
-    frame, dialect = rows_with_clusters(workspace), workspace.rows.dialect
+    frame, dialect = _frame(workspace), workspace.rows.dialect
     return frame if dialect is None else with_numbers(frame, dialect.decimal or ".")
 
 
@@ -103,30 +112,12 @@ def _named(model: Any, names: dict[str, str]) -> Any:
 
 
 def _report(workspace: Workspace) -> bytes:
-    fit, rows = workspace.fit, workspace.rows
-    kept = np.arange(rows.n_rows) if fit.active is None else np.flatnonzero(fit.active)
-    whole = len(kept) == rows.n_rows
-    shown: dict[str, Any] = {}
-    if rows.values is not None:
-        shown = {"values": rows.values if whole else rows.values[kept], "feature_names": rows.names}
-    X = workspace.X if whole else workspace.X[kept]
-    notes = [*workspace.notes]
-    if not whole:
-        notes.append(f"{rows.n_rows - len(kept)} rows were marked as junk and are not in this report.")
-    summary = summarize(
-        workspace.model,
-        X,
-        labels=workspace.labels[kept],
-        items=[f"{rows.title(row)}: {rows.text(row)}" for row in kept.tolist()] if len(kept) <= 50_000 else None,
-        title=workspace.title,
-        notes=notes,
-        **shown,
-    )
-    number_rows(summary, rows.kept[kept])
-    keys = dict(zip(workspace.model_classes.tolist(), fit.keys(workspace.k).tolist(), strict=True))
-    for cluster in summary["clusters"]:
-        cluster["name"] = name_of(workspace, keys.get(cluster["label"], -1))
-    return render(summary).encode()
+    fit, n = workspace.fit, workspace.rows.n_rows
+    kept = np.arange(n) if fit.active is None else np.flatnonzero(fit.active)
+    result = _result(workspace, kept, with_items=len(kept) <= MOST_ITEMS)
+    if len(kept) < n:
+        result.rows.notes.append(f"{n - len(kept)} rows were marked as junk and are not in this report.")
+    return render(result.summary()).encode()
 
 
 EXPORTS: dict[str, tuple[Callable[[Workspace], bytes], str]] = {

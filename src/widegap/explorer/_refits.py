@@ -184,7 +184,7 @@ def _refit_documents(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback:
     if constraints.known or len(constraints.must_link) or len(constraints.cannot_link):
         raise NotSupportedError(
             "On the page documents can be marked as junk and topics renamed; for labels and links of documents use "
-            "DocumentClustering.refit, or widegap documents with --known, --must-link and --cannot-link."
+            "DocumentClustering.refit, or widegap documents with --known-column, --must-link and --cannot-link."
         )
     marked = np.zeros(len(X), bool)
     marked[constraints.junk] = True

@@ -91,7 +91,7 @@ def _payload(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _point(point: dict[str, Any]) -> list[str]:
-    """What is said of a point: number and id, title, text, how deep inside it lies, how sure its cluster is."""
+    """The text of a point: number and id, title, text, how deep inside it lies, how sure its cluster is."""
     label = str(row_number(point["row"])) + ("" if point["id"] is None else f" ({point['id']})")
     return [
         label,

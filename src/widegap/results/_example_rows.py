@@ -19,15 +19,16 @@ class RowDescriber:
         inside = view.margins[np.isfinite(view.margins) & (view.margins > 0)]
         self.typical = float(np.median(inside)) if len(inside) else None
 
-    def relative(self, margin: Any) -> float | None:
+    def relative(self, margin: float | None) -> float | None:
         """A margin in units of the typical one, which is the median of those above 0."""
-        return None if self.typical is None else plain(margin / self.typical)
+        found: float | None = None if self.typical is None or margin is None else plain(margin / self.typical)
+        return found
 
     def describe(self, row: int) -> dict[str, Any]:
         """Everything that a report shows of one row."""
         view = self.view
         title, text = view.item(row)
-        margin = view.margins[row]
+        margin = float(view.margins[row])
         return {
             "row": int(row),
             "id": None if view.ids is None else clip(view.ids[row], 80),

@@ -27,7 +27,9 @@ def frame_values(frame: Any) -> tuple[Doubles, list[str], frozenset[int]]:
         return numbers.to_numpy(dtype=float, na_value=np.nan), [str(name) for name in numbers.columns], frozenset()
     except InvalidDataError:  # no column tells rows apart
         return np.zeros((len(frame), 0)), [], frozenset()
-    values, names, dates = encoder.readable(frame), [], []
+    values = encoder.readable(frame)
+    names: list[str] = []
+    dates: list[int] = []
     for column in encoder.columns_ or ():
         for name in column.names:
             j = len(names)

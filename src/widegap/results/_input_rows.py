@@ -164,7 +164,7 @@ class EncodedRows:
 
     @property
     def scales(self) -> bool:
-        """Whether an estimator may look at the units of the columns itself: of tables whose scale nobody chose."""
+        """Whether an estimator may look at the units of the columns itself: of tables with the default scale."""
         return bool(self.encoder.scale == "auto" and self.encoder.columns_ is not None)
 
     @property
@@ -251,7 +251,7 @@ class DocumentRows:
     def items(self) -> list[tuple[str, str]]:
         """Title and body of every document; the title is its first line where nothing else gives one."""
         if self.titles is None:
-            return [tuple(titled(text)) for text in self.X]
+            return [(item.title, item.text) for item in map(titled, self.X)]
         return list(zip(self.titles, self.X, strict=True))
 
     def without(self, chosen: set[int]) -> "DocumentRows":

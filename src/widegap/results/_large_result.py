@@ -102,7 +102,8 @@ class LargeResult:
         for start, values in self.file.pieces():
             scores = describe.scores(self.model, self._scaled(values))
             if self.labels is None:
-                found = scores.argmax(axis=1).astype(np.int32)
+                found = self.model.predict(self._scaled(values)) if scores is None else scores.argmax(axis=1)
+                found = found.astype(np.int32)
             else:
                 found = np.array(self.labels[start : start + len(values)])
             if self.file.names is not None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
+from widegap._types import Floats, Indices, Ints
 from widegap._wording import number
 from widegap.rows._matrices import column_moments, column_ranges, whole_columns, without_gaps
 
@@ -76,13 +77,13 @@ def count_columns(features: Sequence[Feature]) -> int:
 class Contrasts:
     """Means of the clusters, of the others and of all rows, and how far apart they are in standard deviations."""
 
-    def __init__(self, values: Any, labels: Any, features: list[Feature], n_clusters: int):
+    def __init__(self, values: Any, labels: Ints, features: list[Feature], n_clusters: int):
         self.features = features
         self.differences, self.means, self.rest = describe.contrasts(values, labels, n_clusters)
         self.sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
-        self.everywhere = column_moments(without_gaps(values)[0])[0]
+        self.everywhere: Floats = column_moments(without_gaps(values)[0])[0]
 
-    def order(self, label: int) -> Any:
+    def order(self, label: int) -> Indices:
         """Features by how much they set a cluster apart, the strongest first; without those that do not.
 
         Of two that differ as much, such as yes and no, the one that the cluster has more of comes first.

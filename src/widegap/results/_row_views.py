@@ -1,12 +1,13 @@
 """The rows of a report as tables and documents show them: columns, names of clusters, margins, places on the map."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
 
 from widegap import describe
+from widegap._types import Floats, Ints
 from widegap._wording import RowTexts, ShownItem, as_item, clip, number, plain, titled
 from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._phrases import with_phrases
@@ -71,9 +72,18 @@ class RowView:
 
     unit = "row"
     dates: frozenset[int] = frozenset()
-    ids: Any = None
+    ids: Sequence[Any] | None = None
     frame: Any = None  # the rows as they were read, for single cells
-    sure: Any = None  # how much the members of the search agree on each row
+    sure: Floats | None = None  # how much the members of the search agree on each row
+    names: Sequence[str] | None
+    n_rows: int
+    labels: Ints
+    is_fit: bool
+    kinds: Ints
+    scores: Floats | None
+    margins: Floats
+    pairwise: bool
+    item: Callable[[int], ShownItem]
     features: list[Feature]
     n_columns: int | None
 
@@ -153,7 +163,7 @@ class RowView:
             return [f"Cluster {label}" for label in self.kinds]
         return cluster_names(self.contrasts, len(self.kinds))
 
-    def place(self, rows: Any) -> Any:
+    def place(self, rows: Any) -> Floats | None:
         return describe.layout(self.X, self.scores, rows)
 
     def profile(self) -> dict[str, Any] | None:
@@ -219,7 +229,7 @@ class RowView:
     def borderline(self, label: int) -> list[int]:
         return self._ends(label, self.margins)
 
-    def _ends(self, label: int, key: Any) -> list[int]:
+    def _ends(self, label: int, key: Floats) -> list[int]:
         rows = np.flatnonzero((self.labels == label) & np.isfinite(key))
         return rows[np.argsort(key[rows], kind="stable")[:EXAMPLE_ROWS]].tolist()
 
@@ -317,11 +327,12 @@ def _cell_text(cell: Any) -> str:
     return "–" if cell is None or cell != cell or cell == "" else clip(cell, 80)
 
 
-def _checked_labels(estimator: Any, X: Any, n_rows: int, labels: Any) -> Any:
-    return check_labels(describe.labels(estimator, X) if labels is None else labels, n_rows)
+def _checked_labels(estimator: Any, X: Any, n_rows: int, labels: Any) -> Ints:
+    found: Ints = check_labels(describe.labels(estimator, X) if labels is None else labels, n_rows)
+    return found
 
 
-def _scores(estimator: Any, X: Any, n_clusters: int) -> Any:
+def _scores(estimator: Any, X: Any, n_clusters: int) -> Floats | None:
     table = describe.scores(estimator, X)
     return table if table is None or table.shape[1] == n_clusters else None
 

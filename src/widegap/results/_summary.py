@@ -73,7 +73,7 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
     labels = np.asarray(estimator.labels_)
     names = getattr(estimator, "topic_names_", {})
     sure = getattr(estimator, "agreement_", None) if len(getattr(estimator, "history_", ())) > 1 else None
-    clusters = [
+    clusters: list[dict[str, Any]] = [
         {
             "label": int(label),
             "name": clip(names.get(int(label), f"Cluster {label}"), 80),
@@ -185,7 +185,8 @@ def _map(view: RowView, describer: RowDescriber, max_points: int) -> dict[str, A
 
 
 def _search(estimator: Any) -> dict[str, Any] | None:
-    records = [asdict(record) for record in getattr(estimator, "history_", None) or () if is_dataclass(record)]
+    history = getattr(estimator, "history_", None) or ()
+    records = [asdict(record) for record in history if is_dataclass(record) and not isinstance(record, type)]
     records = [record for record in records if plain(record.get("objective")) is not None]
     if not records:
         return None
