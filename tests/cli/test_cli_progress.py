@@ -63,7 +63,7 @@ def test_ctrl_c_keeps_the_best_so_far_and_says_where(table, tmp_path, capsys, mo
     assert sorted(os.listdir(tmp_path)) == ["out.partial.csv", "r.partial.html", "table.csv"]
     with (tmp_path / "out.partial.csv").open(encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == 60
-    assert "The search was stopped before it had finished" in " ".join(said.out.split())
+    assert "The search stopped before it converged" in " ".join(said.out.split())
 
 
 def test_ctrl_c_twice_leaves_nothing_behind(table, tmp_path, capsys, monkeypatch):
@@ -165,7 +165,7 @@ def test_ctrl_c_among_documents_keeps_the_best_so_far(tmp_path, capsys, monkeypa
     assert main(["documents", str(path), "-k", "2", *options]) == 130
     said = capsys.readouterr()
     assert f"Interrupted: this is the best result so far (documents: {tmp_path / 'out.partial.csv'}" in said.err
-    assert "The search was stopped before it had finished" in " ".join(said.out.split())
+    assert "The search stopped before it converged" in " ".join(said.out.split())
     assert sorted(os.listdir(tmp_path)) == ["d.txt", "m.partial.widegap", "out.partial.csv", "r.partial.html"]
     with (tmp_path / "out.partial.csv").open(encoding="utf-8", newline="") as file:
         assert len({row["topic"] for row in csv.DictReader(file)}) == 2

@@ -89,8 +89,8 @@ def test_rows_are_searched_and_told_by_the_numbers_that_are_shown(model):
     assert np.flatnonzero(find(workspace, {"text": "4"})).tolist() == [0]
     assert not find(workspace, {"text": "44"}).any()
     workspace.act("together", {"rows": [0, 2]})
-    (said,) = overview(workspace)["statements"]
-    assert said["words"] == "rows 4 and 6 belong together"
+    (said,) = overview(workspace)["corrections"]
+    assert said["words"] == "linked rows 4 and 6"
     with pytest.raises(ValueError, match="[Rr]ows? 4 and 6|[Rr]ows? 6 and 4"):
         workspace.act("apart", {"rows": [0, 2]})
 

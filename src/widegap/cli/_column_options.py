@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from widegap.cli._errors import CommandError
+from widegap.cli._errors import CommandError, in_options
 
 if TYPE_CHECKING:
     from widegap.results import EncodedRows
@@ -59,10 +59,14 @@ class TableOptions:
 
 def encode(table: "Table", chosen: "TableOptions") -> "EncodedRows":
     """Decide how to read a table, and read it."""
+    from widegap.exceptions import InvalidDataError
     from widegap.results import EncodedRows
 
     _check_names(table, chosen)
-    return EncodedRows.fit(table, chosen.encoder(), chosen.missing)
+    try:
+        return EncodedRows.fit(table, chosen.encoder(), chosen.missing)
+    except InvalidDataError as error:
+        raise CommandError(in_options(str(error))) from error
 
 
 def _check_names(table: "Table", chosen: "TableOptions") -> None:

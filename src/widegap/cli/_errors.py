@@ -103,5 +103,5 @@ def _explain(error: Exception) -> tuple[str, int]:
     from widegap.exceptions import WidegapError
 
     if isinstance(error, WidegapError | ValueError):
-        return in_options(str(error)), USAGE
+        return str(error), USAGE
     return f"{type(error).__name__}: {error} (unexpected: run again with --debug and report it)", UNEXPECTED
