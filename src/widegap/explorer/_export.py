@@ -23,7 +23,7 @@ from widegap.report import render
 from widegap.results import PlainRows, Result
 from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers
 
-MOST_TEXTS = 50_000  # rows whose texts are made for a report, which shows some thousands of them
+MOST_LISTED_ITEMS = 50_000  # rows whose texts are made for a report, which shows some thousands of them
 
 
 def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
@@ -114,7 +114,7 @@ def _named(model: Any, names: dict[str, str]) -> Any:
 def _report(workspace: Workspace) -> bytes:
     fit, n = workspace.fit, workspace.rows.n_rows
     kept = np.arange(n) if fit.active is None else np.flatnonzero(fit.active)
-    result = _result(workspace, kept, with_items=len(kept) <= MOST_TEXTS)
+    result = _result(workspace, kept, with_items=len(kept) <= MOST_LISTED_ITEMS)
     if len(kept) < n:
         result.rows.notes.append(f"{n - len(kept)} rows were marked as junk and are not in this report.")
     return render(result.summary()).encode()
