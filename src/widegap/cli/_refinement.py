@@ -2,7 +2,7 @@
 
 Rows without a correction stay in their clusters: their labels become known labels, and the estimator is fitted once
 more, so that it predicts accordingly. With ``--follow`` only the more typical half of every cluster and the corrected
-rows are known, and the other rows may follow the corrections. The log lies in the model file, see
+rows are known, and the other rows may follow the corrections. The log is stored in the model file, see
 ``widegap.corrections``.
 """
 

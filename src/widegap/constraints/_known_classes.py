@@ -44,7 +44,7 @@ class KnownClasses:
 
     @property
     def labels_each(self) -> float:
-        """Known rows a class, in the mean."""
+        """Known labels per class, in the mean."""
         return len(self.rows) / len(self.names)
 
     def self_trained(self, shares: Floats) -> Floats:

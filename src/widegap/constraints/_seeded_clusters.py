@@ -10,7 +10,7 @@ worth more than one alone. So a single wrong or odd row does not outweigh a clus
 label stay without a name. Columns are brought to the same sum; as long as no class has two labels, to sums by the sizes
 of the clusters, as far as these are trusted: a few labels must not even out their sizes.
 
-The more labels, the better a classifier of the known rows alone (``_known_classes.py``). With w labels a class in the
+The more labels, the better a classifier of the known rows alone (``_known_classes.py``). With w labels per class in the
 mean it decides by ``r = w / (w + SPREAD)`` how a row's share of the known labels is divided among them; the rest is as
 it was spread. Clusters without a name keep their shares. A second classifier is self-trained on these shares
 (``_self_training.py``), and its own shares q count by the same r: a row's share p of a known label becomes proportional
@@ -35,7 +35,7 @@ from widegap.constraints._units import Units
 
 TRUST = 2.0  # what a cluster found without labels counts for, against the squared number of labels
 UNEVEN = 0.5  # power of the sizes of clusters found without labels, as far as these are trusted
-SPREAD = 10.0  # labels a class, from which on a classifier decides more than what has spread
+SPREAD = 10.0  # labels per class, from which on a classifier decides more than what has spread
 
 
 @dataclass(frozen=True)

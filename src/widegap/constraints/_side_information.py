@@ -173,8 +173,8 @@ class ConstrainedClusterer(Clusterer):
             Labels of some rows, numbers or strings; -1, None or NaN where the label is not known. These rows keep their
             labels, and ``classes_`` has the label of every cluster. There may be more clusters than labels.
         must_link : array-like, default=None
-            Rows that belong together: pairs of row numbers, shape (m, 2), or one group a row, shape (n_samples,), with
-            -1, None or NaN for none. Only the second form can be split by cross-validation.
+            Rows that belong together: pairs of row numbers, shape (m, 2), or one group per row, shape (n_samples,),
+            with -1, None or NaN for none. Only the second form can be split by cross-validation.
         cannot_link : array-like, default=None
             Rows that must be in different clusters, in the same two forms; rows of a group are all apart.
         sample_weight : array-like of shape (n_samples,), default=None

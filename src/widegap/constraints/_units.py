@@ -8,7 +8,7 @@ sides of a graph whose connected components are the units; a path in it says why
 argument       forms
 =============  ====================================================================================
 ``known``      one entry a row: a label (int, string), or -1, None or NaN where it is not known
-``must_link``  pairs of row numbers, shape (m, 2), or one group a row (-1, None or NaN: none)
+``must_link``  pairs of row numbers, shape (m, 2), or one group per row (-1, None or NaN: none)
 ``cannot_link``  the same; rows of one group are all to be in different clusters
 =============  ====================================================================================
 """
@@ -225,7 +225,8 @@ def _read_links(links: Any, n_rows: int, name: str) -> tuple[Ints, Ints, list[An
     no_pairs = np.empty((0, 2), np.int64)
     if links is not None and (not hasattr(links, "__len__") or getattr(links, "ndim", 1) == 0):
         raise InvalidDataError(
-            f"{name} is of type {type(links).__name__}; pass pairs of row numbers, or one group a row with -1 for none."
+            f"{name} is of type {type(links).__name__}; pass pairs of row numbers, or one group per row "
+            "with -1 for none."
         )
     if links is None or len(links) == 0:
         return no_pairs, np.full(n_rows, -1), []
@@ -236,7 +237,7 @@ def _read_links(links: Any, n_rows: int, name: str) -> tuple[Ints, Ints, list[An
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise InvalidDataError(
             f"{name} has shape {pairs.shape} and dtype {pairs.dtype}; pass pairs of row numbers as integers of shape "
-            "(m, 2), or one group a row with -1 for none."
+            "(m, 2), or one group per row with -1 for none."
         )
     wrong = np.flatnonzero(((pairs < 0) | (pairs >= n_rows)).any(axis=1))
     if len(wrong):

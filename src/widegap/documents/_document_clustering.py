@@ -170,7 +170,7 @@ class DocumentClustering(ConstrainedClusterer):
     scripts and styles.
 
     **What to expect.** Without labels, topics that differ in size by a factor of ten are found badly by any method
-    here. Constants of the method were settled while looking at the accuracy on the public collections in the
+    here. Constants of the method were tuned by accuracy on the public collections in the
     benchmarks.
 
     References

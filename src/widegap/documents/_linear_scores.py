@@ -86,7 +86,7 @@ def explaining_weights(X: FeatureRows, labels: Labels, k: int) -> Floats:
 
 
 def _symmetric(model: LinearModel, k: int) -> tuple[Floats, Floats]:
-    """Weights and intercepts with one row a cluster, where the model has a single one for two."""
+    """Weights and intercepts with one row per cluster, where the model has a single one for two."""
     signs = np.array([[-1], [1]]) if k == 2 else 1
     return signs * model.coef_, np.ravel(signs * model.intercept_)
 

@@ -32,7 +32,7 @@ from widegap.constraints._units import Units
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError, NotSupportedError, StarvedClusterWarning
 
 FLOOR = 0.1  # every topic keeps at least this fraction of n / k documents where size_min is None: not tuned
-KNOWN_WEIGHT, MOST_WEIGHT = 0.5, 0.05  # settled on WebKB and rec4 with 1 to 10 labels a class
+KNOWN_WEIGHT, MOST_WEIGHT = 0.5, 0.05  # settled on WebKB and rec4 with 1 to 10 labels per class
 LINK_ARGUMENTS = ("known", "must_link", "cannot_link")  # arguments of ``fit`` that an estimator may not have
 
 

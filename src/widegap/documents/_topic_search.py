@@ -9,7 +9,7 @@
    Rand index), the step is done again in the order that stays close to the start, and without a bias.
 3. Self-training of one-vs-rest squared hinges on all terms: fit weights to the labels, label by the weights, repeat.
 
-No step sees a class. The constants were settled while looking at the accuracy on rec4, news4, news20, WebKB, Reuters,
+No step sees a class. The constants were tuned by accuracy on rec4, news4, news20, WebKB, Reuters,
 RCV1 and Cora; how they depend on n, on samples of 60 to 200 documents.
 """
 

@@ -5,8 +5,8 @@ classifier has the leave-one-out scores
 
     G = (P (P'P + rho)^-1 P'Y + mean(Y) - h Y) / (1 - h),     h_i = leverage of row i + 1/n,
 
-each row being scored by a classifier that has not seen it. Scores below 1/m, what a guess would give, count as nothing.
-P is centred and P'P is diagonal, so nothing has to be solved.
+each row being scored by a classifier that was trained without it. Scores below 1/m, what a guess would give, count as
+nothing. P is centred and P'P is diagonal, so nothing has to be solved.
 """
 
 import numpy as np

@@ -52,7 +52,7 @@ class ForestSearch:
     n_threads: int
 
     cuts_anywhere: ClassVar[bool] = True  # one search serves every number of clusters
-    unit_rows: ClassVar[bool] = True  # sparse rows are brought to length one
+    unit_rows: ClassVar[bool] = True  # sparse rows are normalised to length one
     auto_fraction: ClassVar[float] = 0.0  # of min_cluster_fraction="auto": clusters may be as small as they are
 
     @property

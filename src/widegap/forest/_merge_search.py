@@ -9,7 +9,7 @@ of them, and nearly the same for every seed.
 Four sets of landmarks and two strengths of smoothing give eight ways to form groups, every other set with twice as many
 groups; three rules each make 24 members. Fewer rows have 12, from two sets of landmarks or, where a second set would
 cost as much as the merging itself, from one in which groups are formed twice (``PLANS``). A member is left out where it
-has a tiny cluster that is not isolated: a few rows in the midst of others are an accident of the merging, a
+has a tiny cluster that is not isolated: a few rows in the midst of others are an artefact of merging, a
 few rows apart from all others are not. What the members agree on is looked at once more where a cluster is small
 (``forest/_small_clusters.py``). Of documents, where near-duplicates stand apart in every tree, small parts of close
 rows do not count as clusters of a member (``forest/_condensed_cuts.py``).

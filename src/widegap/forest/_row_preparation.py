@@ -146,7 +146,7 @@ class RowPreparation:
         )
 
     def _by_angle(self, rows: Any) -> bool:
-        """Whether rows are brought to length one, as documents are compared."""
+        """Whether rows are normalised to length one, as documents are compared."""
         return self.settings.standardize == "auto" and self.search.unit_rows and storage(rows) == "sparse"
 
 

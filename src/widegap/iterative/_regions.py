@@ -19,7 +19,7 @@ from widegap.exceptions import InvalidDataError
 
 STRIP = 256  # rows of a picture that are worked on at a time
 PALETTE = ("4269d0", "efb118", "ff725c", "6cc5b0", "3ca951", "ff8ab7", "a463f2", "97bbf5", "9c6b4e", "9498a0")
-OPACITY = 0.4  # not tuned: ten colours can be told apart, and the picture shows through
+OPACITY = 0.4  # not tuned: ten colours can be distinguished, and the picture shows through
 
 Bytes = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.float32]  # rows of colours from 0 to 1, place and texture

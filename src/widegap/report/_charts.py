@@ -122,7 +122,7 @@ def start_dots(starts: Sequence[dict[str, Any]]) -> Markup:
 
 
 def curves(records: Sequence[dict[str, Any]]) -> Markup:
-    """Objective over iterations, one line a start (and bisection)."""
+    """Objective over iterations, one line per start (and bisection)."""
     runs: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for record in records:
         if record["objective"] is not None:

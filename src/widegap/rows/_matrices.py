@@ -41,7 +41,7 @@ def storage(X: object) -> Literal["dense", "sparse"]:
 
 
 def row_chunks(n: int, width: int) -> list[slice]:
-    """Rows cut so that a chunk of ``width`` numbers a row stays in the cache."""
+    """Rows cut so that a chunk of ``width`` numbers per row stays in the cache."""
     step = max(1, CACHED_NUMBERS // width)
     return [slice(start, start + step) for start in range(0, n, step)]
 

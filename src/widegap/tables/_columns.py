@@ -138,7 +138,7 @@ def decide(name: str, cells: Cells, options: ColumnOptions) -> Column:
 
 
 def _check_decimal(name: str, cells: Cells, options: ColumnOptions) -> None:
-    """Refuse a decimal sign that the user named, where the other one would make numbers of a column."""
+    """Refuse a decimal sign that the user named, where the other one would read a column as numbers."""
     if options.decimal is None or cells.kind != "text" or cells.has_leading_zeros:
         return
     other = "," if options.decimal == "." else "."
@@ -265,7 +265,7 @@ def _as_dates(name: str, cells: Cells, options: ColumnOptions) -> Column | None:
 
 
 def _as_digit_dates(name: str, cells: Cells, values: Doubles, options: ColumnOptions) -> Column | None:
-    """Whole numbers such as 20240131 under a name that speaks of dates."""
+    """Whole numbers such as 20240131 under a name that mentions dates."""
     if not words_of(name) & DATE_WORDS or not ((values >= 19000101) & (values <= 21001231)).all():
         return None
     return _date(name, cells, cells.spread(read_dates(cells.texts, "%Y%m%d")), "%Y%m%d", "", options)

@@ -60,7 +60,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     decimal : {"auto", ".", ","}, default="auto"
         Decimal sign of numbers in texts; "auto" takes, for each column, the one that reads more of its cells.
     scale : {"auto", "none", "standard", "minmax", "robust"}, default="auto"
-        "auto" divides numbers by their standard deviation if categories stand beside them or their units differ.
+        "auto" divides numbers by their standard deviation if there are also categories or their units differ.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 Where numbers stand beside categories, or their units clearly differ, numbers are divided by their standard deviation;
 flags of 0 and 1 stay, so that two different categories are as far apart as two typical numbers. The topics of a text
-are a view of their own: one factor for all, so that together they vary as much as all other columns do.
+are a separate view: one factor for all, so that together they vary as much as all other columns do.
 """
 
 from typing import Any

@@ -119,7 +119,7 @@ class Cells:
 
     @cached_property
     def has_leading_zeros(self) -> bool:
-        """Whether some texts are digits behind a zero, as in codes: 00123."""
+        """Whether some texts are digits with leading zeros, as in codes: 00123."""
         content, offsets = bytes_of(self.strings)
         if not len(content):
             return False
