@@ -21,7 +21,7 @@ coverage: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-# Branches of constraints/, cutting_plane/ and forest/ that their own tests take. Coverage cannot see compiled loops, so these run once
+# Branches of constraints/, cutting_plane/ and forest/ that their tests take. Coverage cannot see compiled loops, so they run
 # more as plain Python.
 LOOPS := $(addprefix tests/forest/test_,agreement.py single_moves.py linkage.py kmeans.py) \
 	tests/constraints/test_transport.py
