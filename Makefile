@@ -21,8 +21,8 @@ coverage: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-# Branches of constraints/, cutting_plane/ and forest/ that their tests take. Coverage cannot see compiled loops, so they run
-# more as plain Python.
+# Branches of constraints/, cutting_plane/ and forest/ that their tests take. Coverage cannot see compiled loops, so
+# they run once more as plain Python.
 LOOPS := $(addprefix tests/forest/test_,agreement.py single_moves.py linkage.py kmeans.py) \
 	tests/constraints/test_transport.py
 OF_SOLVERS := tests/constraints tests/cutting_plane tests/forest tests/sdp tests/rows/test_passes.py
