@@ -33,9 +33,7 @@ def table(tmp_path, blobs):
     return path
 
 
-@pytest.fixture(autouse=True)
-def wide_screen(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "250")
+pytestmark = pytest.mark.usefixtures("wide_screen")
 
 
 def rows_of(path):

@@ -24,9 +24,7 @@ def frame(blobs):
     return pd.DataFrame(blobs[0].copy(), columns=["width", "height", "depth"])  # older pandas writes into its array
 
 
-@pytest.fixture(autouse=True)
-def wide_screen(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "250")
+pytestmark = pytest.mark.usefixtures("wide_screen")
 
 
 class Run:

@@ -10,10 +10,7 @@ from tests.documents.test_document_constraints import written
 from widegap import persistence
 from widegap.cli._main import main
 
-
-@pytest.fixture(autouse=True)
-def wide_screen(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "250")
+pytestmark = pytest.mark.usefixtures("wide_screen")
 
 
 class Run:

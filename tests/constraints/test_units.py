@@ -101,10 +101,16 @@ def test_no_links(empty):
             {"known": [{}] * 6},
             r"known holds a value that cannot be compared \(unhashable type: 'dict'\); give every row",
         ),
-        ({"must_link": 5}, "must_link is of type int; pass pairs of row numbers, or one group per row with -1 for none"),
+        (
+            {"must_link": 5},
+            "must_link is of type int; pass pairs of row numbers, or one group per row with -1 for none",
+        ),
         ({"must_link": [[0, 6]]}, r"must_link\[0\] = \[0, 6\], but rows are numbered from 0 to 5; remove the link"),
         ({"cannot_link": [[0, 1], [-1, 2]]}, r"cannot_link\[1\] = \[-1, 2\], but rows are numbered from 0 to 5"),
-        ({"must_link": [[0, 1, 2]]}, r"must_link has shape \(1, 3\) and dtype int64; pass pairs .* or one group per row"),
+        (
+            {"must_link": [[0, 1, 2]]},
+            r"must_link has shape \(1, 3\) and dtype int64; pass pairs .* or one group per row",
+        ),
         (
             {"must_link": [[0.0, 1.0]]},
             r"must_link has shape \(1, 2\) and dtype float64; pass pairs of row numbers as int",

@@ -34,24 +34,6 @@ from widegap.rows._sources import row_blocks
 RECORD_FIELDS = ["start", "iteration", "objective", "gap", "cuts", "passes", "flips", "beta", "seconds"]
 
 
-def digits(*classes):
-    X, y = load_digits(return_X_y=True)
-    chosen = np.isin(y, classes)
-    return X[chosen], y[chosen]
-
-
-@pytest.fixture(scope="module")
-def pair():
-    """Digits 3 and 8."""
-    return digits(3, 8)
-
-
-@pytest.fixture(scope="module")
-def triple():
-    """Digits 0, 6 and 9."""
-    return digits(0, 6, 9)
-
-
 def fit(X, n_clusters=2, **parameters):
     return CPM3C(n_clusters, **{"random_state": 0, **parameters}).fit(X)
 

@@ -13,7 +13,7 @@ import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, UnsetMetadataPassedError
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -35,23 +35,6 @@ FORMS = {
     "float32": np.float32,
     "list": np.ndarray.tolist,
 }
-
-
-def digits(*classes):
-    X, y = load_digits(return_X_y=True)
-    chosen = np.isin(y, classes)
-    return X[chosen], y[chosen], X[~chosen]
-
-
-@pytest.fixture(scope="module")
-def pair():
-    """Digits 3 and 8, their classes, and all other digits."""
-    return digits(3, 8)
-
-
-@pytest.fixture(scope="module")
-def triple():
-    return digits(0, 6, 9)
 
 
 def fit(X, U, n_clusters=2, **parameters):
@@ -97,8 +80,8 @@ def test_examples_in_the_docstring_run():
     assert (failures, tried > 8) == (0, True)
 
 
-def test_clone_and_pickle(pair):
-    X, _, U = pair
+def test_clone_and_pickle(pair_and_others):
+    X, _, U = pair_and_others
     model = fit(X, U, C_universum=0.01, loss="max")
     assert clone(model).get_params() == model.get_params()
     copy = pickle.loads(pickle.dumps(model))
@@ -107,8 +90,8 @@ def test_clone_and_pickle(pair):
     assert len(pickle.dumps(model)) < U.nbytes  # the universum is not kept
 
 
-def test_fit_leaves_parameters_and_data_alone(pair):
-    X, _, U = pair
+def test_fit_leaves_parameters_and_data_alone(pair_and_others):
+    X, _, U = pair_and_others
     X_before, U_before = X.copy(), U.copy()
     model = M2DCU(random_state=0, margin_tolerance=0.1)
     parameters = model.get_params()
@@ -118,22 +101,22 @@ def test_fit_leaves_parameters_and_data_alone(pair):
     np.testing.assert_array_equal(U, U_before)
 
 
-def test_refit_forgets_the_fit_before(pair, triple):
-    model = fit(triple[0], triple[2], 3)
-    model.set_params(n_clusters=2, C_universum=0).fit(pair[0])
-    fresh = M2DCU(C_universum=0, random_state=0, margin_tolerance=0.1).fit(pair[0])
+def test_refit_forgets_the_fit_before(pair_and_others, triple_and_others):
+    model = fit(triple_and_others[0], triple_and_others[2], 3)
+    model.set_params(n_clusters=2, C_universum=0).fit(pair_and_others[0])
+    fresh = M2DCU(C_universum=0, random_state=0, margin_tolerance=0.1).fit(pair_and_others[0])
     assert vars(model).keys() == vars(fresh).keys()
     assert model.universum_report_ is None
 
 
-def test_fit_predict_takes_the_universum(pair):
-    X, _, U = pair
+def test_fit_predict_takes_the_universum(pair_and_others):
+    X, _, U = pair_and_others
     labels = M2DCU(random_state=0, margin_tolerance=0.1).fit_predict(X, universum=U)
     np.testing.assert_array_equal(labels, fit(X, U).labels_)
 
 
-def test_same_seed_gives_the_same_fit(triple):
-    X, _, U = triple
+def test_same_seed_gives_the_same_fit(triple_and_others):
+    X, _, U = triple_and_others
     a, b = (fit(X, U, 3, random_state=5) for _ in range(2))
     np.testing.assert_array_equal(a.coef_, b.coef_)
 
@@ -153,8 +136,8 @@ def requesting(**parameters):
 
 
 @pytest.mark.usefixtures("routing")
-def test_a_pipeline_transforms_both(pair):
-    X, _, U = pair
+def test_a_pipeline_transforms_both(pair_and_others):
+    X, _, U = pair_and_others
     pipeline = Pipeline([("scale", StandardScaler()), ("cluster", requesting())], transform_input=["universum"])
     pipeline.fit(X, universum=U)
     scaler = StandardScaler().fit(X)  # fitted to the target rows alone
@@ -180,8 +163,8 @@ def test_a_pipeline_of_counts_keeps_both_sparse():
 
 
 @pytest.mark.usefixtures("routing")
-def test_without_transform_input_the_universum_arrives_as_it_was(pair):
-    X, _, U = pair
+def test_without_transform_input_the_universum_arrives_as_it_was(pair_and_others):
+    X, _, U = pair_and_others
     scaler = StandardScaler().fit(X)
     pipeline = make_pipeline(StandardScaler(), requesting()).fit(X, universum=scaler.transform(U))
     direct = fit(scaler.transform(X), scaler.transform(U))
@@ -189,15 +172,15 @@ def test_without_transform_input_the_universum_arrives_as_it_was(pair):
 
 
 @pytest.mark.usefixtures("routing")
-def test_a_pipeline_asks_for_a_request(pair):
-    X, _, U = pair
+def test_a_pipeline_asks_for_a_request(pair_and_others):
+    X, _, U = pair_and_others
     with pytest.raises(UnsetMetadataPassedError, match=r"universum.*are passed but are not explicitly set"):
         make_pipeline(StandardScaler(), M2DCU()).fit(X, universum=U)
 
 
 @pytest.mark.usefixtures("routing")
-def test_frames_from_a_pipeline(pair):
-    X, _, U = pair
+def test_frames_from_a_pipeline(pair_and_others):
+    X, _, U = pair_and_others
     names = [f"p{i}" for i in range(64)]
     pipeline = make_pipeline(StandardScaler(), requesting(), transform_input=["universum"]).set_output(
         transform="pandas"
@@ -213,8 +196,8 @@ def test_frames_from_a_pipeline(pair):
 @pytest.mark.parametrize("loss", ["sum", "max"])
 @pytest.mark.parametrize("balance", [0.0, 0.3])
 @pytest.mark.parametrize("n_clusters", [2, 3])
-def test_attributes_are_consistent(triple, n_clusters, balance, loss, order):
-    X, _, U = triple
+def test_attributes_are_consistent(triple_and_others, n_clusters, balance, loss, order):
+    X, _, U = triple_and_others
     model = fit(X, U, n_clusters, balance=balance, loss=loss, order=order, max_iter=1000)
     assert model.converged_ and not model.starved_ and model.n_clusters_ == n_clusters
     assert model.labels_.dtype == np.int32 and model.coef_.shape == (n_clusters, 64)
@@ -226,8 +209,8 @@ def test_attributes_are_consistent(triple, n_clusters, balance, loss, order):
 @pytest.mark.parametrize("n_clusters", [2, 3, 5])
 @pytest.mark.parametrize("loss", ["sum", "max"])
 @pytest.mark.parametrize("with_universum", [True, False])
-def test_without_weight_it_is_cpm3c(triple, n_clusters, loss, with_universum):
-    X, _, U = triple
+def test_without_weight_it_is_cpm3c(triple_and_others, n_clusters, loss, with_universum):
+    X, _, U = triple_and_others
     model = fit(X, U if with_universum else None, n_clusters, loss=loss, C_universum=0)
     plain = CPM3C(n_clusters, loss=loss, random_state=0).fit(X)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
@@ -236,8 +219,8 @@ def test_without_weight_it_is_cpm3c(triple, n_clusters, loss, with_universum):
     assert model.C_universum_ == 0
 
 
-def test_auto_weights(pair):
-    X, _, U = pair
+def test_auto_weights(pair_and_others):
+    X, _, U = pair_and_others
     model = fit(X, U)
     assert model.C_ == CPM3C(random_state=0).fit(X).C_
     assert model.C_universum_ == pytest.approx(0.3 * model.C_)
@@ -246,8 +229,8 @@ def test_auto_weights(pair):
 
 
 @pytest.mark.parametrize("unit", [1e-4, 1e4])
-def test_units_change_only_the_weights(triple, unit):
-    X, _, U = triple
+def test_units_change_only_the_weights(triple_and_others, unit):
+    X, _, U = triple_and_others
     model, scaled = fit(X, U, 3), fit((X + 1) * unit, (U + 1) * unit, 3)
     np.testing.assert_array_equal(scaled.labels_, model.labels_)
     assert scaled.C_ * unit**2 == pytest.approx(model.C_, rel=1e-6)
@@ -255,14 +238,14 @@ def test_units_change_only_the_weights(triple, unit):
     assert scaled.objective_ == pytest.approx(model.objective_, rel=1e-6)
 
 
-def test_a_heavier_universum_has_smaller_margins(pair):
-    X, y, U = pair
+def test_a_heavier_universum_has_smaller_margins(pair_and_others):
+    X, y, U = pair_and_others
     means = [margins(fit(X, U, C_universum=C), U).mean() for C in (0.001, 0.004, 0.016)]
     assert means[0] > means[1] * 1.1 > means[2] * 1.2
 
 
-def test_linearize_first_never_raises_the_objective(triple):
-    X, _, U = triple
+def test_linearize_first_never_raises_the_objective(triple_and_others):
+    X, _, U = triple_and_others
     seen = []
     init = np.arange(len(X)) % 3
     model = fit(X, U, 3, order="linearize_first", init=init, tol=1e-4, max_iter=2000, callback=seen.append)
@@ -272,8 +255,8 @@ def test_linearize_first_never_raises_the_objective(triple):
     assert model.objective_ <= min(record.objective for record in seen) * (1 + 1e-9)
 
 
-def test_one_cluster_is_trivial(pair):
-    X, _, U = pair
+def test_one_cluster_is_trivial(pair_and_others):
+    X, _, U = pair_and_others
     model = fit(X, U, 1)
     assert not model.labels_.any() and model.objective_ == 0 and model.universum_report_ is None
 
@@ -282,8 +265,8 @@ def test_one_cluster_is_trivial(pair):
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3])
-def test_report_counts_rows_within_the_tolerance_and_their_margins(triple, n_clusters):
-    X, _, U = triple
+def test_report_counts_rows_within_the_tolerance_and_their_margins(triple_and_others, n_clusters):
+    X, _, U = triple_and_others
     model = fit(X, U, n_clusters)
     report, after = model.universum_report_, margins(model, U)
     assert report.active and report.n_rows == len(U)
@@ -294,8 +277,8 @@ def test_report_counts_rows_within_the_tolerance_and_their_margins(triple, n_clu
         report.active = False
 
 
-def test_before_is_the_best_for_the_same_labels_without_the_universum(pair):
-    X, _, U = pair
+def test_before_is_the_best_for_the_same_labels_without_the_universum(pair_and_others):
+    X, _, U = pair_and_others
     model = fit(X, U, tol=1e-4, max_iter=3000, order="linearize_first")
     # With every label known, the fit is the classifier of these labels.
     plain = CPM3C(loss="sum", order="linearize_first", tol=1e-4, max_iter=3000).fit(X, known=model.labels_)
@@ -305,8 +288,8 @@ def test_before_is_the_best_for_the_same_labels_without_the_universum(pair):
     assert report.n_inside_before == pytest.approx(np.count_nonzero(margins(plain, U) <= 0.1), abs=5)
 
 
-def test_an_inactive_universum_warns_changes_nothing_and_is_reported(pair):
-    X, _, U = pair
+def test_an_inactive_universum_warns_changes_nothing_and_is_reported(pair_and_others):
+    X, _, U = pair_and_others
     with pytest.warns(InactiveUniversumWarning, match=r"had no effect.*1440 rows.*margin_tolerance=50, on average .*; "
                       r"lower M2DCU's margin_tolerance, or raise its C above 0\.0"):  # fmt: skip
         model = fit(X, U, margin_tolerance=50)
@@ -320,8 +303,8 @@ def test_an_inactive_universum_warns_changes_nothing_and_is_reported(pair):
 
 @pytest.mark.filterwarnings("ignore::widegap.exceptions.InactiveUniversumWarning")
 @pytest.mark.parametrize("n_clusters", [2, 3])
-def test_a_universum_on_the_separating_planes_changes_nothing(triple, n_clusters):
-    X, _, _ = triple
+def test_a_universum_on_the_separating_planes_changes_nothing(triple_and_others, n_clusters):
+    X, _, _ = triple_and_others
     options = {"loss": "sum", "order": "linearize_first", "tol": 1e-6, "max_iter": 5000, "random_state": 0}
     plain = CPM3C(n_clusters, **options).fit(X)
     rng = np.random.default_rng(0)
@@ -335,22 +318,22 @@ def test_a_universum_on_the_separating_planes_changes_nothing(triple, n_clusters
     assert not model.universum_report_.active
 
 
-def test_a_stopped_fit_has_no_report(pair):
-    X, _, U = pair
+def test_a_stopped_fit_has_no_report(pair_and_others):
+    X, _, U = pair_and_others
     model = fit(X, U, callback=lambda record: record.iteration == 2)
     assert model.universum_report_ is None and not model.converged_
     np.testing.assert_array_equal(model.labels_, model.predict(X))
 
 
-def test_without_weight_before_is_after(pair):
-    X, _, U = pair
+def test_without_weight_before_is_after(pair_and_others):
+    X, _, U = pair_and_others
     report = fit(X, U, C_universum=0).universum_report_
     assert not report.active
     assert (report.n_inside_before, report.mean_margin_before) == (report.n_inside_after, report.mean_margin_after)
 
 
-def test_too_few_iterations_warn_with_the_name_of_the_weight(pair):
-    X, _, U = pair
+def test_too_few_iterations_warn_with_the_name_of_the_weight(pair_and_others):
+    X, _, U = pair_and_others
     with pytest.warns(
         ConvergenceWarning, match="M2DCU stopped after max_iter=3 .* tol, lower C or C_universum, or set order"
     ):
@@ -362,8 +345,8 @@ def test_too_few_iterations_warn_with_the_name_of_the_weight(pair):
 
 @pytest.mark.parametrize("form_of_u", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-def test_any_form_beside_any_other_gives_the_same_fit(triple, form, form_of_u):
-    X, _, U = triple
+def test_any_form_beside_any_other_gives_the_same_fit(triple_and_others, form, form_of_u):
+    X, _, U = triple_and_others
     model, expected = fit(form(X), form_of_u(U), 3), fit(X, U, 3)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     assert model.objective_ == pytest.approx(expected.objective_, rel=1e-5)
@@ -384,8 +367,8 @@ def test_dense_sparse_and_blocks_of_any_size_agree(seed, k, loss, n_bytes):
             assert clustering_accuracy(expected.labels_, model.labels_) > 0.95
 
 
-def test_shards(triple, tmp_path):
-    X, _, U = triple
+def test_shards(triple_and_others, tmp_path):
+    X, _, U = triple_and_others
     for name, rows in {"x": X, "u0": U[:300], "u1": U[300:]}.items():
         np.save(tmp_path / f"{name}.npy", rows)
     model = fit(shards([tmp_path / "x.npy"]), shards([tmp_path / "u0.npy", tmp_path / "u1.npy"]), 3)
@@ -394,8 +377,8 @@ def test_shards(triple, tmp_path):
 
 @pytest.mark.parametrize("form_of_u", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "cosine"])
-def test_kernels_map_the_universum_too(pair, kernel, form_of_u):
-    X, _, U = pair
+def test_kernels_map_the_universum_too(pair_and_others, kernel, form_of_u):
+    X, _, U = pair_and_others
     model = fit(X, form_of_u(U[:200]), kernel=kernel, n_components=60, margin_tolerance=0.0)
     scores = model.decision_function(U[:200])
     assert model.universum_report_.mean_margin_after == pytest.approx(np.abs(scores).mean(), rel=1e-6)
@@ -441,25 +424,25 @@ def refuses(X, U, error, match, **parameters):
 
 
 @pytest.mark.parametrize("C_universum", ["auto", 0.3])
-def test_no_universum_is_refused_with_the_remedy(pair, C_universum):
+def test_no_universum_is_refused_with_the_remedy(pair_and_others, C_universum):
     match = rf"got no universum, but C_universum={C_universum!r}; pass fit\(X, universum=U\).*or set C_universum=0 to"
-    refuses(pair[0], None, InvalidDataError, match, C_universum=C_universum)
+    refuses(pair_and_others[0], None, InvalidDataError, match, C_universum=C_universum)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-def test_other_columns_are_refused(pair, form):
-    X, _, U = pair
+def test_other_columns_are_refused(pair_and_others, form):
+    X, _, U = pair_and_others
     match = "universum has 63 columns, X has 64; both need the same ones: pass both through the same transformation"
     refuses(X, form(U[:, 1:]), InvalidDataError, match)
 
 
-def test_other_columns_in_shards_are_refused(pair, tmp_path):
-    np.save(tmp_path / "u.npy", pair[2][:, 1:])
-    refuses(pair[0], shards([tmp_path / "u.npy"]), InvalidDataError, "universum has 63 columns, X has 64")
+def test_other_columns_in_shards_are_refused(pair_and_others, tmp_path):
+    np.save(tmp_path / "u.npy", pair_and_others[2][:, 1:])
+    refuses(pair_and_others[0], shards([tmp_path / "u.npy"]), InvalidDataError, "universum has 63 columns, X has 64")
 
 
-def test_other_names_of_columns_are_refused(pair):
-    X, _, U = pair
+def test_other_names_of_columns_are_refused(pair_and_others):
+    X, _, U = pair_and_others
     names = [f"p{i}" for i in range(64)]
     frame = pd.DataFrame(U, columns=names[::-1])
     match = r"universum has columns named \['p63', .*X \['p0', .*reorder those of the universum"
@@ -469,22 +452,22 @@ def test_other_names_of_columns_are_refused(pair):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-def test_an_empty_universum_is_refused(pair, form):
+def test_an_empty_universum_is_refused(pair_and_others, form):
     match = "universum has 0 rows; at least one is needed: set C_universum=0 to go without"
-    refuses(pair[0], form(np.zeros((0, 64))), InvalidDataError, match)
+    refuses(pair_and_others[0], form(np.zeros((0, 64))), InvalidDataError, match)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-def test_nan_in_the_universum_is_refused(pair, value, form):
-    X, _, U = pair
+def test_nan_in_the_universum_is_refused(pair_and_others, value, form):
+    X, _, U = pair_and_others
     U = U.copy()
     U[5, 7] = value
     refuses(X, form(U), ValueError, "Input universum contains (NaN|infinity)")
 
 
-def test_nan_in_shards_of_the_universum_is_refused(pair, tmp_path):
-    X, _, U = pair
+def test_nan_in_shards_of_the_universum_is_refused(pair_and_others, tmp_path):
+    X, _, U = pair_and_others
     U = U.copy()
     U[5, 7] = np.nan
     np.save(tmp_path / "u.npy", U)
@@ -495,16 +478,16 @@ def test_nan_in_shards_of_the_universum_is_refused(pair, tmp_path):
     "parameters",
     [{"C": 0}, {"C": "median"}, {"C_universum": -1}, {"margin_tolerance": -0.1}, {"loss": "square"}],
 )
-def test_parameters_out_of_range_are_refused(pair, parameters):
+def test_parameters_out_of_range_are_refused(pair_and_others, parameters):
     (name,) = parameters
-    refuses(pair[0], pair[2], ValueError, f"'{name}' parameter of M2DCU must be", **parameters)
+    refuses(pair_and_others[0], pair_and_others[2], ValueError, f"'{name}' parameter of M2DCU must be", **parameters)
 
 
 @pytest.mark.parametrize("C_universum", [1e-8, 1e-3, 1e3, 1e8])
 @pytest.mark.parametrize("n_clusters", [2, 3])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_any_weight_gives_a_clustering(pair, C_universum, n_clusters):
-    X, _, U = pair
+def test_any_weight_gives_a_clustering(pair_and_others, C_universum, n_clusters):
+    X, _, U = pair_and_others
     model = fit(X, U, n_clusters, C_universum=C_universum, n_init=1)
     assert model.objective_ == pytest.approx(objective(model, X, U), rel=1e-6, abs=1e-9)
     assert np.bincount(model.labels_, minlength=n_clusters).min() >= int(0.3 * len(X) / n_clusters)
@@ -512,19 +495,19 @@ def test_any_weight_gives_a_clustering(pair, C_universum, n_clusters):
 
 @pytest.mark.parametrize("far", [30, 400])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_universum_far_away_is_no_error(pair, far):
-    X, _, U = pair
+def test_a_universum_far_away_is_no_error(pair_and_others, far):
+    X, _, U = pair_and_others
     model = fit(X, U * far, n_init=1, max_iter=50)
     assert np.isfinite(model.objective_) and np.isfinite(model.coef_).all()
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
-def test_a_universum_farther_than_any_use_is_refused(pair, form):
-    X, _, U = pair
+def test_a_universum_farther_than_any_use_is_refused(pair_and_others, form):
+    X, _, U = pair_and_others
     match = r"The universum lies 1\.\de\+05 times as far from the mean of X .* at most 1e\+03 .*\.universum\.select"
     refuses(X, form(U * 5e4), InvalidDataError, match)
 
 
-def test_one_universum_row(pair):
-    X, y, U = pair
+def test_one_universum_row(pair_and_others):
+    X, y, U = pair_and_others
     assert fit(X, U[:1]).universum_report_.n_rows == 1

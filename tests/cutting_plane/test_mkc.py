@@ -30,18 +30,6 @@ def digits(*classes):
     return X[chosen], y[chosen]
 
 
-@pytest.fixture(scope="module")
-def pair():
-    """Digits 3 and 8."""
-    return digits(3, 8)
-
-
-@pytest.fixture(scope="module")
-def triple():
-    """Digits 0, 6 and 9."""
-    return digits(0, 6, 9)
-
-
 def fit(X, n_clusters=2, **parameters):
     return MKC(n_clusters, **{"random_state": 0, **parameters}).fit(X)
 

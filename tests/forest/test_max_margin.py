@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -31,13 +31,6 @@ def fit(X, n_clusters=2, **parameters):
 
 def agreement(a, b):
     return clustering_accuracy(a, b)
-
-
-@pytest.fixture(scope="module")
-def pair():
-    X, y = load_digits(return_X_y=True)
-    chosen = np.isin(y, [3, 8])
-    return X[chosen], y[chosen]
 
 
 @pytest.fixture(scope="module")
