@@ -15,7 +15,6 @@ from widegap.tables._delimited import Dialect
 
 ROW_CELLS = 200  # cells of the open row: more slow the page down, and nobody reads them
 ROW_TEXT = 20_000  # characters of the open document: about ten pages
-NUMBER_SHARE = 0.5  # of a column's cells that must be numbers for it to be filtered by range
 
 
 class ShownRows:

@@ -31,7 +31,6 @@ TRUTH_WORDS = (
 )  # fmt: skip
 MOST_TRUTH_WORDS = 6  # three spellings of each of two words, such as yes, Yes and YES
 PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
-LEADING_ZERO = r"^[-+]?0\d"
 
 
 def missing_words(more: Iterable[Any] = ()) -> frozenset[str]:
