@@ -15,7 +15,7 @@ from widegap._types import Doubles, Floats, Indices, Ints, Matrix
 from widegap.base._validation import check_labels, check_row_numbers, digest_of
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
-from widegap.rows._matrices import column_moments, sample_rows, without_gaps
+from widegap.rows._matrices import column_moments, column_sums, sample_rows, without_gaps
 
 __all__ = [
     "contrasts",
@@ -209,13 +209,14 @@ def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats
     """
     _check_two_axes(X, "X")
     clusters = check_labels(labels, X.shape[0], n_clusters)
-    filled: Matrix
-    present: Doubles | None
     filled, present = without_gaps(X)
     members: Doubles = np.zeros((len(clusters), n_clusters), dtype=filled.dtype)
     rows = np.flatnonzero(clusters >= 0)
     members[rows, clusters[rows]] = 1
-    counted = filled if present is None else filled * present
+    counted = filled
+    if present is not None:
+        assert isinstance(filled, np.ndarray)  # sparse rows have no gaps
+        counted = filled * present
     sums = np.asarray(counted.T @ members, dtype=np.float64).T
     sizes = members.sum(axis=0, dtype=np.float64)[:, None]
     counts = np.full(1, float(len(clusters)))
@@ -224,7 +225,7 @@ def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats
         observed: Doubles = present.sum(axis=0, dtype=np.float64)
         deviations = deviations * np.sqrt(counts / np.maximum(observed, 1))  # filled cells do not vary
         sizes, counts = np.asarray(present.T @ members, dtype=np.float64).T, observed
-    total = np.asarray(counted.sum(axis=0), dtype=np.float64).reshape(1, -1)
+    total = np.asarray(column_sums(counted), dtype=np.float64).reshape(1, -1)
     means = sums / np.maximum(sizes, 1)
     rest = (total - sums) / np.maximum(counts - sizes, 1)
     varying = (deviations > 0) & (sizes > 0) & (sizes < counts)  # otherwise there is nothing to compare

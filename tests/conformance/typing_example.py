@@ -6,6 +6,7 @@ Lines that end in ``type: ignore`` are mistakes: mypy must find them, or it comp
 from typing import Any, assert_type
 
 import numpy as np
+import numpy.typing as npt
 
 import widegap
 from widegap import CPM3C, M2DCU, MaxMarginClustering, metrics, persistence, selection, universum
@@ -23,7 +24,7 @@ def use(path: str) -> None:
     assert_type(persistence.load(path)[1], dict[str, Any])
     records = selection.compare_cluster_numbers(CPM3C(random_state=0), X, [2], n_subsamples=1, random_state=0)
     assert_type(records[0].stability, float)
-    U = assert_type(universum.random(X, 10, random_state=0), np.ndarray[Any, Any])
+    U = assert_type(universum.random(X, 10, random_state=0), npt.NDArray[np.floating])
     assert_type(M2DCU(random_state=0, margin_tolerance=0.0).fit(X, universum=U), M2DCU)
 
 

@@ -37,7 +37,6 @@ from widegap.features._kernels import check_kernel_params
 from widegap.rows._blocks import Block, RowBlocks, Scorer
 from widegap.rows._collections import is_collection, map_collection
 from widegap.rows._few_rows import certain_labels, largest
-from widegap.rows._protocols import Rows
 from widegap.rows._state_files import write_labels
 
 COMMON_CONSTRAINTS: dict[str, list[object]] = {
@@ -188,8 +187,8 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         else:
             self._search(rows, rng)
 
-    def _read(self, X: Any) -> Rows:
-        """The rows, checked: finite if they are in memory, and at least one for every cluster."""
+    def _read(self, X: Any) -> object:
+        """What ``_prepare`` takes: here the rows, finite if they are in memory, at least one for every cluster."""
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         check_cluster_number(blocks.shape[0], self.n_clusters)
         return blocks

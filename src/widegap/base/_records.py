@@ -7,7 +7,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from widegap._types import Doubles, Labels
+from widegap._types import Doubles
+from widegap.rows._protocols import State
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Point:
 
     W: Doubles
     b: Doubles
-    labels: Labels
+    labels: State
     objective: float
     bound_active: bool = False
 
@@ -74,13 +75,20 @@ def asks_to_stop(answer: object) -> bool:
 
 
 class Record(Protocol):
-    """An entry of ``history_``: a dataclass with a field ``seconds``, which the recorder fills in."""
+    """An entry of ``history_``: a dataclass with a field ``seconds``, the time since the start."""
+
+    @property
+    def seconds(self) -> float: ...
+
+
+class LoggedRecord(Record, Protocol):
+    """An entry that a recorder makes; it fills in ``seconds``."""
 
     def line(self) -> str:
         """The entry as one line of the log."""
 
 
-AnyRecord = TypeVar("AnyRecord", bound=Record)
+AnyRecord = TypeVar("AnyRecord", bound=LoggedRecord)
 
 
 class Recorder(Generic[AnyRecord]):

@@ -154,7 +154,7 @@ def _open_documents(path: Path, text_column: str | None, encoding: str, k: int |
     from widegap.cli._document_reading import read_documents
 
     rows = read_documents(path, text_column, encoding)
-    number = min(TOPICS, len(rows.X)) if k == "auto" else k
+    number = min(TOPICS, len(rows.X)) if k == "auto" else int(k)
     return _Opening(DocumentClustering(number, random_state=seed), rows.X, _shown(rows), rows.notes)
 
 

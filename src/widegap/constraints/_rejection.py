@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Mask
+from widegap._types import Floats, Labels, Mask
 from widegap.base._validation import check_rows, check_rows_left, check_threads
 from widegap.constraints._outliers import NTH_NEIGHBOUR, least_outlying_reach, split_point, typical_rows
 from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
@@ -29,6 +29,7 @@ from widegap.features._neighbours import distance_to_nearest, neighbour_graph
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._collections import is_collection
 from widegap.rows._matrices import distances_to
+from widegap.rows._protocols import Rows
 from widegap.rows._sampling import all_or_drawn
 
 OUTLIER_NEIGHBOURS = 30  # as MaxMarginClustering has by default; secluded groups up to this size are kept
@@ -121,7 +122,7 @@ class OutlierRejection(SelectiveClusterer):
         ratios = away / self._radii[nearest]
         self.reject_beyond_ = -split_point(-ratios[labels >= 0], -ratios[labels < 0])
 
-    def _distances(self, blocks: RowBlocks, labels: Any) -> Any:
+    def _distances(self, blocks: Rows, labels: Labels) -> Floats:
         """Distance of every row to the mean of its cluster."""
         parts = [
             distances_to(self._centres, blocks.take(rows))[np.arange(len(rows)), labels[rows]]

@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from widegap._types import Doubles, Labels
+from widegap._types import Doubles
 from widegap.base._records import Point, SearchRecorder, SolverResult, StopFit
 from widegap.cutting_plane._cuts import CutSet, add_all
 from widegap.cutting_plane._cutting_plane import empty_cuts, envelope, minimize_convex, solve_master
 from widegap.cutting_plane._problem import Plane, Problem
+from widegap.rows._protocols import State
 
 CCCP_TOL = 0.01  # as published: the inner alternation of cuts_first ends when it gains less than 1 %
 FLICKER_PATIENCE = 8  # iterations without progress after which labels that still flicker count as settled
@@ -37,7 +38,7 @@ class Search:
 
     problem: Problem
     cuts: CutSet
-    labels: Labels
+    labels: State
     best: Point
     recorder: SearchRecorder
     tol: float
@@ -45,7 +46,7 @@ class Search:
 
     @classmethod
     def from_labels(
-        cls, problem: Problem, labels: Labels, recorder: SearchRecorder, tol: float, max_iter: int
+        cls, problem: Problem, labels: State, recorder: SearchRecorder, tol: float, max_iter: int
     ) -> "Search":
         """Begin at the weights that labels suggest, with the plane there as the first cut.
 
@@ -78,7 +79,7 @@ class Search:
         self.problem = replace(self.problem, beta=beta)
         self.best = replace(self.best, objective=self.best.objective + change)
 
-    def move_to(self, labels: Labels) -> int:
+    def move_to(self, labels: State) -> int:
         """Linearise all cuts at new labels; return how many rows flipped."""
         flips = self.problem.count_flips(self.labels, labels)
         if flips:

@@ -40,7 +40,6 @@ from widegap.cutting_plane._reduced_sample import START_STEPS, START_TOL, Reduce
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernel_maps import KernelMap, fit_kernel_map
 from widegap.features._spectrum import leading_variances
-from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._checkpoint import Checkpoint, CheckpointedRows
 from widegap.rows._fingerprints import digest_of_rows
@@ -158,9 +157,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         **LABELS_OUT,
     }
 
-    def _prepare(
-        self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation, further: str = ""
-    ) -> Prepared:
+    def _prepare(self, blocks: Rows, rng: np.random.Generator, side: SideInformation, further: str = "") -> Prepared:
         """The rows after the kernel's map if there is one."""
         constraints = self._check_constraints(side, blocks.shape[0], blocks.in_process)
         self.kernel_map_ = self._fit_kernel_map(blocks, constraints.weights, rng)
@@ -191,7 +188,7 @@ class CuttingPlaneClusterer(OutlierRejection):
             identity = identity_of(self, rows, constraints.digest(), further)
         return CheckpointedRows(rows, Checkpoint(Path(self.checkpoint), identity))
 
-    def _fit_kernel_map(self, blocks: RowBlocks, weights: Floats | None, rng: np.random.Generator) -> KernelMap | None:
+    def _fit_kernel_map(self, blocks: Rows, weights: Floats | None, rng: np.random.Generator) -> KernelMap | None:
         """The kernel as features; None where the rows themselves are the features."""
         if self.kernel == "linear" or self.n_clusters == 1:  # one cluster has no use for features
             return None
@@ -206,7 +203,7 @@ class CuttingPlaneClusterer(OutlierRejection):
             row_weights=weights,
         )
 
-    def _features(self, blocks: RowBlocks) -> RowBlocks:
+    def _features(self, blocks: Rows) -> Rows:
         """The rows as the linear method sees them."""
         if not isinstance(self.kernel_map_, KernelMap):
             return blocks

@@ -28,6 +28,7 @@ from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._fingerprints import digest_of_rows
+from widegap.rows._protocols import Rows
 
 
 @shared_docs
@@ -321,7 +322,7 @@ class M2DCU(CuttingPlaneClusterer):
 
     def _prepare(
         self,
-        blocks: RowBlocks,
+        blocks: Rows,
         rng: np.random.Generator,
         side: SideInformation,
         further: str = "",

@@ -45,7 +45,7 @@ from widegap.cutting_plane._problem import Loss, Plane, Problem
 from widegap.exceptions import InvalidDataError
 from widegap.rows._blocks import PassSums, RowBlocks
 from widegap.rows._centred import CentredRows, finite_moments
-from widegap.rows._protocols import Parts, State
+from widegap.rows._protocols import Parts, Rows, State
 from widegap.rows._sampling import drawn
 from widegap.rows._sources import row_blocks
 
@@ -118,7 +118,7 @@ def check_universum(universum: Any, n_features: int, names: Any, n_threads: int)
     return row_blocks(universum, n_threads=n_threads)
 
 
-def check_nearness(blocks: RowBlocks, frame: CentredRows) -> None:
+def check_nearness(blocks: Rows, frame: CentredRows) -> None:
     """Refuse universum rows that are not finite, or so far from the target rows that no QP could weigh both."""
     moments = finite_moments(blocks, "universum rows")
     offset = moments.mean - frame.mean
@@ -137,7 +137,7 @@ class UniversumRows:
     ``C`` weighs their loss for rows as they come; "auto" is ``AUTO_SHARE`` of the target's weight.
     """
 
-    def __init__(self, blocks: RowBlocks, C: float | str, tolerance: float, rng: np.random.Generator):
+    def __init__(self, blocks: Rows, C: float | str, tolerance: float, rng: np.random.Generator):
         n = blocks.shape[0]
         self.C, self.tolerance = C, tolerance
         self.whole = n <= START_SAMPLE
@@ -151,7 +151,7 @@ class UniversumRows:
     def on_all(self, frame: CentredRows, beta: float) -> Sequence[Loss]:
         return self._terms(self._all, frame, beta)
 
-    def _terms(self, blocks: RowBlocks, frame: CentredRows, beta: float) -> Sequence[Loss]:
+    def _terms(self, blocks: Rows, frame: CentredRows, beta: float) -> Sequence[Loss]:
         cap = AUTO_SHARE if self.C == "auto" else float(self.C) * beta * frame.scale**2
         if not cap:
             return ()
@@ -160,7 +160,8 @@ class UniversumRows:
 
     def margins(self, frame: CentredRows, point: Point) -> Floats:
         """Margin of every universum row at some weights for the rows of ``frame``: one read."""
-        return universum_margins(CentredRows.in_frame_of(frame, self._all).scores(point.W, point.b))
+        rows = CentredRows.in_frame_of(frame, self._all)
+        return universum_margins(self._all.collect(rows.scores(point.W, point.b)))
 
 
 @dataclass(frozen=True)

@@ -5,42 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 
-from widegap._types import Floats, Indices, Ints, Labels, Mask
-
-
-class FeatureRows(Protocol):
-    """Rows of numbers, an ordinary array or CSR, as far as a search for topics needs them."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def dtype(self) -> np.dtype[np.floating]: ...
-    @property
-    def T(self) -> "FeatureRows": ...
-    def __getitem__(self, rows: Mask | Indices, /) -> "FeatureRows": ...
-    def __matmul__(self, other: Floats, /) -> Floats: ...
-    def __rmatmul__(self, other: Floats, /) -> Floats: ...
-    def astype(self, dtype: npt.DTypeLike, /) -> "FeatureRows": ...
-    def mean(self, axis: int) -> Floats: ...
+from widegap._types import Floats, Labels, Mask, Matrix, SparseMatrix
+from widegap.rows._protocols import end_to_end
 
 
 class Transformer(Protocol):
     """What makes features of documents, or of their terms."""
 
-    def fit_transform(self, X: Any) -> FeatureRows: ...
-    def transform(self, X: Any) -> FeatureRows: ...
-
-
-class TermRows(FeatureRows, Protocol):
-    """Rows of term weights, in CSR."""
-
-    @property
-    def indptr(self) -> Ints: ...
-    @property
-    def nnz(self) -> int: ...
+    def fit_transform(self, X: Any) -> Matrix: ...
+    def transform(self, X: Any) -> Matrix: ...
 
 
 @dataclass(frozen=True)
@@ -50,8 +24,8 @@ class Corpus:
     ``known`` tells which documents hold any term.
     """
 
-    terms: FeatureRows | None
-    features: FeatureRows
+    terms: Matrix | None
+    features: Matrix
     known: Mask
 
     @property
@@ -69,17 +43,17 @@ class Corpus:
     def joined(parts: Sequence["Corpus"]) -> "Corpus":
         """All documents of several corpora."""
         found = [part.terms for part in parts if part.terms is not None]
-        terms = _stack(found) if found else None
-        features = terms if terms is not None and parts[0].in_terms else _stack([part.features for part in parts])
+        terms = end_to_end(found) if found else None
+        features = terms if terms is not None and parts[0].in_terms else end_to_end([part.features for part in parts])
         return Corpus(terms, features, np.concatenate([part.known for part in parts]))
 
 
-def has_terms(rows: TermRows) -> Mask:
+def has_terms(rows: SparseMatrix) -> Mask:
     """Which rows are not zero."""
     return np.asarray(np.diff(rows.indptr) > 0)
 
 
-def cosines_to_means(rows: FeatureRows, labels: Labels, k: int) -> Floats:
+def cosines_to_means(rows: Matrix, labels: Labels, k: int) -> Floats:
     """Cosine of every row and the mean row of its cluster."""
     means = np.asarray(rows.T @ np.eye(k)[labels]).T
     products = np.asarray(rows @ means.T)[np.arange(len(labels)), labels]
@@ -87,11 +61,6 @@ def cosines_to_means(rows: FeatureRows, labels: Labels, k: int) -> Floats:
     return products / np.maximum(lengths, np.finfo(np.float64).tiny)
 
 
-def _lengths(rows: Any) -> Floats:
+def _lengths(rows: Matrix) -> Floats:
     squares = rows * rows if isinstance(rows, np.ndarray) else rows.multiply(rows)
     return np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
-
-
-def _stack(parts: Sequence[Any]) -> FeatureRows:
-    found: FeatureRows = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
-    return found

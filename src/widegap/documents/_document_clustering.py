@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Floats, Labels, Mask
+from widegap._types import Floats, Labels, Mask, Matrix
 from widegap.base._clusterer import Clusterer, Objective
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger, progress_logging
@@ -22,7 +22,7 @@ from widegap.constraints._side_information import (
     read_side_information,
 )
 from widegap.constraints._units import check_cliques
-from widegap.documents._corpus import Corpus, FeatureRows, cosines_to_means
+from widegap.documents._corpus import Corpus, cosines_to_means
 from widegap.documents._linear_scores import explaining_weights
 from widegap.documents._reader import DocumentReader
 from widegap.documents._topic_rules import (
@@ -535,7 +535,7 @@ class DocumentClustering(ConstrainedClusterer):
         """Whether documents are scored by their terms rather than by their features."""
         return self.terms_ is not None and isinstance(self.features, str)
 
-    def _scored_rows(self, corpus: Corpus) -> FeatureRows:
+    def _scored_rows(self, corpus: Corpus) -> Matrix:
         return corpus.terms if corpus.terms is not None and self._scores_terms else corpus.features
 
     def _scores(self, corpus: Corpus) -> Floats:
@@ -594,7 +594,7 @@ class DocumentClustering(ConstrainedClusterer):
         return self._found(search, corpus, start, outside)
 
     def _found(
-        self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: FeatureRows | None
+        self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: Matrix | None
     ) -> FoundTopics:
         reduction = self._reduction if self._scores_terms else None
         if not isinstance(self.method, str):
@@ -606,7 +606,7 @@ class DocumentClustering(ConstrainedClusterer):
             return search.in_terms(rows, start, universum, reduction)
         return search.in_features(rows, start, universum)
 
-    def _universum_features(self, marked: Mask, universum: list[Corpus]) -> FeatureRows | None:
+    def _universum_features(self, marked: Mask, universum: list[Corpus]) -> Matrix | None:
         parts = [*universum, self._corpus.take(marked)] if marked.any() else universum
         if not parts:
             return None

@@ -15,8 +15,7 @@ from typing import Protocol
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from widegap._types import Floats, Indices, Labels
-from widegap.documents._corpus import FeatureRows
+from widegap._types import Floats, Indices, Labels, Matrix
 from widegap.documents._topic_rules import TopicRules
 from widegap.rows._threads import one_blas_thread
 
@@ -31,7 +30,7 @@ class LinearModel(Protocol):
     coef_: Floats
     intercept_: Floats
 
-    def predict(self, X: FeatureRows) -> Labels: ...
+    def predict(self, X: Matrix) -> Labels: ...
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,11 @@ class LinearScores:
     objective: float | None = None
     starved: bool = False
 
-    def of(self, X: FeatureRows) -> Floats:
+    def of(self, X: Matrix) -> Floats:
         """Scores of rows for every cluster."""
         return np.asarray(X @ self.coef.T) + self.intercept
 
-    def leads(self, X: FeatureRows) -> Floats:
+    def leads(self, X: Matrix) -> Floats:
         """Lead of each row's own score over the largest other one; infinite for a single topic, NaN for label -1."""
         scores = self.of(X)
         rows = np.flatnonzero(self.labels >= 0)
@@ -68,7 +67,7 @@ class LinearScores:
         return replace(self, labels=labels, coef=self.coef[order], intercept=self.intercept[order])
 
 
-def fit_linear_scores(X: FeatureRows, labels: Labels, k: int, seed: int, weights: Floats | None = None) -> LinearScores:
+def fit_linear_scores(X: Matrix, labels: Labels, k: int, seed: int, weights: Floats | None = None) -> LinearScores:
     """Scores by one-vs-rest squared hinges; rows labelled -1 do not count, others by their weights."""
     if k == 1:
         return mean_scores(X, labels, k)
@@ -77,7 +76,7 @@ def fit_linear_scores(X: FeatureRows, labels: Labels, k: int, seed: int, weights
     return _judged(LinearScores(labels, *_symmetric(model, k)), X)
 
 
-def explaining_weights(X: FeatureRows, labels: Labels, k: int) -> Floats:
+def explaining_weights(X: Matrix, labels: Labels, k: int) -> Floats:
     """Weights of columns for labels that were found in others: what clusters share, not what single rows have."""
     if k == 1:
         return mean_scores(X, labels, k).coef
@@ -91,7 +90,7 @@ def _symmetric(model: LinearModel, k: int) -> tuple[Floats, Floats]:
     return signs * model.coef_, np.ravel(signs * model.intercept_)
 
 
-def mean_scores(X: FeatureRows, labels: Labels, k: int) -> LinearScores:
+def mean_scores(X: Matrix, labels: Labels, k: int) -> LinearScores:
     """Scores by the nearness to the means of the clusters, in any unit; -1 does not count."""
     known = labels >= 0
     members = np.eye(k)[labels[known]]
@@ -99,9 +98,7 @@ def mean_scores(X: FeatureRows, labels: Labels, k: int) -> LinearScores:
     return LinearScores(labels, means, -(means**2).sum(axis=1) / 2)
 
 
-def fit_svm(
-    X: FeatureRows, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None
-) -> LinearModel:
+def fit_svm(X: Matrix, labels: Labels, seed: int, C: float | None = None, weights: Floats | None = None) -> LinearModel:
     """One-vs-rest squared hinges."""
     C = weight_of_loss(len(labels)) if C is None else C
     with one_blas_thread():
@@ -114,7 +111,7 @@ def weight_of_loss(n_rows: int) -> float:
     return float(np.clip(LEAST_TOTAL / n_rows, LEAST_C, LARGEST_C))
 
 
-def relabelled(found: LinearScores, X: FeatureRows, rules: TopicRules) -> LinearScores:
+def relabelled(found: LinearScores, X: Matrix, rules: TopicRules) -> LinearScores:
     """The same weights with the labels they give to rows, as far as the rules let them.
 
     The intercept of a cluster that would be too small rises until it has that many rows, that of one too large falls,
@@ -138,7 +135,7 @@ def _raises(scores: Floats, labels: Labels, prices: Floats) -> Floats:
     return raises
 
 
-def _judged(found: LinearScores, X: FeatureRows) -> LinearScores:
+def _judged(found: LinearScores, X: Matrix) -> LinearScores:
     """The same with its objective."""
     known = found.labels >= 0
     scores, labels = found.of(X[known]), found.labels[known]

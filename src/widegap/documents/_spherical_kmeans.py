@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from widegap._types import Floats, Indices, Labels
-from widegap.documents._corpus import FeatureRows
+from widegap._types import Floats, Indices, Labels, Matrix
 from widegap.rows._matrices import dense_rows
 
 LLOYD_STEPS = 100  # a bound that runs hardly meet: they end when few labels change
@@ -21,7 +20,7 @@ SETTLED = 0.001  # k-means and self-training end when no more than this fraction
 CENTRES_AT_ONCE = 200  # of all runs that share a product with the rows: not tuned
 
 
-def spherical_runs(X: FeatureRows, k: int, n_runs: int, rng: np.random.Generator) -> Iterator[tuple[float, Labels]]:
+def spherical_runs(X: Matrix, k: int, n_runs: int, rng: np.random.Generator) -> Iterator[tuple[float, Labels]]:
     """Summed cosine and labels of every run; rows, dense or CSR, have length one.
 
     Runs end some at a time, so who stops early saves those that were not begun.
@@ -31,7 +30,7 @@ def spherical_runs(X: FeatureRows, k: int, n_runs: int, rng: np.random.Generator
         yield from _runs(X, k, min(most, n_runs - first), rng)
 
 
-def _runs(X: FeatureRows, k: int, n_runs: int, rng: np.random.Generator) -> list[tuple[float, Labels]]:
+def _runs(X: Matrix, k: int, n_runs: int, rng: np.random.Generator) -> list[tuple[float, Labels]]:
     centres = dense_rows(X, _seeds(X, k, n_runs, rng).ravel()).reshape(n_runs, k, -1)
     labels = np.full((n_runs, X.shape[0]), -1, np.int32)
     found = [(-np.inf, last) for last in labels]
@@ -48,7 +47,7 @@ def _runs(X: FeatureRows, k: int, n_runs: int, rng: np.random.Generator) -> list
     return found
 
 
-def _nearest(X: FeatureRows, centres: Floats) -> tuple[Labels, Floats]:
+def _nearest(X: Matrix, centres: Floats) -> tuple[Labels, Floats]:
     """Label of every row in every run, and its cosine."""
     n_runs, k, d = centres.shape
     cosines = _products(X, centres.reshape(-1, d)).reshape(n_runs, k, -1)
@@ -59,13 +58,13 @@ def _nearest(X: FeatureRows, centres: Floats) -> tuple[Labels, Floats]:
     return labels, best
 
 
-def _class_sums(X: FeatureRows, labels: Labels, k: int) -> Floats:
+def _class_sums(X: Matrix, labels: Labels, k: int) -> Floats:
     """Sum of the rows of every cluster in every run, shape (runs, k, d); labels are (runs, rows)."""
     members = (labels[:, None] == np.arange(k, dtype=np.int32)[:, None]).astype(X.dtype)
     return np.asarray(members.reshape(-1, X.shape[0]) @ X).reshape(*members.shape[:2], -1)
 
 
-def _seeds(X: FeatureRows, k: int, n_runs: int, rng: np.random.Generator) -> Indices:
+def _seeds(X: Matrix, k: int, n_runs: int, rng: np.random.Generator) -> Indices:
     """Numbers of rows, shape (runs, k)."""
     n, trials = X.shape[0], 2 + int(np.log(k))
     each = np.arange(n_runs)
@@ -83,12 +82,12 @@ def _seeds(X: FeatureRows, k: int, n_runs: int, rng: np.random.Generator) -> Ind
     return seeds
 
 
-def _distances(X: FeatureRows, chosen: Indices) -> Floats:
+def _distances(X: Matrix, chosen: Indices) -> Floats:
     """Squared distances of some rows to all."""
     return np.maximum(2 - 2 * _products(X, dense_rows(X, chosen)), 0)
 
 
-def _products(X: FeatureRows, centres: Floats) -> Floats:
+def _products(X: Matrix, centres: Floats) -> Floats:
     """Products of centres (m, d) and rows, shape (m, rows)."""
     return np.ascontiguousarray(centres @ X.T)
 

@@ -27,7 +27,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Labels, Matrix
 from widegap._warnings import muted
 from widegap.base._records import IterationRecord, Recorder
 from widegap.base._starts import sample_size
@@ -36,7 +36,7 @@ from widegap.constraints._side_information import RowConstraints, SideInformatio
 from widegap.cutting_plane._cpm3c import CPM3C
 from widegap.cutting_plane._cutting_plane_clusterer import VARIANCE_TOL
 from widegap.cutting_plane._m2dcu import M2DCU
-from widegap.documents._corpus import Corpus, FeatureRows, Transformer
+from widegap.documents._corpus import Corpus, Transformer
 from widegap.documents._linear_scores import LinearScores, fit_linear_scores, fit_svm, mean_scores, relabelled
 from widegap.documents._spherical_kmeans import LLOYD_STEPS, of_length_one, settled, spherical_runs
 from widegap.documents._topic_rules import TopicRules
@@ -106,13 +106,13 @@ class Reduction:
         self.rank = rank
         self._lsa: Transformer | None = None
 
-    def settle(self, terms: FeatureRows, k: int, seed: int) -> None:
+    def settle(self, terms: Matrix, k: int, seed: int) -> None:
         """Fit it, unless that was done before."""
         if self._lsa is None:
             rank = lsa_rank(terms.shape[0], k) if isinstance(self.rank, str) else self.rank
             self._lsa = fit_lsa(terms, rank, seed)
 
-    def __call__(self, terms: FeatureRows) -> FeatureRows:
+    def __call__(self, terms: Matrix) -> Matrix:
         """Rows in few dimensions; float32 halves the reading."""
         assert self._lsa is not None
         return self._lsa.transform(terms.astype(np.float32))
@@ -138,13 +138,13 @@ class TopicSearch:
     def _note_round(self, found: LinearScores, flips: int) -> bool:
         return self._note("terms", found.objective, flips)
 
-    def single(self, rows: FeatureRows) -> FoundTopics:
+    def single(self, rows: Matrix) -> FoundTopics:
         """One topic of all documents."""
         scores = mean_scores(rows, np.zeros(rows.shape[0], np.int32), 1)
         return FoundTopics(replace(scores, objective=0.0), self.recorder.records)
 
     def in_terms(
-        self, rows: FeatureRows, start: Labels | None, universum: FeatureRows | None, reduction: Reduction | None
+        self, rows: Matrix, start: Labels | None, universum: Matrix | None, reduction: Reduction | None
     ) -> FoundTopics:
         """Topics of a sample of the documents in few dimensions, then of all documents in all terms."""
         _check_variety(rows)
@@ -166,7 +166,7 @@ class TopicSearch:
             found = relabelled(fit_linear_scores(rows, labels, k, seed, self.rules.weights), rows, self.rules)
         return FoundTopics(found, self.recorder.records, n_rounds, settled)
 
-    def in_features(self, rows: FeatureRows, start: Labels | None, universum: FeatureRows | None) -> FoundTopics:
+    def in_features(self, rows: Matrix, start: Labels | None, universum: Matrix | None) -> FoundTopics:
         """Topics by maximum margin clustering of the rows as they are."""
         init: Labels | str = "k-means" if start is None else start
 
@@ -179,7 +179,7 @@ class TopicSearch:
         return FoundTopics(scores, self.recorder.records, model.n_iter_, model.converged_)
 
     def by_estimator(
-        self, method: Any, corpus: Corpus, universum: FeatureRows | None, reduction: Reduction | None
+        self, method: Any, corpus: Corpus, universum: Matrix | None, reduction: Reduction | None
     ) -> FoundTopics:
         """What a given estimator finds in the features; scores are in terms where these are what is reduced."""
         features = corpus.features
@@ -198,7 +198,7 @@ class TopicSearch:
         return FoundTopics(mean_scores(corpus.features, labels, k), self.recorder.records)
 
 
-def _check_variety(rows: FeatureRows) -> None:
+def _check_variety(rows: Matrix) -> None:
     """Refuse documents that hold the same terms only."""
     if count_distinct_rows(rows, 2) < 2:
         raise InvalidDataError(
@@ -215,7 +215,7 @@ def _seeded(method: Any, seed: int) -> Any:
     return model.set_params(**dict.fromkeys(is_open, seed))
 
 
-def _foreign_labels(model: Any, X: FeatureRows, k: int, arguments: dict[str, Any]) -> Labels:
+def _foreign_labels(model: Any, X: Matrix, k: int, arguments: dict[str, Any]) -> Labels:
     """Labels 0, 1, ... of any clusterer, -1 where it has none; ``arguments`` are those of its ``fit``."""
     if "n_clusters" in model.get_params():
         model.set_params(n_clusters=k)
@@ -247,7 +247,7 @@ def lsa_rank(n_rows: int, k: int) -> int:
     return min(LSA_RANK, max(2 * k, n_rows // DOCUMENTS_A_DIMENSION))
 
 
-def fit_lsa(X: FeatureRows, rank: int, seed: int) -> Transformer:
+def fit_lsa(X: Matrix, rank: int, seed: int) -> Transformer:
     """Latent semantic analysis: the leading singular vectors of rows, uncentred, rows again of length one."""
     svd = TruncatedSVD(min(rank, *X.shape), n_iter=LSA_STEPS, random_state=seed)
     with one_blas_thread():
@@ -256,9 +256,7 @@ def fit_lsa(X: FeatureRows, rank: int, seed: int) -> Transformer:
     return found
 
 
-def spherical_labels(
-    X: FeatureRows, k: int, rng: np.random.Generator, stop: Callable[[], bool] = lambda: False
-) -> Labels:
+def spherical_labels(X: Matrix, k: int, rng: np.random.Generator, stop: Callable[[], bool] = lambda: False) -> Labels:
     """The best by summed cosine of several runs of spherical k-means; rows have length one.
 
     ``stop`` is called after every run; True ends them.
@@ -272,7 +270,7 @@ def spherical_labels(
     return max(runs, key=lambda run: run[0])[1]
 
 
-def informed_start(X: FeatureRows, labels: Labels, rules: TopicRules) -> Labels:
+def informed_start(X: Matrix, labels: Labels, rules: TopicRules) -> Labels:
     """A start that keeps known labels: spherical k-means goes on from it with these in their places.
 
     Where every topic has a label, it also begins at the means of these documents; the larger summed cosine wins.
@@ -289,7 +287,7 @@ def informed_start(X: FeatureRows, labels: Labels, rules: TopicRules) -> Labels:
     return max((_run_on(X, start, rules) for start in starts), key=lambda run: run[0])[1]
 
 
-def _run_on(X: FeatureRows, labels: Labels, rules: TopicRules) -> tuple[float, Labels]:
+def _run_on(X: Matrix, labels: Labels, rules: TopicRules) -> tuple[float, Labels]:
     """Spherical k-means from labels, known ones in their places; the weighted sum of cosines, and the labels."""
     units, k = rules.constraints.units, rules.k
     assert units is not None
@@ -305,10 +303,10 @@ def _run_on(X: FeatureRows, labels: Labels, rules: TopicRules) -> tuple[float, L
 
 
 def sphere_margins(
-    X: FeatureRows,
-    terms: FeatureRows,
+    X: Matrix,
+    terms: Matrix,
     start: Labels,
-    universum: FeatureRows | None,
+    universum: Matrix | None,
     seed: int,
     rules: TopicRules,
     stop: Callable[[int], bool],
@@ -334,13 +332,13 @@ def sphere_margins(
     return labels
 
 
-def _weight_of_loss(X: FeatureRows, k: int) -> float | str:
+def _weight_of_loss(X: Matrix, k: int) -> float | str:
     variances = leading_variances(X, np.asarray(X.mean(axis=0)).ravel(), k - 1)
     variances = variances[variances > VARIANCE_TOL * variances[0]]
     return 1 / (MARGIN_RIDGE * float(variances[-1])) if len(variances) else "auto"
 
 
-def held_out_recovery(X: FeatureRows, labels: Labels, seed: int) -> float:
+def held_out_recovery(X: Matrix, labels: Labels, seed: int) -> float:
     """Agreement of labels with those that weights from the other half of the rows predict."""
     first = np.random.default_rng(seed).permutation(len(labels)) % 2 == 0
     found = np.full(len(labels), -1, dtype=np.int32)
@@ -351,10 +349,10 @@ def held_out_recovery(X: FeatureRows, labels: Labels, seed: int) -> float:
 
 
 def fit_method(
-    X: FeatureRows,
+    X: Matrix,
     k: int,
     start: Labels | str,
-    universum: FeatureRows | None,
+    universum: Matrix | None,
     seed: int,
     constraints: RowConstraints,
     **settings: Any,
@@ -368,7 +366,7 @@ def fit_method(
 
 
 def self_train(
-    X: FeatureRows,
+    X: Matrix,
     labels: Labels,
     seed: int,
     rules: TopicRules,

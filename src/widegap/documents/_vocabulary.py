@@ -14,9 +14,8 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from widegap._types import Floats, Indices, Ints
+from widegap._types import Floats, Indices, Ints, SparseMatrix
 from widegap.base._validation import check_documents
-from widegap.documents._corpus import TermRows
 from widegap.documents._languages import detect_language, stop_words_of
 from widegap.documents._porter import porter_stem
 from widegap.documents._words import count_words
@@ -95,7 +94,7 @@ class TermMatrix:
         if not whole or not is_finite(self._idf) or not ((columns >= 0) & (columns < self._n_columns)).all():
             raise ValueError(f"its {len(self.terms)} terms do not fit the columns of a matrix")
 
-    def fit_transform(self, X: Any) -> TermRows:
+    def fit_transform(self, X: Any) -> SparseMatrix:
         """Rows of the matrix from which terms are chosen."""
         counts = _check_matrix(X)
         names = self._names(counts.shape[1])
@@ -105,7 +104,7 @@ class TermMatrix:
         self._n_columns = counts.shape[1]
         return self._rows(counts)
 
-    def transform(self, X: Any) -> TermRows:
+    def transform(self, X: Any) -> SparseMatrix:
         """Rows of any matrix with the same columns."""
         counts = _check_matrix(X)
         if counts.shape[1] != self._n_columns:
@@ -123,7 +122,7 @@ class TermMatrix:
             )
         return np.asarray(self.names, dtype=object)
 
-    def _rows(self, counts: sp.csr_array) -> TermRows:
+    def _rows(self, counts: sp.csr_array) -> SparseMatrix:
         return _weigh(counts[:, self._columns], self._idf if self._are_counts else None)
 
 
@@ -162,7 +161,7 @@ class DocumentTerms:
         if not fit or sorted(self._column.values()) != list(range(n)):
             raise ValueError(f"its {n} terms have no column each")
 
-    def fit_transform(self, documents: Any) -> TermRows:
+    def fit_transform(self, documents: Any) -> SparseMatrix:
         """Rows of the documents from which terms are chosen."""
         documents = check_documents(documents)
         if self.language == "auto":
@@ -176,7 +175,7 @@ class DocumentTerms:
         self.terms = names[kept]
         return _weigh(counts[:, kept], self._idf)
 
-    def transform(self, documents: Any) -> TermRows:
+    def transform(self, documents: Any) -> SparseMatrix:
         """Rows of any documents; unknown words do not count."""
         counts, words = count_words(check_documents(documents))
         stem = STEMMERS[self.stemmer]
@@ -217,7 +216,7 @@ def _merge(counts: sp.csr_array, column_of: Indices, n_columns: int) -> sp.csr_a
     return counts @ sp.csr_array((ones, (sources, column_of[sources])), shape=(len(column_of), n_columns))
 
 
-def _weigh(counts: sp.csr_array, idf: Floats | None) -> TermRows:
+def _weigh(counts: sp.csr_array, idf: Floats | None) -> SparseMatrix:
     """Rows of length one, in place: (1 + ln tf) idf of counts, or weights as they are where there is no idf."""
     if idf is not None:
         counts.data = (1 + np.log(counts.data)) * idf[counts.indices].astype(counts.dtype)
@@ -225,5 +224,5 @@ def _weigh(counts: sp.csr_array, idf: Floats | None) -> TermRows:
     counts.sort_indices()
     dtype = sp.get_index_dtype(maxval=max(counts.nnz, *counts.shape))  # liblinear wants small ones wherever they do
     counts.indices, counts.indptr = counts.indices.astype(dtype), counts.indptr.astype(dtype)
-    found: TermRows = normalize(counts, copy=False)
+    found: SparseMatrix = normalize(counts, copy=False)
     return found

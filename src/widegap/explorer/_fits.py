@@ -1,6 +1,6 @@
 """Fits of a workspace: a model on the rows, its clusters at every number that it can be cut at, and who they are."""
 
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,9 @@ from widegap import describe
 from widegap._types import Floats, Ints, Mask
 from widegap.corrections._stored_log import rows_of_fit
 from widegap.explorer._identity import CutKeys, WholeNumbers, matched_keys, with_keys
+
+if TYPE_CHECKING:
+    from widegap.forest._kept_search import KeptSearch
 
 # Rows of each cluster that keep their cluster in a fit with known labels, so that keys stay with their clusters; not
 # tuned: a few more hold rows back that should follow the corrections.
@@ -79,12 +82,12 @@ class ShownFit:
     @property
     def numbers(self) -> range:
         """Numbers of clusters that need no new fit."""
-        forest = getattr(self.model, "_forest", None)
-        if forest is None or self.own not in range(1, forest.most_clusters + 1):
+        kept: KeptSearch | None = getattr(self.model, "_kept", None)
+        if kept is None or self.own not in range(1, kept.forest.most_clusters + 1):
             return range(self.own, self.own + 1)
         # Every label that is known needs a cluster.
-        least = min(self.own, max(2, self.model._kept.constraints.fewest_clusters))
-        return range(least, forest.most_clusters + 1)
+        least = min(self.own, max(2, kept.constraints.fewest_clusters))
+        return range(least, kept.forest.most_clusters + 1)
 
     def cut(self, k: int) -> WholeNumbers:
         """Clusters of all rows at k, numbered from 0; -1 for rows in none."""

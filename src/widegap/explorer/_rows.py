@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Doubles, Ints, Mask
+from widegap._types import Doubles, Floats, Ints, Mask, Matrix
 from widegap._wording import RowTexts, clip, plain, row_number
 from widegap.exceptions import InvalidDataError
 from widegap.results._profile import Feature, features_of
@@ -66,13 +66,14 @@ class ShownRows:
         if hasattr(X, "select_dtypes"):
             frame, X = X if frame is None else frame, X.select_dtypes("number")
         self.titles, self.frame, self.dialect, self.ids = titles, frame, dialect, ids
-        self.values = None if self.is_text else (X if values is None else values)
-        if names is None and self.values is not None:
-            names = getattr(self.values, "columns", None)
-            names = [f"column {j}" for j in range(self.values.shape[1])] if names is None else names
+        table = None if self.is_text else (X if values is None else values)
+        if names is None and table is not None:
+            names = getattr(table, "columns", None)
+            names = [f"column {j}" for j in range(table.shape[1])] if names is None else names
         self.names = [] if names is None else [clip(str(name), 80) for name in names]
-        if self.values is not None and hasattr(self.values, "to_numpy"):
-            self.values = self.values.to_numpy()
+        if table is not None and hasattr(table, "to_numpy"):
+            table = table.to_numpy()
+        self.values: Matrix | None = table
         self._check()
 
     def _check(self) -> None:
@@ -100,7 +101,7 @@ class ShownRows:
             return clip(self.texts[row])
         if self.frame is not None:
             return RowTexts(self.frame)[row].text
-        values: Doubles = dense_rows(self.values, [row])[0]
+        values = self._numbers_of(row)
         return clip(", ".join(f"{self.names[j]} {values[j]:.3g}" for j in np.flatnonzero(values)[:8]) or "all zero")
 
     def cells(self, row: int) -> list[list[object]]:
@@ -110,9 +111,14 @@ class ShownRows:
         if self.frame is not None:
             found = self.frame.iloc[row]
             return [[clip(name, 80), plain(value)] for name, value in list(found.items())[:ROW_CELLS]]
-        values: Doubles = dense_rows(self.values, [row])[0]
+        values = self._numbers_of(row)
         shown = np.arange(len(values)) if len(values) <= ROW_CELLS else np.flatnonzero(values)[:ROW_CELLS]
         return [[self.names[j], plain(values[j])] for j in shown]
+
+    def _numbers_of(self, row: int) -> Floats:
+        """The numbers of one row."""
+        assert self.values is not None
+        return dense_rows(self.values, np.array([row]))[0]
 
     def column(self, name: str) -> Doubles:
         """The numbers of one column."""

@@ -220,7 +220,7 @@ def fit_map(
 class _DrawnRows:
     """Rows drawn from blocks, and scaled."""
 
-    blocks: RowBlocks
+    blocks: Rows
     n_landmarks: int
     rng: np.random.Generator
     weights: Floats | None
@@ -265,7 +265,7 @@ class _ValueRows:
 
 
 def fit_kernel_map(
-    blocks: RowBlocks,
+    blocks: Rows,
     kernel: Kernel,
     *,
     gamma: float | str,

@@ -4,7 +4,7 @@ The estimator prepares rows, calls a search (``_forest_search.py``, ``_moves_sea
 search by merging stays in memory (``_kept_search.py``) for other numbers of clusters, corrections and questions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -54,11 +54,10 @@ from widegap.forest._row_preparation import (
     refuse_on_workers,
 )
 from widegap.forest._search_result import SearchResult, StartRecord
-from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._collections import count_labels, is_collection
 from widegap.rows._few_rows import largest
-from widegap.rows._protocols import constant_state
+from widegap.rows._protocols import Rows, constant_state
 from widegap.rows._threads import one_blas_thread
 
 FEW_VALUES = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
@@ -312,6 +311,7 @@ class MaxMarginClustering(SelectiveClusterer):
     _command = "max-margin"
     _fits_collections = True
 
+    history_: Sequence[StartRecord]
     _kept: KeptSearch | None = None  # the search, as long as it is in memory
 
     def __init__(
@@ -419,7 +419,7 @@ class MaxMarginClustering(SelectiveClusterer):
     def _expected_records(self, n_rows: int) -> int:
         return self._method.n_records(n_rows)
 
-    def _read(self, X: Any) -> RowBlocks:
+    def _read(self, X: Any) -> Rows:
         if self.n_clusters == "auto" and not self._method.cuts_anywhere:
             raise InvalidDataError(
                 "n_clusters='auto' needs the tree of a search by merging, but this one makes moves; give n_clusters a "
@@ -431,7 +431,7 @@ class MaxMarginClustering(SelectiveClusterer):
         check_cluster_number(blocks.shape[0], 1 if self.n_clusters == "auto" else self.n_clusters)
         return blocks
 
-    def _prepare(self, blocks: RowBlocks, rng: np.random.Generator, side: SideInformation) -> RowsToFit:
+    def _prepare(self, blocks: Rows, rng: np.random.Generator, side: SideInformation) -> RowsToFit:
         for name in (*MaxMarginClustering._stored, "_kept"):
             self.__dict__.pop(name, None)  # of an earlier fit by another search
         constraints, k = self._read_constraints(side, blocks.shape[0]), self.n_clusters
@@ -542,7 +542,7 @@ class MaxMarginClustering(SelectiveClusterer):
         if self._kept is not None:
             absent = some_rows(X, part.absent)
             blocks = check_rows(self, absent, reset=False, n_threads=check_threads(self.n_jobs))
-            nearest = self._kept.group_scores().map(blocks, largest)
+            nearest = blocks.collect(self._kept.group_scores().map(blocks, largest))
             self._kept = self._kept.with_absent(part, nearest, side, constraints)
             self.agreement_ = self._kept.agreement_of_all(self.labels_, has_outliers=True)
         elif self._method.cuts_anywhere:

@@ -21,6 +21,7 @@ from widegap.forest._search_result import SearchResult, StartRecord, constrained
 from widegap.forest._search_space import PreparedRows, SearchSpace, most_searched, nearest_mean_scores
 from widegap.forest._single_moves import Partition, cluster_sums, improve_by_moves, kick, most_even
 from widegap.rows._blocks import RowBlocks
+from widegap.rows._protocols import Rows, State
 
 EXACT_MOVES_ROWS = 1_000  # up to this many rows moves see the kernel as it is; not tuned
 FEATURE_RANK = 300  # landmarks of more rows, as for a search by merging; not tuned
@@ -113,16 +114,18 @@ class MovesSearch:
         )
 
     def polish(
-        self, blocks: RowBlocks, kernel_map: KernelMap, labels: Labels, C: float, rng: np.random.Generator
+        self, blocks: Rows, kernel_map: KernelMap, labels: State, C: float, rng: np.random.Generator
     ) -> tuple[Labels, Floats, Floats, Floats]:
         """Labels after exact moves of all rows, the mean of the features, and weights and constants of the scores."""
+        assert isinstance(blocks, RowBlocks)  # rows on workers are searched by merging alone
         features, k = kernel_map.transform_blocks(blocks), self.n_clusters
         # Whitened by all rows, not by the sample: with the sample's covariance the moves go astray.
         principal = PrincipalMap.fit(features)
         Q = principal.whiten_in_place(features, 1 / C)
-        labels = improve_by_moves(Q, labels, k, self.least_size(len(Q)), rng, POLISH_SWEEPS).labels
-        sums, sizes = cluster_sums(Q, labels, k), np.bincount(labels, minlength=k)
-        return labels, principal.mean, *nearest_mean_scores(sums, principal.whitening(1 / C), sizes)
+        start = blocks.collect(labels)
+        moved = improve_by_moves(Q, start, k, self.least_size(len(Q)), rng, POLISH_SWEEPS).labels
+        sums, sizes = cluster_sums(Q, moved, k), np.bincount(moved, minlength=k)
+        return moved, principal.mean, *nearest_mean_scores(sums, principal.whitening(1 / C), sizes)
 
     def least_size(self, n: int) -> int:
         """Rows that every cluster keeps of n."""

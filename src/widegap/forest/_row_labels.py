@@ -18,8 +18,7 @@ from widegap.features._kernel_maps import FoldedScores, KernelMap
 from widegap.forest._search_result import SearchResult
 from widegap.forest._search_space import SearchSpace
 from widegap.forest._temperature import fit_temperature, member_votes
-from widegap.rows._blocks import RowBlocks
-from widegap.rows._protocols import State
+from widegap.rows._protocols import Rows, State
 
 SizeBounds = Callable[[RowConstraints, int, int], tuple[Ints, Ints]]  # least and largest sizes, for rows and clusters
 
@@ -60,7 +59,7 @@ class RowLabels:
     has_outliers: bool
 
     def label(
-        self, blocks: RowBlocks, part: TakingPart, space: SearchSpace, result: SearchResult
+        self, blocks: Rows, part: TakingPart, space: SearchSpace, result: SearchResult
     ) -> tuple[State, State, State]:
         """Labels of all rows, the nearest group of each if there are groups, and its number among the searched."""
         labels, groups = result.labels, result.groups
@@ -72,7 +71,8 @@ class RowLabels:
         else:
             found, nearest = self._label_and_group(blocks, space, result, marks)
         if self.has_outliers:
-            found[part.outlying], found[part.searched] = -1, labels
+            kept = blocks.collect(found)  # rows on workers have no outliers
+            kept[part.outlying], kept[part.searched] = -1, labels
         return found, nearest, marks
 
     @property
@@ -81,7 +81,7 @@ class RowLabels:
         return partial(largest_or_none, least=self.scores.least) if self.has_outliers else _largest
 
     def _label_and_group(
-        self, blocks: RowBlocks, space: SearchSpace, result: SearchResult, marks: State
+        self, blocks: Rows, space: SearchSpace, result: SearchResult, marks: State
     ) -> tuple[State, State]:
         """Cluster and nearest group of every row; the searched rows keep their labels."""
         scores, k, labels, choose = self.scores, result.n_clusters, result.labels, self._largest_if_typical
@@ -96,7 +96,7 @@ class RowLabels:
         found, nearest = FoldedScores(scores.kernel_map, W, b, scores.mean).sweep(blocks, winners, marks)
         return found, nearest
 
-    def constrain(self, blocks: RowBlocks, constraints: RowConstraints, labels: State) -> State:
+    def constrain(self, blocks: Rows, constraints: RowConstraints, labels: State) -> State:
         """The labels, moved at least cost in the scores where sizes, known labels or links demand it."""
         if self.has_outliers:
             return self._constrain_fitted(blocks, constraints, labels)
@@ -108,14 +108,14 @@ class RowLabels:
         (costs,) = self.scores.folded.sweep(blocks, _costs, labels)
         return rules.label(costs, None).labels
 
-    def _constrain_fitted(self, blocks: RowBlocks, constraints: RowConstraints, labels: Any) -> Any:
+    def _constrain_fitted(self, blocks: Rows, constraints: RowConstraints, labels: Any) -> Any:
         """The same where some rows are outliers, which count for nothing; constrained rows never are."""
         outlying = (labels < 0) & ~constraints.constrained(len(labels))
         part = TakingPart.where(np.ones(len(labels), bool), outlying)
         rule = rule_of_fitted(constraints, part, len(self.scores.coef), self.bounds)
         if (labels[part.fitted] < 0).any() or not rule.admits(labels[part.fitted]):
             (costs,) = self.scores.folded.sweep(blocks, _costs, labels)
-            labels[part.fitted] = rule.label(costs[part.fitted]).labels
+            labels[part.fitted] = rule.label(blocks.collect(costs)[part.fitted]).labels
         return labels
 
 

@@ -20,8 +20,8 @@ from widegap.forest._forest_search import ForestSearch
 from widegap.forest._merge_search import LEADING
 from widegap.forest._moves_search import MovesSearch
 from widegap.forest._search_space import PreparedRows, SearchSpace, rows_by_weight, rows_to_search
-from widegap.rows._blocks import RowBlocks
 from widegap.rows._matrices import column_weights, storage
+from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks
 
 
@@ -29,7 +29,7 @@ from widegap.rows._sources import row_blocks
 class RowsToFit:
     """The rows of a fit, and their side information as it came and as it was read."""
 
-    blocks: RowBlocks
+    blocks: Rows
     side: SideInformation
     constraints: RowConstraints
 

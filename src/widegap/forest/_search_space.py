@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Floats, Indices, Ints, Labels
+from widegap._types import Floats, Indices, Ints, Labels, Matrix
 from widegap.constraints._units import Units
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._principal import PrincipalMap, centred_gram, ridge_whitening
@@ -35,19 +35,19 @@ class SearchSpace:
         Inverse ridge.
     """
 
-    rows: Any
+    rows: Matrix
     features: Floats
     mean: Floats
     gram: Floats
     C: float
 
     @classmethod
-    def of(cls, sample: Any, kernel_map: KernelMap, C: float, *, precomputed: bool) -> "SearchSpace":
+    def of(cls, sample: Matrix, kernel_map: KernelMap, C: float, *, precomputed: bool) -> "SearchSpace":
         """The space of the rows ``sample``."""
         features = kernel_map.transform(sample)
         mean, gram = centred_gram(features)
         if precomputed:
-            rows = PrincipalMap.of(mean, gram).transform(features)
+            rows: Matrix = PrincipalMap.of(mean, gram).transform(features)
         else:
             rows = without_far_offsets(kernel_map.scaled(sample))
         return cls(rows, features, mean, gram, C)

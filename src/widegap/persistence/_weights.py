@@ -24,7 +24,7 @@ def check_weights(model: WeightVectorClusterer) -> None:
             _is_vector(getattr(model, name), length), f"{name} does not fit coef_, whose shape is {model.coef_.shape}"
         )
         require(_is_finite(getattr(model, name)), f"{name} is not all finite numbers")
-    kernel_map: KernelMap | KernelStack | None = model.kernel_map_
+    kernel_map = model.kernel_map_
     if kernel_map is None:
         require(
             width == model.n_features_in_, f"coef_ has {width} columns, but n_features_in_ is {model.n_features_in_}"
@@ -40,13 +40,14 @@ def check_weights(model: WeightVectorClusterer) -> None:
             assert kernel.map is not None
             check_kernel_map(kernel.map, kernel.n_features)
     else:
+        assert isinstance(kernel_map, KernelMap)
         check_kernel_map(kernel_map, model.n_features_in_)
         require(kernel_map.projection.shape[1] == width, f"its kernel has other features than the {width} of coef_")
 
 
 def try_out(model: WeightVectorClusterer) -> None:
     """Predict one row of zeros, for faults that no check above finds."""
-    kernel_map: KernelMap | KernelStack | None = model.kernel_map_
+    kernel_map = model.kernel_map_
     if isinstance(kernel_map, KernelStack) and getattr(model, "_has_views", False):
         views = {str(kernel.source): kernel for kernel in kernel_map.kernels}
         if all(kernel.transformer is None and kernel.n_features <= MAX_TRIAL_COLUMNS for kernel in views.values()):

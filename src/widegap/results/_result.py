@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from widegap import describe, persistence
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Ints
 from widegap.results._input_rows import DocumentRows, EncodedRows, InputRows
 from widegap.results._large_files import LargeFile
 from widegap.results._names import LONGEST_NAME, known_names, own_names
@@ -106,9 +106,9 @@ class Result:
         return Result(clusterer, rows, names={**stored_names(extra), **(names or {})}, title=title)
 
     @cached_property
-    def labels(self) -> Labels:
+    def labels(self) -> Ints:
         """The cluster of every row, -1 for none."""
-        found: Labels = describe.labels(self.model, self.rows.X) if self._labels is None else self._labels
+        found: Ints = describe.labels(self.model, self.rows.X) if self._labels is None else self._labels
         return found
 
     @cached_property

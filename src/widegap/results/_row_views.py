@@ -238,7 +238,7 @@ class RowView:
         feature = self.features[group]
         if self.frame is not None and feature.column in self.frame.columns:
             return _cell_text(self.frame[feature.column].iloc[row])
-        values = dense_rows(self.shown, [row])[0]
+        values = dense_rows(self.shown, np.array([row]))[0]
         if feature.level is not None:
             levels = (other.level for j, other in enumerate(self.features) if other.group == group and values[j])
             return next(levels, None) or "–"

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from widegap._types import Array, Doubles, Floats, Indices, Ints, Labels, Mask
 from widegap.exceptions import InvalidDataError
@@ -20,6 +22,7 @@ from widegap.rows._protocols import Parts, Rows, State, Total
 
 MOVED_ROWS = 1 << 14  # moved rows worked on at a time: memory does not grow with their number; not tuned
 
+_Number = TypeVar("_Number", np.floating, np.int64)
 Judgement = tuple[tuple[float, ...], Floats, Parts]
 
 
@@ -218,7 +221,7 @@ def optional_state(state: State | None) -> list[State]:
     return [] if state is None else [state]
 
 
-def times_weights(values: Floats, *weights: Floats) -> Floats:
+def times_weights(values: npt.NDArray[_Number], *weights: Floats) -> Floats | npt.NDArray[_Number]:
     """Values whose last axis are rows, times the weights of the rows if there are any."""
     return values * weights[0] if weights else values
 

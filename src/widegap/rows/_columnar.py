@@ -6,13 +6,16 @@ every read, because pyarrow's readers are not thread-safe.
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from widegap._types import Array, Floats, FloatType
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.rows._file_sizes import check_row_count
+
+if TYPE_CHECKING:
+    from pyarrow import DataType
 
 _EXTRA = "Reading {} needs pyarrow: pip install pyarrow."
 
@@ -28,7 +31,7 @@ class _File(Protocol):
 
     def lengths(self) -> list[int]: ...
 
-    def fields(self) -> list[tuple[str, object]]: ...
+    def fields(self) -> list[tuple[str, "DataType"]]: ...
 
     def columns(self, piece: int, places: Sequence[int]) -> Iterable[_Column]:
         """Some columns of a piece, by their places; one is held at a time."""
@@ -44,7 +47,7 @@ class _Parquet:
         metadata = self._file.metadata
         return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
 
-    def fields(self) -> list[tuple[str, object]]:
+    def fields(self) -> list[tuple[str, "DataType"]]:
         return [(field.name, field.type) for field in self._file.schema_arrow]
 
     def columns(self, piece: int, places: Sequence[int]) -> Iterable[_Column]:
@@ -66,7 +69,7 @@ class _Arrow:
     def lengths(self) -> list[int]:
         return [self._reader.get_batch(i).num_rows for i in range(self._reader.num_record_batches)]
 
-    def fields(self) -> list[tuple[str, object]]:
+    def fields(self) -> list[tuple[str, "DataType"]]:
         return [(field.name, field.type) for field in self._reader.schema]
 
     def columns(self, piece: int, places: Sequence[int]) -> Iterable[_Column]:

@@ -176,6 +176,13 @@ def without_gaps(X: Matrix) -> tuple[Matrix, Floats | None]:
     return np.where(present, X, means), present.astype(X.dtype)
 
 
+def column_sums(X: Matrix) -> Floats:
+    """Sum of every column, added up in the dtype of X."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(X.sum(axis=0))
+    return np.asarray(X.sum(axis=0, dtype=np.float64))  # scipy converts what it has added up
+
+
 def column_ranges(X: Matrix) -> tuple[Floats, Floats]:
     """Least and largest value of every column."""
     if isinstance(X, np.ndarray):

@@ -18,16 +18,16 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from widegap._types import Doubles, Floats
+from widegap._types import Doubles, Matrix
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import WeightVectorClusterer
 from widegap.base._validation import COST, Interval, kernel_constraints
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernel_maps import KernelMap, centre_kernel, check_values, decompose, without_offsets
 from widegap.features._kernels import kernel_matrix, kernel_options, settle_width
-from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._matrices import check_finite
+from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks
 from widegap.rows._threads import one_blas_thread
 
@@ -168,18 +168,20 @@ class SDPClusterer(WeightVectorClusterer):
         "random_state": ["random_state"],
     }
 
-    def _read(self, X: Any) -> RowBlocks:
+    def _read(self, X: Any) -> object:
         self._check_two_clusters()
-        blocks = super()._read(X)
+        return super()._read(X)
+
+    def _prepare(self, blocks: Rows, rng: np.random.Generator) -> Rows:
         self._check_size(blocks.shape[0])
         return blocks
 
-    def _search(self, blocks: RowBlocks, rng: np.random.Generator) -> None:
+    def _search(self, blocks: Rows, rng: np.random.Generator) -> None:
         self.n_clusters_ = self.n_clusters
         with one_blas_thread():  # as the solvers ask for, with the reason
             self._fit_table(check_finite(blocks.take(np.arange(blocks.shape[0]))).astype(np.float64), rng)
 
-    def _fit_table(self, table: Doubles, rng: np.random.Generator) -> None:
+    def _fit_table(self, table: Matrix, rng: np.random.Generator) -> None:
         """Labels from the relaxation, and a support vector machine that reproduces them."""
         rows, offsets = without_offsets(self.kernel, table)
         params = self._resolve_kernel(rows)
@@ -224,7 +226,7 @@ class SDPClusterer(WeightVectorClusterer):
         self.lower_bound_ = self.gap_ = 0.0
         self.tightness_ = 1.0
 
-    def _resolve_kernel(self, rows: Floats) -> dict[str, Any]:
+    def _resolve_kernel(self, rows: Matrix) -> dict[str, Any]:
         """The kernel's arguments, with the width set; refuses rows that are all equal."""
         if CentredRows(row_blocks(rows)).scale == 0:
             raise InvalidDataError(
