@@ -203,7 +203,9 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _for_type_checkers(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and _chain(statement.test)[-1:] == ["TYPE_CHECKING"]
+    """Whether a program skips the statement; with an ``else`` it binds names, too."""
+    is_check = isinstance(statement, ast.If) and _chain(statement.test)[-1:] == ["TYPE_CHECKING"]
+    return is_check and not statement.orelse
 
 
 def _outside_scopes(node: ast.AST) -> Iterator[ast.AST]:

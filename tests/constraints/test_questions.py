@@ -16,7 +16,7 @@ class Blocks:
     def reach(self, rows):
         return (BLOCKS[rows][:, None] == BLOCKS).astype(float)
 
-    def near(self, values):
+    def spread_values(self, values):
         return np.bincount(BLOCKS, values)[BLOCKS]
 
 

@@ -188,4 +188,4 @@ def test_the_command_line_takes_it(method, tmp_path, capsys):
     arguments = ["cluster", str(tmp_path / "t.csv"), "-k", "3", "--method", method, "--outliers", "auto"]
     assert main([*arguments, "--scale", "none", "-o", str(out), "--report", str(tmp_path / "r.html")]) == 0
     assert [line.split(",")[3] for line in out.read_text().splitlines()[-6:]] == ["-1"] * 6
-    assert "set aside, with cluster -1" in " ".join(capsys.readouterr().out.split())
+    assert "in no cluster, marked -1" in " ".join(capsys.readouterr().out.split())

@@ -558,7 +558,7 @@ def test_rows_that_differ_too_rarely_to_be_drawn_are_refused_and_not_loaded(monk
     taken = []
     take = RowBlocks.take
     monkeypatch.setattr(RowBlocks, "take", lambda self, rows: taken.append(len(rows)) or take(self, rows))
-    with pytest.raises(InvalidDataError, match="80 of the 20000 rows were drawn .* equal.*: remove repeated rows"):
+    with pytest.raises(InvalidDataError, match="All of 80 rows drawn from 20000 .* equal.*: remove repeated rows"):
         fit(X, 2)
     assert taken == [10, 20, 40, 80]
 

@@ -50,7 +50,7 @@ def test_an_empty_cluster_has_no_direction():
 @pytest.mark.parametrize("k, groups", [(1, [1]), (3, [2, 1]), (8, [8]), (10, [8, 2]), (23, [8, 8, 4, 2, 1])])
 def test_weights_are_stored_in_groups_from_a_cache_line_on(k, groups, dtype):
     W = np.arange(k * 5.0).reshape(k, 5)
-    table = grouped(W, dtype)
+    table = grouped(W, np.dtype(dtype))
     assert table.dtype == dtype
     assert table.ctypes.data % LINE_BYTES == 0
     first = 0

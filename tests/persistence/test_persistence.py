@@ -225,7 +225,7 @@ def test_the_limit_that_is_exceeded_is_named(parts, tmp_path, monkeypatch):
     assert "max_bytes" not in str(caught.value)
     monkeypatch.undo()
     monkeypatch.setattr(_archive, "MAX_JSON_BYTES", 10)
-    with pytest.raises(InvalidDataError, match="bytes of JSON, more than the 10 that"):
+    with pytest.raises(InvalidDataError, match="bytes of JSON, but a model file may have 10 at most"):
         persistence.load(path)
 
 

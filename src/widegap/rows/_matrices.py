@@ -54,7 +54,7 @@ def sample_rows(X: Matrix, size: int, rng: np.random.Generator) -> Matrix:
 def dense_rows(X: Matrix, rows: Indices | slice) -> Floats:
     """Some rows as an ordinary array."""
     part = X[rows]
-    return part if isinstance(part, np.ndarray) else np.asarray(part.toarray())
+    return np.asarray(part if isinstance(part, np.ndarray) else part.toarray())  # not as a view of a file
 
 
 def _stored_numbers(X: Matrix) -> Floats:
