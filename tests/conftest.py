@@ -1,5 +1,7 @@
 """What several folders of tests share; helpers that are not fixtures are in ``tests/_*.py``."""
 
+import signal
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -9,6 +11,13 @@ def _digits(*classes):
     X, y = load_digits(return_X_y=True)
     chosen = np.isin(y, classes)
     return X[chosen], y[chosen], X[~chosen]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c():
+    """Ctrl-C reaches the tests and the programs they start, even if a script runs the tests in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # shells ignore it there, and every child inherits that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
