@@ -55,7 +55,7 @@ from widegap.forest._row_preparation import (
 )
 from widegap.forest._search_result import SearchResult, StartRecord
 from widegap.rows._centred import CentredRows
-from widegap.rows._collections import count_labels, is_collection
+from widegap.rows._collections import count_labels, entries_at, is_collection
 from widegap.rows._few_rows import largest
 from widegap.rows._protocols import Rows, constant_state
 from widegap.rows._threads import one_blas_thread
@@ -659,7 +659,7 @@ class MaxMarginClustering(SelectiveClusterer):
             ``refit(known=answered(questions, answers))`` uses the answers.
         """
         kept = self._kept_search()
-        return kept.questions(n, np.asarray(self.labels_[kept.part.searched]), self.classes_)
+        return kept.questions(n, entries_at(self.labels_, kept.part.searched), self.classes_)
 
     def answered(self, questions: Any, answers: Any) -> np.ndarray[Any, Any]:
         """The known labels of all rows once questions were answered, for ``refit``.
@@ -690,7 +690,7 @@ class MaxMarginClustering(SelectiveClusterer):
 
     def _store_recut(self, kept: KeptSearch, labels: Any) -> None:
         """Store a search that was cut again, with labels of all rows."""
-        searched = np.asarray(labels[kept.part.searched])  # computed where labels are lazy
+        searched = entries_at(labels, kept.part.searched)
         self._kept = kept
         self._store_result(kept.result, kept.constraints)
         result = replace(kept.result, labels=searched)

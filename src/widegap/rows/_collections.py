@@ -106,10 +106,17 @@ def look_up(table: Array, places: Any) -> Any:
     """``table[places]``, lazy where the places are a collection."""
     if not is_collection(places):
         return table[places]
-    import dask
+    # The table goes with each task, as weights do in a pass. As a task of its own it would draw tasks to the worker
+    # that holds it, and the places of whole chunks would travel there.
+    return places.map_blocks(partial(_entries, table=table), dtype=table.dtype, meta=table[:0])
 
-    # Delayed: one entry of the graph, not one a chunk.
-    return places.map_blocks(_entries, table=dask.delayed(table), dtype=table.dtype, meta=table[:0])
+
+def entries_at(values: Any, rows: Indices) -> np.ndarray[Any, Any]:
+    """``values[rows]`` in this process, for rows in ascending order; lazy values are computed."""
+    if not is_collection(values):
+        return np.asarray(values[rows])
+    states = chunk_states(values)
+    return states.take(states.state(values), rows)
 
 
 def in_chunks_of(values: Array, like: object) -> Any:

@@ -13,6 +13,7 @@ Imported only where X is a Dask collection.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import dask
@@ -218,6 +219,15 @@ class ChunkStates:
     def collect(self, state: State) -> np.ndarray[Any, Any]:
         return np.concatenate(dask.compute(*_in_chunks(state)))
 
+    def take(self, state: State, rows: Indices) -> np.ndarray[Any, Any]:
+        """The entries of some rows, numbered in ascending order; each chunk gives its own, so none travels whole."""
+        lengths = np.array(self._lengths, np.int64)[self._filled]
+        ends = np.cumsum(lengths)
+        parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+        chunks = zip(_in_chunks(state), parts, ends - lengths, strict=True)
+        taken = [dask.delayed(partial(_entries_at, part - start))(chunk) for chunk, part, start in chunks if len(part)]
+        return np.concatenate(dask.compute(*taken))
+
     def publish(self, state: State, dtype: np.dtype[np.generic]) -> DaskArray:
         """A lazy array with the chunks of the collection."""
         import dask.array as da
@@ -309,6 +319,10 @@ def _sum_and_dtypes(result: _PassResult) -> tuple[Any, list[str]]:
 
 def _piece(result: _PassResult, index: int, start: int = 0, stop: int | None = None) -> Array:
     return result[0][index][start:stop]
+
+
+def _entries_at(places: Indices, values: Array) -> Array:
+    return values[places]
 
 
 def _features(transform: Callable[[Matrix], Floats], blocks: RowBlocks) -> RowBlocks:
