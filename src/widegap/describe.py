@@ -15,7 +15,7 @@ from widegap._types import Doubles, Floats, Indices, Ints, Matrix
 from widegap.base._validation import check_labels, check_row_numbers, digest_of
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
-from widegap.rows._matrices import column_moments, column_sums, sample_rows, without_gaps
+from widegap.rows._matrices import column_moments, column_sums, dense_rows, sample_rows, without_gaps
 
 __all__ = [
     "contrasts",
@@ -215,8 +215,7 @@ def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats
     members[rows, clusters[rows]] = 1
     counted = filled
     if present is not None:
-        assert isinstance(filled, np.ndarray)  # sparse rows have no gaps
-        counted = filled * present
+        counted = dense_rows(filled, slice(None)) * present  # sparse rows have no gaps
     sums = np.asarray(counted.T @ members, dtype=np.float64).T
     sizes = members.sum(axis=0, dtype=np.float64)[:, None]
     counts = np.full(1, float(len(clusters)))

@@ -25,7 +25,6 @@ SPARSE_HOMES = (
     "documents/_corpus.py",
     "documents/_vocabulary.py",
     "documents/_words.py",
-    "_types.py",
 )
 # Other ways to ask, or to know, whether a table is sparse; rows/_matrices.py answers what depends on it.
 SPARSE_ATTRIBUTES = ("__array_interface__", "indptr", "nnz", "toarray", "tocsr", "todense")
