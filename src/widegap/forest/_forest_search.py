@@ -15,8 +15,9 @@ from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
 from widegap.exceptions import NoStructureWarning
 from widegap.features._neighbours import neighbour_graph
-from widegap.forest._merge_search import SMOOTHINGS, Forest, Member, grow, n_members, plan_of_members
+from widegap.forest._merge_search import SMOOTHINGS, grow, n_members, plan_of_members
 from widegap.forest._number_search import find_separations, number_scores, separations_found
+from widegap.forest._pools import Forest, Member
 from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
 from widegap.forest._search_space import PreparedRows, most_searched
 
@@ -102,15 +103,16 @@ class ForestSearch:
                 sums = space.whitened_sums(member.groups, len(member.tree.leaf_sizes))
             members.append(member)
             objective = member.explained(sums, k, spacing)
-            if recorder.add(start=len(members) - 1, kind=member.kind, objective=objective) or self.one_tree:
+            record = {"start": len(members) - 1, "kind": member.kind, "objective": objective, "pool": member.pool}
+            if recorder.add(**record) or self.one_tree:
                 break
-        return Forest(members, graph, spacing)
+        return Forest.of(members, graph, spacing)
 
 
 def _doubt(result: SearchResult, forest: Forest) -> str:
     """The reason to doubt clusters: members disagree, or few of them count, which may agree by accident."""
     assert result.agreement is not None
-    agreement, sound = result.agreement.mean(), forest.share_sound(result.n_clusters)
+    agreement, sound = result.agreement.mean(), forest.pools[result.pool].share_sound(result.n_clusters)
     if agreement < DOUBTFUL:
         return f"the members of the search agree only to {100 * agreement:.0f} %"
     if sound < LEAST_SOUND:

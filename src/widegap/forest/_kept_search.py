@@ -16,10 +16,10 @@ from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units, check_cliques
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernel_maps import FoldedScores, KernelMap
-from widegap.forest._merge_search import Forest
+from widegap.forest._pools import Forest
 from widegap.forest._row_labels import SizeBounds, rule_of_fitted
 from widegap.forest._row_preparation import searched_units
-from widegap.forest._search_result import ForestCuts, SearchResult
+from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
 from widegap.forest._search_space import SearchSpace
 from widegap.rows._collections import chunk_states, count_labels, in_chunks_of, look_up
 from widegap.rows._protocols import Rows, State
@@ -85,6 +85,8 @@ class KeptSearch:
         The way to all rows of the table.
     side, constraints
         Side information as it came, and as it was read.
+    records : sequence of StartRecord
+        One of every member, in the order in which they were found.
     """
 
     space: SearchSpace
@@ -95,6 +97,7 @@ class KeptSearch:
     extension: Extension
     side: SideInformation
     constraints: RowConstraints
+    records: Sequence[StartRecord]
 
     @property
     def cuts(self) -> ForestCuts:
@@ -214,7 +217,7 @@ class KeptSearch:
             settled=np.zeros(len(searched), bool) if units is None else units.anchors[units.of_row] >= 0,
             named=[label is not None for label in classes],
             centrality=np.asarray(self.forest.graph.weights.sum(axis=0)).ravel(),
-            groupings=list({id(member.groups): member.groups for member in self.forest.members}.values()),
+            groupings=list({id(member.groups): member.groups for member in cut.pool.members}.values()),
             spread=cut.spread,
         )
         found = choose_questions(n, doubts)

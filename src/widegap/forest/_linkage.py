@@ -26,6 +26,14 @@ When a and b merge, rows of D add up, and its one new column is a sum over the r
 Groups that nothing connects tie at 0; then the nearness of their means decides, as a second criterion that is summed
 the same way.
 
+*A cap on inequality* (Gagolewski et al., "Genie", 2016) keeps a few large clusters from swallowing all others while odd
+corners stay clusters to the end. With the sizes s of the m clusters that are left, their Gini index is
+
+    G = sum over pairs of |s_a - s_b| / ((m - 1) sum of s),
+
+0 where all are equal and 1 where one has all rows. While G exceeds the cap, only merges that involve a smallest cluster
+are allowed. The sum over pairs follows every merge in m steps.
+
 ========  =======================================================
 symbol    meaning
 ========  =======================================================
@@ -45,6 +53,7 @@ from widegap._jit import jit
 from widegap._types import Floats, Labels
 
 SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
+NO_CAP = 1.0  # the Gini index never exceeds it
 
 
 class LinkageRule(Protocol):
@@ -65,6 +74,7 @@ class Ledger(NamedTuple):
 
     ``weights`` are the sums that margins are computed from. ``closeness``, ``counts`` and ``nearness`` are E, sizes and
     S of the average linkage that decides ties. ``sizes`` and ``names`` are those of the groups that are ``alive``;
+    ``differences`` holds the sum of the differences of their sizes over all pairs, ``cap`` bounds their Gini index.
     ``merges``, ``margins`` and ``made`` become the tree.
     """
 
@@ -75,6 +85,8 @@ class Ledger(NamedTuple):
     sizes: Any
     names: Any
     alive: Any
+    differences: Any
+    cap: float
     merges: Any
     margins: Any
     made: Any
@@ -266,11 +278,13 @@ def _find(root: npt.NDArray[np.int64], node: int) -> int:
     return int(node)
 
 
-def merge_all(rule: LinkageRule, cuts: Floats, second: Floats, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
+def merge_all(
+    rule: LinkageRule, cuts: Floats, second: Floats, leaf_sizes: npt.NDArray[np.int64], cap: float = NO_CAP
+) -> MergeTree:
     """Merge the nearest pair until one group is left.
 
     ``cuts`` are the symmetric sums that margins are computed from, ``second`` (m, m) the nearness that decides ties,
-    from 0 to 1.
+    from 0 to 1. While the Gini index of the sizes exceeds ``cap``, a smallest cluster is one of the pair.
     """
     m = len(leaf_sizes)
     counts, weights = leaf_sizes.astype(np.float64), cuts.astype(np.float64, order="C", copy=True)
@@ -283,6 +297,8 @@ def merge_all(rule: LinkageRule, cuts: Floats, second: Floats, leaf_sizes: npt.N
         sizes=leaf_sizes.astype(np.int64),
         names=np.arange(m),
         alive=np.ones(m, dtype=bool),
+        differences=np.array([np.abs(np.subtract.outer(leaf_sizes, leaf_sizes)).sum() // 2]),
+        cap=float(cap),
         merges=np.zeros((m - 1, 2), np.int64),
         margins=np.zeros(m - 1),
         made=np.zeros(m - 1, np.int64),
@@ -314,34 +330,58 @@ def _merge_all_degrees(D, into, out, labels, sizes, S, ledger):  # type: ignore[
 @jit
 def _next_pair(S, tops, ledger, step):  # type: ignore[no-untyped-def]
     """The nearest pair, entered in the ledger: group b joins group a."""
-    a, b = _nearest(S, tops, ledger.nearness, ledger.alive)
+    only_smallest = _gini(ledger, step) > ledger.cap
+    a, b = _nearest(S, tops, ledger.nearness, ledger.alive, ledger.sizes, only_smallest)
     _forget_tops(S, tops, a, b)
+    _join_sizes(ledger, a, b)
     first, second = ledger.names[a], ledger.names[b]
     ledger.merges[step, 0], ledger.merges[step, 1] = min(first, second), max(first, second)
     ledger.margins[step] = 1 - cut_conductance(ledger.weights, a, b)
     _add_group(ledger.weights, a, b)
     _merge_average(ledger.closeness, ledger.counts, ledger.nearness, a, b)
-    ledger.sizes[a] += ledger.sizes[b]
-    ledger.made[step], ledger.names[a], ledger.alive[b] = ledger.sizes[a], len(S) + step, False
+    ledger.made[step], ledger.names[a] = ledger.sizes[a], len(S) + step
     return a, b
 
 
 @jit
-def _nearest(S, tops, beside, alive):  # type: ignore[no-untyped-def]
+def _gini(ledger, step):  # type: ignore[no-untyped-def]
+    """The Gini index of the sizes of the clusters that are left."""
+    total = 0
+    for a in range(len(ledger.alive)):
+        total += ledger.sizes[a] if ledger.alive[a] else 0
+    return ledger.differences[0] / (max(len(ledger.alive) - step - 1, 1) * total)
+
+
+@jit
+def _join_sizes(ledger, a, b):  # type: ignore[no-untyped-def]
+    """Group b joins a: sizes, who is alive, and the sum of the differences."""
+    sizes, together = ledger.sizes, ledger.sizes[a] + ledger.sizes[b]
+    change = -abs(sizes[a] - sizes[b])
+    for c in range(len(sizes)):
+        if ledger.alive[c] and c != a and c != b:
+            change += abs(together - sizes[c]) - abs(sizes[a] - sizes[c]) - abs(sizes[b] - sizes[c])
+    ledger.differences[0] += change
+    sizes[a], ledger.alive[b] = together, False
+
+
+@jit
+def _nearest(S, tops, beside, alive, sizes, only_smallest):  # type: ignore[no-untyped-def]
     """The most similar pair a < b of the groups that are left; ``tops`` mark the rows of S that may hold it."""
     m = len(alive)
     top = np.finfo(np.float64).tiny
     highest = -np.inf
+    least = sizes.max()
     for a in range(m):
         if alive[a]:
             top = max(top, S[a, a], tops[a])
             highest = max(highest, tops[a])
+            least = min(least, sizes[a])
     best = -np.inf
     first, second = 0, 0
     for a in range(m):
-        if alive[a] and tops[a] >= highest - 2 * SECOND * top:
+        if alive[a] and (only_smallest or tops[a] >= highest - 2 * SECOND * top):
             for b in range(a + 1, m):
-                if alive[b]:
+                if alive[b] and (not only_smallest or min(sizes[a], sizes[b]) == least):
                     value = S[a, b] / top + SECOND * beside[a, b]
                     if value > best:
                         best = value

@@ -39,12 +39,13 @@ from widegap.constraints._size_bounds import fewest_of_size
 from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernels import holds_values
+from widegap.forest._choice import Candidate
 from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
 from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
 from widegap.forest._linkage import MergeTree
-from widegap.forest._merge_search import Forest
 from widegap.forest._moves_search import MovesSearch
 from widegap.forest._number_search import ClusterNumberScore, find_separations, number_scores
+from widegap.forest._pools import Forest
 from widegap.forest._row_labels import ClusterScores, RowLabels, largest_or_none
 from widegap.forest._row_preparation import (
     KernelSettings,
@@ -197,11 +198,17 @@ class MaxMarginClustering(SelectiveClusterer):
     coef_, intercept_ : ndarrays of shape (n_clusters, n_components) and (n_clusters,)
         Scores of the kernel features: a row belongs to the cluster with the nearest mean in whitened coordinates.
 
+    candidates_ : list of Candidate
+        Between which labelings was chosen, for every number of clusters at which the search was cut: their pools, their
+        cut per bit and which of them the clusters are. "gaps" merges groups freely, "even" under a cap on the
+        inequality of sizes; the even one is taken where it cuts clearly fewer edges of the neighbour graph for each bit
+        that the labels tell. Not for ``search="moves"``.
+
     history_ : list of StartRecord
-        One record a member or start.
+        One record a start, or a member of the pool that was followed; ``callback`` gets those of the other pools, too.
 
     n_iter_ : int
-        Number of members or starts.
+        Number of these members or starts.
 
     converged_ : bool
         False if the callback ended the search.
@@ -303,6 +310,7 @@ class MaxMarginClustering(SelectiveClusterer):
         "agreement_": np.ndarray,
         "tree_": MergeTree,
         "n_clusters_scores_": list[ClusterNumberScore],
+        "candidates_": list[Candidate],
         "reject_below_": float,
         "starts_": np.ndarray,
         "smoothing_": int,
@@ -484,9 +492,8 @@ class MaxMarginClustering(SelectiveClusterer):
             start = self._start_labels(rows.constraints, rows.shape[0], self.n_clusters)[part.searched]
         prepared = replace(searched.prepared, fewest=fewest, start=start)
         result = method.run(prepared, recorder, rng)
-        self.history_, self.n_iter_ = recorder.records, len(recorder.records)
         self.converged_ = not recorder.stopped
-        self._store_result(result, rows.constraints)
+        self._store_result(result, rows.constraints, recorder.records)
         scores = ClusterScores.fit(kernel_map, prepared.space, searched.outliers, result)
         self._store_scores(scores)
         labelling = RowLabels(scores, self._size_bounds, bool(self.outliers))
@@ -494,7 +501,9 @@ class MaxMarginClustering(SelectiveClusterer):
         if result.groups is not None:
             way = Extension.of(rows.blocks, nearest, marks, result.groups)
             outliers, read = searched.outliers, rows.constraints
-            self._kept = KeptSearch(prepared.space, kernel_map, outliers, result, part, way, rows.side, read)
+            self._kept = KeptSearch(
+                prepared.space, kernel_map, outliers, result, part, way, rows.side, read, recorder.records
+            )
         labels = labelling.constrain(rows.blocks, rows.constraints, labels)
         # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they keep constraints.
         plain = rows.constraints.is_empty and not self.outliers and self.size_min is None and self.size_max is None
@@ -510,12 +519,18 @@ class MaxMarginClustering(SelectiveClusterer):
 
     # Storing
 
-    def _store_result(self, result: SearchResult, constraints: RowConstraints) -> None:
+    def _store_result(
+        self, result: SearchResult, constraints: RowConstraints, records: Sequence[StartRecord]
+    ) -> None:
         """Store what a search found, except values of all rows."""
+        self.history_ = [record for record in records if record.pool == result.pool]
+        self.n_iter_ = len(self.history_)
         self.n_clusters_, self.objective_, self.starved_ = result.n_clusters, result.objective, result.starved
         self.classes_ = constraints.classes_of(result.n_clusters)
         if result.tree is not None:
             self.tree_ = result.tree
+        if result.cuts is not None:
+            self.candidates_ = result.cuts.forest.candidates
         if result.number_scores is not None:
             self.n_clusters_scores_ = result.number_scores
         if result.smoothing is not None:
@@ -591,7 +606,9 @@ class MaxMarginClustering(SelectiveClusterer):
         kept = self._kept_search()
         if kept.check_number(k) == self.n_clusters_:
             return self.labels_
-        return kept.at(int(k)).label_all(self.labels_, self._size_bounds)
+        labels = kept.at(int(k)).label_all(self.labels_, self._size_bounds)
+        self.candidates_ = kept.forest.candidates
+        return labels
 
     def with_clusters(self, k: int) -> Self:
         """A fitted estimator for another number of clusters, without a new search.
@@ -692,7 +709,7 @@ class MaxMarginClustering(SelectiveClusterer):
         """Store a search that was cut again, with labels of all rows."""
         searched = entries_at(labels, kept.part.searched)
         self._kept = kept
-        self._store_result(kept.result, kept.constraints)
+        self._store_result(kept.result, kept.constraints, kept.records)
         result = replace(kept.result, labels=searched)
         self._store_scores(ClusterScores.fit(kept.kernel_map, kept.space, kept.outliers, result))
         self._store_labels(labels, kept.constraints)

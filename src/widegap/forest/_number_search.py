@@ -18,7 +18,9 @@ from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalAxes
 from widegap.forest._cluster_number import Separations, separations
 from widegap.forest._linkage import MergeTree
-from widegap.forest._merge_search import LEADING, PLAN, Forest, GroupPlan, grow
+from widegap.forest._choice import GAPS
+from widegap.forest._merge_search import LEADING, PLAN, GroupPlan, grow
+from widegap.forest._pools import Forest
 from widegap.rows._matrices import sample_rows
 from widegap.rows._sources import row_blocks
 
@@ -87,7 +89,8 @@ class _Trees:
             return found.leading(LEADING).transform(rows)
 
         graph = neighbour_graph(rows, self.n_neighbors)
-        return [member.tree for member in grow(features, graph, self.k, self.rng, self.plan, rules=(TREE_RULE,))]
+        members = grow(features, graph, self.k, self.rng, self.plan, rules=(TREE_RULE,), pools=(GAPS,))
+        return [member.tree for member in members]
 
     def of_null(self, rows: Any) -> list[MergeTree]:
         """Trees of the null tables of the rows."""

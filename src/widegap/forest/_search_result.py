@@ -19,8 +19,9 @@ from widegap.features._neighbours import NeighbourGraph, neighbour_graph
 from widegap.features._principal import leading_directions
 from widegap.forest._agreement import row_agreement
 from widegap.forest._linkage import MergeTree
-from widegap.forest._merge_search import LEADING, SMOOTHINGS, Cut, Forest
+from widegap.forest._merge_search import LEADING, SMOOTHINGS
 from widegap.forest._number_search import ClusterNumberScore
+from widegap.forest._pools import Cut, Forest, Pool
 from widegap.forest._search_space import SearchSpace
 from widegap.forest._single_moves import explained
 from widegap.forest._temperature import member_votes
@@ -30,12 +31,13 @@ DIRECTIONS = 50  # leading ones, of rows with more columns than features; not tu
 
 @dataclass(frozen=True)
 class StartRecord:
-    """One start, or one member: its number and kind, the R2 it led to, and the seconds since the search began."""
+    """One start, or one member of a pool: number and kind, the R2 it led to, and the seconds since the search began."""
 
     start: int
     kind: str
     objective: float
     seconds: float
+    pool: str = ""
 
     def line(self) -> str:
         """The record as one line of the log."""
@@ -58,6 +60,8 @@ class SearchResult:
         Clusters by every member; the labels alone where a search has no members.
     agreement : ndarray or None
         How sure the cluster of each row is.
+    pool : str
+        The pool whose members agree on the clusters; empty where a search has no pools.
     tree : MergeTree or None
         The tree that the clusters were cut from.
     number_scores : list of ClusterNumberScore or None
@@ -75,6 +79,7 @@ class SearchResult:
     objective: float
     members: list[Labels]
     agreement: Floats | None = None
+    pool: str = ""
     tree: MergeTree | None = None
     number_scores: list[ClusterNumberScore] | None = None
     smoothing: int | None = None
@@ -84,7 +89,7 @@ class SearchResult:
     @property
     def groups(self) -> Labels | None:
         """The groups of the rows by the first member, if there are members."""
-        return None if self.cuts is None else self.cuts.forest.members[0].groups
+        return None if self.cuts is None else self.cuts.forest.first_groups
 
 
 class ForestCuts:
@@ -107,6 +112,7 @@ class ForestCuts:
             objective=objective,
             members=found.members,
             agreement=found.agreement,
+            pool=found.pool,
             tree=found.tree,
             number_scores=number_scores,
             cuts=self,
@@ -124,19 +130,21 @@ class UnconstrainedCut:
     """A cut of a forest without constraints, and what these spread over; ready for constraints of any kind."""
 
     found: Cut
+    pool: Pool
     spread: Spread
     seeded: SeededClusters
 
     @classmethod
     def of(cls, forest: Forest, space: SearchSpace, k: int) -> "UnconstrainedCut":
-        """Labels spread over the groups of all members, and over their clusters at k and at 2k."""
+        """Labels spread over the groups of all members of the pool that is followed, and their clusters at k and 2k."""
         found, finer = forest.cut(k), min(2 * k, forest.most_clusters)
-        sets = [(labels, 1) for labels in (*found.members, *forest.cuts(finer))]
-        groups = [member.groups for member in forest.members]
+        pool = forest.pools[found.pool]
+        sets = [(labels, 1) for labels in (*found.members, *pool.cuts(finer))]
+        groups = [member.groups for member in pool.members]
         times = Counter(map(id, groups))
         sets += [(labels, times.pop(id(labels))) for labels in groups if id(labels) in times]
         spread = Spread.of(forest.graph.weights, sets)
-        return cls(found, spread, SeededClusters.of(spread, found.labels, k, views_of(space, forest.graph)))
+        return cls(found, pool, spread, SeededClusters.of(spread, found.labels, k, views_of(space, forest.graph)))
 
     def constrained(self, units: Units) -> Cut:
         """The cut whose clusters keep the constraints and follow from them."""

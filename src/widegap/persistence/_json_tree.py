@@ -154,6 +154,9 @@ class Reader:
     def _object(self, name: str, tree: Any) -> Any:
         declared = stored_attributes(self.parts[name])
         found = self._filled(self.parts[name], tree["state"], declared)
+        for key, default in _parameters(self.parts[name]).items():  # fields that files of before did not have
+            if default is not inspect.Parameter.empty:
+                vars(found).setdefault(key, default)
         missing = sorted(declared.keys() - vars(found).keys())
         if missing:
             raise DamagedModelError(f"{name} has no {missing[0]}")

@@ -1,0 +1,184 @@
+"""Pools of members, what the members of each agree on at any number of clusters, and which pool is followed.
+
+A *pool* holds members that merge in one way: freely, or under a cap on inequality (``forest/_linkage.py``). Members
+agree within their pool alone; members of two pools together would outvote each other where only one of them is right.
+So every pool gives one labeling, and the graph decides between them (``forest/_choice.py``), anew for every number of
+clusters.
+
+A member is left out where it has a tiny cluster that is not isolated: a few rows in the midst of others are an artefact
+of merging, a few rows apart from all others are not. What the members agree on is looked at once more where a cluster
+is small (``forest/_small_clusters.py``). Of documents, where near-duplicates stand apart in every tree, small parts of
+close rows do not count as clusters of a member (``forest/_condensed_cuts.py``).
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from widegap._types import Floats, Labels
+from widegap.features._neighbours import NeighbourGraph
+from widegap.forest._agreement import Agreement, agree, row_agreement
+from widegap.forest._choice import Candidate, choose, conductances, cut_per_bit
+from widegap.forest._condensed_cuts import condensed_cut, rows_needed
+from widegap.forest._linkage import MergeTree
+from widegap.forest._single_moves import cluster_sums, explained
+from widegap.forest._small_clusters import TINY_CLUSTER, border_to_drop, may_give_way
+
+ISOLATED = 0.1  # conductance below which a cluster counts as isolated
+
+
+@dataclass(frozen=True)
+class Member:
+    """The groups of all rows, after ``steps`` of smoothing, and one way to merge them."""
+
+    pool: str
+    rule: str
+    steps: int
+    groups: Labels
+    tree: MergeTree
+
+    @property
+    def kind(self) -> str:
+        """Pool, rule, number of groups and steps, for the record."""
+        return f"{self.pool}, {self.rule}, {len(self.tree.leaf_sizes)} groups, {self.steps} steps"
+
+    def labels(self, k: int, spacing: Floats | None = None) -> Labels:
+        """Clusters of all rows where k are left; small parts of close rows are none if the spacing of rows is given."""
+        return self._cut(k, spacing)[self.groups]
+
+    def explained(self, sums: Floats, k: int, spacing: Floats | None) -> float:
+        """R2 of these clusters, by the sums of the groups."""
+        cut = self._cut(k, spacing)
+        return explained(cluster_sums(sums, cut, k), np.bincount(cut, self.tree.leaf_sizes, k))
+
+    def _cut(self, k: int, spacing: Floats | None) -> Labels:
+        k = min(k, len(self.tree.leaf_sizes))
+        if spacing is None:
+            return self.tree.cut(k)
+        return condensed_cut(self.tree, k, rows_needed(self.tree, self.groups, spacing, k))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Clusters of all rows, what they were cut from, how much the members agree on each row, and their clusters."""
+
+    pool: str
+    labels: Labels
+    source: Agreement
+    agreement: Floats
+    members: list[Labels]
+
+    @property
+    def tree(self) -> MergeTree:
+        """The tree that they were cut from."""
+        return self.source.tree
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Members that merge in one way, the graph by which cuts are judged, and the spacing where cuts depend on it."""
+
+    name: str
+    members: list[Member]
+    graph: NeighbourGraph
+    spacing: Floats | None = None
+
+    @property
+    def most_clusters(self) -> int:
+        """The largest number of clusters that every member has groups for."""
+        return min(len(member.tree.leaf_sizes) for member in self.members)
+
+    def cuts(self, k: int) -> list[Labels]:
+        """Clusters of all rows by every member."""
+        return [member.labels(k, self.spacing) for member in self.members]
+
+    def cut(self, k: int) -> Cut:
+        """What the members agree on at k clusters; of a single member its own cut."""
+        if len(self.members) == 1:
+            (member,) = self.members
+            labels = member.labels(k, self.spacing)
+            source = Agreement(member.tree, member.groups)
+            return Cut(self.name, labels, source, np.ones(len(labels)), [labels])
+        found = self._agreed(k)
+        if 1 < k < self.most_clusters and may_give_way(np.bincount(found.labels, minlength=k)):
+            return self._without_small_cluster(found, k) or found
+        return found
+
+    def share_sound(self, k: int) -> float:
+        """Share of the members whose cut at k clusters counts."""
+        return float(np.mean([self._is_sound(labels, k) for labels in self.cuts(k)]))
+
+    def _agreed(self, k: int) -> Cut:
+        """What the members agree on at k clusters, those left out that are not sound."""
+        cuts = self.cuts(k)
+        members = np.column_stack([labels for labels in cuts if self._is_sound(labels, k)] or cuts)
+        found = agree(members)
+        labels = found.cut(k)
+        return Cut(self.name, labels, found, row_agreement(members, labels, k), cuts)
+
+    def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
+        """Another cut at k, where a small cluster gives way to a clear border between large ones.
+
+        It comes from what the members agree on at k + 1, which also gives the agreement of each row.
+        """
+        fine = self._agreed(k + 1)
+        if fine.labels.max() < k:
+            return None
+        pair = border_to_drop(found.labels, fine.labels, self.graph.weights_between(fine.labels, k + 1))
+        if pair is None:
+            return None
+        source = Agreement(fine.tree.joined_first(k + 1, *pair), fine.source.item_of_row)
+        return replace(found, labels=source.cut(k), source=source, agreement=fine.agreement)
+
+    def _is_sound(self, labels: Labels, k: int) -> bool:
+        """Whether every tiny cluster is isolated."""
+        tiny = np.bincount(labels, minlength=k) < TINY_CLUSTER * len(labels) / k
+        return not tiny.any() or bool((conductances(self.graph.weights_between(labels, k))[tiny] < ISOLATED).all())
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The pools of a search, by name, and the candidates of every number of clusters at which they were cut."""
+
+    pools: dict[str, Pool]
+    _candidates: dict[int, list[Candidate]] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, members: list[Member], graph: NeighbourGraph, spacing: Floats | None = None) -> "Forest":
+        """The members, each in its pool."""
+        names = dict.fromkeys(member.pool for member in members)
+        parts = {name: [member for member in members if member.pool == name] for name in names}
+        return cls({name: Pool(name, part, graph, spacing) for name, part in parts.items()})
+
+    @property
+    def graph(self) -> NeighbourGraph:
+        """The graph by which cuts are judged."""
+        return next(iter(self.pools.values())).graph
+
+    @property
+    def most_clusters(self) -> int:
+        """The largest number of clusters that every member has groups for."""
+        return min(pool.most_clusters for pool in self.pools.values())
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """Between which labelings was chosen, for every number of clusters at which the forest was cut."""
+        return [candidate for k in sorted(self._candidates) for candidate in self._candidates[k]]
+
+    @property
+    def first_groups(self) -> Labels:
+        """The groups of the rows by the first member."""
+        return next(iter(self.pools.values())).members[0].groups
+
+    def trees(self, rule: str) -> list[MergeTree]:
+        """The trees of the members of the first pool that merge by a rule."""
+        members = next(iter(self.pools.values())).members
+        return [member.tree for member in members if member.rule == rule]
+
+    def cut(self, k: int) -> Cut:
+        """What the members of one pool agree on at k clusters: the pool whose labels cut the fewest edges per bit."""
+        cuts = {name: pool.cut(k) for name, pool in self.pools.items()}
+        scores = {name: cut_per_bit(self.graph, found.labels, k) for name, found in cuts.items()}
+        chosen = choose(scores)
+        self._candidates[k] = [Candidate(k, name, score, name == chosen) for name, score in scores.items()]
+        return cuts[chosen]
