@@ -18,9 +18,9 @@ from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupporte
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest import _search_space
+from widegap.forest._choice import conductances
 from widegap.forest._cluster_number import CLEAR_EXCESS
 from widegap.forest._merge_search import n_groups
-from widegap.forest._choice import conductances
 from widegap.forest._pools import Forest
 from widegap.forest._single_moves import r_squared
 from widegap.metrics import clustering_accuracy

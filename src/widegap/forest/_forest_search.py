@@ -16,6 +16,7 @@ from widegap.base._records import Recorder
 from widegap.exceptions import NoStructureWarning
 from widegap.features._neighbours import neighbour_graph
 from widegap.forest._merge_search import SMOOTHINGS, grow, n_members, plan_of_members
+from widegap.forest._moves_search import QuickMoves
 from widegap.forest._number_search import find_separations, number_scores, separations_found
 from widegap.forest._pools import Forest, Member
 from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
@@ -23,6 +24,7 @@ from widegap.forest._search_space import PreparedRows, most_searched
 
 MOST_LANDMARKS = 300  # 300 and 150 landmarks do alike on 14 sets of 212 to 1016 rows (benchmarks/choices.md)
 LEAST_LANDMARKS = 150  # at least: a quarter of few rows would be fewer still
+FEW_ROWS = 2_000  # below which single moves are a candidate: they take half as long as the search itself
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with rows without structure
 LEAST_SOUND = 0.3  # share of sound members below which they are, too: less than one of the three rules
 NULL_SEPARATION = 2.5  # separation that rows without structure can reach
@@ -83,7 +85,7 @@ class ForestSearch:
             found, k = None, self.n_clusters
         forest = self._grow(max(2, k), prepared, recorder, rng)
         scores = None if found is None else number_scores(found, forest)
-        result = ForestCuts(forest, prepared.space).result(k, prepared.units, scores)
+        result = ForestCuts(forest).result(k, prepared.units, scores)
         if found is None and (doubt := _doubt(result, forest)):
             separation = separations_found(forest, k, rows, self.n_neighbors, rng)
             _warn_without_structure(k, separation, doubt)
@@ -106,7 +108,10 @@ class ForestSearch:
             record = {"start": len(members) - 1, "kind": member.kind, "objective": objective, "pool": member.pool}
             if recorder.add(**record) or self.one_tree:
                 break
-        return Forest.of(members, graph, spacing)
+        # Not for documents, whose rows are compared by their words: a kernel of few clusters says little about these.
+        quick = len(space.features) < FEW_ROWS and not prepared.by_angle and not self.one_tree
+        moves = QuickMoves(space, graph, int(rng.integers(2**31))) if quick else None
+        return Forest(Forest.in_pools(members, graph, spacing), space, moves)
 
 
 def _doubt(result: SearchResult, forest: Forest) -> str:

@@ -519,9 +519,7 @@ class MaxMarginClustering(SelectiveClusterer):
 
     # Storing
 
-    def _store_result(
-        self, result: SearchResult, constraints: RowConstraints, records: Sequence[StartRecord]
-    ) -> None:
+    def _store_result(self, result: SearchResult, constraints: RowConstraints, records: Sequence[StartRecord]) -> None:
         """Store what a search found, except values of all rows."""
         self.history_ = [record for record in records if record.pool == result.pool]
         self.n_iter_ = len(self.history_)

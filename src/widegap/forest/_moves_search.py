@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.random import default_rng
 
 from widegap._types import Floats, Labels
 from widegap._warnings import warn_caller
@@ -15,7 +16,7 @@ from widegap.base._records import Recorder
 from widegap.base._starts import count_feature_starts, feature_starts, sample_size
 from widegap.exceptions import StarvedClusterWarning
 from widegap.features._kernel_maps import KernelMap
-from widegap.features._neighbours import neighbour_graph
+from widegap.features._neighbours import NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest._search_result import SearchResult, StartRecord, constrained_labels
 from widegap.forest._search_space import PreparedRows, SearchSpace, most_searched, nearest_mean_scores
@@ -26,6 +27,7 @@ from widegap.rows._protocols import Rows, State
 EXACT_MOVES_ROWS = 1_000  # up to this many rows moves see the kernel as it is; not tuned
 FEATURE_RANK = 300  # landmarks of more rows, as for a search by merging; not tuned
 AUTO_STARTS = 10  # of n_init="auto"; not tuned
+QUICK_STARTS = 3  # of labels that are only a candidate: ten did no better on 61 tasks, at twice the time
 SMOOTHING_STEPS = 2  # of smoothing="auto"; not tuned
 SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
 REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
@@ -89,7 +91,7 @@ class MovesSearch:
         """Labels of the largest R2 over all starts, which keep the constraints."""
         space, k = prepared.space, self.n_clusters
         min_count = self.least_size(space.rows.shape[0])
-        P, lam, steps = self._features(space)
+        P, lam, steps = self.features(space)
         # Labels that the user gave are refined, not led elsewhere first.
         factors = CONTINUATION if prepared.start is None else CONTINUATION[-1:]
         stages = [whiten(P, lam, 1 / (factor * space.C)) for factor in factors]
@@ -131,12 +133,13 @@ class MovesSearch:
         """Rows that every cluster keeps of n."""
         return max(1, int(self.min_cluster_fraction * n / self.n_clusters))
 
-    def _features(self, space: SearchSpace) -> tuple[Floats, Floats, int]:
-        """Principal coordinates, smoothed or not, their squared lengths, and the steps."""
+    def features(self, space: SearchSpace, graph: NeighbourGraph | None = None) -> tuple[Floats, Floats, int]:
+        """Principal coordinates, smoothed by the graph or not, their squared lengths, and the steps."""
         P, lam = space.principal.transform(space.features), space.principal.lam
         if self.smoothing == 0 or (self.smoothing == "auto" and len(P) < SMOOTHED_ROWS):
             return P, lam, 0
-        graph = neighbour_graph(space.rows, self.n_neighbors)
+        if graph is None:
+            graph = neighbour_graph(space.rows, self.n_neighbors)
         if self.smoothing == "auto":
             steps = SMOOTHING_STEPS if graph.reached >= REACHED else 0
         else:
@@ -146,6 +149,32 @@ class MovesSearch:
         P = graph.smooth(P, steps)
         turned = PrincipalMap.fit(P)
         return turned.transform(P), turned.lam, steps
+
+
+@dataclass(frozen=True)
+class QuickMoves:
+    """Labels by single moves from few starts: a candidate beside those of a search by merging.
+
+    ``seed`` decides about the starts, whatever the numbers of clusters that were asked for before.
+    """
+
+    space: SearchSpace
+    graph: NeighbourGraph
+    seed: int
+
+    def __call__(self, k: int) -> Labels:
+        """Labels of the largest R2 for k clusters."""
+        search, rng = (
+            MovesSearch(k, MovesSearch.auto_fraction, "k-means", QUICK_STARTS, "auto", 0),
+            default_rng((self.seed, k)),
+        )
+        P, lam, _ = search.features(self.space, self.graph)
+        stages, least = (
+            [whiten(P, lam, 1 / (factor * self.space.C)) for factor in CONTINUATION],
+            search.least_size(len(P)),
+        )
+        starts = feature_starts("k-means", P, self.space.rows, k, QUICK_STARTS, least, rng)
+        return search_partition(stages, starts, k, least, Recorder(StartRecord), rng).best.labels
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from widegap._types import Floats
 from widegap.features._kernel_maps import fit_kernel_map
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalAxes
+from widegap.forest._choice import GAPS
 from widegap.forest._cluster_number import Separations, separations
 from widegap.forest._linkage import MergeTree
-from widegap.forest._choice import GAPS
 from widegap.forest._merge_search import LEADING, PLAN, GroupPlan, grow
 from widegap.forest._pools import Forest
 from widegap.rows._matrices import sample_rows

@@ -11,20 +11,33 @@ is small (``forest/_small_clusters.py``). Of documents, where near-duplicates st
 close rows do not count as clusters of a member (``forest/_condensed_cuts.py``).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Labels, Mask
 from widegap.features._neighbours import NeighbourGraph
 from widegap.forest._agreement import Agreement, agree, row_agreement
-from widegap.forest._choice import Candidate, choose, conductances, cut_per_bit
+from widegap.forest._choice import (
+    GAPS,
+    MOVES,
+    Candidate,
+    Merits,
+    choose,
+    conductances,
+    cut_per_bit,
+    evenness,
+    may_be_moved,
+)
 from widegap.forest._condensed_cuts import condensed_cut, rows_needed
 from widegap.forest._linkage import MergeTree
+from widegap.forest._search_space import SearchSpace
 from widegap.forest._single_moves import cluster_sums, explained
 from widegap.forest._small_clusters import TINY_CLUSTER, border_to_drop, may_give_way
 
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
+MOST_UNSOUND = 5  # clusters of stray rows that what members agree on may have; they come in ones and twos
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Cut:
-    """Clusters of all rows, what they were cut from, how much the members agree on each row, and their clusters."""
+    """Clusters of all rows, what they were cut from, how much the members agree on each row, and their clusters.
+
+    ``pool`` is the one whose members these are.
+    """
 
     pool: str
     labels: Labels
@@ -72,6 +88,13 @@ class Cut:
     def tree(self) -> MergeTree:
         """The tree that they were cut from."""
         return self.source.tree
+
+    def replaced_by(self, labels: Labels, k: int) -> "Cut":
+        """Other clusters of the same rows; the tree is what they and the members agree on, with theirs at its top."""
+        members = np.column_stack(self.members)
+        source = agree(np.column_stack([members, *[labels] * (members.shape[1] + 1)]))  # more votes than the members
+        labels = source.cut(k)
+        return replace(self, labels=labels, source=source, agreement=row_agreement(members, labels, k))
 
 
 @dataclass(frozen=True)
@@ -112,9 +135,28 @@ class Pool:
         """What the members agree on at k clusters, those left out that are not sound."""
         cuts = self.cuts(k)
         members = np.column_stack([labels for labels in cuts if self._is_sound(labels, k)] or cuts)
-        found = agree(members)
+        found = self._joining_strays(agree(members), k)
         labels = found.cut(k)
         return Cut(self.name, labels, found, row_agreement(members, labels, k), cuts)
+
+    def _joining_strays(self, found: Agreement, k: int) -> Agreement:
+        """The agreement in which clusters of stray rows join their neighbours first, where that leaves k clusters."""
+        for n_strays in range(1, min(MOST_UNSOUND, len(found.tree.leaf_sizes) - k) + 1):
+            if not self._strays(found.cut(k + n_strays - 1), k).any():
+                return found
+            if self._strays(found.cut(k + n_strays), k).sum() == n_strays:
+                for clusters in range(k + n_strays, k, -1):
+                    found = self._joining_one(found, clusters, k)
+                return found
+        return found
+
+    def _joining_one(self, found: Agreement, clusters: int, k: int) -> Agreement:
+        """The agreement in which the smallest cluster of stray rows joins the one to which most of its edges lead."""
+        labels = found.cut(clusters)
+        stray = int(np.flatnonzero(self._strays(labels, k))[-1])
+        weights = self.graph.weights_between(labels, clusters)[stray]
+        weights[stray] = -1
+        return Agreement(found.tree.joined_first(clusters, stray, int(weights.argmax())), found.item_of_row)
 
     def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
         """Another cut at k, where a small cluster gives way to a clear border between large ones.
@@ -132,28 +174,40 @@ class Pool:
 
     def _is_sound(self, labels: Labels, k: int) -> bool:
         """Whether every tiny cluster is isolated."""
-        tiny = np.bincount(labels, minlength=k) < TINY_CLUSTER * len(labels) / k
-        return not tiny.any() or bool((conductances(self.graph.weights_between(labels, k))[tiny] < ISOLATED).all())
+        return not self._strays(labels, k).any()
+
+    def _strays(self, labels: Labels, k: int) -> Mask:
+        """Which clusters are stray rows: too few for one of k clusters, and not isolated."""
+        sizes = np.bincount(labels, minlength=k)
+        tiny: Mask = sizes < TINY_CLUSTER * len(labels) / k
+        if tiny.any():
+            tiny &= conductances(self.graph.weights_between(labels, len(sizes))) >= ISOLATED
+        return tiny
 
 
 @dataclass(frozen=True)
 class Forest:
-    """The pools of a search, by name, and the candidates of every number of clusters at which they were cut."""
+    """The pools of a search, by name, and the candidates of every number of clusters at which they were cut.
+
+    ``space`` has the searched rows. ``moves``, if given, finds labels by single moves for few clusters.
+    """
 
     pools: dict[str, Pool]
+    space: SearchSpace
+    moves: Callable[[int], Labels] | None = None
     _candidates: dict[int, list[Candidate]] = field(default_factory=dict, compare=False)
 
-    @classmethod
-    def of(cls, members: list[Member], graph: NeighbourGraph, spacing: Floats | None = None) -> "Forest":
+    @staticmethod
+    def in_pools(members: list[Member], graph: NeighbourGraph, spacing: Floats | None = None) -> dict[str, Pool]:
         """The members, each in its pool."""
         names = dict.fromkeys(member.pool for member in members)
         parts = {name: [member for member in members if member.pool == name] for name in names}
-        return cls({name: Pool(name, part, graph, spacing) for name, part in parts.items()})
+        return {name: Pool(name, part, graph, spacing) for name, part in parts.items()}
 
     @property
     def graph(self) -> NeighbourGraph:
         """The graph by which cuts are judged."""
-        return next(iter(self.pools.values())).graph
+        return self.pools[GAPS].graph
 
     @property
     def most_clusters(self) -> int:
@@ -168,17 +222,28 @@ class Forest:
     @property
     def first_groups(self) -> Labels:
         """The groups of the rows by the first member."""
-        return next(iter(self.pools.values())).members[0].groups
+        return self.pools[GAPS].members[0].groups
 
     def trees(self, rule: str) -> list[MergeTree]:
-        """The trees of the members of the first pool that merge by a rule."""
-        members = next(iter(self.pools.values())).members
-        return [member.tree for member in members if member.rule == rule]
+        """The trees of the members that merge freely by a rule."""
+        return [member.tree for member in self.pools[GAPS].members if member.rule == rule]
 
     def cut(self, k: int) -> Cut:
-        """What the members of one pool agree on at k clusters: the pool whose labels cut the fewest edges per bit."""
+        """The labeling at k clusters that ``forest/_choice.py`` chooses: that of a pool, or one by single moves."""
         cuts = {name: pool.cut(k) for name, pool in self.pools.items()}
-        scores = {name: cut_per_bit(self.graph, found.labels, k) for name, found in cuts.items()}
-        chosen = choose(scores)
-        self._candidates[k] = [Candidate(k, name, score, name == chosen) for name, score in scores.items()]
-        return cuts[chosen]
+        merits = {name: self._merits(found.labels, k) for name, found in cuts.items()}
+        best = choose(merits, k)
+        if self.moves is not None and may_be_moved(merits[best], k):
+            labels = self.moves(k)
+            merits[MOVES] = self._merits(labels, k)
+            if choose(merits, k) == MOVES:
+                cuts[MOVES], best = cuts[best].replaced_by(labels, k), MOVES
+        self._candidates[k] = [
+            Candidate(k, name, found.cut_per_bit, found.explained, name == best) for name, found in merits.items()
+        ]
+        return cuts[best]
+
+    def _merits(self, labels: Labels, k: int) -> Merits:
+        sums, sizes = self.space.whitened_sums(labels, k), np.bincount(labels, minlength=k)
+        share = explained(sums, sizes) / max(k - 1, 1)
+        return Merits(cut_per_bit(self.graph, labels, k), evenness(labels, k), float(share))

@@ -95,8 +95,8 @@ class SearchResult:
 class ForestCuts:
     """Cuts of a forest at any number of clusters; the last one stays ready for other constraints."""
 
-    def __init__(self, forest: Forest, space: SearchSpace):
-        self.forest, self._space = forest, space
+    def __init__(self, forest: Forest):
+        self.forest = forest
         self._last: UnconstrainedCut | None = None
 
     def result(
@@ -105,7 +105,7 @@ class ForestCuts:
         """The clusters at k that keep the constraints."""
         found = self.forest.cut(k) if units is None else self.unconstrained(k).constrained(units)
         sizes = np.bincount(found.labels, minlength=k)
-        objective = explained(self._space.whitened_sums(found.labels, k), sizes) if k > 1 else 0.0
+        objective = explained(self.forest.space.whitened_sums(found.labels, k), sizes) if k > 1 else 0.0
         return SearchResult(
             labels=found.labels,
             n_clusters=k,
@@ -121,7 +121,7 @@ class ForestCuts:
     def unconstrained(self, k: int) -> "UnconstrainedCut":
         """The cut at k without constraints, with all that these need."""
         if self._last is None or self._last.seeded.k != k:
-            self._last = UnconstrainedCut.of(self.forest, self._space, k)
+            self._last = UnconstrainedCut.of(self.forest, k)
         return self._last
 
 
@@ -135,7 +135,7 @@ class UnconstrainedCut:
     seeded: SeededClusters
 
     @classmethod
-    def of(cls, forest: Forest, space: SearchSpace, k: int) -> "UnconstrainedCut":
+    def of(cls, forest: Forest, k: int) -> "UnconstrainedCut":
         """Labels spread over the groups of all members of the pool that is followed, and their clusters at k and 2k."""
         found, finer = forest.cut(k), min(2 * k, forest.most_clusters)
         pool = forest.pools[found.pool]
@@ -144,7 +144,9 @@ class UnconstrainedCut:
         times = Counter(map(id, groups))
         sets += [(labels, times.pop(id(labels))) for labels in groups if id(labels) in times]
         spread = Spread.of(forest.graph.weights, sets)
-        return cls(found, pool, spread, SeededClusters.of(spread, found.labels, k, views_of(space, forest.graph)))
+        return cls(
+            found, pool, spread, SeededClusters.of(spread, found.labels, k, views_of(forest.space, forest.graph))
+        )
 
     def constrained(self, units: Units) -> Cut:
         """The cut whose clusters keep the constraints and follow from them."""

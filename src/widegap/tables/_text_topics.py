@@ -76,7 +76,7 @@ def _factors(table: Any, k: int) -> Doubles:
     """H of non-negative factors; without a tolerance, as names have long settled when the last digits have not."""
     from sklearn.decomposition import NMF
 
-    # Where factors are exact, rounding can make their squared error negative before NMF takes its root; nobody reads it.
+    # Where factors are exact, rounding can make their squared error negative before NMF takes its root; it is not read.
     with np.errstate(invalid="ignore"):
         found: Doubles = NMF(k, init="nndsvd", random_state=0, tol=0, max_iter=NMF_STEPS).fit(table).components_
     return found
