@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from widegap._types import Floats, Labels, Mask
+from widegap._types import Floats, Labels
 from widegap.features._neighbours import NeighbourGraph
 from widegap.forest._agreement import Agreement, agree, row_agreement
 from widegap.forest._choice import (
@@ -37,7 +37,6 @@ from widegap.forest._single_moves import cluster_sums, explained
 from widegap.forest._small_clusters import TINY_CLUSTER, border_to_drop, may_give_way
 
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
-MOST_UNSOUND = 5  # clusters of stray rows that what members agree on may have; they come in ones and twos
 
 
 @dataclass(frozen=True)
@@ -135,28 +134,9 @@ class Pool:
         """What the members agree on at k clusters, those left out that are not sound."""
         cuts = self.cuts(k)
         members = np.column_stack([labels for labels in cuts if self._is_sound(labels, k)] or cuts)
-        found = self._joining_strays(agree(members), k)
+        found = agree(members)
         labels = found.cut(k)
         return Cut(self.name, labels, found, row_agreement(members, labels, k), cuts)
-
-    def _joining_strays(self, found: Agreement, k: int) -> Agreement:
-        """The agreement in which clusters of stray rows join their neighbours first, where that leaves k clusters."""
-        for n_strays in range(1, min(MOST_UNSOUND, len(found.tree.leaf_sizes) - k) + 1):
-            if not self._strays(found.cut(k + n_strays - 1), k).any():
-                return found
-            if self._strays(found.cut(k + n_strays), k).sum() == n_strays:
-                for clusters in range(k + n_strays, k, -1):
-                    found = self._joining_one(found, clusters, k)
-                return found
-        return found
-
-    def _joining_one(self, found: Agreement, clusters: int, k: int) -> Agreement:
-        """The agreement in which the smallest cluster of stray rows joins the one to which most of its edges lead."""
-        labels = found.cut(clusters)
-        stray = int(np.flatnonzero(self._strays(labels, k))[-1])
-        weights = self.graph.weights_between(labels, clusters)[stray]
-        weights[stray] = -1
-        return Agreement(found.tree.joined_first(clusters, stray, int(weights.argmax())), found.item_of_row)
 
     def _without_small_cluster(self, found: Cut, k: int) -> Cut | None:
         """Another cut at k, where a small cluster gives way to a clear border between large ones.
@@ -174,15 +154,8 @@ class Pool:
 
     def _is_sound(self, labels: Labels, k: int) -> bool:
         """Whether every tiny cluster is isolated."""
-        return not self._strays(labels, k).any()
-
-    def _strays(self, labels: Labels, k: int) -> Mask:
-        """Which clusters are stray rows: too few for one of k clusters, and not isolated."""
-        sizes = np.bincount(labels, minlength=k)
-        tiny: Mask = sizes < TINY_CLUSTER * len(labels) / k
-        if tiny.any():
-            tiny &= conductances(self.graph.weights_between(labels, len(sizes))) >= ISOLATED
-        return tiny
+        tiny = np.bincount(labels, minlength=k) < TINY_CLUSTER * len(labels) / k
+        return not tiny.any() or bool((conductances(self.graph.weights_between(labels, k))[tiny] < ISOLATED).all())
 
 
 @dataclass(frozen=True)
