@@ -31,7 +31,7 @@ from widegap.features._principal import PrincipalMap
 from widegap.forest._agreement import Agreement, agree, row_agreement
 from widegap.forest._condensed_cuts import condensed_cut, rows_needed
 from widegap.forest._confusion import confusion_of_groups
-from widegap.forest._kmeans import kmeans
+from widegap.features._kmeans import kmeans
 from widegap.forest._linkage import AverageLinkage, DegreeLinkage, LinkageRule, MergeTree, merge_all
 from widegap.forest._search_space import ROUNDED_SCATTER
 from widegap.forest._single_moves import cluster_sums, explained
