@@ -1,4 +1,4 @@
-"""The nearest rows by comparing all pairs of dense rows, and the compiled loops that every search for neighbours shares.
+"""The nearest rows by comparing all pairs of dense rows, and the compiled loops that all searches for neighbours share.
 
 Products in float32 find the nearest rows, a block of rows after the other, and their distances are then computed from
 the rows themselves. Rounding displaces a squared distance by about ``eps sqrt(d) (2 |x| + distance)^2``; where that is

@@ -12,9 +12,9 @@ the share of rows that the graph serves.
 
 so that a step counts as much in a sparse region as in a dense one. Equal rows have the largest weight.
 
-*Search.* Up to ``EXACT_ROWS`` dense rows are compared with all others (``_exact_neighbours.py``), more rows with those of
-near cells (``_neighbour_index.py``). Sparse rows are always compared with all: documents share few words with their
-neighbours, so that a few principal axes of their terms do not tell which those are.
+*Search.* Up to ``EXACT_ROWS`` dense rows are compared with all others (``_exact_neighbours.py``), more rows with those
+of near cells (``_neighbour_index.py``). Sparse rows are always compared with all: principal axes do not find neighbours
+of documents (in RCV1, of 30 neighbours 40 % are among the nearest 50 in 64 axes, 50 % in 256).
 """
 
 from dataclasses import dataclass
@@ -109,8 +109,8 @@ class NeighbourGraph:
 def neighbour_graph(X: Matrix, n_neighbors: int, n_threads: int = 1, linked: int = LINKED) -> NeighbourGraph:
     """The graph of the rows of X by Euclidean distance; distances are computed block by block.
 
-    Every row has ``n_neighbors`` neighbours, or a fifth of the rows if there are few. Above ``EXACT_ROWS`` dense rows, a
-    few of the nearest may be missing.
+    Every row has ``n_neighbors`` neighbours, or a fifth of the rows if there are few. Above ``EXACT_ROWS`` dense rows
+    a few of the nearest may be missing.
     """
     count = min(n_neighbors, max(1, X.shape[0] // FIFTH))
     X = without_far_offsets(X)

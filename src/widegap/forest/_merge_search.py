@@ -26,12 +26,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from widegap._types import Floats, Labels
+from widegap.features._kmeans import kmeans
 from widegap.features._neighbours import NeighbourGraph
 from widegap.features._principal import PrincipalMap
 from widegap.forest._agreement import Agreement, agree, row_agreement
 from widegap.forest._condensed_cuts import condensed_cut, rows_needed
 from widegap.forest._confusion import confusion_of_groups
-from widegap.features._kmeans import kmeans
 from widegap.forest._linkage import AverageLinkage, DegreeLinkage, LinkageRule, MergeTree, merge_all
 from widegap.forest._search_space import ROUNDED_SCATTER
 from widegap.forest._single_moves import cluster_sums, explained
