@@ -28,12 +28,12 @@ def true_distances(X, queries):
     return cdist(queries - centre, X - centre)
 
 
-def recall(X, distances):
-    """Share of the neighbours that are at most as far as the last true one."""
+def recall(X, distances, first=0):
+    """Share of the neighbours that are at most as far as the last true one, for the rows from ``first`` on."""
     D = true_distances(X, X)
     np.fill_diagonal(D, np.inf)
     last = np.partition(D, distances.shape[1] - 1, axis=1)[:, distances.shape[1] - 1]
-    return (distances <= last[:, None] * (1 + 1e-9)).mean()
+    return (distances <= last[:, None] * (1 + 1e-9))[first:].mean()
 
 
 def drawn_table(kind, rng, n=3000):
@@ -156,14 +156,32 @@ def test_two_bunches_far_apart():
     assert recall(X, distances) >= 0.95
 
 
-def test_copies_of_one_row_do_not_hide_the_others():
-    """Cells of equal rows in the middle of all others are met first, and again and again."""
+def test_close_rows_are_told_apart_beside_others_of_their_cell(monkeypatch):
+    """A cell holds several bunches, each much narrower than the cell and with more rows than there are candidates."""
+    monkeypatch.setattr(_neighbour_index, "CELL_ROWS", 256)
+    rng = np.random.default_rng(14)
+    bunches = np.repeat(rng.normal(size=(40, 5)), 40, axis=0) + 1e-5 * rng.normal(size=(1600, 5))
+    X = rng.permutation(np.vstack([bunches, rng.normal(size=(1600, 5))]))
+    assert recall(X, NeighbourIndex.fit(X).of_rows(COUNT)[1]) >= 0.95
+
+
+def test_copies_of_one_row_do_not_hide_the_others(monkeypatch):
+    """Cells of equal rows lie in the middle of all others: if they were probed, other rows would not be met."""
+    monkeypatch.setattr(_neighbour_index, "MOST_CELLS", 32)
     rng = np.random.default_rng(8)
-    X = np.vstack([np.zeros((2000, 8)), rng.normal(size=(600, 8))])
+    X = np.vstack([np.zeros((2000, 8)), rng.normal(size=(1500, 8))])
     nearest, distances = NeighbourIndex.fit(X).of_rows(COUNT)
     assert (distances[:2000] == 0).all()
     assert (nearest != np.arange(len(X))[:, None]).all()
-    assert recall(X, distances) >= 0.95
+    assert recall(X, distances, 2000) >= 0.97  # measured .998, and .904 if copies are probed like others
+
+
+@pytest.mark.parametrize("kind", ["half of the rows equal", "a constant column and one heavy tail"])
+def test_no_cell_is_large_and_cells_hold_every_row_once(kind):
+    X = drawn_table(kind, np.random.default_rng(15))
+    index = NeighbourIndex.fit(X)
+    assert np.diff(index.starts).max() <= 2 * _neighbour_index.CELL_ROWS
+    assert_array_equal(np.sort(index.order), np.arange(len(X)))
 
 
 @pytest.mark.parametrize("width", [1, 30])
