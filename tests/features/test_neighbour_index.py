@@ -165,6 +165,17 @@ def test_close_rows_are_told_apart_beside_others_of_their_cell(monkeypatch):
     assert recall(X, NeighbourIndex.fit(X).of_rows(COUNT)[1]) >= 0.95
 
 
+def test_squares_beyond_float32():
+    """A row so far away that its squared distances to all others are infinite in float32."""
+    X = np.random.default_rng(16).normal(size=(300, 6))
+    X[7] = 1e20
+    nearest, distances = NeighbourIndex.fit(X).of_rows(COUNT)
+    assert (nearest >= 0).all()
+    assert (nearest[7] != 7).all()
+    assert len(set(nearest[7])) == COUNT
+    assert_allclose(distances[7], 1e20 * np.sqrt(6))
+
+
 def test_copies_of_one_row_do_not_hide_the_others(monkeypatch):
     """Cells of equal rows lie in the middle of all others: if they were probed, other rows would not be met."""
     monkeypatch.setattr(_neighbour_index, "MOST_CELLS", 32)
