@@ -19,7 +19,7 @@ def small_cells(monkeypatch):
     """A few thousand rows in as many cells as many thousand have otherwise, so that most cells are not probed."""
     monkeypatch.setattr(_neighbour_index, "CELL_ROWS", 32)
     monkeypatch.setattr(_neighbour_index, "LEAST_CELLS", 4)
-    monkeypatch.setattr(_neighbour_index, "AXES", 8)
+    monkeypatch.setattr(_neighbour_index, "INDEX_AXES", 8)
 
 
 def true_distances(X, queries):

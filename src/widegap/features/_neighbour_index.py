@@ -7,7 +7,7 @@ it, or more of them if these hold too few.
 
 *Axes.* Cells are formed, and rows compared, in principal axes z = V'(x - mean): distances in z are at most those in x.
 Of the compared rows the ``count + SURPLUS`` nearest in z are candidates, and these are ranked by their true distances,
-computed in float64 from the rows themselves. Tables with up to ``AXES`` columns keep their columns.
+computed in float64 from the rows themselves. Tables with up to ``INDEX_AXES`` columns keep their columns.
 
 *Rounding.* z is stored in float32 as the difference from the mean of its cell, and products with the rows of a cell
 have that mean as their origin, so that rounding is relative to the distances around a cell, wherever the cell lies.
@@ -19,7 +19,7 @@ number of cells, from ``LEAST_CELLS`` to ``MOST_CELLS``, in which ``FOUND`` of t
 without structure in many columns reach the upper bound: there the index finds fewer neighbours.
 
 *Memory.* Besides the rows themselves the index holds 4 bytes for every row and axis. Fitting it takes, for a while, as
-many numbers in the dtype of the rows, and copies of ``SAMPLED_ROWS`` rows. A search holds, for every thread, a few
+many numbers in the dtype of the rows, and copies of ``INDEX_SAMPLE`` rows. A search holds, for every thread, a few
 tables of ``DISTANCES_HELD`` numbers and the candidates of ``QUERY_ROWS`` rows.
 """
 
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from widegap._types import Doubles, Floats, Indices, Ints, Mask
+from widegap._types import Doubles, Floats, FloatType, Indices, Ints, Mask
 from widegap.features._exact_neighbours import (
     DISTANCES_HELD,
     is_blurred,
@@ -41,9 +41,9 @@ from widegap.features._kmeans import kmeans
 from widegap.rows._sampling import all_or_drawn
 from widegap.rows._threads import one_blas_thread, ordered_map
 
-AXES = 64  # principal axes at first: of 30 neighbours in MNIST .965 are candidates, with 128 axes .997
+INDEX_AXES = 64  # principal axes at first: of 30 neighbours in MNIST .965 are candidates, with 128 axes .997
 AXIS_STEPS = 3  # of power iteration for the axes: 1 finds a thousandth fewer candidates in MNIST, 6 no more
-SAMPLED_ROWS = 10_000  # rows from which axes and cells are found
+INDEX_SAMPLE = 10_000  # rows from which axes and cells are found
 CELL_ROWS = 256  # rows of a cell: smaller ones cost more calls, larger ones hold more rows that are far away
 ROWS_FOR_CELL = 8  # sampled rows for every cell, at least: the mean of fewer is hardly the mean of the cell
 CELL_TURNS = 5  # of k-means: after 2, 5 or 15 as many cells must be probed in MNIST
@@ -119,7 +119,7 @@ class NeighbourIndex:
         """The index of the rows of X, two at least: the same for the same rows and seed."""
         X, rng = np.ascontiguousarray(X), np.random.default_rng(seed)
         mean = X.mean(axis=0, dtype=np.float64)
-        sample = all_or_drawn(len(X), SAMPLED_ROWS, rng)
+        sample = all_or_drawn(len(X), INDEX_SAMPLE, rng)
         with one_blas_thread():
             judge = _Judge.of(X, mean, all_or_drawn(len(X), JUDGED_ROWS, rng))
             axes, Z, kept = _choose_axes(X, mean, sample, judge, seed)
@@ -159,7 +159,7 @@ class NeighbourIndex:
         """Numbers and distances of the neighbours of some queries."""
         width = min(count + SURPLUS, len(self.X) - (queries.own[0] >= 0))
         probed = self._probed(queries.Z, width)
-        nearest = self._compare(queries, probed, width, self._by_axes, np.float32)
+        nearest = self._compare(queries, probed, width, self._by_axes, np.dtype(np.float32))
         overflown = nearest[:, -1] < 0  # squares beyond float32: some distances were infinite
         distances: Doubles = measure_nearest(queries.table, queries.rows, self.X, nearest)
         nearest, distances = nearest[:, :count], distances[:, :count]
@@ -168,12 +168,12 @@ class NeighbourIndex:
         blurred |= overflown
         if blurred.any():
             queries, probed = queries.some(blurred), probed.some(blurred)
-            chosen = self._compare(queries, probed, count, self._by_columns, np.float64)
+            chosen = self._compare(queries, probed, count, self._by_columns, np.dtype(np.float64))
             distances[blurred] = measure_nearest(queries.table, queries.rows, self.X, chosen)
             nearest[blurred] = chosen
         return nearest, distances
 
-    def _compare(self, queries: "_Queries", probed: "_Probed", width: int, tables: "_Tables", dtype: type) -> Ints:
+    def _compare(self, queries: "_Queries", probed: "_Probed", width: int, tables: "_Tables", dtype: FloatType) -> Ints:
         """Numbers of the nearest rows of the probed cells for every query, by products of tables of this dtype."""
         nearest = np.full((len(queries.rows), width), -1)
         best = np.full(nearest.shape, np.inf, dtype)
@@ -285,7 +285,7 @@ def _among_all(T: Floats, origin: Floats, rows: Indices, count: int) -> tuple[In
 
 def _choose_axes(X: Floats, mean: Doubles, sample: Indices, judge: _Judge, seed: int) -> tuple[_Axes, Floats, float]:
     """Axes in which the neighbours of the judged rows are candidates, all coordinates, and the share of those kept."""
-    size = AXES
+    size = INDEX_AXES
     while size < X.shape[1]:
         centred = X[sample] - mean.astype(X.dtype)
         turn = randomized_svd(centred, size, n_iter=AXIS_STEPS, random_state=seed)[2].T
