@@ -21,12 +21,14 @@ coverage: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-# Branches of constraints/, cutting_plane/ and forest/ that their tests take. Coverage cannot see compiled loops, so
-# they run once more as plain Python.
-LOOPS := $(addprefix tests/forest/test_,agreement.py single_moves.py linkage.py kmeans.py) \
-	tests/constraints/test_transport.py
-OF_SOLVERS := tests/constraints tests/cutting_plane tests/forest tests/sdp tests/rows/test_passes.py
-OF_BOTH := --cov=widegap.constraints --cov=widegap.cutting_plane --cov=widegap.forest --cov-append --cov-report=
+# Branches of constraints/, cutting_plane/, forest/ and k-means that their tests take. Coverage cannot see compiled
+# loops, so they run once more as plain Python.
+LOOPS := $(addprefix tests/forest/test_,agreement.py single_moves.py linkage.py) \
+	tests/constraints/test_transport.py tests/features/test_kmeans.py
+OF_SOLVERS := tests/constraints tests/cutting_plane tests/forest tests/sdp tests/rows/test_passes.py \
+	tests/features/test_kmeans.py
+OF_BOTH := --cov=widegap.constraints --cov=widegap.cutting_plane --cov=widegap.forest --cov=widegap.features._kmeans \
+	--cov-append --cov-report=
 coverage-solvers: $(READY)
 	rm -f .coverage
 	$(BIN)/python -m pytest -q $(OF_SOLVERS) $(OF_BOTH)

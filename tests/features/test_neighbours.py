@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
-from widegap.features import _neighbours
+from widegap.features import _exact_neighbours
 from widegap.features._neighbours import neighbour_graph
 
 
@@ -28,7 +28,7 @@ def test_neighbours_are_the_nearest_rows(n, d, dtype):
 def test_blocks_and_threads_change_nothing(monkeypatch):
     X = np.random.default_rng(1).normal(size=(200, 5))
     whole = neighbour_graph(X, 8)
-    monkeypatch.setattr(_neighbours, "DISTANCES_HELD", 200 * 7)
+    monkeypatch.setattr(_exact_neighbours, "DISTANCES_HELD", 200 * 7)
     for n_threads in (1, 3):
         parts = neighbour_graph(X, 8, n_threads)
         assert_array_equal(parts.nearest, whole.nearest)

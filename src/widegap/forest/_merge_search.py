@@ -24,11 +24,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from widegap._types import Floats, Labels
+from widegap.features._kmeans import kmeans
 from widegap.features._neighbours import NeighbourGraph
 from widegap.features._principal import PrincipalMap
 from widegap.forest._choice import EVEN, GAPS
 from widegap.forest._confusion import confusion_of_groups
-from widegap.forest._kmeans import kmeans
 from widegap.forest._linkage import NO_CAP, AverageLinkage, DegreeLinkage, LinkageRule, MergeTree, merge_all
 from widegap.forest._pools import Member
 from widegap.forest._search_space import ROUNDED_SCATTER

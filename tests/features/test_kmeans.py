@@ -6,8 +6,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import euclidean_distances
 
-from widegap.forest import _kmeans
-from widegap.forest._kmeans import kmeans
+from widegap.features import _kmeans
+from widegap.features._kmeans import kmeans
 
 
 @pytest.fixture(scope="module")
