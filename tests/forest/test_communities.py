@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 from widegap.features._neighbours import neighbour_graph
-from widegap.forest._communities import NEAR_WANTED, CommunitySearch, local_moves, modularity, symmetric_graph
+from widegap.forest._communities import COUNT_TOL, CommunitySearch, local_moves, modularity, symmetric_graph
 
 
 def random_weights(seed, n=8, density=0.5):
@@ -75,12 +75,12 @@ def test_modularity_of_a_graph_by_hand():
 
 def test_communities_of_few_nodes_are_nearly_the_best_of_all_partitions():
     shortfalls = []
-    everything = partitions(7)
+    everything = partitions(8)
+    together = (everything[:, :, None] == everything[:, None, :]).reshape(len(everything), -1)
     for seed in range(30):
-        S = random_weights(seed, 7, 0.4)
+        S = random_weights(seed, 8, 0.4)
         v, T = S.sum(axis=1), S.sum()
-        B = S / T - np.outer(v, v) / T**2
-        best = max(float(B[labels[:, None] == labels[None, :]].sum()) for labels in everything)
+        best = (together @ (S / T - np.outer(v, v) / T**2).ravel()).max()
         found = max(quality(S, search(S).at(1.0, np.random.default_rng(start))) for start in range(3))
         assert found <= best + 1e-12
         shortfalls.append(best - found)
@@ -88,19 +88,32 @@ def test_communities_of_few_nodes_are_nearly_the_best_of_all_partitions():
     assert max(shortfalls) < 0.02
 
 
+@pytest.mark.parametrize("start", ["alone", "random", "one group"])
 @given(seed=st.integers(0, 10_000), resolution=st.sampled_from([0.5, 1.0, 2.0, 5.0]))
-@settings(max_examples=40, deadline=None)
-def test_no_single_move_raises_the_modularity(seed, resolution):
-    S = random_weights(seed, 10, 0.3)
-    if not S.any():
-        return
-    labels = search(S).at(resolution, np.random.default_rng(seed))
+@settings(max_examples=20, deadline=None)
+def test_after_local_moves_no_single_move_raises_the_modularity(start, seed, resolution):
+    S, rng = random_weights(seed, 10, 0.3), np.random.default_rng(seed)
+    labels = {"alone": np.arange(10), "random": rng.integers(0, 4, 10), "one group": np.zeros(10)}[start].astype(
+        np.int32
+    )
+    local_moves(search(S)._graph, labels, resolution, rng)
     reached = quality(S, labels, resolution)
     for i in range(len(S)):
-        for other in range(int(labels.max()) + 2):
+        for other in {*labels.tolist(), next(iter(set(range(11)) - set(labels.tolist())))}:
             moved = labels.copy()
             moved[i] = other
             assert quality(S, moved, resolution) <= reached + 1e-9
+
+
+@given(seed=st.integers(0, 10_000), resolution=st.sampled_from([0.5, 1.0, 2.0, 5.0]))
+@settings(max_examples=25, deadline=None)
+def test_no_two_communities_gain_by_joining(seed, resolution):
+    S = random_weights(seed, 12, 0.3)
+    labels = search(S).at(resolution, np.random.default_rng(seed))
+    reached = quality(S, labels, resolution)
+    for a in range(labels.max() + 1):
+        for b in range(a):
+            assert quality(S, np.where(labels == a, b, labels), resolution) <= reached + 1e-9
 
 
 @given(seed=st.integers(0, 10_000), resolution=st.sampled_from([0.5, 1.0, 3.0]))
@@ -166,7 +179,7 @@ def test_the_number_of_groups_is_near_the_wanted_one(digits_graph):
     found, rng = CommunitySearch(symmetric_graph(graph.weights)), np.random.default_rng(0)
     for wanted in (5, 10, 60, 120, 200, 30):
         labels = found.find(wanted, rng)
-        assert abs(np.log((labels.max() + 1) / wanted)) <= NEAR_WANTED
+        assert abs(np.log((labels.max() + 1) / wanted)) <= COUNT_TOL
 
 
 def test_groups_of_digits_are_pure(digits_graph):

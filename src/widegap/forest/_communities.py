@@ -9,10 +9,10 @@ A larger resolution gives more and smaller communities. If row i, taken out of i
 grows by ``S_ic - g v_i v_c / T`` with S_ic the weights from i to c; alone it gets 0. The best move compares these.
 
 *Search* (Blondel et al., "Fast unfolding of communities in large networks", 2008). Rows begin alone and are visited in
-random order; each makes its best move, and the neighbours that it leaves behind are visited again. When nobody gains,
-communities become the nodes of a smaller graph, where the same is done, until no community joins another. At last the
-rows themselves are visited once more, because what was best for a part need not be best for each of its rows: then no
-single move of a row raises Q, unless the graph is large (see *cost*).
+random order; each makes its best move, and the neighbours that it leaves behind are visited again. When no move of a
+row raises Q, communities become the nodes of a smaller graph, where the same is done, until no community joins another.
+To move single rows once more at the end would raise Q by 2 %, but the groups merge worse: on 70,000 digits of MNIST the
+clusters fall from .96 to .87 in two of four runs.
 
 *Cost.* A visit costs the edges of the row. Rows in the midst of others (hubs) have very many edges, and one of their
 neighbours moves all the time. So visits are counted by edges, and in a large graph a level ends when every edge has
@@ -42,14 +42,14 @@ from widegap._jit import jit
 from widegap._types import Doubles, Floats, Ints, Labels, Mask, SparseMatrix
 
 FIRST_RESOLUTION = 0.1  # for each wanted group, where the first search begins: .1 on digits, .05 on two Gaussians
-NEAR_WANTED = 0.3  # error of the logarithm of their number that groups may have; trees of 60 and 80 groups do alike
+COUNT_TOL = 0.3  # error of the logarithm of their number that groups may have; trees of 60 and 80 groups do alike
 MOST_TRIES = 4  # times that rows join parts for one number of groups; the nearest number counts
 MOST_STEPS = 20  # resolutions that are tried on the graph of the parts: bisection of the widest step to 1 in 10^5
 PARTS_FINER = 1.5  # resolution of the parts over the one expected: too few parts cost another try, too many nothing
 WIDEST_STEP = 6.0  # from the resolution of the parts down to that of their communities; below, rows join other parts
 FEWEST_OF_MEAN = 1 / 8  # of the rows of a mean group: a smaller component does not count as a group; not tuned
 MOST_PASSES = (
-    5  # visits of an edge, in the mean, before a level ends: 1000 give the same purity in 3 to 8 times the time
+    5  # visits of an edge, in the mean, before a level ends; 1000 take 3 to 8 times as long for the same purity
 )
 MOST_VISITS_OF_FEW = 1 << 20  # visits of edges that every graph may have: they take a hundredth of a second
 MOST_LEVELS = 30  # every level at least joins two communities, most join nine of ten; a bound on the loop alone
@@ -110,22 +110,23 @@ class CommunitySearch:
         counted = self._counted(wanted)
         found, error, resolution = np.zeros(n, np.int32), np.inf, wanted * self.resolution_per_group
         for _ in range(MOST_TRIES):
-            labels, resolution = self._near(resolution, wanted, counted, rng)
+            labels, resolution = self._adjusted(resolution, wanted, counted, rng)
             ratio = _n_counted(labels, counted) / wanted
             if abs(np.log(ratio)) < error:
                 found, error = labels, float(abs(np.log(ratio)))
                 self.resolution_per_group = resolution / wanted
-            if error <= NEAR_WANTED:
+            if error <= COUNT_TOL:
                 break
             resolution /= ratio
         return _by_size(found)
 
     def at(self, resolution: float, rng: np.random.Generator) -> Labels:
         """The communities of one resolution, numbered from 0 in any order."""
-        parts = _joined(self._graph, resolution, rng)
-        return self._refined(_coarsened(self._graph.between(parts), resolution, rng)[parts], resolution, rng)
+        return _coarsened(self._graph, resolution, rng)
 
-    def _near(self, resolution: float, wanted: int, counted: Mask, rng: np.random.Generator) -> tuple[Labels, float]:
+    def _adjusted(
+        self, resolution: float, wanted: int, counted: Mask, rng: np.random.Generator
+    ) -> tuple[Labels, float]:
         """Communities of a resolution near the given one, in the number wanted if possible, and that resolution.
 
         Rows join parts once, at a higher resolution than expected. To try lower ones on the graph of the parts costs
@@ -137,18 +138,13 @@ class CommunitySearch:
         for _ in range(MOST_STEPS):
             labels = _coarsened(graph, resolution, rng)
             count = _n_counted(labels, counted_parts)
-            if abs(np.log(count / wanted)) <= NEAR_WANTED / 3:
+            if abs(np.log(count / wanted)) <= COUNT_TOL / 3:
                 break
             low, high = (resolution, high) if count < wanted else (low, resolution)
             resolution *= wanted / count
             if not low < resolution < high:
                 resolution = float(np.sqrt(low * high))
-        return self._refined(labels[parts], resolution, rng), resolution
-
-    def _refined(self, labels: Labels, resolution: float, rng: np.random.Generator) -> Labels:
-        """The labels after the rows themselves have moved."""
-        local_moves(self._graph, labels, resolution, rng)
-        return _compact(labels)
+        return labels[parts], resolution
 
     def _counted(self, wanted: int) -> Mask:
         """The rows of components that are large enough to count; all rows if none is."""
@@ -205,7 +201,10 @@ def _by_size(labels: Labels) -> Labels:
 
 @jit
 def _visit(ends, columns, values, volumes, labels, pull, order):  # type: ignore[no-untyped-def]
-    """Visit the nodes in order, and again those whose neighbour has left; labels are those of at most n communities."""
+    """Visit the nodes in order, and again those whose neighbour has left, then all once more, until none has moved.
+
+    Volumes of communities change for nodes that are no neighbours, too: hence the last rounds. Labels are below n.
+    """
     n = len(labels)
     totals, sizes = np.zeros(n), np.zeros(n, np.int32)
     for i in range(n):
@@ -218,8 +217,12 @@ def _visit(ends, columns, values, volumes, labels, pull, order):  # type: ignore
             n_empty += 1
     to, touched = np.zeros(n), np.empty(n, np.int32)
     queue, waiting, head, length = order.copy(), np.ones(n, np.bool_), 0, n
-    left, gained = max(MOST_PASSES * len(columns), MOST_VISITS_OF_FEW), 0.0
-    while length > 0 and left >= 0:
+    left, gained, settled = max(MOST_PASSES * len(columns), MOST_VISITS_OF_FEW), 0.0, True
+    while left >= 0:
+        if length == 0:
+            if settled:
+                break
+            queue[:], waiting[:], head, length, settled = order, True, 0, n, True
         i = queue[head]
         head = head + 1 if head + 1 < n else 0
         length -= 1
@@ -249,6 +252,7 @@ def _visit(ends, columns, values, volumes, labels, pull, order):  # type: ignore
         if best == own:
             continue
         gained += most - present
+        settled = False
         if sizes[best] == 0:
             n_empty -= 1
         sizes[own] -= 1
