@@ -72,6 +72,7 @@ class _Graph:
         sizes = np.bincount(labels)
         members, starts = np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
         ends, columns, values = _sums_of_edges(self.ends, self.columns, self.values, labels, members, starts)
+        columns, values = columns[: ends[-1]].copy(), values[: ends[-1]].copy()  # without the room for more
         volumes = np.asarray(np.bincount(labels, self.volumes), dtype=np.float64)
         return _Graph(ends, columns, values, volumes, self.total)
 
@@ -216,13 +217,16 @@ def _visit(ends, columns, values, volumes, labels, pull, order):  # type: ignore
             empty[n_empty] = c
             n_empty += 1
     to, touched = np.zeros(n), np.empty(n, np.int32)
-    queue, waiting, head, length = order.copy(), np.ones(n, np.bool_), 0, n
-    left, gained, settled = max(MOST_PASSES * len(columns), MOST_VISITS_OF_FEW), 0.0, True
+    queue, waiting, head, length = np.empty(n, np.int32), np.zeros(n, np.bool_), 0, 0
+    left, gained, settled = max(MOST_PASSES * len(columns), MOST_VISITS_OF_FEW), 0.0, False
     while left >= 0:
         if length == 0:
             if settled:
                 break
-            queue[:], waiting[:], head, length, settled = order, True, 0, n, True
+            head, length, settled = 0, n, True
+            for i in range(n):
+                queue[i] = order[i]
+                waiting[i] = True
         i = queue[head]
         head = head + 1 if head + 1 < n else 0
         length -= 1
@@ -289,4 +293,4 @@ def _sums_of_edges(ends, columns, values, labels, members, starts):  # type: ign
             sums[place] = to[found[place]]
             to[found[place]] = 0.0
         new_ends[c + 1] = filled
-    return new_ends, found[:filled].copy(), sums[:filled].copy()
+    return new_ends, found, sums
