@@ -28,7 +28,10 @@ SPARSE_HOMES = (
 )
 # Other ways to ask, or to know, whether a table is sparse; rows/_matrices.py answers what depends on it.
 SPARSE_ATTRIBUTES = ("__array_interface__", "indptr", "nnz", "toarray", "tocsr", "todense")
-SPARSE_EXCEPTIONS = ("sdp/_mmc.py",)  # SCS takes its constraint matrix as CSC; the rows stay dense
+SPARSE_EXCEPTIONS = (
+    "forest/_communities.py",  # the neighbour graph is CSR; the rows are not looked at
+    "sdp/_mmc.py",  # SCS takes its constraint matrix as CSC; the rows stay dense
+)
 
 # What every slice may import: it imports nothing of the package itself, but for exceptions.
 GROUND = ("exceptions", "_atomic", "_catalogue", "_jit", "_types", "_warnings", "_wording")
