@@ -33,7 +33,7 @@ import numpy as np
 from widegap._types import Floats, Labels
 from widegap.features._neighbours import NeighbourGraph
 
-GAPS, EVEN, MOVES = "gaps", "even", "moves"
+GAPS, COMMUNITIES, EVEN, MOVES = "gaps", "communities", "even", "moves"
 OFFSET = 0.03  # below it digits 1 and 8 are a corner against the rest; above 0.035 FCPS target loses its corners
 EVEN_FACTOR = 0.9  # 0.85 to 1 do alike on the tasks that chose it; digits 1 and 8 have 0.885
 MOST_UNEXPLAINED = 0.1  # two touching halves with a corner have 0.08 at most, far groups of 10 rows 0.19 and more
@@ -45,9 +45,10 @@ LEAST_EVENNESS = 0.01  # one cluster with all rows must not divide by 0
 
 @dataclass(frozen=True)
 class Merits:
-    """What speaks for a labeling: its cut per bit (the less the better), evenness, and R2 over k - 1."""
+    """What speaks for a labeling: its cut per bit (the less the better), modularity, evenness, and R2 over k - 1."""
 
     cut_per_bit: float
+    modularity: float
     evenness: float
     explained: float
 
@@ -103,6 +104,8 @@ def cut_per_bit(graph: NeighbourGraph, labels: Labels, k: int) -> float:
 def choose(merits: Mapping[str, Merits], k: int) -> str:
     """The labeling that is taken, of those there are; the first of them has to be there."""
     best = next(iter(merits))
+    if COMMUNITIES in merits and merits[COMMUNITIES].modularity > merits[best].modularity:
+        best = COMMUNITIES
     if EVEN in merits and _cuts_less(merits[EVEN], merits[best]):
         best = EVEN
     if MOVES in merits and may_be_moved(merits[best], k) and _explains_more(merits[MOVES], merits[best]):

@@ -6,6 +6,7 @@ The members and their trees are those of ``_merge_search.py``; numbers of cluste
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,13 +15,21 @@ from widegap._types import Floats
 from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
 from widegap.exceptions import NoStructureWarning
-from widegap.features._neighbours import neighbour_graph
-from widegap.forest._merge_search import SMOOTHINGS, grow, n_members, plan_of_members
+from widegap.forest._merge_search import (
+    COMMUNITY_ROWS,
+    LEADING,
+    SMOOTHINGS,
+    grow,
+    grow_communities,
+    n_members,
+    plan_of_members,
+    search_graph,
+)
 from widegap.forest._moves_search import QuickMoves
 from widegap.forest._number_search import find_separations, number_scores, separations_found
 from widegap.forest._pools import Forest, Member
 from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
-from widegap.forest._search_space import PreparedRows, most_searched
+from widegap.forest._search_space import PreparedRows, n_searched
 
 MOST_LANDMARKS = 300  # 300 and 150 landmarks do alike on 14 sets of 212 to 1016 rows (benchmarks/choices.md)
 LEAST_LANDMARKS = 150  # at least: a quarter of few rows would be fewer still
@@ -63,9 +72,9 @@ class ForestSearch:
         """Steps of smoothing of the members."""
         return SMOOTHINGS if self.smoothing == "auto" else (int(self.smoothing),)
 
-    def n_searched(self, n: int) -> int:
-        """How many of n rows to search, at most."""
-        return most_searched() if self.n_clusters == "auto" else most_searched(self.n_clusters)
+    def n_searched(self, shape: tuple[int, int], *, sparse: bool) -> int:
+        """How many rows of a table to search, at most."""
+        return n_searched(shape, 1 if self.n_clusters == "auto" else self.n_clusters, sparse=sparse)
 
     def n_landmarks(self, n: int) -> int:
         """How many landmarks n searched rows get."""
@@ -96,11 +105,14 @@ class ForestSearch:
     ) -> Forest:
         """The members, until the callback asks to stop."""
         space = prepared.space
-        graph = neighbour_graph(space.rows, self.n_neighbors, self.n_threads)
+        graph = search_graph(space.rows, self.n_neighbors, self.n_threads)
         spacing = graph.spacing if prepared.by_angle and not self.one_tree else None
         members: list[Member] = []
-        plan, features = plan_of_members(space.rows.shape[0]), partial(next, prepared.feature_sets)
-        for member in grow(features, graph, k, rng, plan, self.smoothings):
+        n, features = space.rows.shape[0], partial(next, prepared.feature_sets)
+        found = grow(features, graph, k, rng, plan_of_members(n), self.smoothings)
+        if n >= COMMUNITY_ROWS and spacing is None:
+            found = chain(found, grow_communities(graph, space.leading(LEADING), k, rng))
+        for member in found:
             if not members or member.groups is not members[-1].groups:
                 sums = space.whitened_sums(member.groups, len(member.tree.leaf_sizes))
             members.append(member)

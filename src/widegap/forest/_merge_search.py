@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Labels, Matrix
 from widegap.features._kmeans import kmeans
-from widegap.features._neighbours import NeighbourGraph
+from widegap.features._neighbours import EXACT_ROWS, NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalMap
-from widegap.forest._choice import EVEN, GAPS
+from widegap.forest._choice import COMMUNITIES, EVEN, GAPS
+from widegap.forest._communities import CommunitySearch, symmetric_graph
 from widegap.forest._confusion import confusion_of_groups
 from widegap.forest._linkage import NO_CAP, AverageLinkage, DegreeLinkage, LinkageRule, MergeTree, merge_all
 from widegap.forest._pools import Member
@@ -45,6 +46,11 @@ ROWS_A_GROUP = 8  # in the mean, at least, for a classifier and for edges betwee
 ALL_RULES = ("margin", "graph", "degree product")
 PLAN: GroupPlan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
 PLANS: dict[int, GroupPlan] = {1500: ((1, 2),), 2000: ((1,), (2,))}  # of fewer rows than these
+COMMUNITY_ROWS = 5_000  # from which communities of the graph are groups, too
+COMMUNITY_PLAN = (1, 2, 1, 2)  # how many times the least number of groups, for every partition into communities
+COMMUNITY_RULES = ("graph", "degree product")  # groups of the graph are merged by the graph
+WIDER = 2  # times as many neighbours for more than EXACT_ROWS rows: the reach of the graph must grow with them
+WIDER_LINKED = 40  # of them have a weight
 CAPS = {GAPS: NO_CAP, EVEN: 0.3}  # on the Gini index of the sizes, of every pool; 0.3 is Genie's
 
 
@@ -87,6 +93,24 @@ def grow(
                     linkage = RULES[rule](P, graph_sums)
                     for pool in pools:
                         yield Member(pool, rule, steps, groups, graph_sums.merge(deepcopy(linkage), CAPS[pool]))
+
+
+def search_graph(rows: Matrix, n_neighbors: int, n_threads: int) -> NeighbourGraph:
+    """The graph of a search, with a wider reach where there are many rows."""
+    if rows.shape[0] <= EXACT_ROWS:
+        return neighbour_graph(rows, n_neighbors, n_threads)
+    return neighbour_graph(rows, WIDER * n_neighbors, n_threads, WIDER_LINKED)
+
+
+def grow_communities(graph: NeighbourGraph, P: Floats, k: int, rng: np.random.Generator) -> Iterator[Member]:
+    """Members whose groups are communities of the graph; P are features of the rows."""
+    search = CommunitySearch(symmetric_graph(graph.weights))
+    for times in COMMUNITY_PLAN:
+        groups = search.find(n_groups(len(P), k, times), rng)
+        graph_sums = GroupGraph.of(graph, P, groups, int(groups.max()) + 1)
+        for rule in COMMUNITY_RULES:
+            tree = graph_sums.merge(RULES[rule](P, graph_sums))
+            yield Member(COMMUNITIES, rule, 0, groups, tree)
 
 
 def _coordinates(smoothed: Floats, Phi: Floats, least: float) -> Floats:

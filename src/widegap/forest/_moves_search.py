@@ -19,12 +19,13 @@ from widegap.features._kernel_maps import KernelMap
 from widegap.features._neighbours import NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest._search_result import SearchResult, StartRecord, constrained_labels
-from widegap.forest._search_space import PreparedRows, SearchSpace, most_searched, nearest_mean_scores
+from widegap.forest._search_space import PreparedRows, SearchSpace, nearest_mean_scores
 from widegap.forest._single_moves import Partition, cluster_sums, improve_by_moves, kick, most_even
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._protocols import Rows, State
 
 EXACT_MOVES_ROWS = 1_000  # up to this many rows moves see the kernel as it is; not tuned
+MOST_MOVED = 10_000  # more rows are sampled before they are moved; not tuned
 FEATURE_RANK = 300  # landmarks of more rows, as for a search by merging; not tuned
 AUTO_STARTS = 10  # of n_init="auto"; not tuned
 QUICK_STARTS = 3  # of labels that are only a candidate: ten did no better on 61 tasks, at twice the time
@@ -75,9 +76,9 @@ class MovesSearch:
         """Number of k-means starts."""
         return AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
 
-    def n_searched(self, n: int) -> int:
-        """How many of n rows to search, at most."""
-        return n if n <= most_searched() else sample_size(self.n_clusters)
+    def n_searched(self, shape: tuple[int, int], *, sparse: bool) -> int:
+        """How many rows of a table to search, at most."""
+        return shape[0] if shape[0] <= MOST_MOVED else sample_size(self.n_clusters)
 
     def n_landmarks(self, n: int) -> int:
         """How many landmarks n searched rows get."""

@@ -30,6 +30,7 @@ from widegap.forest._choice import (
     evenness,
     may_be_moved,
 )
+from widegap.forest._communities import modularity
 from widegap.forest._condensed_cuts import condensed_cut, rows_needed
 from widegap.forest._linkage import MergeTree
 from widegap.forest._search_space import SearchSpace
@@ -219,4 +220,5 @@ class Forest:
     def _merits(self, labels: Labels, k: int) -> Merits:
         sums, sizes = self.space.whitened_sums(labels, k), np.bincount(labels, minlength=k)
         share = explained(sums, sizes) / max(k - 1, 1)
-        return Merits(cut_per_bit(self.graph, labels, k), evenness(labels, k), float(share))
+        between = modularity(self.graph.weights_between(labels, k))
+        return Merits(cut_per_bit(self.graph, labels, k), between, evenness(labels, k), float(share))

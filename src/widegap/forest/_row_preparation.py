@@ -97,7 +97,7 @@ class RowPreparation:
     ) -> tuple[TakingPart, Any, Any]:
         """The rows to be searched, and the outliers among those that were looked at."""
         n, constraints = rows.shape[0], rows.constraints
-        most = self.search.n_searched(n)
+        most = self.search.n_searched(rows.shape, sparse=storage(rows.blocks.take(np.arange(1))) == "sparse")
         if constraints.weights is not None:
             chosen = rows_by_weight(constraints.weights, most, rng)
         else:

@@ -15,7 +15,12 @@ from widegap.forest._single_moves import cluster_sums
 from widegap.rows._matrices import without_far_offsets
 from widegap.rows._sampling import all_or_drawn
 
-SEARCH_ROWS = 10_000  # more rows are sampled: with 20000, MNIST gains 2 % of accuracy at twice the time
+SEARCH_ROWS = 100_000  # more rows are sampled: a graph of as many takes half a minute at most
+LEAST_SAMPLE = 10_000  # rows of a sample, at least
+VALUES_A_ROW = 1_000  # values of a table for every row of its sample: a search then takes no longer than k-means does
+SPARSE_ROWS = (
+    10_000  # more sparse rows are sampled: the index finds no neighbours of documents, and all pairs take long
+)
 ROUNDED_SCATTER = 1e-12  # scatter of the features relative to their size that is rounding: squares in double precision
 
 
@@ -122,9 +127,13 @@ class PreparedRows:
     start: Labels | None = None
 
 
-def most_searched(n_clusters: int = 1) -> int:
-    """How many rows a search looks at, at most; two a cluster at least."""
-    return max(SEARCH_ROWS, 2 * n_clusters)
+def n_searched(shape: tuple[int, int], n_clusters: int, *, sparse: bool) -> int:
+    """How many rows of a table a search looks at, at most: all of them, or a sample; two a cluster at least."""
+    n, d = shape
+    most = min(SEARCH_ROWS, SPARSE_ROWS) if sparse else SEARCH_ROWS
+    if n > most:
+        most = min(most, max(LEAST_SAMPLE, n * d // VALUES_A_ROW))
+    return max(most, 2 * n_clusters)
 
 
 def rows_by_weight(weights: Floats, most: int, rng: np.random.Generator) -> Indices:
