@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 from widegap.features._neighbours import neighbour_graph
-from widegap.forest._communities import COUNT_TOL, CommunitySearch, local_moves, modularity, symmetric_graph
+from widegap.forest._communities import COUNT_TOL, CommunitySearch, local_moves, symmetric_graph
 
 
 def random_weights(seed, n=8, density=0.5):
@@ -54,23 +54,6 @@ def same_groups(a, b):
 def indicator_sums(S, labels):
     Y = np.eye(int(labels.max()) + 1)[labels]
     return Y.T @ S @ Y
-
-
-@given(seed=st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
-def test_modularity_equals_its_definition(seed):
-    S = random_weights(seed)
-    labels = np.random.default_rng(seed).integers(0, 3, len(S))
-    if S.any():
-        assert modularity(indicator_sums(S, labels)) == pytest.approx(quality(S, labels), abs=1e-12)
-
-
-def test_modularity_of_a_graph_by_hand():
-    two_triangles = np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))
-    two_triangles[2, 3] = two_triangles[3, 2] = 1  # 7 edges, of which 6 within: 6/7 - 1/2
-    E = indicator_sums(two_triangles, np.repeat([0, 1], 3))
-    assert modularity(E) == pytest.approx(6 / 7 - 1 / 2)
-    assert modularity(np.zeros((2, 2))) == 0
 
 
 def test_communities_of_few_nodes_are_nearly_the_best_of_all_partitions():

@@ -33,6 +33,7 @@ from widegap.features._kernels import (
     kernel_to,
     settle_width,
 )
+from widegap.features._kmeans import kmeans
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._matrices import check_finite, column_offsets, row_chunks, scale_table, shift_columns
 from widegap.rows._protocols import Parts, Rows, State
@@ -42,6 +43,13 @@ from widegap.rows._threads import one_blas_thread
 KERNEL_RANK_TOL = 1e-10  # eigenvalues below this share of the largest are rounding, and their features noise
 INDEFINITE = 1e-5  # negative eigenvalues up to this share of the largest are rounding
 SYMMETRY_TOL = 1e-5  # of the largest entry: some roundings of float32, in which kernels may be computed
+CELL_SAMPLE = 15_000  # rows whose cells a finer map has as landmarks; not tuned
+CELL_AXES = 64  # principal axes in which cells are formed, as in the index of neighbours
+MOST_MEANS = 1_000  # landmarks of a finer map: 600 repeat .966 of the labels of MNIST, 1000 .970
+ROWS_A_MEAN = 8  # in the mean: the mean of fewer is hardly more than a row
+MEAN_TURNS = 5  # of k-means: cells only have to cover the rows
+NARROWER = 4.0  # times the coefficient: .959, .963, .966 and .965 of MNIST's labels with 1, 2, 4 and 8, 600 landmarks
+FEWEST_FOR_MEANS = 2_000  # of fewer rows a quarter, or 150, are landmarks of the search already
 SVD_SAMPLE = 5000  # rows whose singular vectors serve the linear and the cosine kernel
 
 
@@ -104,6 +112,10 @@ class KernelMap(FeatureMap):
     def scaled(self, X: Matrix) -> Matrix:
         """Rows as the kernel sees them before offsets are subtracted."""
         return scale_table(X, self.weights, self.unit_rows)
+
+    def of_scaled(self) -> "KernelMap":
+        """The map of rows that are scaled and shifted already."""
+        return replace(self, weights=None, offsets=None, unit_rows=False)
 
     def transform(self, X: Matrix) -> Floats:
         """Features of the rows of X, shape (rows, r)."""
@@ -291,6 +303,34 @@ def fit_precomputed_map(rows: Matrix, members: Indices, n_components: int, rng: 
     chosen = drawn(len(members), size, rng)
     found = fit_map(_ValueRows(rows, members, chosen), "precomputed", {}, size, rng, name="'precomputed'", centred=True)
     return _with_margin(*found)
+
+
+def finer_map(kernel_map: KernelMap, rows: Floats, offsets: Floats | None, seed: int) -> KernelMap:
+    """A map of the same kernel for many rows: narrower, and its landmarks are means of cells of k-means.
+
+    ``rows`` are rows as ``kernel_map`` scales them, less ``offsets``. Means of as many cells repeat the labels of a
+    table better than as many of its rows: on 60,000 digits of MNIST 600 means do as well as 2000 rows.
+    """
+    rng = np.random.default_rng(seed)
+    sample = np.ascontiguousarray(rows[drawn(len(rows), CELL_SAMPLE, rng)], dtype=np.float32)
+    axes = sample - sample.mean(axis=0)
+    if axes.shape[1] > CELL_AXES:
+        axes = axes @ singular_directions(axes, CELL_AXES, rng).T.astype(np.float32)
+    cells = kmeans(np.ascontiguousarray(axes), min(MOST_MEANS, len(sample) // ROWS_A_MEAN), MEAN_TURNS, rng).labels
+    counts = np.bincount(cells)
+    sums = np.zeros((len(counts), rows.shape[1]))
+    np.add.at(sums, cells, sample)
+    means = (sums[counts > 0] / counts[counts > 0, None]).astype(rows.dtype)
+    params = {**kernel_map.params, "gamma": NARROWER * kernel_map.params["gamma"]}
+    K = kernel_matrix(means, means, kernel_map.kernel, params)
+    projection = decompose(K, rows.dtype, centred=False).projection
+    return replace(kernel_map, params=params, landmarks=means, projection=projection, offsets=offsets)
+
+
+def may_be_finer(kernel_map: KernelMap, rows: Matrix) -> bool:
+    """Whether ``finer_map`` serves a kernel and rows: it needs a width, distances, and enough dense rows for means."""
+    has_width = ignores_shifts(kernel_map.kernel) and "gamma" in kernel_map.params
+    return has_width and isinstance(rows, np.ndarray) and len(rows) >= FEWEST_FOR_MEANS
 
 
 def _with_margin(kernel_map: KernelMap, spectrum: Spectrum | None) -> KernelMap:

@@ -13,7 +13,8 @@ neither on names nor on the order of rows nor on the scale of the weights.
 
 Labelings are compared in a fixed order:
 
-1. ``GAPS``, merged freely, comes first.
+1. ``GAPS``, merged freely, comes first. ``COMMUNITIES``, merged freely from communities of the graph, takes its place
+   if its q is smaller.
 2. ``EVEN``, merged under a cap on inequality, is taken if its q is below ``EVEN_FACTOR`` of the first's, unless the
    classifier explains it much worse (R2 over k - 1, ``MOST_UNEXPLAINED``): a small group far from all others is a
    cluster, however few bits it tells.
@@ -45,10 +46,9 @@ LEAST_EVENNESS = 0.01  # one cluster with all rows must not divide by 0
 
 @dataclass(frozen=True)
 class Merits:
-    """What speaks for a labeling: its cut per bit (the less the better), modularity, evenness, and R2 over k - 1."""
+    """What speaks for a labeling: its cut per bit (the less the better), evenness, and R2 over k - 1."""
 
     cut_per_bit: float
-    modularity: float
     evenness: float
     explained: float
 
@@ -62,8 +62,8 @@ class Candidate:
     n_clusters : int
         Number of clusters.
     pool : str
-        What it is: "gaps" follows gaps between groups, "even" keeps sizes from growing too unequal, "moves" is what a
-        classifier explains best.
+        What it is: "gaps" follows gaps between groups, "communities" follows those between communities of the
+        neighbour graph, "even" keeps sizes from growing too unequal, "moves" is what a classifier explains best.
     cut_per_bit : float
         Share of the edges of the neighbour graph that it cuts, for each unit of entropy of its sizes; smaller is
         better.
@@ -104,7 +104,7 @@ def cut_per_bit(graph: NeighbourGraph, labels: Labels, k: int) -> float:
 def choose(merits: Mapping[str, Merits], k: int) -> str:
     """The labeling that is taken, of those there are; the first of them has to be there."""
     best = next(iter(merits))
-    if COMMUNITIES in merits and merits[COMMUNITIES].modularity > merits[best].modularity:
+    if COMMUNITIES in merits and merits[COMMUNITIES].cut_per_bit < merits[best].cut_per_bit:
         best = COMMUNITIES
     if EVEN in merits and _cuts_less(merits[EVEN], merits[best]):
         best = EVEN

@@ -39,7 +39,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from widegap._jit import jit
-from widegap._types import Doubles, Floats, Ints, Labels, Mask, SparseMatrix
+from widegap._types import Doubles, Ints, Labels, Mask, SparseMatrix
 
 FIRST_RESOLUTION = 0.1  # for each wanted group, where the first search begins: .1 on digits, .05 on two Gaussians
 COUNT_TOL = 0.3  # error of the logarithm of their number that groups may have; not tuned
@@ -82,12 +82,6 @@ def symmetric_graph(weights: SparseMatrix) -> SparseMatrix:
     S: SparseMatrix = sp.csr_array(weights + weights.T).astype(np.float64)
     S.eliminate_zeros()
     return S
-
-
-def modularity(E: Floats) -> float:
-    """Q at resolution 1 from the sums of the weights between clusters, in both directions; 0 without weights."""
-    total = E.sum()
-    return float(np.trace(E) / total - np.square(E.sum(axis=1) / total).sum()) if total > 0 else 0.0
 
 
 class CommunitySearch:

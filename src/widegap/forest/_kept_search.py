@@ -15,7 +15,8 @@ from widegap.constraints._side_information import RowConstraints, SideInformatio
 from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units, check_cliques
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.features._kernel_maps import FoldedScores, KernelMap
+from widegap.features._kernel_maps import FoldedScores
+from widegap.forest._cluster_scores import Scoring
 from widegap.forest._pools import Forest
 from widegap.forest._row_labels import SizeBounds, rule_of_fitted
 from widegap.forest._row_preparation import searched_units
@@ -73,10 +74,8 @@ class KeptSearch:
     ----------
     space : SearchSpace
         The searched rows.
-    kernel_map : KernelMap
-        Their features.
-    outliers : ndarray
-        Features of rows that the search left out.
+    scoring : Scoring
+        Their features, and how clusters are scored.
     result : SearchResult
         What the search found.
     part : TakingPart
@@ -90,8 +89,7 @@ class KeptSearch:
     """
 
     space: SearchSpace
-    kernel_map: KernelMap
-    outliers: Floats
+    scoring: Scoring
     result: SearchResult
     part: TakingPart
     extension: Extension
@@ -152,7 +150,7 @@ class KeptSearch:
     def group_scores(self) -> FoldedScores:
         """Scores of the groups, for rows that were not searched."""
         coef, constants = self.space.nearest_group_scores(self.extension.groups)
-        return FoldedScores(self.kernel_map, coef, constants, self.space.mean)
+        return FoldedScores(self.scoring.kernel_map, coef, constants, self.space.mean)
 
     def agreement_of_all(self, labels: Any, *, has_outliers: bool) -> Any:
         """The agreement of all rows, 0 for outliers."""

@@ -40,13 +40,14 @@ from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernels import holds_values
 from widegap.forest._choice import Candidate
+from widegap.forest._cluster_scores import ClusterScores, Scoring
 from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
 from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
 from widegap.forest._linkage import MergeTree
 from widegap.forest._moves_search import MovesSearch
 from widegap.forest._number_search import ClusterNumberScore, find_separations, number_scores
 from widegap.forest._pools import Forest
-from widegap.forest._row_labels import ClusterScores, RowLabels, largest_or_none
+from widegap.forest._row_labels import RowLabels, largest_or_none
 from widegap.forest._row_preparation import (
     KernelSettings,
     RowPreparation,
@@ -484,7 +485,6 @@ class MaxMarginClustering(SelectiveClusterer):
         threads, method = check_threads(self.n_jobs), self._method
         searched = RowPreparation(method, settings, self.C, self.outliers, threads).run(rows, rng)
         part, kernel_map = searched.part, searched.kernel_map
-        self.kernel_map_ = kernel_map
         recorder = Recorder(StartRecord, self.callback, logger.info if self.verbose else None)
         fewest = self._fewest_clusters(rows.constraints, rows.shape[0] - len(part.outlying))
         start = None
@@ -494,16 +494,15 @@ class MaxMarginClustering(SelectiveClusterer):
         result = method.run(prepared, recorder, rng)
         self.converged_ = not recorder.stopped
         self._store_result(result, rows.constraints, recorder.records)
-        scores = ClusterScores.fit(kernel_map, prepared.space, searched.outliers, result)
+        scoring = Scoring(kernel_map, prepared.space, searched.outliers, int(rng.integers(2**31)))
+        scores = scoring.fit(result)
         self._store_scores(scores)
         labelling = RowLabels(scores, self._size_bounds, bool(self.outliers))
-        labels, nearest, marks = labelling.label(rows.blocks, part, prepared.space, result)
+        labels, nearest, marks = labelling.label(rows.blocks, part, kernel_map, prepared.space, result)
         if result.groups is not None:
             way = Extension.of(rows.blocks, nearest, marks, result.groups)
-            outliers, read = searched.outliers, rows.constraints
-            self._kept = KeptSearch(
-                prepared.space, kernel_map, outliers, result, part, way, rows.side, read, recorder.records
-            )
+            side, read, records = rows.side, rows.constraints, recorder.records
+            self._kept = KeptSearch(prepared.space, scoring, result, part, way, side, read, records)
         labels = labelling.constrain(rows.blocks, rows.constraints, labels)
         # Moves by coordinates that are not smoothed would undo what smoothing found; nor do they keep constraints.
         plain = rows.constraints.is_empty and not self.outliers and self.size_min is None and self.size_max is None
@@ -536,6 +535,7 @@ class MaxMarginClustering(SelectiveClusterer):
             self.starts_ = np.array([record.objective for record in self.history_])
 
     def _store_scores(self, scores: ClusterScores) -> None:
+        self.kernel_map_ = scores.kernel_map
         self._mean, self.coef_, self._mean_scores = scores.mean, scores.coef, scores.constants
         self.intercept_ = scores.constants - scores.coef @ scores.mean
         self.temperature_, self.reject_below_ = scores.temperature, scores.least
@@ -709,5 +709,5 @@ class MaxMarginClustering(SelectiveClusterer):
         self._kept = kept
         self._store_result(kept.result, kept.constraints, kept.records)
         result = replace(kept.result, labels=searched)
-        self._store_scores(ClusterScores.fit(kept.kernel_map, kept.space, kept.outliers, result))
+        self._store_scores(kept.scoring.fit(result))
         self._store_labels(labels, kept.constraints)

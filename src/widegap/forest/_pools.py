@@ -1,6 +1,7 @@
 """Pools of members, what the members of each agree on at any number of clusters, and which pool is followed.
 
-A *pool* holds members that merge in one way: freely, or under a cap on inequality (``forest/_linkage.py``). Members
+A *pool* holds members of one kind: groups by k-means that merge freely, the same under a cap on inequality
+(``forest/_linkage.py``), or communities of the graph (``forest/_communities.py``). Members
 agree within their pool alone; members of two pools together would outvote each other where only one of them is right.
 So every pool gives one labeling, and the graph decides between them (``forest/_choice.py``), anew for every number of
 clusters.
@@ -30,7 +31,6 @@ from widegap.forest._choice import (
     evenness,
     may_be_moved,
 )
-from widegap.forest._communities import modularity
 from widegap.forest._condensed_cuts import condensed_cut, rows_needed
 from widegap.forest._linkage import MergeTree
 from widegap.forest._search_space import SearchSpace
@@ -220,5 +220,4 @@ class Forest:
     def _merits(self, labels: Labels, k: int) -> Merits:
         sums, sizes = self.space.whitened_sums(labels, k), np.bincount(labels, minlength=k)
         share = explained(sums, sizes) / max(k - 1, 1)
-        between = modularity(self.graph.weights_between(labels, k))
-        return Merits(cut_per_bit(self.graph, labels, k), between, evenness(labels, k), float(share))
+        return Merits(cut_per_bit(self.graph, labels, k), evenness(labels, k), float(share))

@@ -2,52 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from widegap._types import Floats, Ints
+from widegap._types import Ints
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._label_rules import rules_for
-from widegap.constraints._outliers import split_point
 from widegap.constraints._side_information import RowConstraints
 from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units
 from widegap.features._kernel_maps import FoldedScores, KernelMap
+from widegap.forest._cluster_scores import ClusterScores
 from widegap.forest._search_result import SearchResult
 from widegap.forest._search_space import SearchSpace
-from widegap.forest._temperature import fit_temperature, member_votes
 from widegap.rows._protocols import Rows, State
 
 SizeBounds = Callable[[RowConstraints, int, int], tuple[Ints, Ints]]  # least and largest sizes, for rows and clusters
-
-
-@dataclass(frozen=True)
-class ClusterScores:
-    """Scores ``coef (phi(x) - mean) + constants`` of clusters, their temperature, and the least score of a cluster."""
-
-    kernel_map: KernelMap
-    mean: Floats
-    coef: Floats
-    constants: Floats
-    temperature: float
-    least: float
-
-    @classmethod
-    def fit(cls, kernel_map: KernelMap, space: SearchSpace, outliers: Floats, result: SearchResult) -> "ClusterScores":
-        """Scores of the nearest mean of the clusters; ``outliers`` are features of rows that belong to none."""
-        labels, k = result.labels, result.n_clusters
-        coef, constants = space.nearest_mean_scores(labels, k)
-        inside, outside = ((rows - space.mean) @ coef.T + constants for rows in (space.features, outliers))
-        temperature = fit_temperature(inside, member_votes(result.members, labels, k))
-        least = split_point(inside.max(axis=1), outside.max(axis=1))
-        return cls(kernel_map, space.mean, coef, constants, temperature, least)
-
-    @cached_property
-    def folded(self) -> FoldedScores:
-        """The scores of rows as they came."""
-        return FoldedScores(self.kernel_map, self.coef, self.constants, self.mean)
 
 
 @dataclass(frozen=True)
@@ -59,9 +31,12 @@ class RowLabels:
     has_outliers: bool
 
     def label(
-        self, blocks: Rows, part: TakingPart, space: SearchSpace, result: SearchResult
+        self, blocks: Rows, part: TakingPart, kernel_map: KernelMap, space: SearchSpace, result: SearchResult
     ) -> tuple[State, State, State]:
-        """Labels of all rows, the nearest group of each if there are groups, and its number among the searched."""
+        """Labels of all rows, the nearest group of each if there are groups, and its number among the searched.
+
+        ``kernel_map`` and ``space`` are those of the search, in which groups were formed.
+        """
         labels, groups = result.labels, result.groups
         marks = nearest = blocks.mark(part.searched)
         if part.searches_all:
@@ -69,7 +44,7 @@ class RowLabels:
         elif groups is None:
             found = self.scores.folded.map(blocks, self._largest_if_typical)
         else:
-            found, nearest = self._label_and_group(blocks, space, result, marks)
+            found, nearest = self._label_and_group(blocks, kernel_map, space, result, marks)
         if self.has_outliers:
             kept = blocks.collect(found)  # rows on workers have no outliers
             kept[part.outlying], kept[part.searched] = -1, labels
@@ -81,19 +56,26 @@ class RowLabels:
         return partial(largest_or_none, least=self.scores.least) if self.has_outliers else _largest
 
     def _label_and_group(
-        self, blocks: Rows, space: SearchSpace, result: SearchResult, marks: State
+        self, blocks: Rows, kernel_map: KernelMap, space: SearchSpace, result: SearchResult, marks: State
     ) -> tuple[State, State]:
         """Cluster and nearest group of every row; the searched rows keep their labels."""
         scores, k, labels, choose = self.scores, result.n_clusters, result.labels, self._largest_if_typical
         assert result.groups is not None
         coef, constants = space.nearest_group_scores(result.groups)
+        if scores.kernel_map is not kernel_map:
+            nearest = FoldedScores(kernel_map, coef, constants, space.mean).map(blocks, _largest)
+
+            def winner(scores: Any, marks: Any) -> Any:
+                return (np.where(marks < 0, choose(scores), labels[marks]),)
+
+            return scores.folded.sweep(blocks, winner, marks)[0], nearest
         W = np.vstack([scores.coef, coef])
         b = np.concatenate([scores.constants, constants])
 
         def winners(scores: Any, marks: Any) -> Any:
             return np.where(marks < 0, choose(scores[:, :k]), labels[marks]), _largest(scores[:, k:])
 
-        found, nearest = FoldedScores(scores.kernel_map, W, b, scores.mean).sweep(blocks, winners, marks)
+        found, nearest = FoldedScores(kernel_map, W, b, scores.mean).sweep(blocks, winners, marks)
         return found, nearest
 
     def constrain(self, blocks: Rows, constraints: RowConstraints, labels: State) -> State:

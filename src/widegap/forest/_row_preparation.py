@@ -40,12 +40,12 @@ class RowsToFit:
 
 @dataclass(frozen=True)
 class SearchedRows:
-    """The rows that a search takes, which of the table they are, their map, and features of the outliers."""
+    """The rows that a search takes, which of the table they are, their map, and the outliers as they came."""
 
     prepared: PreparedRows
     part: TakingPart
     kernel_map: KernelMap
-    outliers: Floats
+    outliers: Any
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,6 @@ class RowPreparation:
         check_cluster_number(len(np.unique(part.searched)), 1 if k == "auto" else k)
         kernel_map = self._fit_map(sample, part.searched, rng, self.settings.gamma)
         space = SearchSpace.of(sample, kernel_map, self.C, precomputed=self.precomputed)
-        features = kernel_map.transform(outliers) if outliers.shape[0] else space.features[:0]
         if space.is_point:
             raise one_point_error(self.settings.kernel, sample, len(part.searched), 2 if k == "auto" else k)
         prepared = PreparedRows(
@@ -90,7 +89,7 @@ class RowPreparation:
             feature_sets=self._feature_sets(space, kernel_map, sample, part.searched, rng),
             by_angle=self._by_angle(space.rows),
         )
-        return SearchedRows(prepared, part, kernel_map, features)
+        return SearchedRows(prepared, part, kernel_map, outliers)
 
     def _choose(
         self, rows: RowsToFit, k: int | Literal["auto"], rng: np.random.Generator

@@ -12,7 +12,7 @@ from widegap.constraints._units import Units
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._principal import PrincipalMap, centred_gram, ridge_whitening
 from widegap.forest._single_moves import cluster_sums
-from widegap.rows._matrices import without_far_offsets
+from widegap.rows._matrices import column_offsets, shift_columns
 from widegap.rows._sampling import all_or_drawn
 
 SEARCH_ROWS = 100_000  # more rows are sampled: a graph of as many takes half a minute at most
@@ -31,7 +31,9 @@ class SearchSpace:
     Attributes
     ----------
     rows : table
-        The rows as the kernel sees them; of a precomputed kernel their principal coordinates.
+        The rows as the kernel sees them, less ``offsets``; of a precomputed kernel their principal coordinates.
+    offsets : ndarray or None
+        Offsets of columns that lie far from 0.
     features : ndarray
         Kernel features.
     mean, gram : ndarray
@@ -41,6 +43,7 @@ class SearchSpace:
     """
 
     rows: Matrix
+    offsets: Floats | None
     features: Floats
     mean: Floats
     gram: Floats
@@ -52,10 +55,10 @@ class SearchSpace:
         features = kernel_map.transform(sample)
         mean, gram = centred_gram(features)
         if precomputed:
-            rows: Matrix = PrincipalMap.of(mean, gram).transform(features)
-        else:
-            rows = without_far_offsets(kernel_map.scaled(sample))
-        return cls(rows, features, mean, gram, C)
+            return cls(PrincipalMap.of(mean, gram).transform(features), None, features, mean, gram, C)
+        rows = kernel_map.scaled(sample)
+        offsets = column_offsets(rows)
+        return cls(shift_columns(rows, offsets), offsets, features, mean, gram, C)
 
     @cached_property
     def principal(self) -> PrincipalMap:

@@ -1,0 +1,112 @@
+"""The rule of ``predict``: scores of the nearest mean of the clusters, in whitened features of a kernel.
+
+A search sees features of few landmarks, which are enough to form groups. Where many rows have clusters of odd shapes,
+a classifier in these features repeats the labels only in part. So scores are fitted a second time there, to features
+of more landmarks and a narrower kernel (``finer_map``), and the rule that repeats more labels is taken. Either way the
+rule is parametric: it needs landmarks and weights, not the fitted rows.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from widegap._types import Floats, Indices, Matrix
+from widegap.constraints._outliers import split_point
+from widegap.features._kernel_maps import FoldedScores, KernelMap, finer_map, may_be_finer
+from widegap.forest._search_result import SearchResult
+from widegap.forest._search_space import SearchSpace
+from widegap.forest._temperature import fit_temperature, member_votes
+from widegap.rows._sampling import all_or_drawn
+
+FAITHFUL = 0.97  # share of the labels that the features of a search have to repeat; 16 of 22 dense sets are above it
+FINE_ROWS = 15_000  # to which finer scores are fitted: 35,000 repeat 0.1 % more labels of MNIST
+FEWEST_OF_CLUSTER = 10  # rows of a cluster among these, below which its mean says little
+
+
+@dataclass(frozen=True)
+class ClusterScores:
+    """Scores ``coef (phi(x) - mean) + constants`` of clusters, their temperature, and the least score of a cluster.
+
+    ``faithful`` is the share of the searched rows whose largest score is that of their label.
+    """
+
+    kernel_map: KernelMap
+    mean: Floats
+    coef: Floats
+    constants: Floats
+    temperature: float
+    least: float
+    faithful: float
+
+    @cached_property
+    def folded(self) -> FoldedScores:
+        """The scores of rows as they came."""
+        return FoldedScores(self.kernel_map, self.coef, self.constants, self.mean)
+
+
+class Scoring:
+    """How scores are fitted to labels of the searched rows, for any number of clusters.
+
+    Parameters
+    ----------
+    kernel_map : KernelMap
+        The features of the search.
+    space : SearchSpace
+        The searched rows.
+    outliers : table
+        Rows that the search left out, as they came.
+    seed : int
+        Decides about the landmarks of finer features.
+    """
+
+    def __init__(self, kernel_map: KernelMap, space: SearchSpace, outliers: Matrix, seed: int):
+        self.kernel_map, self._space, self._outliers, self._seed = kernel_map, space, outliers, seed
+
+    def fit(self, result: SearchResult) -> ClusterScores:
+        """Scores of the clusters that a search has found."""
+        space = self._space
+        coef, constants = space.nearest_mean_scores(result.labels, result.n_clusters)
+        inside = (space.features - space.mean) @ coef.T + constants
+        scores = self._scores(self.kernel_map, space.mean, coef, constants, inside, result)
+        if scores.faithful >= FAITHFUL or result.cuts is None or not may_be_finer(self.kernel_map, space.rows):
+            return scores
+        fine = self._fine_scores(result)
+        return scores if fine is None or fine.faithful <= scores.faithful else fine
+
+    @cached_property
+    def _fine(self) -> tuple[KernelMap, Indices, SearchSpace]:
+        """Finer features, and some of the rows in them."""
+        assert isinstance(self._space.rows, np.ndarray)
+        fine = finer_map(self.kernel_map, self._space.rows, self._space.offsets, self._seed)
+        rows = all_or_drawn(len(self._space.rows), FINE_ROWS, np.random.default_rng(self._seed))
+        return fine, rows, SearchSpace.of(self._space.rows[rows], fine.of_scaled(), self._space.C, precomputed=False)
+
+    def _fine_scores(self, result: SearchResult) -> ClusterScores | None:
+        """The same by finer features; None if a cluster is too small for them."""
+        kernel_map, rows, space = self._fine
+        labels, k = result.labels[rows], result.n_clusters
+        if np.bincount(labels, minlength=k).min() < FEWEST_OF_CLUSTER:
+            return None
+        coef, constants = space.nearest_mean_scores(labels, k)
+        inside = kernel_map.of_scaled().folded(coef, constants - coef @ space.mean)(self._space.rows)
+        return self._scores(kernel_map, space.mean, coef, constants, inside, result)
+
+    def _scores(
+        self,
+        kernel_map: KernelMap,
+        mean: Floats,
+        coef: Floats,
+        constants: Floats,
+        inside: Floats,
+        result: SearchResult,
+    ) -> ClusterScores:
+        """The scores, from those of the searched rows."""
+        labels, k = result.labels, result.n_clusters
+        outside = inside[:0]
+        if self._outliers.shape[0]:
+            outside = (kernel_map.transform(self._outliers) - mean) @ coef.T + constants
+        temperature = fit_temperature(inside, member_votes(result.members, labels, k))
+        least = split_point(inside.max(axis=1), outside.max(axis=1))
+        faithful = float(np.mean(inside.argmax(axis=1) == labels))
+        return ClusterScores(kernel_map, mean, coef, constants, temperature, least, faithful)
