@@ -6,12 +6,12 @@ of more landmarks and a narrower kernel (``finer_map``), and the rule that repea
 rule is parametric: it needs landmarks and weights, not the fitted rows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from widegap._types import Floats, Indices, Matrix
+from widegap._types import Floats, Indices, Labels, Matrix
 from widegap.constraints._outliers import split_point
 from widegap.features._kernel_maps import FoldedScores, KernelMap, finer_map, may_be_finer
 from widegap.forest._search_result import SearchResult
@@ -21,7 +21,7 @@ from widegap.rows._sampling import all_or_drawn
 
 FAITHFUL = 0.97  # share of the labels that the features of a search have to repeat; 16 of 22 dense sets are above it
 FINE_ROWS = 15_000  # to which finer scores are fitted: 35,000 repeat 0.1 % more labels of MNIST
-FEWEST_OF_CLUSTER = 10  # rows of a cluster among these, below which its mean says little
+FEWEST_OF_CLUSTER = 100  # rows of a cluster among these, at least, if it has as many: the mean of fewer says little
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Scoring:
         if scores.faithful >= FAITHFUL or result.cuts is None or not may_be_finer(self.kernel_map, space.rows):
             return scores
         fine = self._fine_scores(result)
-        return scores if fine is None or fine.faithful <= scores.faithful else fine
+        return fine if fine.faithful > scores.faithful else scores
 
     @cached_property
     def _fine(self) -> tuple[KernelMap, Indices, SearchSpace]:
@@ -82,13 +82,13 @@ class Scoring:
         rows = all_or_drawn(len(self._space.rows), FINE_ROWS, np.random.default_rng(self._seed))
         return fine, rows, SearchSpace.of(self._space.rows[rows], fine.of_scaled(), self._space.C, precomputed=False)
 
-    def _fine_scores(self, result: SearchResult) -> ClusterScores | None:
-        """The same by finer features; None if a cluster is too small for them."""
+    def _fine_scores(self, result: SearchResult) -> ClusterScores:
+        """The same by finer features."""
         kernel_map, rows, space = self._fine
-        labels, k = result.labels[rows], result.n_clusters
-        if np.bincount(labels, minlength=k).min() < FEWEST_OF_CLUSTER:
-            return None
-        coef, constants = space.nearest_mean_scores(labels, k)
+        k, more = result.n_clusters, _rows_of_small(result.labels, rows, result.n_clusters)
+        features = kernel_map.of_scaled().transform(self._space.rows[more])
+        known = replace(space, features=np.vstack([space.features, features]))
+        coef, constants = known.nearest_mean_scores(result.labels[np.concatenate([rows, more])], k)
         inside = kernel_map.of_scaled().folded(coef, constants - coef @ space.mean)(self._space.rows)
         return self._scores(kernel_map, space.mean, coef, constants, inside, result)
 
@@ -110,3 +110,14 @@ class Scoring:
         least = split_point(inside.max(axis=1), outside.max(axis=1))
         faithful = float(np.mean(inside.argmax(axis=1) == labels))
         return ClusterScores(kernel_map, mean, coef, constants, temperature, least, faithful)
+
+
+def _rows_of_small(labels: Labels, rows: Indices, k: int) -> Indices:
+    """Rows beside those drawn, so that every cluster has ``FEWEST_OF_CLUSTER`` of its rows, or all."""
+    counts, drawn = np.bincount(labels[rows], minlength=k), np.zeros(len(labels), bool)
+    drawn[rows] = True
+    wanted = [
+        np.flatnonzero((labels == p) & ~drawn)[: FEWEST_OF_CLUSTER - counts[p]]
+        for p in np.flatnonzero(counts < FEWEST_OF_CLUSTER)
+    ]
+    return np.concatenate([rows[:0], *wanted])
