@@ -39,12 +39,13 @@ from widegap.constraints._size_bounds import fewest_of_size
 from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernels import holds_values
+from widegap.forest._cluster_number import ClusterNumberChoice
 from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
 from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
 from widegap.forest._linkage import MergeTree
 from widegap.forest._merge_search import Forest
 from widegap.forest._moves_search import MovesSearch
-from widegap.forest._number_search import ClusterNumberScore, find_separations, number_scores
+from widegap.forest._number_search import ClusterNumberScore, find_number
 from widegap.forest._row_labels import ClusterScores, RowLabels, largest_or_none
 from widegap.forest._row_preparation import (
     KernelSettings,
@@ -87,9 +88,9 @@ class MaxMarginClustering(SelectiveClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters k. "auto", with ``search="agree"`` or "merge", takes the largest number up to 25 whose
-        clusters are all more clearly apart than rows without structure would be, else 1; ``n_clusters_scores_`` has
-        the reasons.
+        Number of clusters k. "auto", with ``search="agree"`` or "merge", takes the largest number up to 50 whose
+        clusters are all more clearly apart than rows without structure would be, else 1; ``n_clusters_choice_`` says
+        how sure that is, and which other numbers are defensible.
 
     search : {"agree", "merge", "moves"}, default="agree"
         "agree" takes clusters of any shape and size, "moves" prefers round ones of similar size. "merge" is a single
@@ -176,12 +177,17 @@ class MaxMarginClustering(SelectiveClusterer):
         members may agree by accident. Not for ``search="moves"``.
 
     tree_ : MergeTree
-        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. With "merge"
+        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. With
+        ``n_clusters="auto"`` also ``excess`` and ``words()``: whether each merge joined two real clusters. With "merge"
         its leaves are the groups; with "agree" the sets of rows on which all members agree, joined by how many members
         keep them together. Not for ``search="moves"``.
 
+    n_clusters_choice_ : ClusterNumberChoice
+        What "auto" chose: ``n_clusters``, its ``strength``, ``also`` (other defensible numbers), ``nearly``,
+        ``continuum``, and all of this in one line, ``sentence()``.
+
     n_clusters_scores_ : list of ClusterNumberScore
-        Why "auto" chose its number: separation, excess and agreement for 2, 3, ... clusters.
+        Why "auto" chose its number: separation, excess, agreement and strength for 2, 3, ... clusters.
 
     objective_ : float
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
@@ -303,6 +309,7 @@ class MaxMarginClustering(SelectiveClusterer):
         "agreement_": np.ndarray,
         "tree_": MergeTree,
         "n_clusters_scores_": list[ClusterNumberScore],
+        "n_clusters_choice_": ClusterNumberChoice,
         "reject_below_": float,
         "starts_": np.ndarray,
         "smoothing_": int,
@@ -506,7 +513,13 @@ class MaxMarginClustering(SelectiveClusterer):
     def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
         """Scores of other numbers of clusters of the fitted rows."""
         kept = self._kept_search()
-        return number_scores(find_separations(kept.space.rows, self.n_neighbors, rng), kept.forest)
+        return find_number(kept.space.rows, self.n_neighbors, rng).reasons(kept.forest).scores
+
+    def _judged_tree(self) -> MergeTree:
+        """``tree_`` with the excess of its merges: measured now, if the search is in memory and has not done so."""
+        if self._kept is None or not np.isnan(self.tree_.excess).all():
+            return self.tree_
+        return self._kept.cuts.judged_tree(self._kept.result, self.n_neighbors)
 
     # Storing
 
@@ -516,8 +529,8 @@ class MaxMarginClustering(SelectiveClusterer):
         self.classes_ = constraints.classes_of(result.n_clusters)
         if result.tree is not None:
             self.tree_ = result.tree
-        if result.number_scores is not None:
-            self.n_clusters_scores_ = result.number_scores
+        if result.number is not None:
+            self.n_clusters_scores_, self.n_clusters_choice_ = result.number.scores, result.number.choice
         if result.smoothing is not None:
             self.smoothing_ = result.smoothing
             self.starts_ = np.array([record.objective for record in self.history_])

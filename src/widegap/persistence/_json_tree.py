@@ -6,6 +6,7 @@ Every object in a tree is a dict with its kind under "$"; numbers, texts and lis
 import inspect
 import math
 from collections.abc import Container, Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -40,6 +41,17 @@ def _parts(cls: type) -> dict[str, type]:
 def _parameters(cls: type) -> dict[str, Any]:
     """The arguments of a class and their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
+
+
+def _complete(part: Any) -> None:
+    """Give a dataclass the defaults of fields that it did not have when its file was written."""
+    if not is_dataclass(part):
+        return
+    later = [field for field in fields(part) if field.name not in vars(part) and field.default is not MISSING]
+    for field in later:
+        vars(part)[field.name] = field.default
+    if later and hasattr(part, "__post_init__"):
+        part.__post_init__()
 
 
 class Writer:
@@ -154,6 +166,7 @@ class Reader:
     def _object(self, name: str, tree: Any) -> Any:
         declared = stored_attributes(self.parts[name])
         found = self._filled(self.parts[name], tree["state"], declared)
+        _complete(found)
         missing = sorted(declared.keys() - vars(found).keys())
         if missing:
             raise DamagedModelError(f"{name} has no {missing[0]}")
