@@ -18,7 +18,6 @@ from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupporte
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest import _search_space
-from widegap.forest._cluster_number import CLEAR_EXCESS
 from widegap.forest._merge_search import Forest, conductances, n_groups
 from widegap.forest._single_moves import r_squared
 from widegap.metrics import clustering_accuracy
@@ -210,7 +209,8 @@ class TestNumberOfClusters:
         scores = model.n_clusters_scores_
         assert model.n_clusters_ == 5
         assert [score.n_clusters for score in scores[:6]] == [2, 3, 4, 5, 6, 7]
-        assert all(score.excess > CLEAR_EXCESS for score in scores[:4]) and scores[4].excess < CLEAR_EXCESS
+        assert max(score.n_clusters for score in scores if score.strength > 1) == 5
+        assert model.n_clusters_choice_.n_clusters == 5 and model.n_clusters_choice_.strength == scores[3].strength
         assert scores[3].agreement > 0.99 and all(0 < score.agreement <= 1 for score in scores)
 
     def test_equal_rows_are_one_cluster(self):
