@@ -63,17 +63,17 @@ class TestBlocks:
         ("z", "stops"),
         [
             ((), []),
-            ((3.5,), []),  # a single merge needs more than 3.5,
-            ((3.6,), [2]),
-            ((3.6, 2.4), [2]),  # two need 3.5 / sqrt(2) = 2.47 each: both together are not clear,
-            ((2.6, 2.6), [3]),  # these are,
-            ((1.9, 1.9, 1.9), []),  # three need 2.02,
-            ((1.9, 1.9, 1.9, 1.9), [5]),  # and four or more 1.8
-            ((1.7,) * 12, []),
-            ((30.0, 4.1), [2]),  # a later step needs 1.2 times as much: 4.2
-            ((30.0, 4.3), [2, 3]),
-            ((30.0, 2.9, 2.9), [2]),  # 2.97 each
-            ((30.0, 3.0, 3.0), [2, 4]),
+            ((3.0,), []),  # a single merge needs more than 3,
+            ((3.1,), [2]),
+            ((3.1, 2.1), [2]),  # two need 3 / sqrt(2) = 2.12 each: both together are not clear,
+            ((2.2, 2.2), [3]),  # these are,
+            ((2.11, 2.11), []),
+            ((2.11, 2.11, 2.11), [4]),  # and three or more need 2.1
+            ((2.0,) * 8, []),
+            ((30.0, 3.5), [2]),  # a later step needs 1.2 times as much: 3.6
+            ((30.0, 3.7), [2, 3]),
+            ((30.0, 2.5, 2.5), [2]),  # 2.55 each
+            ((30.0, 2.6, 2.6), [2, 4]),
         ],
     )
     def test_stops(self, z, stops):
@@ -83,23 +83,23 @@ class TestBlocks:
 
     def test_the_block_with_the_largest_strength_is_taken_first(self):
         found = take_steps(evidence(5.0, 5.0, 5.0, 4.0), 50)
-        assert found.stops == [4]  # 5 / 2.02, against 5 / 3.5, 5 / 2.47 and 4 / 1.8
-        np.testing.assert_allclose(found.strengths[:4], [5 / 3.5, 5 * 2**0.5 / 3.5, 5 * 3**0.5 / 3.5, 4 / 1.2 / 3.5])
+        assert found.stops == [4, 5]  # 5 / 2.1, against 5 / 3, 5 / 2.12 and 4 / 2.1
+        np.testing.assert_allclose(found.strengths[:4], [5 / 3, 5 * 2**0.5 / 3, 5 / 2.1, 4 / 1.2 / 3])
 
     def test_merges_within_clusters_are_the_measure(self):
         assert take_steps(evidence(8.0, 8.0, deeper=6.0), 10).stops == []
         assert take_steps(evidence(8.0, 8.0, deeper=5.0), 10).stops == [3]
-        assert take_steps(evidence(2.6, 2.6, deeper=-9.0), 10).stops == [3]  # a line is never below 0
+        assert take_steps(evidence(2.2, 2.2, deeper=-9.0), 10).stops == [3]  # a line is never below 0
 
     def test_only_the_next_merges_count(self):
         z = np.r_[5.0, np.zeros(WINDOW), np.full(60, 9.0)]
         near = NumberEvidence(z, np.zeros(len(z)))
         assert near.excess(2)[0] == 5
-        assert NumberEvidence(np.delete(z, np.arange(1, 12)), np.zeros(len(z) - 11)).excess(2)[0] == -4
+        assert NumberEvidence(np.delete(z, np.arange(1, 8)), np.zeros(len(z) - 7)).excess(2)[0] == -4
 
     def test_no_more_than_asked_for(self):
-        assert take_steps(evidence(*[9.0] * 12), 6).n_clusters == 6
-        assert len(take_steps(evidence(*[9.0] * 12), 6).strengths) == 5
+        assert take_steps(evidence(*[9.0] * 7), 6).n_clusters == 6
+        assert len(take_steps(evidence(*[9.0] * 7), 6).strengths) == 5
 
     @pytest.mark.parametrize("n", [0, 1, 2, 3])
     def test_very_few_merges(self, n):
@@ -123,9 +123,9 @@ class TestBlocks:
         found = take_steps(NumberEvidence(z, s), 30)
         for k in range(2, 31):
             k0 = max([1, *(stop for stop in found.stops if stop < k)])
-            deeper = slice(k - 1, k + 14)
+            deeper = slice(k - 1, k + 9)
             least = min(z[j - 2] - _line(z[deeper], s[deeper], s[j - 2 : j - 1])[0] for j in range(k0 + 1, k + 1))
-            needed = max(1.8, 3.5 / np.sqrt(k - k0)) * (1.2 if k0 > 1 else 1)
+            needed = max(2.1, 3 / np.sqrt(k - k0)) * (1.2 if k0 > 1 else 1)
             np.testing.assert_allclose(found.strength(k), least / needed, atol=1e-9)
 
     @given(separations, log_sizes, st.floats(0, 10))
@@ -155,7 +155,7 @@ class TestChoice:
         return ClusterNumberChoice.of(take_steps(found, 10), found)
 
     def test_one_cluster(self):
-        found = self.choose(1.75)
+        found = self.choose(1.5)
         assert (found.n_clusters, found.strength, found.nearly, found.also) == (1, 0.5, None, [])
         assert found.sentence() == "1 cluster: no number stands out (best 2, strength 0.5)."
 
@@ -166,7 +166,7 @@ class TestChoice:
         assert not self.choose(6.0, 1.0, deeper=1.0).continuum
 
     def test_several(self):
-        found = self.choose(30.0, 7.0, 7.0, 2.6)
+        found = self.choose(30.0, 6.1, 6.1, 2.2)
         assert (found.n_clusters, found.also, found.nearly, found.continuum) == (4, [2], 5, False)
         assert found.sentence() == (
             "4 clusters (strength 2.4; a single cloud reaches 1 about once in 50). Also defensible: 2. "

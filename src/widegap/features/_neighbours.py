@@ -6,7 +6,7 @@ dense region together and leaves gaps between regions. Rows with hardly a mutual
 are many of them (high-dimensional noise, hubs) the average of the others would distort the picture, so ``reached`` is
 the share of rows that the graph serves.
 
-*Nearness.* Edges from a row to its 20 nearest weigh
+*Nearness.* Edges from a row to its 20 nearest (``linked``) weigh
 
     w_ij = exp(-d_ij^2 / (s_i s_j)),     s_i the distance from row i to its 20th neighbour,
 
@@ -44,10 +44,14 @@ FIFTH = 5  # of few rows no more than a fifth are neighbours: else all are avera
 
 @dataclass(frozen=True)
 class NeighbourGraph:
-    """The nearest other rows of every row, shape (n, n_neighbors), and their distances, the nearest first."""
+    """The nearest other rows of every row, shape (n, n_neighbors), and their distances, the nearest first.
+
+    Edges to the first ``linked`` of them have a weight.
+    """
 
     nearest: Ints
     distances: Floats
+    linked: int = LINKED
 
     @property
     def reached(self) -> float:
@@ -81,8 +85,8 @@ class NeighbourGraph:
 
     @cached_property
     def _values(self) -> Floats:
-        """The weights w of the edges to the first neighbours of every row, (n, up to ``LINKED``)."""
-        linked = min(LINKED, self.nearest.shape[1])
+        """The weights w of the edges to the first neighbours of every row, (n, up to ``linked``)."""
+        linked = min(self.linked, self.nearest.shape[1])
         distances, nearest = self.distances[:, :linked], self.nearest[:, :linked]
         scales = np.maximum(distances[:, -1], np.finfo(np.float64).tiny ** 0.5)
         return np.exp(-np.square(distances) / (scales[:, None] * scales[nearest]))

@@ -25,7 +25,7 @@ one split is real (``_split_words.py``).
 of the least excess of 1, 2, 3, 4 successive merges was 2.3, 1.5, 1.05, 0.86. So the merges k0 + 1 to k are accepted
 together, and the more there are, the less each has to show. The *strength* of going from k0 to k clusters is
 
-    rho(k0 -> k) = min over k0 < j <= k of x_kj  /  (f tau(k - k0)),     tau(m) = max(1.8, 3.5 / sqrt(m)),
+    rho(k0 -> k) = min over k0 < j <= k of x_kj  /  (f tau(k - k0)),     tau(m) = max(2.1, 3 / sqrt(m)),
 
 with f = 1 from a single cluster and 1.2 later: each further step is another chance to err. From k0 = 1, go to the k
 with the largest rho if that exceeds 1, and repeat. The last stop is the number of clusters. Earlier stops are other
@@ -43,11 +43,12 @@ import numpy as np
 from widegap._types import Floats
 from widegap.forest._linkage import MergeTree
 
-CLEAR_EXCESS = 3.5  # of a single merge; 3.25 to 4 do alike on drawn shapes (benchmarks/choices.md)
-LEAST_EXCESS = 1.8  # of every merge of a block, however long
+# Of these and WINDOW a grid of 81 was compared on half of 312 drawn tables, and is flat (benchmarks/choices.md).
+CLEAR_EXCESS = 3.0  # of a single merge
+LEAST_EXCESS = 2.1  # of every merge of a block, however long
 LATER_STEPS = 1.2  # f of the second and later steps
 NEARLY = 0.6  # strength of a number that nearly stands out: one cloud in ten reaches it
-WINDOW = 15  # merges that a line is fitted to
+WINDOW = 10  # merges that a line is fitted to
 LEAST_PHI = 1e-4  # nothing crosses some cuts: they are this clear, no more
 LEAST_ERROR = 0.05  # of log phi_0
 FEWEST_MERGES = 5  # of null tables, below which no curve is fitted

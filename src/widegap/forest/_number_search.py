@@ -2,9 +2,11 @@
 
 The statistic and the rule are in ``forest/_cluster_number.py``. The trees are those of the graph's rule with a
 Gaussian kernel, on a sample of the rows, and on null tables: as many rows from a Gaussian and from a box of the same
-covariance. Columns of few levels are spread first (``forest/_few_levels.py``). The same sample, its neighbour graph and
-the curve of the null tables also judge every merge of any other tree of the rows (``judged_tree``): the conductance of
-its cut on that graph, its separation, and its excess over the merges within clusters.
+covariance. Columns of few levels are spread first (``forest/_few_levels.py``). The graph reaches farther the more rows
+there are: 20 neighbours of 4000 rows are too local to feel the border between clusters that touch.
+
+The same sample, its graph and the curve of the null tables also judge every merge of any other tree of the rows
+(``judged_tree``): the conductance of its cut, its separation, and its excess over the merges within clusters.
 
 Where the number is given and clusters are only compared with null tables, the trees of the search itself serve, and
 null tables get one set of landmarks: most of a fit would else go into a warning.
@@ -18,7 +20,7 @@ import numpy as np
 
 from widegap._types import Doubles, Floats, Indices, Ints, Labels
 from widegap.features._kernel_maps import fit_kernel_map
-from widegap.features._neighbours import NeighbourGraph, neighbour_graph
+from widegap.features._neighbours import LINKED, NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalAxes
 from widegap.forest._cluster_number import ClusterNumberChoice, NullCurve, NumberEvidence, NumberSteps, take_steps
 from widegap.forest._few_levels import spread_few_levels
@@ -32,6 +34,7 @@ MOST_COMPARED_CLUSTERS = 50  # of a sample of 4000 rows, 80 a cluster; not tuned
 TREE_ROWS = 4000  # bounds the time of three trees, two of them of null tables; not tuned
 GROUPS_FOR = 20  # clusters for which groups are formed: with 10, many clusters are missed (benchmarks/choices.md)
 TREE_LANDMARKS = 300  # as many as a fit of n_components="auto" has at most
+FEW_LINKED, ROWS_A_LINK, MOST_LINKED = 2000, 50, 60  # 20 up to 2000 rows, 60 of 4000 (benchmarks/choices.md)
 NULL_AXES = 200  # leading principal axes of wider tables; not tuned
 NULL_PLAN: GroupPlan = ((1,), (2,))  # two sets of landmarks: a curve of a few hundred merges needs no more
 ONE_SET: GroupPlan = ((1,),)
@@ -118,31 +121,46 @@ def find_number(rows: Any, n_neighbors: int, rng: np.random.Generator) -> Number
     """The number of clusters of a table of rows, up to ``MOST_COMPARED_CLUSTERS``."""
     sampled = drawn(rows.shape[0], TREE_ROWS, rng)
     rows = spread_few_levels(rows[sampled], rng)
-    graph = neighbour_graph(rows, n_neighbors)
-    found = _Trees(n_neighbors, GROUPS_FOR, PLAN, TREE_LANDMARKS, rng).of(rows, graph)
-    curve = NullCurve.fit(_Trees(n_neighbors, GROUPS_FOR, NULL_PLAN, TREE_LANDMARKS, rng).of_null(rows))
+    linked = n_linked(len(sampled))
+    trees = _Trees(max(n_neighbors, linked), linked, GROUPS_FOR, PLAN, TREE_LANDMARKS, rng)
+    graph = trees.graph(rows)
+    found, curve = trees.of(rows, graph), NullCurve.fit(replace(trees, plan=NULL_PLAN).of_null(rows))
     evidence = NumberEvidence.of(found, curve)
     return NumberSearch(sampled, graph, curve, evidence, take_steps(evidence, MOST_COMPARED_CLUSTERS))
 
 
+def n_linked(n: int) -> int:
+    """Neighbours of each of n rows with a weight: a border is felt only by edges that reach across it."""
+    return min(MOST_LINKED, LINKED + max(0, n - FEW_LINKED) // ROWS_A_LINK)
+
+
 def separations_found(forest: Forest, k: int, rows: Any, n_neighbors: int, rng: np.random.Generator) -> Floats:
     """Separations of the merges from k, k - 1, ... clusters of the rows, by what a search for k has grown of them."""
-    trees, found = _Trees(n_neighbors, k, ONE_SET, LEADING, rng), forest.trees(TREE_RULE)
+    trees, found = _Trees(n_neighbors, LINKED, k, ONE_SET, LEADING, rng), forest.trees(TREE_RULE)
     if rows.shape[0] > TREE_ROWS or not found:
         rows = sample_rows(rows, TREE_ROWS, rng)
-        found = trees.of(rows, neighbour_graph(rows, n_neighbors))
+        found = trees.of(rows, trees.graph(rows))
     return NumberEvidence.of(found, NullCurve.fit(trees.of_null(rows))).z[: k - 1]
 
 
 @dataclass(frozen=True)
 class _Trees:
-    """How trees are grown: neighbours of a row, clusters to form groups for, the plan, landmarks of a set."""
+    """How trees are grown.
+
+    ``n_neighbors`` of every row smooth, ``linked`` of them have a weight; groups are formed for ``k`` clusters by
+    ``plan``, from ``rank`` landmarks a set.
+    """
 
     n_neighbors: int
+    linked: int
     k: int
     plan: GroupPlan
     rank: int
     rng: np.random.Generator
+
+    def graph(self, rows: Any) -> NeighbourGraph:
+        """The neighbour graph of the rows."""
+        return replace(neighbour_graph(rows, self.n_neighbors), linked=self.linked)
 
     def of(self, rows: Any, graph: NeighbourGraph) -> list[MergeTree]:
         def features() -> Any:
@@ -155,7 +173,7 @@ class _Trees:
     def of_null(self, rows: Any) -> list[MergeTree]:
         """Trees of the null tables of the rows."""
         tables = null_tables(rows, self.rng)
-        return [tree for table in tables for tree in self.of(table, neighbour_graph(table, self.n_neighbors))]
+        return [tree for table in tables for tree in self.of(table, self.graph(table))]
 
 
 def null_tables(X: Any, rng: np.random.Generator) -> Iterator[Floats]:
