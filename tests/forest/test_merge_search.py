@@ -211,7 +211,8 @@ class TestNumberOfClusters:
         assert [score.n_clusters for score in scores[:6]] == [2, 3, 4, 5, 6, 7]
         assert max(score.n_clusters for score in scores if score.strength > 1) == 5
         assert model.n_clusters_choice_.n_clusters == 5 and model.n_clusters_choice_.strength == scores[3].strength
-        assert scores[3].agreement > 0.99 and all(0 < score.agreement <= 1 for score in scores)
+        agreement = {score.n_clusters: score.agreement for score in scores if score.agreement is not None}
+        assert list(agreement) == [3, 4, 5, 6, 7] and agreement[5] > 0.99 and 0 < min(agreement.values())
 
     def test_equal_rows_are_one_cluster(self):
         assert (fit(np.ones((20, 3)), "auto").labels_ == 0).all()

@@ -81,7 +81,7 @@ class ForestSearch:
         else:
             found, k = None, self.n_clusters
         forest = self._grow(max(2, k), prepared, recorder, rng)
-        reasons = None if found is None else found.reasons(forest)
+        reasons = None if found is None else found.reasons(forest, k)
         result = ForestCuts(forest, prepared.space, found).result(k, prepared.units, reasons)
         if found is None and (doubt := _doubt(result, forest)):
             separation = separations_found(forest, k, rows, self.n_neighbors, rng)

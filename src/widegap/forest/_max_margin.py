@@ -187,7 +187,8 @@ class MaxMarginClustering(SelectiveClusterer):
         ``continuum``, and all of this in one line, ``sentence()``.
 
     n_clusters_scores_ : list of ClusterNumberScore
-        Why "auto" chose its number: separation, excess, agreement and strength for 2, 3, ... clusters.
+        Why "auto" chose its number: separation, excess and strength for 2, 3, ... clusters, and the agreement of
+        the members for numbers near the chosen one.
 
     objective_ : float
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
@@ -513,7 +514,7 @@ class MaxMarginClustering(SelectiveClusterer):
     def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
         """Scores of other numbers of clusters of the fitted rows."""
         kept = self._kept_search()
-        return find_number(kept.space.rows, self.n_neighbors, rng).reasons(kept.forest).scores
+        return find_number(kept.space.rows, self.n_neighbors, rng).reasons(kept.forest, self.n_clusters_).scores
 
     def _judged_tree(self) -> MergeTree:
         """``tree_`` with the excess of its merges: measured now, if the search is in memory and has not done so."""

@@ -25,7 +25,7 @@ from widegap.features._principal import PrincipalAxes
 from widegap.forest._cluster_number import ClusterNumberChoice, NullCurve, NumberEvidence, NumberSteps, take_steps
 from widegap.forest._few_levels import spread_few_levels
 from widegap.forest._linkage import MergeTree, cut_conductance
-from widegap.forest._merge_search import LEADING, PLAN, ROWS_A_GROUP, Forest, GroupPlan, grow
+from widegap.forest._merge_search import LEADING, ROWS_A_GROUP, Forest, GroupPlan, grow
 from widegap.rows._matrices import sample_rows
 from widegap.rows._sampling import drawn
 from widegap.rows._sources import row_blocks
@@ -36,8 +36,10 @@ GROUPS_FOR = 20  # clusters for which groups are formed: with 10, many clusters 
 TREE_LANDMARKS = 300  # as many as a fit of n_components="auto" has at most
 FEW_LINKED, ROWS_A_LINK, MOST_LINKED = 2000, 50, 60  # 20 up to 2000 rows, 60 of 4000 (benchmarks/choices.md)
 NULL_AXES = 200  # leading principal axes of wider tables; not tuned
-NULL_PLAN: GroupPlan = ((1,), (2,))  # two sets of landmarks: a curve of a few hundred merges needs no more
+NUMBER_PLAN: GroupPlan = ((1, 2), (1, 2))  # with one set the number in the digits depends on the seed
+NULL_PLAN: GroupPlan = ((1, 2),)  # a curve of a thousand merges needs no more
 ONE_SET: GroupPlan = ((1,),)
+NEAR_CHOSEN = 2  # numbers on either side whose agreement is measured: all of them would take longer than the search
 TREE_RULE = "graph"
 
 
@@ -53,18 +55,18 @@ class ClusterNumberScore:
         standard errors; about 0 without structure.
     excess : float
         By how much all of these clusters are more clearly apart than parts of them are, at least.
-    agreement : float
-        Mean share of members that agree on a row's cluster, at this number.
-    strength : float
+    agreement : float or None
+        Mean share of members that agree on a row's cluster, at this number; None for numbers far from the chosen one.
+    strength : float or None
         How clearly this number stands out from the defensible one before it (at first from a single cluster), relative
-        to what is needed. "auto" takes the largest number of a strength above 1. NaN in models of older versions.
+        to what is needed. "auto" takes the largest number of a strength above 1. None in models of older versions.
     """
 
     n_clusters: int
     separation: float
     excess: float
-    agreement: float
-    strength: float = np.nan
+    agreement: float | None
+    strength: float | None = None
 
 
 @dataclass(frozen=True)
@@ -106,15 +108,24 @@ class NumberSearch:
         """The number, and how sure it is."""
         return ClusterNumberChoice.of(self.steps, self.evidence)
 
-    def reasons(self, forest: Forest) -> NumberReasons:
-        """The choice, and scores beside the agreement of the members, for every number that these have groups for."""
+    def reasons(self, forest: Forest, chosen: int) -> NumberReasons:
+        """The choice, and the scores of every number that the members have groups for.
+
+        Near the number of clusters that is ``chosen`` they have the agreement of the members, each from a cut.
+        """
+        near = range(chosen - NEAR_CHOSEN, chosen + NEAR_CHOSEN + 1)
         found = zip(self.evidence.z, self.steps.excess, self.steps.strengths, strict=False)
         scores = [
-            ClusterNumberScore(k, float(z), float(excess), float(forest.cut(k).agreement.mean()), float(strength))
-            for k, (z, excess, strength) in enumerate(found, 2)
+            ClusterNumberScore(k, float(z), float(excess), mean_agreement(forest, k) if k in near else None, float(rho))
+            for k, (z, excess, rho) in enumerate(found, 2)
             if k <= forest.most_clusters
         ]
         return NumberReasons(self.choice, scores)
+
+
+def mean_agreement(forest: Forest, k: int) -> float:
+    """Mean share of the members that agree on a row's cluster at k."""
+    return float(forest.cut(k).agreement.mean())
 
 
 def find_number(rows: Any, n_neighbors: int, rng: np.random.Generator) -> NumberSearch:
@@ -122,7 +133,7 @@ def find_number(rows: Any, n_neighbors: int, rng: np.random.Generator) -> Number
     sampled = drawn(rows.shape[0], TREE_ROWS, rng)
     rows = spread_few_levels(rows[sampled], rng)
     linked = n_linked(len(sampled))
-    trees = _Trees(max(n_neighbors, linked), linked, GROUPS_FOR, PLAN, TREE_LANDMARKS, rng)
+    trees = _Trees(max(n_neighbors, linked), linked, GROUPS_FOR, NUMBER_PLAN, TREE_LANDMARKS, rng)
     graph = trees.graph(rows)
     found, curve = trees.of(rows, graph), NullCurve.fit(replace(trees, plan=NULL_PLAN).of_null(rows))
     evidence = NumberEvidence.of(found, curve)
