@@ -11,6 +11,7 @@ from widegap.forest._linkage import MergeTree
 from widegap.forest._number_search import cuts_of_merges, find_number, n_linked
 from widegap.forest._split_words import share_real, split_words
 from widegap.report import render, summarize
+from widegap.results._dendrogram import judged_tree
 
 
 def blobs(centres=4, n=400, seed=0):
@@ -89,9 +90,9 @@ class TestTree:
         model = MaxMarginClustering(4, search=search, random_state=0).fit(blobs())
         labels, after = model.labels_.copy(), model.cut(5)
         assert np.isnan(model.tree_.excess).all() and not calls
-        assert model._judged_tree().words()[-3:] == ["clear"] * 3
+        assert judged_tree(model).words()[-3:] == ["clear"] * 3
         assert np.isnan(model.tree_.excess).all()  # looking at it changes nothing
-        model._judged_tree()
+        judged_tree(model)
         assert model.with_clusters(3).tree_.words()[-2:] == ["clear"] * 2
         assert len(calls) == 1
         assert (model.labels_ == labels).all() and (model.cut(5) == after).all()
@@ -109,7 +110,7 @@ class TestTree:
         np.testing.assert_array_equal(again.tree_.excess, model.tree_.excess)
         assert again.n_clusters_choice_ == model.n_clusters_choice_
         assert again.n_clusters_scores_ == model.n_clusters_scores_
-        assert again._judged_tree() is again.tree_
+        assert judged_tree(again) is again.tree_
 
     def test_trees_of_old_files_have_none(self):
         tree = MergeTree(np.array([[0, 1]]), np.array([0.5]), np.array([9]), np.array([4, 5]))

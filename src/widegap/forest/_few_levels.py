@@ -18,6 +18,7 @@ document does not have, and not a level.
 import numpy as np
 
 from widegap._types import Doubles, Floats, Matrix
+from widegap.rows._matrices import dense_rows, storage
 
 MOST_LEVELS = 12  # months of a year, grades, small counts: values that repeat; not tuned
 FIRST_ROWS = 100  # a column with more levels than these among its first rows need not be sorted
@@ -25,15 +26,16 @@ FIRST_ROWS = 100  # a column with more levels than these among its first rows ne
 
 def spread_few_levels(X: Matrix, rng: np.random.Generator) -> Matrix:
     """X with its columns of 2 to ``MOST_LEVELS`` values spread; X itself if there are none, or none but such."""
-    if not isinstance(X, np.ndarray):
+    if storage(X) == "sparse":
         return X
-    levels = np.array([_n_levels(column) for column in X.T])
+    table = dense_rows(X, slice(None))
+    levels = np.array([_n_levels(column) for column in table.T])
     few = (levels > 1) & (levels <= MOST_LEVELS)
     if not few.any() or not (levels > MOST_LEVELS).any():
         return X
-    found = X.copy()
+    found = table.copy()
     for column in np.flatnonzero(few):
-        found[:, column] = spread_levels(X[:, column], rng)
+        found[:, column] = spread_levels(table[:, column], rng)
     return found
 
 

@@ -36,7 +36,7 @@ E, D      sums between groups, (m, m)
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -190,6 +190,8 @@ class MergeTree:
     sizes: npt.NDArray[np.int64]
     leaf_sizes: npt.NDArray[np.int64]
     excess: Floats = None  # type: ignore[assignment]
+
+    _added_later: ClassVar = ("excess",)
 
     def __post_init__(self) -> None:
         if self.excess is None:

@@ -89,8 +89,7 @@ class MaxMarginClustering(SelectiveClusterer):
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters k. "auto", with ``search="agree"`` or "merge", takes the largest number up to 50 whose
-        clusters are all more clearly apart than rows without structure would be, else 1; ``n_clusters_choice_`` says
-        how sure that is, and which other numbers are defensible.
+        clusters are all more clearly apart than rows without structure would be, else 1.
 
     search : {"agree", "merge", "moves"}, default="agree"
         "agree" takes clusters of any shape and size, "moves" prefers round ones of similar size. "merge" is a single
@@ -177,18 +176,13 @@ class MaxMarginClustering(SelectiveClusterer):
         members may agree by accident. Not for ``search="moves"``.
 
     tree_ : MergeTree
-        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. With
-        ``n_clusters="auto"`` also ``excess`` and ``words()``: whether each merge joined two real clusters. With "merge"
-        its leaves are the groups; with "agree" the sets of rows on which all members agree, joined by how many members
-        keep them together. Not for ``search="moves"``.
+        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms; after "auto"
+        ``words()`` says which are real splits. With "merge" its leaves are the groups; with "agree" the sets of rows on
+        which all members agree, joined by how many members keep them together. Not for ``search="moves"``.
 
-    n_clusters_choice_ : ClusterNumberChoice
-        What "auto" chose: ``n_clusters``, its ``strength``, ``also`` (other defensible numbers), ``nearly``,
-        ``continuum``, and all of this in one line, ``sentence()``.
-
-    n_clusters_scores_ : list of ClusterNumberScore
-        Why "auto" chose its number: separation, excess and strength for 2, 3, ... clusters, and the agreement of
-        the members for numbers near the chosen one.
+    n_clusters_choice_, n_clusters_scores_ : ClusterNumberChoice and list of ClusterNumberScore
+        What "auto" chose, how sure that is and which other numbers are defensible, in one line by ``sentence()``; and
+        why: separation, excess, strength and agreement for 2, 3, ... clusters.
 
     objective_ : float
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
@@ -516,12 +510,6 @@ class MaxMarginClustering(SelectiveClusterer):
         kept = self._kept_search()
         return find_number(kept.space.rows, self.n_neighbors, rng).reasons(kept.forest, self.n_clusters_).scores
 
-    def _judged_tree(self) -> MergeTree:
-        """``tree_`` with the excess of its merges: measured now, if the search is in memory and has not done so."""
-        if self._kept is None or not np.isnan(self.tree_.excess).all():
-            return self.tree_
-        return self._kept.cuts.judged_tree(self._kept.result, self.n_neighbors)
-
     # Storing
 
     def _store_result(self, result: SearchResult, constraints: RowConstraints) -> None:
@@ -531,7 +519,7 @@ class MaxMarginClustering(SelectiveClusterer):
         if result.tree is not None:
             self.tree_ = result.tree
         if result.number is not None:
-            self.n_clusters_scores_, self.n_clusters_choice_ = result.number.scores, result.number.choice
+            self.n_clusters_choice_, self.n_clusters_scores_ = result.number.choice, result.number.scores
         if result.smoothing is not None:
             self.smoothing_ = result.smoothing
             self.starts_ = np.array([record.objective for record in self.history_])

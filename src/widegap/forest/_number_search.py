@@ -14,7 +14,7 @@ null tables get one set of landmarks: most of a fit would else go into a warning
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,8 +38,8 @@ FEW_LINKED, ROWS_A_LINK, MOST_LINKED = 2000, 50, 60  # 20 up to 2000 rows, 60 of
 NULL_AXES = 200  # leading principal axes of wider tables; not tuned
 NUMBER_PLAN: GroupPlan = ((1, 2), (1, 2))  # with one set the number in the digits depends on the seed
 NULL_PLAN: GroupPlan = ((1, 2),)  # a curve of a thousand merges needs no more
-ONE_SET: GroupPlan = ((1,),)
-NEAR_CHOSEN = 2  # numbers on either side whose agreement is measured: all of them would take longer than the search
+ONE_SET: GroupPlan = ((1,),)  # of landmarks
+AROUND_CHOSEN = 2  # numbers on either side whose agreement is measured: all of them would take longer than the search
 TREE_RULE = "graph"
 
 
@@ -67,6 +67,8 @@ class ClusterNumberScore:
     excess: float
     agreement: float | None
     strength: float | None = None
+
+    _added_later: ClassVar = ("strength",)
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class NumberSearch:
 
         Near the number of clusters that is ``chosen`` they have the agreement of the members, each from a cut.
         """
-        near = range(chosen - NEAR_CHOSEN, chosen + NEAR_CHOSEN + 1)
+        near = range(chosen - AROUND_CHOSEN, chosen + AROUND_CHOSEN + 1)
         found = zip(self.evidence.z, self.steps.excess, self.steps.strengths, strict=False)
         scores = [
             ClusterNumberScore(k, float(z), float(excess), mean_agreement(forest, k) if k in near else None, float(rho))

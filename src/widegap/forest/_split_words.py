@@ -16,7 +16,7 @@ from widegap._types import Floats
 
 INTERCEPT, SLOPE = 3.68, 2.20  # of the logistic curve in asinh x
 CLEARLY_REAL = 0.9  # of P(real): nine of ten such splits are real
-LIKELY_REAL = 0.5
+LIKELY_REAL = 0.5  # more often real than not
 CLEAR_WORD, LIKELY_WORD, CLOUD_WORD = "clear", "likely", "as in a cloud"
 
 

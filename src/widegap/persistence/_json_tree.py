@@ -6,7 +6,6 @@ Every object in a tree is a dict with its kind under "$"; numbers, texts and lis
 import inspect
 import math
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -44,12 +43,10 @@ def _parameters(cls: type) -> dict[str, Any]:
 
 
 def _complete(part: Any) -> None:
-    """Give a dataclass the defaults of fields that it did not have when its file was written."""
-    if not is_dataclass(part):
-        return
-    later = [field for field in fields(part) if field.name not in vars(part) and field.default is not MISSING]
-    for field in later:
-        vars(part)[field.name] = field.default
+    """Give an object the defaults of attributes that its class calls ``_added_later`` and its file does not have."""
+    later = [name for name in getattr(type(part), "_added_later", ()) if name not in vars(part)]
+    for name in later:
+        vars(part)[name] = getattr(type(part), name)
     if later and hasattr(part, "__post_init__"):
         part.__post_init__()
 

@@ -8,9 +8,11 @@ from widegap.forest._split_words import CLEAR_WORD, CLOUD_WORD, LIKELY_WORD
 
 
 def judged_tree(model: Any) -> Any:
-    """The tree of a fitted model, with the excess of its merges as far as the search is in memory; None if none."""
-    tree = getattr(model, "tree_", None)
-    return tree if tree is None or not hasattr(model, "_judged_tree") else model._judged_tree()
+    """The tree of a fitted model with the excess of its merges: measured now, if its search is in memory; or None."""
+    tree, kept = getattr(model, "tree_", None), getattr(model, "_kept", None)
+    if tree is None or kept is None or not np.isnan(tree.excess).all():
+        return tree
+    return kept.cuts.judged_tree(kept.result, model.n_neighbors)
 
 
 def top_of_tree(tree: Any, n_clusters: int) -> dict[str, Any] | None:
