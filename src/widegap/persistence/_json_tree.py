@@ -42,6 +42,15 @@ def _parameters(cls: type) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
 
 
+def _complete(part: Any) -> None:
+    """Give an object the defaults of attributes that its class calls ``_added_later`` and its file does not have."""
+    later = [name for name in getattr(type(part), "_added_later", ()) if name not in vars(part)]
+    for name in later:
+        vars(part)[name] = getattr(type(part), name)
+    if later and hasattr(part, "__post_init__"):
+        part.__post_init__()
+
+
 class Writer:
     """Values to JSON; arrays are collected and numbered."""
 
@@ -154,9 +163,7 @@ class Reader:
     def _object(self, name: str, tree: Any) -> Any:
         declared = stored_attributes(self.parts[name])
         found = self._filled(self.parts[name], tree["state"], declared)
-        for key, default in _parameters(self.parts[name]).items():  # fields that files of before did not have
-            if default is not inspect.Parameter.empty:
-                vars(found).setdefault(key, default)
+        _complete(found)
         missing = sorted(declared.keys() - vars(found).keys())
         if missing:
             raise DamagedModelError(f"{name} has no {missing[0]}")
