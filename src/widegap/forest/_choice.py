@@ -72,6 +72,8 @@ class Candidate:
         better.
     explained : float
         Share of the labels that the classifier explains, at most 1.
+    agreement : float
+        Mean share of the members of its pool that agree on a row.
     chosen : bool
         Whether the clusters are those of this candidate.
     """
@@ -80,6 +82,7 @@ class Candidate:
     pool: str
     cut_per_bit: float
     explained: float
+    agreement: float
     chosen: bool
 
 

@@ -127,9 +127,9 @@ class ForestSearch:
 
 
 def _doubt(result: SearchResult, forest: Forest) -> str:
-    """The reason to doubt clusters: members disagree, or few of them count, which may agree by accident."""
-    assert result.agreement is not None
-    agreement, sound = result.agreement.mean(), forest.pools[result.pool].share_sound(result.n_clusters)
+    """The reason to doubt clusters: members disagree in every pool, or few count, which may agree by accident."""
+    agreement = max(found.agreement for found in forest.candidates if found.n_clusters == result.n_clusters)
+    sound = forest.pools[result.pool].share_sound(result.n_clusters)
     if agreement < DOUBTFUL:
         return f"the members of the search agree only to {100 * agreement:.0f} %"
     if sound < LEAST_SOUND:

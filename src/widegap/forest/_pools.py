@@ -209,11 +209,11 @@ class Forest:
         best = choose(merits)
         if self.moves is not None and may_be_moved(merits, k):
             labels = self.moves(k)
-            merits[MOVES] = self._merits(labels, k)
-            if choose(merits) == MOVES:
-                cuts[MOVES], best = cuts[best].replaced_by(labels, k), MOVES
+            cuts[MOVES], merits[MOVES] = cuts[best].replaced_by(labels, k), self._merits(labels, k)
+            best = choose(merits)
         self._candidates[k] = [
-            Candidate(k, name, found.cut_per_bit, found.explained, name == best) for name, found in merits.items()
+            Candidate(k, name, found.cut_per_bit, found.explained, float(cuts[name].agreement.mean()), name == best)
+            for name, found in merits.items()
         ]
         return cuts[best]
 
