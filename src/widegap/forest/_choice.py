@@ -73,7 +73,7 @@ class Candidate:
     explained : float
         Share of the labels that the classifier explains, at most 1.
     agreement : float
-        Mean share of the members of its pool that agree on a row.
+        Mean share of the members of its pool that agree on a row; of "moves" that of the pool it was compared with.
     chosen : bool
         Whether the clusters are those of this candidate.
     """

@@ -45,7 +45,7 @@ GROUP_TURNS_OF_FEW = 10  # the same, where the rows are so few that their plan i
 ROWS_A_GROUP = 8  # in the mean, at least, for a classifier and for edges between groups; not tuned
 ALL_RULES = ("margin", "graph", "degree product")
 PLAN: GroupPlan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
-PLAN_OF_MANY: GroupPlan = ((1,), (2,))  # of more than EXACT_ROWS rows, whose communities are groups as well
+PLAN_OF_MANY: GroupPlan = ((1,), (2,))  # of COMMUNITY_ROWS rows and more, whose communities are groups as well
 PLANS: dict[int, GroupPlan] = {1500: ((1, 2),), 2000: ((1,), (2,))}  # of fewer rows than these
 COMMUNITY_ROWS = 5_000  # from which communities are groups, too: with fewer rows svmguide1 and image lose by them
 COMMUNITY_PLAN = (1, 2) * 4  # times the least number of groups, for every partition; 4 partitions vary between seeds
@@ -57,7 +57,7 @@ CAPS = {GAPS: NO_CAP, EVEN: 0.3}  # on the Gini index of the sizes, of every poo
 
 def plan_of_members(n: int) -> GroupPlan:
     """From how many sets of landmarks members of n rows grow, and with how many groups."""
-    if n > EXACT_ROWS:
+    if n >= COMMUNITY_ROWS:
         return PLAN_OF_MANY
     return next((plan for rows, plan in PLANS.items() if n < rows), PLAN)
 
@@ -95,7 +95,8 @@ def grow(
                 for rule in rules:
                     linkage = RULES[rule](P, graph_sums)
                     for pool in pools:
-                        yield Member(pool, rule, steps, groups, graph_sums.merge(deepcopy(linkage), CAPS[pool]))
+                        own = linkage if pool == pools[-1] else deepcopy(linkage)  # merging changes it
+                        yield Member(pool, rule, steps, groups, graph_sums.merge(own, CAPS[pool]))
 
 
 def search_graph(rows: Matrix, n_neighbors: int, n_threads: int) -> NeighbourGraph:

@@ -209,8 +209,9 @@ class Forest:
         best = choose(merits)
         if self.moves is not None and may_be_moved(merits, k):
             labels = self.moves(k)
-            cuts[MOVES], merits[MOVES] = cuts[best].replaced_by(labels, k), self._merits(labels, k)
-            best = choose(merits)
+            merits[MOVES], cuts[MOVES] = self._merits(labels, k), cuts[best]
+            if choose(merits) == MOVES:
+                cuts[MOVES], best = cuts[best].replaced_by(labels, k), MOVES
         self._candidates[k] = [
             Candidate(k, name, found.cut_per_bit, found.explained, float(cuts[name].agreement.mean()), name == best)
             for name, found in merits.items()
