@@ -5,12 +5,13 @@ they spread over the neighbours of rows, over the groups of all members, and ove
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from widegap._types import Floats, Labels
+from widegap.base._records import LATER
 from widegap.constraints._known_classes import Views
 from widegap.constraints._seeded_clusters import SeededClusters
 from widegap.constraints._units import Units
@@ -37,7 +38,7 @@ class StartRecord:
     kind: str
     objective: float
     seconds: float
-    pool: str = ""
+    pool: str = field(default="", metadata={LATER: True})
 
     def line(self) -> str:
         """The record as one line of the log."""

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from widegap._catalogue import estimator_class, stored_name
 from widegap._types import Array, SparseMatrix
-from widegap.base._clusterer import Clusterer, stored_attributes
+from widegap.base._clusterer import Clusterer, later_attributes, stored_attributes
 from widegap.exceptions import NotSupportedError
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._kernels import may_be_stored
@@ -154,9 +154,7 @@ class Reader:
     def _object(self, name: str, tree: Any) -> Any:
         declared = stored_attributes(self.parts[name])
         found = self._filled(self.parts[name], tree["state"], declared)
-        for key, default in _parameters(self.parts[name]).items():  # fields that files of before did not have
-            if default is not inspect.Parameter.empty:
-                vars(found).setdefault(key, default)
+        vars(found).update(later_attributes(self.parts[name]) | vars(found))
         missing = sorted(declared.keys() - vars(found).keys())
         if missing:
             raise DamagedModelError(f"{name} has no {missing[0]}")
