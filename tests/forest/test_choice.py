@@ -1,4 +1,4 @@
-"""Which labeling is taken: cut per bit against a loop over edges, what must not matter, and the border of every rule."""
+"""Which labeling is taken: cut per bit against a loop over edges, what must not matter, and where every rule ends."""
 
 import itertools
 import math

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
@@ -16,6 +17,7 @@ from widegap.forest._agreement import agree, row_agreement
 from widegap.forest._choice import cut_per_bit
 from widegap.forest._pools import Cut
 from widegap.metrics import clustering_accuracy
+from widegap.rows import shards
 
 
 def fit(X, n_clusters=2, random_state=0, side=None, **parameters):
@@ -310,6 +312,55 @@ class TestReplacedCut:
         np.testing.assert_array_equal(found.tree.cut(k)[found.source.item_of_row], found.labels)
         np.testing.assert_allclose(found.agreement, row_agreement(np.column_stack(members), found.labels, k))
         assert found.pool == "gaps" and found.members is members
+
+
+class TestCommunities:
+    """Communities of the graph are a pool where enough rows are searched."""
+
+    @pytest.fixture(autouse=True)
+    def of_few(self, monkeypatch):
+        monkeypatch.setattr(_forest_search, "COMMUNITY_ROWS", 300)
+
+    def test_they_are_a_candidate_from_their_number_of_rows_on(self):
+        X = moons()[0]
+        few, enough = fit(X[:299]), fit(X[:300])
+        assert "communities" not in [candidate.pool for candidate in few.candidates_]
+        assert [candidate.pool for candidate in enough.candidates_][:3] == ["gaps", "even", "communities"]
+        members = enough._forest.pools["communities"].members
+        assert len(members) == 16 and {member.rule for member in members} == {"graph", "degree product"}
+        assert all("communities" in member.kind for member in members)
+
+    def test_they_are_chosen_by_their_cut(self):
+        model = fit(moons()[0])
+        gaps, _, communities = model.candidates_[:3]
+        assert communities.cut_per_bit < gaps.cut_per_bit and communities.chosen
+        assert clustering_accuracy(moons()[1], model.labels_) > 0.99
+
+    def test_not_for_a_single_tree_or_documents(self):
+        X = moons()[0]
+        assert len(fit(X, search="merge").candidates_) == 1
+        angles = sp.csr_array(np.abs(X) + 0.1)
+        assert "communities" not in [candidate.pool for candidate in fit(angles).candidates_]
+
+    def test_their_records_reach_the_callback(self):
+        seen = []
+        model = fit(moons()[0], callback=seen.append)
+        assert model.history_ == [record for record in seen if record.pool == "communities"]
+        assert len(seen) == 24 + 16 and [record.start for record in seen] == list(range(40))
+
+    @pytest.mark.parametrize("searched", [100_000, 500])
+    def test_rows_in_files_have_the_same_labels(self, searched, tmp_path, monkeypatch):
+        monkeypatch.setattr("widegap.forest._search_space.SEARCH_ROWS", searched)
+        monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 0)
+        X, paths = moons()[0], [tmp_path / f"{i}.npy" for i in range(3)]
+        for path, part in zip(paths, np.split(X, [100, 350]), strict=True):
+            np.save(path, part)
+        held, read = fit(X), fit(shards(paths))
+        assert held.candidates_[2].pool == "communities" and (held.candidates_[2].chosen or searched == 500)
+        assert read.candidates_ == held.candidates_
+        for k in (2, 3, 5):
+            np.testing.assert_array_equal(read.cut(k), held.cut(k))
+        np.testing.assert_allclose(read.agreement_, held.agreement_)
 
 
 class TestWhatIsFound:
