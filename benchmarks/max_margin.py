@@ -131,7 +131,7 @@ def neighbours() -> Iterator[Row]:
     """The index of neighbours against all pairs, and neighbours against pynndescent where it is installed."""
     X = loaders.load_mnist(return_X_y=True)[0]
     NeighbourIndex.fit(X[:2000]).of_rows(30), nearest_rows(X[:2000], 30, 1)  # compile
-    yield _index_against_all_pairs("MNIST 70000 x 784", X, 0.2)
+    yield _index_against_all_pairs("MNIST 70000 x 784", X, 0.1)
     yield _index_against_all_pairs("ringnorm-like 100000 x 20", _ringnorm(100_000)[0], 0.6)
     if find_spec("pynndescent") is not None:
         yield from _against_pynndescent(X)

@@ -24,14 +24,15 @@ for (above, below), (name, X) in zip(axes.T, sets.items(), strict=True):
     model = MaxMarginClustering("auto", random_state=0).fit(X)
     above.scatter(*X.T, s=6, c=[f"C{label % 10}" for label in model.labels_])
     above.set_title(f"{name}: {model.n_clusters_} found")
+    print(f"{name}: {model.n_clusters_choice_.sentence()}")
     scores = model.n_clusters_scores_[:9]
-    below.bar([score.n_clusters for score in scores], [score.excess for score in scores], color="0.6")
-    below.axhline(3.5, color="C3", lw=1)
+    below.bar([score.n_clusters for score in scores], [score.strength for score in scores], color="0.6")
+    below.axhline(1, color="C3", lw=1)
     below.set_xlabel("number of clusters")
-axes[1, 0].set_ylabel("excess separation")
+axes[1, 0].set_ylabel("strength")
 plt.tight_layout()
 plt.show()
 
 # %%
-# A bar above the line means that all of these clusters are more clearly separated than groups in rows without
-# structure. The largest such number is the answer.
+# A bar is the strength of a number: how clearly it stands out from the next smaller one that does. The largest number
+# above the line is the answer.

@@ -1,4 +1,4 @@
-"""``python -m experiments list | run [NAME ...] [--rows A,B] [--quick] | confirm [NAME ...] | page | tidy``."""
+"""``python -m experiments list | run [NAME ...] [--rows A,B] [--quick] | suite | confirm [NAME ...] | page | tidy``."""
 
 import argparse
 import json
@@ -13,6 +13,7 @@ from experiments.cells import Cell
 from experiments.confirm import confirm, groups
 from experiments.store import PATH, Store
 from experiments.tables import EXPERIMENTS
+from experiments.tables.suite import SUITE
 
 QUICK = Path("build/experiments-quick.jsonl")
 MACHINE = PATH.with_name("machine.json")
@@ -28,6 +29,8 @@ def main(arguments: list[str] | None = None) -> None:
         Store().tidy(cell for experiment in EXPERIMENTS.values() for cell in experiment.cells())
     elif options.command == "confirm":
         _confirm(options)
+    elif options.command == "suite":
+        _suite(options)
     else:
         _run(options)
 
@@ -87,6 +90,18 @@ def _run(options: argparse.Namespace) -> None:
         raise SystemExit("some cells failed")
 
 
+def _suite(options: argparse.Namespace) -> None:
+    """Measure the public suite, write the pages and show the ranking."""
+    _chosen([SUITE.name])
+    store = Store()
+    waiting = runner.pending(SUITE.cells(), store)
+    print(_effort(waiting, len(SUITE.cells()), store), file=sys.stderr)
+    runner.run(waiting, store, jobs=options.jobs, limit=options.limit)
+    SUITE.compare(store)
+    _write_pages()
+    print(SUITE.words(store))
+
+
 def _of_methods(cells: list[Cell], names: list[str]) -> list[Cell]:
     """The cells of some methods: what is to be measured again after a change of one."""
     present = {cell.method for cell in cells}
@@ -111,6 +126,8 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="measure what is missing, then write the page")
     for command in (sample, run):
         command.add_argument("names", nargs="*", help="tables and figures, all by default")
+    suite = commands.add_parser("suite", help="measure what is missing of the public suite, and show the ranking")
+    for command in (sample, run, suite):
         command.add_argument("--jobs", type=int, default=2, help="processes (2)")
         command.add_argument(
             "--limit", type=float, default=runner.TIME_LIMIT, help="seconds of CPU time a cell may take (600)"

@@ -14,6 +14,8 @@ SEEDS = 5
 SOURCES = Sources.read()
 JUDGE = Symbol("experiments.judge", "judge")
 DRAW = Symbol("experiments.runner", "drawn_rows")
+ORDER = Symbol("experiments.runner", "row_order")
+ORDERS = "#orders"  # ends the name of a data set whose rows come in another order in every run
 # Hand data and labels on as they are, or hold texts of docstrings.
 FRAME = ("experiments.cells", "experiments.runner", "widegap.base._docs")
 ARRAYS = {"numpy", "scipy"}  # arithmetic, whose versions are not told apart
@@ -24,6 +26,8 @@ class Task:
     """Rows to cluster, their classes (for the judge alone), and what some methods use besides.
 
     ``counts`` are non-negative rows for topic models, ``rest`` rows that belong to no class, ``documents`` the texts.
+    The judge looks at the rows that ``scored`` marks, all by default. ``further(y, labels)`` gives scores in addition
+    to the judge's.
     """
 
     X: Any
@@ -32,6 +36,8 @@ class Task:
     rest: Any = None
     documents: Any = None
     n_clusters: int = 0
+    scored: Any = None
+    further: Callable[[Any, Any], dict[str, float]] | None = None
 
     def __post_init__(self) -> None:
         if not self.n_clusters:
@@ -94,7 +100,7 @@ def method(name: str, *, seeded: bool = True) -> Callable[[Any], Any]:
 
 def family(cell: Cell) -> str:
     """The name of the loader behind a cell's data set: "digits" of "digits/3-8@50each"."""
-    return cell.data.split("/")[0].split("@")[0]
+    return cell.data.removesuffix(ORDERS).split("/")[0].split("@")[0]
 
 
 def code_version(cell: Cell, sources: Sources = SOURCES) -> str:
@@ -104,12 +110,13 @@ def code_version(cell: Cell, sources: Sources = SOURCES) -> str:
     widegap and the experiments, and the versions of the packages that the method itself names, as for methods of
     others.
     """
-    return _version(_symbol(TASKS[family(cell)]), _symbol(METHODS[cell.method].run), "@" in cell.data, sources)
+    arranged = *([DRAW] if "@" in cell.data else []), *([ORDER] if cell.data.endswith(ORDERS) else [])
+    return _version(_symbol(TASKS[family(cell)]), _symbol(METHODS[cell.method].run), arranged, sources)
 
 
 @cache
-def _version(load: Symbol, run: Symbol, subset: bool, sources: Sources) -> str:
-    start = [load, run, JUDGE, *([DRAW] if subset else [])]
+def _version(load: Symbol, run: Symbol, arranged: tuple[Symbol, ...], sources: Sources) -> str:
+    start = [load, run, JUDGE, *arranged]
     versions = [f"{package} {found}" for package, found in _versions(run, sources).items()]
     return hashlib.sha256("\0".join([*sources.closure(start, FRAME).code, *versions]).encode()).hexdigest()[:12]
 

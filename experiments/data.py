@@ -10,6 +10,8 @@ from experiments import loaders
 from experiments.cells import Task, task
 
 TEST_DIGITS = slice(60_000, None)
+HALF, CORNER = 600, 30  # rows of each half of "corner", and how many of the second lie apart
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ADULT_SIZES = {"a5a": 6414, "a6a": 11_220, "a7a": 16_100}  # not obtainable; METHODS of the papers need their sizes
 
 
@@ -153,6 +155,27 @@ def thinned(name: str) -> Task:
         kept.append(rng.choice(members, len(members) // int(share), replace=False) if i % 2 else members)
     rows = np.sort(np.concatenate(kept))
     return Task(whole.X[rows], whole.y[rows])
+
+
+@task("corner")
+def corner(number: str) -> Task:
+    """A draw of two Gaussian halves that touch; 30 of the 600 rows of the second lie together far from all others.
+
+    The best cut between the halves leaves 1.2 % of the rows on the wrong side. Where the corner becomes a cluster of
+    its own, 52.5 % of the rows are right.
+    """
+    rng = np.random.default_rng(int(number))
+    X = rng.standard_normal((2 * HALF, 2)) * np.repeat([[1.0], [0.3]], [2 * HALF - CORNER, CORNER], axis=0)
+    X += np.repeat([[-2.25, 0.0], [2.25, 0.0], [9.0, 9.0]], [HALF, HALF - CORNER, CORNER], axis=0)
+    rows = rng.permutation(len(X))
+    return Task(X[rows], np.repeat([0, 1], HALF)[rows])
+
+
+@lru_cache
+def drawn_letter_pairs(n_pairs: int) -> tuple[str, ...]:
+    """Some of the 325 pairs of letters, drawn once without replacement with seed 0, in the order of the alphabet."""
+    every = pairs("letter", LETTERS)
+    return tuple(every[i] for i in np.sort(np.random.default_rng(0).choice(len(every), n_pairs, replace=False)))
 
 
 @lru_cache

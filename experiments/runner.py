@@ -7,6 +7,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -14,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cells import METHODS, TASKS, Cell, Outcome, Task, code_version, missing_packages
+from experiments.cells import METHODS, ORDERS, TASKS, Cell, Outcome, Task, code_version, missing_packages
 from experiments.store import Record, Store
 
 TIME_LIMIT = 600.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 DRAWN_WITH = 0  # seed of "@n" subsets
+ORDERED_WITH = 20  # begins the seeds of row orders, so that no method draws the same numbers with its own seed
 ALSO_TIMED = 1.0  # seconds; a shorter k-means is run three times and the least time taken
 
 
@@ -28,15 +30,21 @@ class RefusedError(Exception):
 
 
 def load(name: str) -> Task:
-    """The data set of a name: "digits/3-8", "letter/A-B@500" for 500 rows, "digits/3-8@50each" for 50 a class."""
-    whole, _, size = name.partition("@")
+    """The data set of a name: "digits/3-8", "letter/A-B@500" for 500 rows, "digits/3-8@50each" for 50 a class.
+
+    "letter/A-B#orders" has the file's own order here; ``measure`` changes it from run to run.
+    """
+    whole, _, size = name.removesuffix(ORDERS).partition("@")
     family, _, rest = whole.partition("/")
     found = TASKS[family](rest)
-    if not size:
-        return found
-    rows = drawn_rows(found.y, size)
-    counts = None if found.counts is None else found.counts[rows]
-    return Task(found.X[rows], found.y[rows], counts, found.rest, None, found.n_clusters)
+    return _taken(found, drawn_rows(found.y, size)) if size else found
+
+
+def _taken(problem: Task, rows: Any) -> Task:
+    """Some rows of a data set, or all in another order; texts are left out."""
+    counts = None if problem.counts is None else problem.counts[rows]
+    scored = None if problem.scored is None else problem.scored[rows]
+    return replace(problem, X=problem.X[rows], y=problem.y[rows], counts=counts, scored=scored, documents=None)
 
 
 def drawn_rows(y: Any, size: str) -> Any:
@@ -48,23 +56,30 @@ def drawn_rows(y: Any, size: str) -> Any:
     return np.sort(np.concatenate([rng.choice(np.flatnonzero(y == c), each, replace=False) for c in np.unique(y)]))
 
 
-def measure(cell: Cell) -> Record:
-    """Run a cell here and now."""
-    from experiments.judge import judge
+def row_order(n_rows: int, run: int) -> Any:
+    """The order of the rows in a run: the file's own in the first, then random ones, the same for all methods."""
+    return np.random.default_rng([ORDERED_WITH, run]).permutation(n_rows) if run else np.arange(n_rows)
 
-    chosen, code = METHODS[cell.method], code_version(cell)
-    seeds = cell.seeds if chosen.seeded else 1
+
+def measure(cell: Cell) -> Record:
+    """Run a cell here and now.
+
+    A method without a seed runs once, or once for every order of the rows.
+    """
+    chosen, code, reordered = METHODS[cell.method], code_version(cell), cell.data.endswith(ORDERS)
+    seeds = cell.seeds if chosen.seeded or reordered else 1
     scores: dict[str, list[float]] = {}
     seconds, extra = [], []
     try:
-        problem = _cached_load(cell.data)
+        whole = _cached_load(cell.data)
         for seed in range(seeds):
+            problem = _taken(whole, row_order(len(whole.y), seed)) if reordered else whole
             before = time.process_time()
             outcome = chosen.run(problem, seed, **dict(cell.settings))
             seconds.append(round(time.process_time() - before, 4))
             if not isinstance(outcome, Outcome):
                 outcome = Outcome(outcome)
-            for name, value in judge(problem.y, outcome.labels).items():
+            for name, value in _scores(problem, outcome.labels).items():
                 scores.setdefault(name, []).append(value)
             extra.append(outcome.extra)
         unit = round(_kmeans_seconds(cell.data), 5)
@@ -74,6 +89,16 @@ def measure(cell: Cell) -> Record:
         traceback.print_exc()
         return Record(cell, code, "failed", f"{type(error).__name__}: {error}"[:200])
     return Record(cell, code, "ok", "", scores, seconds, unit, extra)
+
+
+def _scores(problem: Task, labels: Any) -> dict[str, float]:
+    """The judge's scores of one labeling, and those that come with the data set."""
+    from experiments.judge import judge
+
+    y, labels = problem.y, np.asarray(labels)
+    if problem.scored is not None:
+        y, labels = y[problem.scored], labels[problem.scored]
+    return judge(y, labels) | (problem.further(y, labels) if problem.further else {})
 
 
 @lru_cache(maxsize=2)

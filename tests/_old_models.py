@@ -38,6 +38,7 @@ def makers():
     X = blobs()
     options = {"random_state": 0}
     halves = X[:16]
+    more = np.vstack([X + np.array([0.5, 0.25, -0.25]) * step for step in range(-3, 3)])
     universum = X[:2] / 2 + X[8:10] / 2
     models = {
         "CPM3C": (widegap.CPM3C(3, **options), X),
@@ -49,6 +50,7 @@ def makers():
         "MKC": (widegap.MKC(3, **options), X),
         "MMC": (widegap.MMC(2, **options), halves),
         "MaxMarginClustering": (widegap.MaxMarginClustering(3, **options), X),
+        "MaxMarginClustering-auto": (widegap.MaxMarginClustering("auto", **options), more),
         "MaxMarginClustering-moves": (widegap.MaxMarginClustering(3, search="moves", **options), X),
         "MaxMarginClustering-sparse": (widegap.MaxMarginClustering(3, **options), sparse.csr_array(X)),
         "DocumentClustering": (widegap.DocumentClustering(2, **options), TEXTS),

@@ -12,10 +12,13 @@ from experiments.tables import (
     kernel_choice,
     lengths,
     mkc,
+    new_rows,
+    pairs,
     panel,
     rules,
     say,
     segmentation,
+    suite,
     universum,
 )
 
@@ -31,7 +34,10 @@ CHAPTERS = {
     "MKC: multiple kernels": mkc.EXPERIMENTS + kernel_choice.EXPERIMENTS,
     "Beyond the papers": (
         *panel.EXPERIMENTS,
+        *pairs.EXPERIMENTS,
+        *suite.EXPERIMENTS,
         *aims.EXPERIMENTS,
+        *new_rows.EXPERIMENTS,
         *cluster_numbers.EXPERIMENTS,
         *rules.EXPERIMENTS,
         *lengths.EXPERIMENTS,

@@ -92,9 +92,8 @@ AIMS = Table(
     ),
     ACCURACY,
     "Minimum accuracies, set before the search by agreement was built, from the results of a prototype. The pairs are "
-    "those of `digits`: 27 of its ones lie apart from all other rows, and in the pair with the eights the search by "
-    "agreement makes them one of the two clusters (56.5); in six pairs with a nine it reaches about 90. Thinned sets "
-    "are those of `thinned`.",
+    "those of `digits`: 27 of its ones lie apart from all other rows, so that a cut by gaps alone may make them one of "
+    "two clusters; `pairs` shows the pair of ones and eights. Thinned sets are those of `thinned`.",
     quick=("digits",),
     after=_reached,
 )

@@ -12,7 +12,6 @@ from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from widegap import MaxMarginClustering
 from widegap.cli._main import main
-from widegap.forest._cluster_number import CLEAR_EXCESS
 from widegap.tables._writing import neutral
 
 CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]
@@ -158,7 +157,7 @@ def test_a_range_of_numbers_recommends_one_without_labels(table, tmp_path, capsy
     assert found[4]["stability"] < 0.95
     assert found[3]["smallest"] == found[3]["largest"] == 1.0
     assert found[3]["gain"] > 0
-    assert found[3]["excess"] > CLEAR_EXCESS > found[4]["excess"]
+    assert found[3]["strength"] > 1 > found[4]["strength"]
     assert found[3]["agreement"] > 0.95
     report, out = tmp_path / "r.html", tmp_path / "out.csv"
     arguments = ["cluster", str(table), "-k", "2-3", "--columns", "width,height,depth"]
@@ -167,7 +166,7 @@ def test_a_range_of_numbers_recommends_one_without_labels(table, tmp_path, capsy
     assert "How many clusters" in report.read_text(encoding="utf-8")
     shown = " ".join(capsys.readouterr().out.split())
     assert "gain over null" in shown
-    assert "3 clusters, clearly so: they are more clearly apart than rows without structure" in shown
+    assert "3 clusters (strength" in shown and "a single cloud reaches 1 about once in 50" in shown
 
 
 def test_the_number_of_clusters_is_found(table, tmp_path, capsys):
@@ -176,14 +175,15 @@ def test_the_number_of_clusters_is_found(table, tmp_path, capsys):
     assert main([*arguments, "--report", str(report), "--model", str(model)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("60 rows, 3 clusters by MaxMarginClustering")
-    assert "3 clusters, clearly so: they are more clearly apart" in shown
+    assert "3 clusters (strength" in shown
     page = report.read_text(encoding="utf-8")
-    assert "How many clusters" in page and "Excess of every number of clusters" in page
+    assert "How many clusters" in page and "Strength of every number of clusters" in page
     assert main(["predict", str(model), str(table)]) == 0
     capsys.readouterr()
     assert main([*arguments, "--json"]) == 0
     number = json.loads(capsys.readouterr().out)["number"]
-    assert (number["chosen"], number["sure"], number["needed"]) == (3, "clear", 3.5)
+    assert (number["chosen"], number["sure"], number["needed"]) == (3, "clear", 1.0)
+    assert number["choice"]["n_clusters"] == 3 and number["words"].startswith(number["choice"]["sentence"])
     assert [score["n_clusters"] for score in number["scores"]][:3] == [2, 3, 4]
 
 
@@ -204,7 +204,7 @@ def test_one_cluster_is_an_answer(tmp_path, capsys):
     assert main(["cluster", str(path), "-k", "auto", "--report", str(report)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "100 rows, 1 cluster by MaxMarginClustering" in shown
-    assert "the rows look like noise, as no split of the rows is clearer than what rows without structure show" in shown
+    assert "The rows look like noise: no split is clearer than in such rows." in shown
     assert "If you expect groups, check the scale of the columns" in shown
     assert "How many clusters" in report.read_text(encoding="utf-8")
 

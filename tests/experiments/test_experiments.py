@@ -325,7 +325,7 @@ def test_list_tells_what_there_is_to_measure(monkeypatch, capsys):
 def test_every_cell_names_a_data_set_and_a_method():
     for experiment in EXPERIMENTS.values():
         for cell in experiment.cells():
-            assert cell.data.split("/")[0].split("@")[0] in cells.TASKS, (experiment.name, cell)
+            assert cells.family(cell) in cells.TASKS, (experiment.name, cell)
             assert cell.method in cells.METHODS, (experiment.name, cell)
 
 

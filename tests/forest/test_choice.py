@@ -127,70 +127,102 @@ def merits(q=1.0, h=1.0, r2=0.5):
 JUST = 1e-9
 
 
-class TestChoose:
-    def test_the_first_stays_where_nothing_is_better(self):
-        assert choose({"gaps": merits()}, 2) == "gaps"
+class TestFirst:
+    def test_it_stays_where_nothing_is_better(self):
+        assert choose({"gaps": merits()}) == "gaps"
         for pool in POOLS[1:]:
-            assert choose({"gaps": merits(), pool: merits()}, 2) == "gaps"
+            assert choose({"gaps": merits(), pool: merits()}) == "gaps"
 
     def test_communities_need_any_smaller_cut(self):
-        assert choose({"gaps": merits(), "communities": merits(1 - JUST)}, 9) == "communities"
-        assert choose({"gaps": merits(), "communities": merits(1 + JUST, r2=0.9)}, 9) == "gaps"
+        assert choose({"gaps": merits(), "communities": merits(1 - JUST)}) == "communities"
+        assert choose({"gaps": merits(), "communities": merits(1 + JUST, r2=0.9)}) == "gaps"
         # nothing else counts: neither sizes nor what the classifier explains
-        assert choose({"gaps": merits(), "communities": merits(1 - JUST, 0.01, 0.0)}, 9) == "communities"
-
-    def test_even_sizes_need_a_clearly_smaller_cut(self):
-        border = _choice.EVEN_FACTOR
-        assert choose({"gaps": merits(), "even": merits(border - JUST)}, 9) == "even"
-        assert choose({"gaps": merits(), "even": merits(border)}, 9) == "gaps"
-        assert choose({"gaps": merits(2.0), "even": merits(2 * border - JUST)}, 9) == "even"
-
-    def test_even_sizes_must_not_be_explained_much_worse(self):
-        far, border = merits(1.0, r2=0.8), 0.8 - _choice.MOST_UNEXPLAINED
-        assert choose({"gaps": far, "even": merits(0.1, r2=border + JUST)}, 9) == "even"
-        assert choose({"gaps": far, "even": merits(0.1, r2=border - JUST)}, 9) == "gaps"
-        assert choose({"gaps": far, "even": merits(0.1, r2=0.95)}, 9) == "even"
-
-    def test_even_sizes_are_compared_with_the_communities_that_were_taken(self):
-        three = {"gaps": merits(1.0), "communities": merits(0.8), "even": merits(0.75)}
-        assert choose(three, 9) == "communities"  # 0.75 is below 0.9, but not below 0.9 times 0.8
-        assert choose({**three, "even": merits(0.7)}, 9) == "even"
-        assert choose({**three, "communities": merits(1.1)}, 9) == "even"
-
-    def test_moves_need_a_better_explanation(self):
-        assert choose({"gaps": merits(), "moves": merits(r2=0.5 + JUST)}, 2) == "moves"
-        assert choose({"gaps": merits(), "moves": merits(0.5, r2=0.5)}, 2) == "gaps"
-
-    def test_moves_must_not_cut_much_more(self):
-        border = _choice.MOVES_FACTOR
-        assert choose({"gaps": merits(), "moves": merits(border - JUST, r2=0.9)}, 2) == "moves"
-        assert choose({"gaps": merits(), "moves": merits(border, r2=0.9)}, 2) == "gaps"
-
-    def test_moves_are_for_few_clusters(self):
-        both, most = {"gaps": merits(), "moves": merits(r2=0.9)}, _choice.MOVES_CLUSTERS
-        assert [choose(both, k) for k in (1, 2, most, most + 1)] == ["gaps", "moves", "moves", "gaps"]
-
-    def test_moves_are_for_similar_sizes_of_what_they_replace(self):
-        border, moved = _choice.MOVES_EVENNESS, merits(h=0.1, r2=0.9)
-        assert choose({"gaps": merits(h=border), "moves": moved}, 2) == "moves"
-        assert choose({"gaps": merits(h=border - JUST), "moves": moved}, 2) == "gaps"
-
-    def test_moves_are_compared_with_what_was_taken_before(self):
-        all_of_them = {"gaps": merits(1.0, 0.1), "even": merits(0.5, r2=0.45), "moves": merits(0.57, r2=0.46)}
-        assert choose(all_of_them, 2) == "moves"
-        assert choose({**all_of_them, "moves": merits(0.58, r2=0.46)}, 2) == "even"
-        assert choose({**all_of_them, "moves": merits(0.57, r2=0.44)}, 2) == "even"
+        assert choose({"gaps": merits(), "communities": merits(1 - JUST, 0.01, 0.0)}) == "communities"
 
     def test_one_cluster_is_that_of_the_first(self):
         graph = neighbour_graph(np.arange(9.0)[:, None], 2)
         labels = np.zeros(9, np.int32)
         only = Merits(cut_per_bit(graph, labels, 1), evenness(labels, 1), 0.0)
         assert only == Merits(_choice.OFFSET, 1.0, 0.0)
-        assert not may_be_moved(only, 1)
-        assert choose(dict.fromkeys(POOLS, only), 1) == "gaps"
+        assert not may_be_moved({"gaps": only}, 1)
+        assert choose(dict.fromkeys(POOLS, only)) == "gaps"
 
-    @given(values=st.lists(st.tuples(*[st.floats(0.01, 1)] * 3), min_size=4, max_size=4), k=st.integers(2, 6))
-    def test_the_order_in_which_others_are_listed_does_not_matter(self, values, k):
-        found = {name: Merits(*value) for name, value in zip(POOLS, values, strict=True)}
-        orders = itertools.permutations(POOLS[1:])
-        assert len({choose({name: found[name] for name in ("gaps", *order)}, k) for order in orders}) == 1
+
+class TestRivals:
+    """Labelings that cut clearly less: under a cap on inequality, or by single moves."""
+
+    @pytest.mark.parametrize("rival", ["even", "moves"])
+    def test_they_need_a_clearly_smaller_cut(self, rival):
+        border = _choice.EVEN_FACTOR
+        assert choose({"gaps": merits(), rival: merits(border - JUST)}) == rival
+        assert choose({"gaps": merits(), rival: merits(border)}) == "gaps"
+        assert choose({"gaps": merits(2.0), rival: merits(2 * border - JUST)}) == rival
+
+    @pytest.mark.parametrize(
+        ("rival", "most"), [("even", _choice.MOST_UNEXPLAINED), ("moves", _choice.MOVES_UNEXPLAINED)]
+    )
+    def test_they_must_not_be_explained_much_worse(self, rival, most):
+        far = merits(1.0, h=0.1, r2=0.8)
+        assert choose({"gaps": far, rival: merits(0.1, r2=0.8 - most + JUST)}) == rival
+        assert choose({"gaps": far, rival: merits(0.1, r2=0.8 - most - JUST)}) == "gaps"
+        assert choose({"gaps": far, rival: merits(0.1, r2=0.95)}) == rival
+
+    @pytest.mark.parametrize("rival", ["even", "moves"])
+    def test_they_must_be_as_even(self, rival):
+        assert choose({"gaps": merits(h=0.6), rival: merits(0.1, h=0.6)}) == rival
+        assert choose({"gaps": merits(h=0.6), rival: merits(0.1, h=0.6 - JUST)}) == "gaps"
+
+    def test_they_are_compared_with_the_communities_that_were_taken(self):
+        three = {"gaps": merits(1.0), "communities": merits(0.8), "even": merits(0.75)}
+        assert choose(three) == "communities"  # 0.75 is below 0.9, but not below 0.9 times 0.8
+        assert choose({**three, "even": merits(0.7)}) == "even"
+        assert choose({**three, "communities": merits(1.1)}) == "even"
+
+    def test_of_two_the_smaller_cut_counts(self):
+        uneven = merits(1.0, h=0.1)
+        assert choose({"gaps": uneven, "even": merits(0.5), "moves": merits(0.4, r2=0.49)}) == "moves"
+        assert choose({"gaps": uneven, "even": merits(0.4), "moves": merits(0.5, r2=0.49)}) == "even"
+
+    def test_moves_need_not_wait_for_even_sizes(self):
+        """As of digits 1 and 8, where the cut under a cap is sometimes just not small enough."""
+        found = {"gaps": merits(0.0907, 0.2, 0.958), "even": merits(0.083, 0.99, 0.916)}
+        assert choose(found) == "gaps"
+        assert choose({**found, "moves": merits(0.0785, 0.99, 0.926)}) == "moves"
+
+
+class TestMovesInstead:
+    """Single moves replace what was taken if the classifier explains them better."""
+
+    def test_they_need_a_better_explanation(self):
+        assert choose({"gaps": merits(), "moves": merits(r2=0.5 + JUST)}) == "moves"
+        assert choose({"gaps": merits(), "moves": merits(0.95, r2=0.5)}) == "gaps"
+
+    def test_they_must_not_cut_much_more(self):
+        border = _choice.MOVES_FACTOR
+        assert choose({"gaps": merits(), "moves": merits(border - JUST, r2=0.9)}) == "moves"
+        assert choose({"gaps": merits(), "moves": merits(border, r2=0.9)}) == "gaps"
+
+    def test_what_they_replace_has_similar_sizes(self):
+        border, moved = _choice.MOVES_EVENNESS, merits(h=0.1, r2=0.9)
+        assert choose({"gaps": merits(h=border), "moves": moved}) == "moves"
+        assert choose({"gaps": merits(h=border - JUST), "moves": moved}) == "gaps"
+
+    def test_they_are_compared_with_what_was_taken_before(self):
+        all_of_them = {"gaps": merits(1.0, 0.1), "even": merits(0.5, r2=0.45), "moves": merits(0.57, r2=0.46)}
+        assert choose(all_of_them) == "moves"
+        assert choose({**all_of_them, "moves": merits(0.58, r2=0.46)}) == "even"
+        assert choose({**all_of_them, "moves": merits(0.57, r2=0.44)}) == "even"
+
+    def test_they_are_looked_for_where_clusters_are_few_and_one_labeling_is_even(self):
+        border, most = _choice.MOVES_EVENNESS, _choice.MOVES_CLUSTERS
+        even, uneven = merits(h=border), merits(h=border - JUST)
+        assert [may_be_moved({"gaps": even}, k) for k in (1, 2, most, most + 1)] == [False, True, True, False]
+        assert may_be_moved({"gaps": uneven, "even": even}, 2)
+        assert not may_be_moved({"gaps": uneven, "even": uneven}, 2)
+
+
+@given(values=st.lists(st.tuples(*[st.floats(0.01, 1)] * 3), min_size=4, max_size=4))
+def test_the_order_in_which_others_are_listed_does_not_matter(values):
+    found = {name: Merits(*value) for name, value in zip(POOLS, values, strict=True)}
+    orders = itertools.permutations(POOLS[1:])
+    assert len({choose({name: found[name] for name in ("gaps", *order)}) for order in orders}) == 1

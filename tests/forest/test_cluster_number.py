@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import theilslopes
@@ -14,7 +14,17 @@ from experiments import loaders
 from experiments.shapes import SINGLE, shapes
 from widegap import MaxMarginClustering
 from widegap.exceptions import NoStructureWarning
-from widegap.forest._cluster_number import CLEAR_EXCESS, LEAST_PHI, Separations, _line, separations
+from widegap.forest._cluster_number import (
+    CLEAR_EXCESS,
+    LEAST_PHI,
+    WINDOW,
+    ClusterNumberChoice,
+    NullCurve,
+    NumberEvidence,
+    _line,
+    block_strength,
+    take_steps,
+)
 from widegap.forest._linkage import MergeTree
 
 
@@ -32,17 +42,153 @@ def chance(seed=0, m=60):
     return chain(np.exp(-0.5 * np.log(sizes) + 0.1 * rng.standard_normal(m)), sizes)
 
 
-class TestRule:
-    def test_the_largest_clear_number_counts(self):
-        excess = np.array([CLEAR_EXCESS + 1, CLEAR_EXCESS - 1, CLEAR_EXCESS + 0.1, CLEAR_EXCESS])
-        assert Separations(excess, excess).n_clusters == 4
-        assert Separations(excess, np.full(4, CLEAR_EXCESS)).n_clusters == 1
-        assert Separations(np.zeros(0), np.zeros(0)).n_clusters == 1
+def evidence_of(trees, *null):
+    return NumberEvidence.of(trees, NullCurve.fit(null))
 
+
+def evidence(*z, deeper=0.0, n_deeper=30):
+    """Merges with the given separations above others of the same sizes."""
+    z = np.r_[z, np.full(n_deeper, deeper)]
+    return NumberEvidence(z, np.zeros(len(z)))
+
+
+separations = arrays(float, 40, elements=st.floats(-5, 30))
+log_sizes = arrays(float, 40, elements=st.floats(2, 8))
+
+
+class TestBlocks:
+    """By hand: among merges of equal size the line is the median of the next ones, here 0 or a given level."""
+
+    @pytest.mark.parametrize(
+        ("z", "stops"),
+        [
+            ((), []),
+            ((3.0,), []),  # a single merge needs more than 3,
+            ((3.1,), [2]),
+            ((3.1, 2.1), [2]),  # two need 3 / sqrt(2) = 2.12 each: both together are not clear,
+            ((2.2, 2.2), [3]),  # these are,
+            ((2.11, 2.11), []),
+            ((2.11, 2.11, 2.11), [4]),  # and three or more need 2.1
+            ((2.0,) * 8, []),
+            ((30.0, 3.5), [2]),  # a later step needs 1.2 times as much: 3.6
+            ((30.0, 3.7), [2, 3]),
+            ((30.0, 2.5, 2.5), [2]),  # 2.55 each
+            ((30.0, 2.6, 2.6), [2, 4]),
+        ],
+    )
+    def test_stops(self, z, stops):
+        found = take_steps(evidence(*z), 50)
+        assert found.stops == stops
+        assert found.n_clusters == (stops[-1] if stops else 1)
+
+    def test_the_block_with_the_largest_strength_is_taken_first(self):
+        found = take_steps(evidence(5.0, 5.0, 5.0, 4.0), 50)
+        assert found.stops == [4, 5]  # 5 / 2.1, against 5 / 3, 5 / 2.12 and 4 / 2.1
+        np.testing.assert_allclose(found.strengths[:4], [5 / 3, 5 * 2**0.5 / 3, 5 / 2.1, 4 / 1.2 / 3])
+
+    def test_merges_within_clusters_are_the_measure(self):
+        assert take_steps(evidence(8.0, 8.0, deeper=6.0), 10).stops == []
+        assert take_steps(evidence(8.0, 8.0, deeper=5.0), 10).stops == [3]
+        assert take_steps(evidence(2.2, 2.2, deeper=-9.0), 10).stops == [3]  # a line is never below 0
+
+    def test_only_the_next_merges_count(self):
+        z = np.r_[5.0, np.zeros(WINDOW), np.full(60, 9.0)]
+        near = NumberEvidence(z, np.zeros(len(z)))
+        assert near.excess(2)[0] == 5
+        assert NumberEvidence(np.delete(z, np.arange(1, 8)), np.zeros(len(z) - 7)).excess(2)[0] == -4
+
+    def test_no_more_than_asked_for(self):
+        assert take_steps(evidence(*[9.0] * 7), 6).n_clusters == 6
+        assert len(take_steps(evidence(*[9.0] * 7), 6).strengths) == 5
+
+    @pytest.mark.parametrize("n", [0, 1, 2, 3])
+    def test_very_few_merges(self, n):
+        found = take_steps(evidence(*[1.0] * n, n_deeper=0), 50)
+        assert found.n_clusters == 1 and len(found.strengths) == n
+        assert found.rejected == (None if n == 0 else n + 1)
+
+    @given(separations, log_sizes)
+    def test_the_answer_is_the_largest_number_of_a_strength_above_one(self, z, s):
+        found = take_steps(NumberEvidence(z, s), 30)
+        above = np.flatnonzero(found.strengths > 1)
+        assert found.n_clusters == (above[-1] + 2 if len(above) else 1)
+        assert found.stops == sorted(set(found.stops))
+        assert all(found.strength(k) > 1 for k in found.stops)
+        assert found.rejected is None or (found.rejected > found.n_clusters and found.strength(found.rejected) <= 1)
+
+    @settings(max_examples=10)  # about 400 lines each
+    @given(separations, log_sizes)
+    def test_strengths_by_the_formula(self, z, s):
+        """Written anew from the definition, with scipy's slopes where these are taken between all pairs."""
+        found = take_steps(NumberEvidence(z, s), 30)
+        for k in range(2, 31):
+            k0 = max([1, *(stop for stop in found.stops if stop < k)])
+            deeper = slice(k - 1, k + 9)
+            least = min(z[j - 2] - _line(z[deeper], s[deeper], s[j - 2 : j - 1])[0] for j in range(k0 + 1, k + 1))
+            needed = max(2.1, 3 / np.sqrt(k - k0)) * (1.2 if k0 > 1 else 1)
+            np.testing.assert_allclose(found.strength(k), least / needed, atol=1e-9)
+
+    @given(separations, log_sizes, st.floats(0, 10))
+    def test_clearer_merges_everywhere_are_never_weaker(self, z, s, more):
+        """The line rises with them, or stays at 0."""
+        before, after = NumberEvidence(z, s), NumberEvidence(z + more, s)
+        for k in range(2, 30):
+            assert (after.excess(k) >= before.excess(k) - 1e-9).all()
+            assert block_strength(after.excess(k), 1) >= block_strength(before.excess(k), 1) - 1e-9
+
+    @given(separations, log_sizes, st.floats(0.5, 3))
+    def test_the_unit_of_sizes_does_not_matter(self, z, s, step):
+        first, second = (take_steps(NumberEvidence(z, size), 30) for size in (s, s + step))
+        np.testing.assert_allclose(first.strengths, second.strengths, atol=1e-6)
+
+    @given(separations, log_sizes)
+    def test_a_tree_with_the_same_merges_has_the_same_excess(self, z, s):
+        found = NumberEvidence(z, s)
+        judged = found.excess_of(z, s, 12)
+        np.testing.assert_allclose(judged[:11], found.excess(12), atol=1e-12)
+        np.testing.assert_allclose(judged[20], found.excess(22)[-1], atol=1e-12)
+
+
+class TestChoice:
+    def choose(self, *z, deeper=0.0):
+        found = evidence(*z, deeper=deeper)
+        return ClusterNumberChoice.of(take_steps(found, 10), found)
+
+    def test_one_cluster(self):
+        found = self.choose(1.5)
+        assert (found.n_clusters, found.strength, found.nearly, found.also) == (1, 0.5, None, [])
+        assert found.sentence() == "1 cluster: no number stands out (best 2, strength 0.5)."
+
+    def test_a_continuum(self):
+        found = self.choose(6.0, deeper=5.0)
+        assert found.continuum
+        assert found.sentence().endswith("The rows are more divided than a cloud: a continuum or a curved shape.")
+        assert not self.choose(6.0, 1.0, deeper=1.0).continuum
+
+    def test_several(self):
+        found = self.choose(30.0, 6.1, 6.1, 2.2)
+        assert (found.n_clusters, found.also, found.nearly, found.continuum) == (4, [2], 5, False)
+        assert found.sentence() == (
+            "4 clusters (strength 2.4; a single cloud reaches 1 about once in 50). Also defensible: 2. "
+            "Nearly: 5 (strength 0.6)."
+        )
+
+    def test_more_than_two_others_are_listed(self):
+        found = ClusterNumberChoice(9, 2.0, [2, 4, 6], None, 0.0, False)
+        assert found.sentence().endswith("Also defensible: 2, 4 and 6.")
+
+    def test_rows_without_merges(self):
+        assert self.choose().sentence() == "1 cluster: no number stands out (best 2, strength 0.0)."
+        empty = NumberEvidence(np.zeros(0), np.zeros(0))
+        found = ClusterNumberChoice.of(take_steps(empty, 50), empty)
+        assert found.sentence() == "1 cluster: no number stands out."
+
+
+class TestEvidence:
     def test_merges_like_those_of_chance_are_one_cluster(self):
-        found = separations([chance(1)], [chance(2), chance(3)], 25)
-        assert np.abs(found.separation).max() < 4
-        assert found.n_clusters == 1
+        found = evidence_of([chance(1)], chance(2), chance(3))
+        assert np.abs(found.z).max() < 4
+        assert take_steps(found, 25).n_clusters == 1
 
     @pytest.mark.parametrize("k", [2, 5, 9])
     def test_merges_far_clearer_than_chance_are_clusters(self, k):
@@ -50,9 +196,7 @@ class TestRule:
         phi = 1 - tree.margins
         phi[-(k - 1) :] *= 0.1
         clear = chain(phi, tree.leaf_sizes[1:])
-        found = separations([clear], [chance(2), chance(3)], 25)
-        assert found.n_clusters == k
-        assert len(found.separation) == len(found.excess) == 24
+        assert take_steps(evidence_of([clear], chance(2), chance(3)), 25).n_clusters == k
 
     def test_parts_of_long_clusters_are_none(self):
         """Within a chain of rows the cut is as wide everywhere, so that conductance falls with size, not its root."""
@@ -60,23 +204,25 @@ class TestRule:
         sizes = np.sort(tree.leaf_sizes[1:])
         jitter = np.exp(0.1 * np.random.default_rng(5).standard_normal(len(sizes)))
         long = chain(3 / sizes * jitter, sizes)
-        found = separations([long], [chance(2), chance(3)], 25)
-        assert found.separation[0] > CLEAR_EXCESS  # far clearer than chance, and still
-        assert found.n_clusters == 1
+        found = evidence_of([long], chance(2), chance(3))
+        assert found.z[0] > CLEAR_EXCESS and found.is_divided  # far clearer than chance, and still
+        assert take_steps(found, 25).n_clusters == 1
 
     def test_an_empty_cut_counts_as_the_least_conductance(self):
         tree = chance(1)
         phi = 1 - tree.margins
         sizes = tree.leaf_sizes[1:]
         phi[-1] = 0
-        empty = separations([chain(phi, sizes)], [chance(2)], 5)
+        empty = evidence_of([chain(phi, sizes)], chance(2))
         phi[-1] = LEAST_PHI
-        np.testing.assert_allclose(separations([chain(phi, sizes)], [chance(2)], 5).separation, empty.separation)
+        np.testing.assert_allclose(evidence_of([chain(phi, sizes)], chance(2)).z, empty.z)
 
-    def test_very_few_merges(self):
-        few = chain([0.5], [3])
-        found = separations([few], [few], 25)
-        assert found.separation.shape == found.excess.shape == (1,)
+    @given(st.permutations(range(5)))
+    def test_the_order_of_trees_does_not_matter(self, order):
+        trees = [chance(seed, 40 + seed) for seed in range(5)]
+        first, second = evidence_of(trees, chance(7)), evidence_of([trees[i] for i in order], chance(7))
+        assert len(first.z) == 40  # as many merges as all have
+        assert (first.z == second.z).all() and (first.s == second.s).all()
 
     @given(
         arrays(float, 12, elements=st.floats(-5, 5)),

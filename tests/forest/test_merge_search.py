@@ -20,7 +20,6 @@ from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest import _search_space
 from widegap.forest._choice import conductances
-from widegap.forest._cluster_number import CLEAR_EXCESS
 from widegap.forest._merge_search import n_groups
 from widegap.forest._pools import Forest
 from widegap.forest._single_moves import r_squared
@@ -213,8 +212,10 @@ class TestNumberOfClusters:
         scores = model.n_clusters_scores_
         assert model.n_clusters_ == 5
         assert [score.n_clusters for score in scores[:6]] == [2, 3, 4, 5, 6, 7]
-        assert all(score.excess > CLEAR_EXCESS for score in scores[:4]) and scores[4].excess < CLEAR_EXCESS
-        assert scores[3].agreement > 0.99 and all(0 < score.agreement <= 1 for score in scores)
+        assert max(score.n_clusters for score in scores if score.strength > 1) == 5
+        assert model.n_clusters_choice_.n_clusters == 5 and model.n_clusters_choice_.strength == scores[3].strength
+        agreement = {score.n_clusters: score.agreement for score in scores if score.agreement is not None}
+        assert list(agreement) == [3, 4, 5, 6, 7] and agreement[5] > 0.99 and 0 < min(agreement.values())
 
     def test_equal_rows_are_one_cluster(self):
         assert (fit(np.ones((20, 3)), "auto").labels_ == 0).all()

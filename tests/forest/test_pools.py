@@ -120,7 +120,11 @@ class TestEveryWinner:
             labels = labels_of(model._forest, candidate.pool, 2).astype(np.int32)
             assert candidate.cut_per_bit == pytest.approx(cut_per_bit(model._forest.graph, labels, 2), rel=1e-9)
             assert 0 < candidate.explained < 1
+            if candidate.pool != "moves":
+                agreement = model._forest.pools[candidate.pool].cut(2).agreement
+                assert candidate.agreement == pytest.approx(agreement.mean(), rel=1e-9)
             if candidate.chosen:
+                assert candidate.agreement == pytest.approx(model.agreement_.mean(), rel=1e-9)
                 assert candidate.explained == pytest.approx(model.objective_, rel=1e-9)
 
     def test_its_tree_leads_to_its_clusters(self, won):
@@ -187,7 +191,8 @@ class TestCandidates:
     def test_auto_has_those_of_the_numbers_it_compared(self):
         found = fit(make_blobs(300, 3, centers=3, cluster_std=0.5, random_state=0)[0], "auto")
         assert found.n_clusters_ in numbers(found)
-        assert {score.n_clusters for score in found.n_clusters_scores_} <= set(numbers(found))
+        compared = [score.n_clusters for score in found.n_clusters_scores_ if score.agreement is not None]
+        assert compared == [k for k in numbers(found) if k > 1] and len(compared) > 1
         for k in numbers(found):
             chosen(found, k)  # exactly one
 
@@ -382,14 +387,11 @@ class TestWhatIsFound:
         gaps = model._forest.pools["gaps"].cut(2).labels
         assert np.bincount(gaps).min() <= 40  # merged freely, the corner is a cluster
 
-    def test_digits_one_and_eight_in_most_orders_of_rows(self):
-        """Their even cut is near the border: 22 of 28 fits were right (98 %), the others had a corner (56 %)."""
+    @pytest.mark.parametrize("seed", range(6))
+    def test_digits_one_and_eight(self, seed):
         X, y = load_digits(return_X_y=True)
-        right = 0
-        for seed in range(12):
-            rows = np.random.default_rng(seed).permutation(np.flatnonzero(np.isin(y, (1, 8))))
-            right += clustering_accuracy(y[rows], fit(X[rows], random_state=seed).labels_) >= 0.9
-        assert right >= 7  # 9 were measured; none without the choice
+        rows = np.random.default_rng(seed).permutation(np.flatnonzero(np.isin(y, (1, 8))))
+        assert clustering_accuracy(y[rows], fit(X[rows], random_state=seed).labels_) >= 0.9
 
     @requires_data
     @pytest.mark.parametrize("seed", range(3))

@@ -6,6 +6,7 @@ import pytest
 from tests._old_models import FOLDER, file_of, makers, rows_of, scores
 from widegap import persistence
 from widegap._catalogue import ESTIMATORS
+from widegap.results._how_many import number_found
 
 FILES = sorted(FOLDER.glob("format-*.widegap"))
 
@@ -19,6 +20,14 @@ def test_models_of_old_say_what_they_said(path):
     if "scores" in extra:
         then = np.array(extra["scores"])
         np.testing.assert_allclose(scores(model, rows), then, rtol=0, atol=1e-6 * np.abs(then).max())
+
+
+def test_what_came_later_is_unknown_in_models_of_old():
+    model, _ = persistence.load(file_of("MaxMarginClustering-auto"))
+    assert model.n_clusters_ == 3 and not hasattr(model, "n_clusters_choice_")
+    assert all(score.strength is None and score.agreement > 0 for score in model.n_clusters_scores_)
+    assert set(model.tree_.words()) == {""}
+    assert number_found(model)["words"].startswith("3 clusters. An older version chose it")
 
 
 def test_every_kind_of_model_has_a_file():

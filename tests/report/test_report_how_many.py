@@ -1,27 +1,57 @@
-"""What the scores of numbers of clusters mean, in words."""
+"""What the strengths of numbers of clusters mean, in words."""
 
 import pytest
 
-from widegap.results._how_many import what_scores_mean
+from widegap.forest._cluster_number import ClusterNumberChoice
+from widegap.forest._number_search import ClusterNumberScore
+from widegap.results._how_many import EQUAL_ROWS, choice_among, explained_choice, number_found
 
 
 @pytest.mark.parametrize(
-    ("chosen", "excess", "sure", "said"),
+    ("strengths", "chosen", "sure", "said"),
     [
-        (1, {}, "clear", "all rows are equal"),
-        (1, {2: -1.0, 3: 0.5}, "clear", "the clearest, into 3, stands out by 0.5 standard errors, and 3.5 are needed"),
-        (1, {2: -3.0}, "clear", "stands out by 0.0 standard errors"),
-        (1, {2: 2.0}, "likely", "One cluster, most likely"),
-        (1, {2: 1.0, 3: 3.0}, "close", "Look at 3 clusters as well"),
-        (3, {2: 9.0, 3: 12.0, 4: 0.0}, "clear", "3 clusters, clearly so"),
-        (3, {2: 9.0, 3: 6.0, 4: 0.0}, "likely", "the least clear of them stands out by 6.0 standard errors"),
-        (3, {2: 9.0, 3: 4.2, 4: 0.0}, "close", "Look at 2 clusters as well"),
-        (3, {2: 3.0, 3: 4.2, 4: 0.0}, "close", "Look at a single cluster as well"),
-        (3, {2: 9.0, 3: 12.0, 4: 0.0, 5: 3.4}, "close", "Look at 5 clusters as well"),
-        (4, {2: 9.0, 3: 12.0, 4: 30.0}, "clear", "4 clusters"),
+        ({}, 1, "clear", "1 cluster: no number stands out."),
+        ({2: -1.0, 3: 0.1}, 1, "clear", "(best 3, strength 0.1). The number is clear. The rows look like noise"),
+        ({2: -3.0}, 1, "clear", "(best 2, strength 0.0)"),
+        ({2: 0.5}, 1, "likely", "(best 2, strength 0.5). The number is likely."),
+        ({2: 0.3, 3: 0.9}, 1, "close", "no split is clearer than in such rows. If you expect groups"),
+        ({2: 0.3, 3: 0.9}, 1, "close", "Look at 3 clusters before relying on it."),
+        ({2: 1.5, 3: 3.0, 4: 0.1}, 3, "clear", "3 clusters (strength 3.0; a single cloud reaches 1 about once in 50)."),
+        ({2: 1.5, 3: 1.5, 4: 0.1}, 3, "likely", "The number is likely."),
+        ({2: 0.5, 3: 1.1, 4: 0.1}, 3, "close", "It is a close call. Look at a single cluster before relying on it."),
+        ({2: 1.5, 3: 3.0, 4: 0.1, 5: 0.9}, 3, "close", "Nearly: 5 (strength 0.9). It is a close call. Look at 5"),
+        ({2: 1.5, 3: 2.0, 4: 5.0}, 4, "clear", "4 clusters"),
     ],
-)
-def test_words(chosen, excess, sure, said):
-    found, words = what_scores_mean(chosen, excess)
-    assert found == sure
-    assert said in words
+)  # fmt: skip
+def test_words(strengths, chosen, sure, said):
+    choice = choice_among(strengths)
+    found = explained_choice(choice)
+    assert (choice.n_clusters, found["sure"]) == (chosen, sure)
+    assert said in found["words"]
+    assert found["choice"]["sentence"] == choice.sentence() and found["words"].startswith(choice.sentence())
+
+
+def test_a_coarser_number_is_named_where_the_last_step_is_weak():
+    found = explained_choice(ClusterNumberChoice(9, 1.1, [2, 4], None, 0.0, False))
+    assert found["words"].endswith("Look at 4 clusters before relying on it.")
+
+
+def test_constraints_that_ask_for_more_clusters_are_named():
+    words = explained_choice(choice_among({2: 0.1}), chosen=3)["words"]
+    assert words.startswith("3 clusters, as known labels, links or sizes ask for. By the rows alone: 1 cluster:")
+
+
+class Stub:
+    """A fitted model of an older version, or of equal rows."""
+
+    def __init__(self, **attributes):
+        vars(self).update({"n_clusters": "auto", "n_clusters_": 1, **attributes})
+
+
+def test_models_without_a_choice():
+    assert number_found(Stub())["words"] == EQUAL_ROWS
+    assert number_found(Stub(n_clusters=3)) is None
+    score = ClusterNumberScore(2, 8.0, 7.0, 1.0)
+    found = number_found(Stub(n_clusters_=2, n_clusters_scores_=[score]))
+    assert found["words"].startswith("2 clusters. An older version chose it")
+    assert found["scores"][0]["strength"] is None

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap._types import Array, Floats
 from widegap.base._docs import shared_docs
 from widegap.base._progress import progress_logging
-from widegap.base._records import LATER, Record
+from widegap.base._records import Record
 from widegap.base._site import HasPage
 from widegap.base._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.exceptions import InvalidDataError
@@ -246,11 +246,6 @@ def stored_attributes(cls: type) -> dict[str, Any]:
     if issubclass(cls, Clusterer) and cls._record is not None:
         found["history_"] = list[cls._record]  # type: ignore[name-defined]
     return found
-
-
-def later_attributes(cls: type) -> dict[str, Any]:
-    """Fields of a dataclass that files of earlier versions do not have, with their defaults: marked by ``LATER``."""
-    return {field.name: field.default for field in fields(cls) if LATER in field.metadata} if is_dataclass(cls) else {}
 
 
 # Beside the estimators, not in them: copies, pickles and model files do not need what follows from the weights.

@@ -10,8 +10,6 @@ import numpy as np
 from widegap._types import Doubles
 from widegap.rows._protocols import State
 
-LATER = "later"  # marks a field that model files of earlier versions do not have: these get its default
-
 
 @dataclass(frozen=True)
 class Point:

@@ -1,8 +1,8 @@
 """How many clusters: several numbers compared without labels, a recommendation with its reasons, and a small chart.
 
 Where the search leaves a tree of merges, the number is the largest whose clusters stand out from rows without
-structure (their *excess*, in standard errors, is above 3.5); elsewhere the most stable one. If none stands out, the
-rows are called noise; so are those of a dense table in which the search that leaves a tree finds a single cluster.
+structure (their *strength* is above 1); elsewhere the most stable one. If none stands out, the rows are called noise;
+so are those of a dense table in which the search that leaves a tree finds a single cluster.
 """
 
 from collections.abc import Sequence
@@ -42,14 +42,14 @@ class Recommendation:
 
     def for_report(self) -> dict[str, Any] | None:
         """The same as a report shows it; None without a tree of merges."""
-        from widegap.results._how_many import CLEAR_EXCESS, MOST_COMPARED_CLUSTERS
+        from widegap.results._how_many import MOST_COMPARED_CLUSTERS, NEEDED
 
-        keys = ("n_clusters", "separation", "excess", "agreement")
+        keys = ("n_clusters", "separation", "excess", "agreement", "strength")
         scores = [{key: getattr(record, key) for key in keys} for record in self.records if record.excess is not None]
         if not scores:
             return None
         sure = "close" if self.is_noise else "likely"
-        found = {"chosen": self.chosen, "most": MOST_COMPARED_CLUSTERS, "needed": CLEAR_EXCESS, "sure": sure}
+        found = {"chosen": self.chosen, "most": MOST_COMPARED_CLUSTERS, "needed": NEEDED, "sure": sure}
         return {**found, "scores": scores, "words": self.words}
 
 
@@ -189,17 +189,16 @@ def _span(numbers: list[int]) -> str:
 
 def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
     """The number to recommend, why, and whether the rows look like noise."""
-    from widegap.results._how_many import CLEAR_EXCESS, what_scores_mean
+    from widegap.results._how_many import choice_among, explained_choice
 
     unit = found.unit
 
     steadiest = max(records, key=lambda record: (record.stability, -record.n_clusters)).n_clusters
-    excess = {record.n_clusters: record.excess for record in records if record.excess is not None}
-    clear = [k for k in excess if excess[k] > CLEAR_EXCESS]
+    choice = choice_among({record.n_clusters: record.strength for record in records if record.strength is not None})
     span = _span([record.n_clusters for record in records])
-    if clear:
-        return max(clear), what_scores_mean(max(clear), excess)[1], False
-    if excess or _is_one_cluster(found):
+    if choice.n_clusters > 1:
+        return choice.n_clusters, explained_choice(choice)["words"], False
+    if choice.rejected is not None or _is_one_cluster(found):
         return steadiest, _noise(span, steadiest, unit, "none is clearer than what rows without structure show"), True
     best = next(record for record in records if record.n_clusters == steadiest)
     if best.stability < max(STABLE, _null_stability(found, steadiest) + ABOVE_NULL):
@@ -266,14 +265,14 @@ def print_chart(console: Any, recommendation: dict[str, Any]) -> None:
 
 
 HEADINGS = {  # the first that is known decides
-    "excess": "stands out",
+    "strength": "stands out",
     "stability": "stability",
     "agreement": "agreement",
     "gain": "gain over null",
     "smallest": "smallest",
 }
 LEGEND = {
-    "excess": "stands out: how much more clearly all these clusters are apart than parts of them are; above 3.5 counts",
+    "strength": "stands out: how clearly this number stands out from the next coarser one that does; above 1 counts",
     "stability": "stability: 1 if random subsamples lead to the same clusters",
     "agreement": "agreement: share of the searches that agree on a row",
     "gain": "gain over null: objective against shuffled columns",
@@ -284,7 +283,7 @@ def _bar(key: str, value: float | None, most: float) -> str:
     if value is None:
         return ""
     value = max(0.0, value)
-    return f"{'█' * round(BAR * value / most)} {value:.{1 if key == 'excess' else 2}f}".strip()
+    return f"{'█' * round(BAR * value / most)} {value:.{1 if key == 'strength' else 2}f}".strip()
 
 
 def _cell(key: str, record: dict[str, Any]) -> str:

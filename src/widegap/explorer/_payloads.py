@@ -13,7 +13,8 @@ from widegap.explorer._fits import NotFitted, ShownFit
 from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._workspace import Workspace
 from widegap.report._charts import Scale, branches
-from widegap.results._dendrogram import top_of_tree
+from widegap.results._dendrogram import judged_tree, top_of_tree
+from widegap.results._how_many import number_found
 from widegap.results._profile import Contrasts
 
 LISTED_FEATURES = 6  # of a cluster: its line in the list shows three, and twice as many terms of documents
@@ -56,9 +57,15 @@ def overview(workspace: Workspace) -> dict[str, object]:
             "can_redo": workspace.history.can_redo,
             "moved": moved(workspace),
             "working": workspace.working,
-            "notes": [clip(note) for note in [*workspace.notes, *_fit_notes(workspace)]],
+            "notes": [clip(note) for note in [*_number_note(fit), *workspace.notes, *_fit_notes(workspace)]],
             "saved": None if autosave is None else {"file": autosave.path.name, "trouble": autosave.trouble},
         }
+
+
+def _number_note(fit: ShownFit | NotFitted) -> list[str]:
+    """Why there are as many clusters, where the fit chose their number."""
+    found = number_found(fit.model) if isinstance(fit, ShownFit) else None
+    return [] if found is None else [found["words"]]
 
 
 def _fit_notes(workspace: Workspace) -> list[str]:
@@ -156,7 +163,7 @@ def tree(workspace: Workspace) -> dict[str, object] | None:
     ``leaves`` are sizes from top to bottom. Merges are as far apart as their order says, so that a line between two of
     them, at ``cuts[k]``, stands for a number of clusters.
     """
-    found = getattr(workspace.fit.model, "tree_", None)
+    found = judged_tree(workspace.fit.model)
     m = 0 if found is None else min(TREE_LEAVES, len(found.leaf_sizes))
     top = None if found is None else top_of_tree(found, m)
     if found is None or top is None:
@@ -165,13 +172,16 @@ def tree(workspace: Workspace) -> dict[str, object] | None:
     paths = branches({**top, "heights": range(1, m)}, across, TREE_PAGE_ROW)
     sizes = np.bincount(found.cut(m), found.leaf_sizes, m)
     shown = slice(len(found.leaf_sizes) - m, None)
-    merges = zip(paths, found.margins[shown].tolist(), found.sizes[shown].tolist(), strict=True)
+    merges = zip(paths, found.margins[shown].tolist(), found.sizes[shown].tolist(), top["words"], strict=True)
     return {
         "width": TREE_PAGE_WIDTH,
         "row": TREE_PAGE_ROW,
         "labels": TREE_PAGE_WIDTH - TREE_EDGE + 6,
         "leaves": [int(sizes[leaf]) for leaf in top["leaves"]],
-        "merges": [{"path": path, "margin": plain(margin), "size": int(size)} for path, margin, size in merges],
+        "merges": [
+            {"path": path, "margin": plain(margin), "size": int(size), "word": word}
+            for path, margin, size, word in merges
+        ],
         "cuts": {k: across(m - k + 0.5) for k in range(1, m + 1)},
     }
 

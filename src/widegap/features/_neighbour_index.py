@@ -43,15 +43,15 @@ from widegap.rows._threads import one_blas_thread, ordered_map
 
 INDEX_AXES = 64  # principal axes at first: of 30 neighbours in MNIST .965 are candidates, with 128 axes .997
 AXIS_STEPS = 3  # of power iteration for the axes: 1 finds a thousandth fewer candidates in MNIST, 6 no more
-INDEX_SAMPLE = 10_000  # rows from which axes and cells are found
+INDEX_SAMPLE = 10_000  # rows from which axes and cells are found, to bound the time of k-means; not tuned
 CELL_ROWS = 256  # rows of a cell: smaller ones cost more calls, larger ones hold more rows that are far away
 ROWS_FOR_CELL = 8  # sampled rows for every cell, at least: the mean of fewer is hardly the mean of the cell
 CELL_TURNS = 5  # of k-means: after 2, 5 or 15 as many cells must be probed in MNIST
-LEAST_CELLS = 8  # cells with which a row is compared, at least: the judged rows may be easier than others
-MOST_CELLS = 128  # and at most: with more, comparing all pairs is nearly as fast up to 100,000 rows
+LEAST_CELLS = 8  # cells with which a row is compared, at least: the judged rows may be easier than others; not tuned
+MOST_CELLS = 128  # and at most: of 100,000 rows a third, where comparing all pairs takes about twice the time
 QUERY_ROWS = 8192  # rows that are compared with a cell together: fewer make products too small to be fast; not tuned
-SURPLUS = 20  # candidates beyond the neighbours asked for
-JUDGED_ROWS = 128  # whose neighbours are found exactly: 0.1 s for MNIST; not tuned
+SURPLUS = 20  # candidates beyond the neighbours asked for; not tuned
+JUDGED_ROWS = 128  # whose neighbours are found exactly: a quarter of a second for MNIST; not tuned
 JUDGED_NEIGHBOURS = 60  # of each of them: as many as a search for clusters asks for among many rows
 KEPT = 0.975  # share of neighbours that must be candidates in the axes
 FOUND = 0.97  # share of neighbours to be found, where MOST_CELLS permit

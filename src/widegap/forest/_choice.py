@@ -18,9 +18,11 @@ Labelings are compared in a fixed order:
 2. ``EVEN``, merged under a cap on inequality, is taken if its q is below ``EVEN_FACTOR`` of the first's, unless the
    classifier explains it much worse (R2 over k - 1, ``MOST_UNEXPLAINED``): a small group far from all others is a
    cluster, however few bits it tells.
-3. ``MOVES``, found by single moves (``forest/_single_moves.py``), is taken instead if the classifier explains it
-   better and its q is not much larger (``MOVES_FACTOR``). That is looked at for few clusters of similar size alone:
-   for many, R2 does not tell good labels from bad, and it never sees why one cluster should be small.
+3. ``MOVES``, found by single moves (``forest/_single_moves.py``), is a rival like ``EVEN``, with less patience for what
+   the classifier explains worse (``MOVES_UNEXPLAINED``); and it is taken instead of what was taken so far if the
+   classifier explains it better and its q is not much larger (``MOVES_FACTOR``). That is looked at for few clusters of
+   similar size alone: for many, R2 does not tell good labels from bad, and it never sees why one cluster should be
+   small.
 
 The constants were chosen on one half of 61 public tasks and 26 others and checked on the other half
 (``benchmarks/choices.md``).
@@ -38,6 +40,7 @@ GAPS, COMMUNITIES, EVEN, MOVES = "gaps", "communities", "even", "moves"
 OFFSET = 0.03  # below it digits 1 and 8 are a corner against the rest; above 0.035 FCPS target loses its corners
 EVEN_FACTOR = 0.9  # 0.85 to 1 do alike on the tasks that chose it; digits 1 and 8 have 0.885
 MOST_UNEXPLAINED = 0.1  # two touching halves with a corner have 0.08 at most, far groups of 10 rows 0.19 and more
+MOVES_UNEXPLAINED = 0.05  # the same for single moves: digits 1 and 8 have 0.03, thinned pairs of classes 0.06 and more
 MOVES_FACTOR = 1.15  # 1.05 to 1.2 gain on both halves
 MOVES_CLUSTERS = 4  # the most for which R2 ranks labelings well: for 6 and more it does not
 MOVES_EVENNESS = 0.9  # below it thinned pairs of classes lose what is gained elsewhere
@@ -69,6 +72,8 @@ class Candidate:
         better.
     explained : float
         Share of the labels that the classifier explains, at most 1.
+    agreement : float
+        Mean share of the members of its pool that agree on a row.
     chosen : bool
         Whether the clusters are those of this candidate.
     """
@@ -77,6 +82,7 @@ class Candidate:
     pool: str
     cut_per_bit: float
     explained: float
+    agreement: float
     chosen: bool
 
 
@@ -101,26 +107,28 @@ def cut_per_bit(graph: NeighbourGraph, labels: Labels, k: int) -> float:
     return (cut + OFFSET) / max(evenness(labels, k), LEAST_EVENNESS)
 
 
-def choose(merits: Mapping[str, Merits], k: int) -> str:
+def choose(merits: Mapping[str, Merits]) -> str:
     """The labeling that is taken, of those there are; the first of them has to be there."""
     best = next(iter(merits))
     if COMMUNITIES in merits and merits[COMMUNITIES].cut_per_bit < merits[best].cut_per_bit:
         best = COMMUNITIES
-    if EVEN in merits and _cuts_less(merits[EVEN], merits[best]):
-        best = EVEN
-    if MOVES in merits and may_be_moved(merits[best], k) and _explains_more(merits[MOVES], merits[best]):
+    rivals = [name for name in (EVEN, MOVES) if name in merits and _cuts_less(name, merits[name], merits[best])]
+    best = min(rivals, key=lambda name: merits[name].cut_per_bit, default=best)
+    if MOVES in merits and merits[best].evenness >= MOVES_EVENNESS and _explains_more(merits[MOVES], merits[best]):
         best = MOVES
     return best
 
 
-def may_be_moved(best: Merits, k: int) -> bool:
-    """Whether single moves could be better than the labeling chosen so far."""
-    return 1 < k <= MOVES_CLUSTERS and best.evenness >= MOVES_EVENNESS
+def may_be_moved(merits: Mapping[str, Merits], k: int) -> bool:
+    """Whether single moves could be better than all labelings so far: for few clusters, of similar size in one."""
+    even_enough = any(found.evenness >= MOVES_EVENNESS for found in merits.values())
+    return 1 < k <= MOVES_CLUSTERS and even_enough
 
 
-def _cuts_less(even: Merits, best: Merits) -> bool:
-    less = even.cut_per_bit < EVEN_FACTOR * best.cut_per_bit
-    return less and best.explained - even.explained < MOST_UNEXPLAINED
+def _cuts_less(name: str, rival: Merits, best: Merits) -> bool:
+    unexplained = MOST_UNEXPLAINED if name == EVEN else MOVES_UNEXPLAINED
+    less = rival.cut_per_bit < EVEN_FACTOR * best.cut_per_bit and rival.evenness >= best.evenness
+    return less and best.explained - rival.explained < unexplained
 
 
 def _explains_more(moved: Merits, best: Merits) -> bool:

@@ -20,7 +20,7 @@ from widegap.forest._temperature import fit_temperature, member_votes
 from widegap.rows._sampling import all_or_drawn
 
 FAITHFUL = 0.97  # share of the labels that the features of a search have to repeat; 16 of 22 dense sets are above it
-FINE_ROWS = 15_000  # to which finer scores are fitted: 35,000 repeat 0.1 % more labels of MNIST
+FINE_ROWS = 10_000  # to which finer scores are fitted; not tuned
 FEWEST_OF_CLUSTER = 100  # rows of a cluster among these, at least, if it has as many: the mean of fewer says little
 
 

@@ -28,7 +28,7 @@ from widegap.forest._merge_search import (
     search_graph,
 )
 from widegap.forest._moves_search import QuickMoves
-from widegap.forest._number_search import find_separations, number_scores, separations_found
+from widegap.forest._number_search import find_number, separations_found
 from widegap.forest._pools import Forest, Member
 from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
 from widegap.forest._search_space import PreparedRows, n_searched
@@ -93,13 +93,13 @@ class ForestSearch:
         """Clusters on which the members agree; fewer than asked for where hardly any rows differ."""
         rows = prepared.space.rows
         if self.n_clusters == "auto":
-            found = find_separations(rows, self.n_neighbors, rng)
-            k = max(found.n_clusters, prepared.fewest)
+            found = find_number(rows, self.n_neighbors, rng)
+            k = max(found.steps.n_clusters, prepared.fewest)
         else:
             found, k = None, self.n_clusters
         forest = self._grow(max(2, k), prepared, recorder, rng)
-        scores = None if found is None else number_scores(found, forest)
-        result = ForestCuts(forest).result(k, prepared.units, scores)
+        reasons = None if found is None else found.reasons(forest, k)
+        result = ForestCuts(forest, found).result(k, prepared.units, reasons)
         if found is None and (doubt := _doubt(result, forest)):
             separation = separations_found(forest, k, rows, self.n_neighbors, rng)
             _warn_without_structure(k, separation, doubt)
@@ -132,9 +132,9 @@ class ForestSearch:
 
 
 def _doubt(result: SearchResult, forest: Forest) -> str:
-    """The reason to doubt clusters: members disagree, or few of them count, which may agree by accident."""
-    assert result.agreement is not None
-    agreement, sound = result.agreement.mean(), forest.pools[result.pool].share_sound(result.n_clusters)
+    """The reason to doubt clusters: members disagree in every pool, or few count, which may agree by accident."""
+    agreement = max(found.agreement for found in forest.candidates if found.n_clusters == result.n_clusters)
+    sound = forest.pools[result.pool].share_sound(result.n_clusters)
     if agreement < DOUBTFUL:
         return f"the members of the search agree only to {100 * agreement:.0f} %"
     if sound < LEAST_SOUND:

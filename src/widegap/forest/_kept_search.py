@@ -115,7 +115,7 @@ class KeptSearch:
 
     def at(self, k: int) -> "KeptSearch":
         """The same search cut at k clusters."""
-        return replace(self, result=self.cuts.result(k, self.units, self.result.number_scores))
+        return replace(self, result=self.cuts.result(k, self.units, self.result.number))
 
     def check_number(self, k: Any) -> int:
         """k, if it is a number of clusters at which the search can be cut."""

@@ -44,13 +44,14 @@ E, D      sums between groups, (m, m)
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from widegap._jit import jit
 from widegap._types import Floats, Labels
+from widegap.forest._split_words import split_words
 
 SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
 NO_CAP = 1.0  # the Gini index never exceeds it
@@ -191,12 +192,22 @@ class MergeTree:
         Rows of the group that the merge made.
     leaf_sizes : ndarray of shape (m,)
         Rows of the first groups.
+    excess : ndarray of shape (m - 1,)
+        How much more clearly the two are apart than the parts within them (see ``_cluster_number.py``); NaN where it
+        was not measured.
     """
 
     merges: npt.NDArray[np.int64]
     margins: Floats
     sizes: npt.NDArray[np.int64]
     leaf_sizes: npt.NDArray[np.int64]
+    excess: Floats = None  # type: ignore[assignment]
+
+    _added_later: ClassVar = ("excess",)
+
+    def __post_init__(self) -> None:
+        if self.excess is None:
+            object.__setattr__(self, "excess", np.full(len(self.margins), np.nan))
 
     def check(self) -> None:
         """Raise ValueError if this is not a tree, as in a forged model file: compiled loops do not check."""
@@ -210,6 +221,8 @@ class MergeTree:
             raise ValueError("the merges of its tree do not join groups that there are")
         if not (self.leaf_sizes > 0).all():
             raise ValueError("groups of its tree have no rows")
+        if self.excess.shape != (m - 1,) or np.isinf(self.excess).any():
+            raise ValueError("the excess of its tree does not fit its merges")
 
     def cut(self, k: int) -> Labels:
         """Cluster of each first group where k are left; clusters are numbered by size, the largest first."""
@@ -225,6 +238,10 @@ class MergeTree:
         pair = [np.flatnonzero(labels == cluster)[0] for cluster in (a, b)]
         pairs = np.insert(leaves[self.merges], m - k, pair, axis=0)
         return tree_of(pairs, np.insert(self.margins, m - k, self.margins[m - k]), self.leaf_sizes)
+
+    def words(self) -> list[str]:
+        """Whether each merge joined two real clusters: "clear", "likely", "as in a cloud", or "" if not measured."""
+        return split_words(self.excess)
 
     def to_linkage(self) -> Floats:
         """The tree as ``scipy.cluster.hierarchy`` wants it; heights are the margins and never fall."""

@@ -40,12 +40,13 @@ from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernels import holds_values
 from widegap.forest._choice import Candidate
+from widegap.forest._cluster_number import ClusterNumberChoice
 from widegap.forest._cluster_scores import ClusterScores, Scoring
 from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
 from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
 from widegap.forest._linkage import MergeTree
 from widegap.forest._moves_search import MovesSearch
-from widegap.forest._number_search import ClusterNumberScore, find_separations, number_scores
+from widegap.forest._number_search import ClusterNumberScore, find_number
 from widegap.forest._pools import Forest
 from widegap.forest._row_labels import RowLabels, largest_or_none
 from widegap.forest._row_preparation import (
@@ -89,9 +90,8 @@ class MaxMarginClustering(SelectiveClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        Number of clusters k. "auto", with ``search="agree"`` or "merge", takes the largest number up to 25 whose
-        clusters are all more clearly apart than rows without structure would be, else 1; ``n_clusters_scores_`` has
-        the reasons.
+        Number of clusters k. "auto", with ``search="agree"`` or "merge", takes the largest number up to 50 whose
+        clusters are all more clearly apart than rows without structure would be, else 1.
 
     search : {"agree", "merge", "moves"}, default="agree"
         "agree" takes clusters of any shape and size, "moves" prefers round ones of similar size. "merge" is a single
@@ -178,12 +178,13 @@ class MaxMarginClustering(SelectiveClusterer):
         members may agree by accident. Not for ``search="moves"``.
 
     tree_ : MergeTree
-        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms. With "merge"
-        its leaves are the groups; with "agree" the sets of rows on which all members agree, joined by how many members
-        keep them together. Not for ``search="moves"``.
+        The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms; after "auto"
+        ``words()`` says which are real splits. With "merge" its leaves are the groups; with "agree" the sets of rows on
+        which all members agree, joined by how many members keep them together. Not for ``search="moves"``.
 
-    n_clusters_scores_ : list of ClusterNumberScore
-        Why "auto" chose its number: separation, excess and agreement for 2, 3, ... clusters.
+    n_clusters_choice_, n_clusters_scores_ : ClusterNumberChoice and list of ClusterNumberScore
+        What "auto" chose, how sure that is and which other numbers are defensible, in one line by ``sentence()``; and
+        why: separation, excess, strength and agreement for 2, 3, ... clusters.
 
     objective_ : float
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
@@ -312,6 +313,7 @@ class MaxMarginClustering(SelectiveClusterer):
         "tree_": MergeTree,
         "n_clusters_scores_": list[ClusterNumberScore],
         "candidates_": list[Candidate],
+        "n_clusters_choice_": ClusterNumberChoice,
         "reject_below_": float,
         "starts_": np.ndarray,
         "smoothing_": int,
@@ -514,7 +516,7 @@ class MaxMarginClustering(SelectiveClusterer):
     def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
         """Scores of other numbers of clusters of the fitted rows."""
         kept = self._kept_search()
-        return number_scores(find_separations(kept.space.rows, self.n_neighbors, rng), kept.forest)
+        return find_number(kept.space.rows, self.n_neighbors, rng).reasons(kept.forest, self.n_clusters_).scores
 
     # Storing
 
@@ -528,8 +530,8 @@ class MaxMarginClustering(SelectiveClusterer):
             self.tree_ = result.tree
         if result.cuts is not None:
             self.candidates_ = result.cuts.forest.candidates
-        if result.number_scores is not None:
-            self.n_clusters_scores_ = result.number_scores
+        if result.number is not None:
+            self.n_clusters_choice_, self.n_clusters_scores_ = result.number.choice, result.number.scores
         if result.smoothing is not None:
             self.smoothing_ = result.smoothing
             self.starts_ = np.array([record.objective for record in self.history_])

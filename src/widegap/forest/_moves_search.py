@@ -3,7 +3,7 @@
 The objective and the moves are those of ``forest/_single_moves.py``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,9 +13,10 @@ from numpy.random import default_rng
 from widegap._types import Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
-from widegap.base._starts import count_feature_starts, feature_starts, sample_size
+from widegap.base._starts import best_threshold, count_feature_starts, feature_starts, sample_size
 from widegap.exceptions import StarvedClusterWarning
 from widegap.features._kernel_maps import KernelMap
+from widegap.features._kmeans import kmeans
 from widegap.features._neighbours import NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest._search_result import SearchResult, StartRecord, constrained_labels
@@ -28,7 +29,10 @@ EXACT_MOVES_ROWS = 1_000  # up to this many rows moves see the kernel as it is; 
 MOST_MOVED = 10_000  # more rows are sampled before they are moved; not tuned
 FEATURE_RANK = 300  # landmarks of more rows, as for a search by merging; not tuned
 AUTO_STARTS = 10  # of n_init="auto"; not tuned
-QUICK_STARTS = 3  # of labels that are only a candidate: ten did no better on 61 tasks, at twice the time
+QUICK_RANK = 100  # features for labels that are only a candidate, as many as members of a search by merging see
+QUICK_STARTS = 2  # by k-means: three, or ten with kicks, did no better on 61 tasks
+QUICK_AXES = 3  # thresholds that are starts of two clusters, beside those
+QUICK_TURNS = 20  # of k-means, which moves go on from
 SMOOTHING_STEPS = 2  # of smoothing="auto"; not tuned
 SMOOTHED_ROWS = 1_000  # smaller tables lose by smoothing
 REACHED = 0.8  # share of rows that the neighbour graph must serve for smoothing="auto" to use it
@@ -92,7 +96,7 @@ class MovesSearch:
         """Labels of the largest R2 over all starts, which keep the constraints."""
         space, k = prepared.space, self.n_clusters
         min_count = self.least_size(space.rows.shape[0])
-        P, lam, steps = self.features(space)
+        P, lam, steps = self.features(space, space.principal, space.features)
         # Labels that the user gave are refined, not led elsewhere first.
         factors = CONTINUATION if prepared.start is None else CONTINUATION[-1:]
         stages = [whiten(P, lam, 1 / (factor * space.C)) for factor in factors]
@@ -134,9 +138,11 @@ class MovesSearch:
         """Rows that every cluster keeps of n."""
         return max(1, int(self.min_cluster_fraction * n / self.n_clusters))
 
-    def features(self, space: SearchSpace, graph: NeighbourGraph | None = None) -> tuple[Floats, Floats, int]:
-        """Principal coordinates, smoothed by the graph or not, their squared lengths, and the steps."""
-        P, lam = space.principal.transform(space.features), space.principal.lam
+    def features(
+        self, space: SearchSpace, principal: PrincipalMap, Phi: Floats, graph: NeighbourGraph | None = None
+    ) -> tuple[Floats, Floats, int]:
+        """Principal coordinates of features, smoothed by the graph or not, their squared lengths, and the steps."""
+        P, lam = principal.transform(Phi), principal.lam
         if self.smoothing == 0 or (self.smoothing == "auto" and len(P) < SMOOTHED_ROWS):
             return P, lam, 0
         if graph is None:
@@ -164,18 +170,26 @@ class QuickMoves:
     seed: int
 
     def __call__(self, k: int) -> Labels:
-        """Labels of the largest R2 for k clusters."""
-        search, rng = (
-            MovesSearch(k, MovesSearch.auto_fraction, "k-means", QUICK_STARTS, "auto", 0),
-            default_rng((self.seed, k)),
-        )
-        P, lam, _ = search.features(self.space, self.graph)
-        stages, least = (
-            [whiten(P, lam, 1 / (factor * self.space.C)) for factor in CONTINUATION],
-            search.least_size(len(P)),
-        )
-        starts = feature_starts("k-means", P, self.space.rows, k, QUICK_STARTS, least, rng)
-        return search_partition(stages, starts, k, least, Recorder(StartRecord), rng).best.labels
+        """Labels of the largest R2 for k clusters, among ties the most even ones."""
+        search, rng = MovesSearch(k, MovesSearch.auto_fraction, None, 1, "auto", 0), default_rng((self.seed, k))
+        Phi = self.space.features[:, :QUICK_RANK]
+        P, lam, _ = search.features(self.space, PrincipalMap.fit(Phi), Phi, self.graph)
+        stages = [whiten(P, lam, 1 / (factor * self.space.C)) for factor in CONTINUATION]
+        least, found = search.least_size(len(P)), []
+        for labels in self._starts(np.ascontiguousarray(P), k, least, rng):
+            for Q in stages:
+                partition = improve_by_moves(Q, labels, k, least, rng)
+                labels = partition.labels
+            found.append(partition)
+        return most_even(found, k).labels
+
+    @staticmethod
+    def _starts(P: Floats, k: int, least: int, rng: np.random.Generator) -> Iterator[Labels]:
+        """k-means on the features, and for two clusters the best thresholds along leading axes."""
+        for _ in range(QUICK_STARTS):
+            yield kmeans(P, k, QUICK_TURNS, rng).labels
+        for axis in range(min(QUICK_AXES, P.shape[1]) if k == 2 else 0):
+            yield best_threshold(P[:, axis], least)
 
 
 @dataclass(frozen=True)

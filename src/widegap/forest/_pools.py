@@ -206,14 +206,14 @@ class Forest:
         """The labeling at k clusters that ``forest/_choice.py`` chooses: that of a pool, or one by single moves."""
         cuts = {name: pool.cut(k) for name, pool in self.pools.items()}
         merits = {name: self._merits(found.labels, k) for name, found in cuts.items()}
-        best = choose(merits, k)
-        if self.moves is not None and may_be_moved(merits[best], k):
+        best = choose(merits)
+        if self.moves is not None and may_be_moved(merits, k):
             labels = self.moves(k)
-            merits[MOVES] = self._merits(labels, k)
-            if choose(merits, k) == MOVES:
-                cuts[MOVES], best = cuts[best].replaced_by(labels, k), MOVES
+            cuts[MOVES], merits[MOVES] = cuts[best].replaced_by(labels, k), self._merits(labels, k)
+            best = choose(merits)
         self._candidates[k] = [
-            Candidate(k, name, found.cut_per_bit, found.explained, name == best) for name, found in merits.items()
+            Candidate(k, name, found.cut_per_bit, found.explained, float(cuts[name].agreement.mean()), name == best)
+            for name, found in merits.items()
         ]
         return cuts[best]
 

@@ -5,13 +5,12 @@ they spread over the neighbours of rows, over the groups of all members, and ove
 """
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from widegap._types import Floats, Labels
-from widegap.base._records import LATER
+from widegap._types import Floats, Ints, Labels
 from widegap.constraints._known_classes import Views
 from widegap.constraints._seeded_clusters import SeededClusters
 from widegap.constraints._units import Units
@@ -21,7 +20,7 @@ from widegap.features._principal import leading_directions
 from widegap.forest._agreement import row_agreement
 from widegap.forest._linkage import MergeTree
 from widegap.forest._merge_search import LEADING, SMOOTHINGS
-from widegap.forest._number_search import ClusterNumberScore
+from widegap.forest._number_search import NumberReasons, NumberSearch, find_number
 from widegap.forest._pools import Cut, Forest, Pool
 from widegap.forest._search_space import SearchSpace
 from widegap.forest._single_moves import explained
@@ -38,7 +37,9 @@ class StartRecord:
     kind: str
     objective: float
     seconds: float
-    pool: str = field(default="", metadata={LATER: True})
+    pool: str = ""
+
+    _added_later: ClassVar[tuple[str, ...]] = ("pool",)
 
     def line(self) -> str:
         """The record as one line of the log."""
@@ -65,7 +66,9 @@ class SearchResult:
         The pool whose members agree on the clusters; empty where a search has no pools.
     tree : MergeTree or None
         The tree that the clusters were cut from.
-    number_scores : list of ClusterNumberScore or None
+    leaf_of_row : ndarray or None
+        The first group of that tree to which each row belongs.
+    number : NumberReasons or None
         Why "auto" chose its number.
     smoothing : int or None
         Steps of smoothing of a search by moves.
@@ -82,7 +85,8 @@ class SearchResult:
     agreement: Floats | None = None
     pool: str = ""
     tree: MergeTree | None = None
-    number_scores: list[ClusterNumberScore] | None = None
+    leaf_of_row: Labels | Ints | None = None
+    number: NumberReasons | None = None
     smoothing: int | None = None
     starved: bool = False
     cuts: "ForestCuts | None" = None
@@ -94,30 +98,39 @@ class SearchResult:
 
 
 class ForestCuts:
-    """Cuts of a forest at any number of clusters; the last one stays ready for other constraints."""
+    """Cuts of a forest at any number of clusters; the last one stays ready for other constraints.
 
-    def __init__(self, forest: Forest):
-        self.forest = forest
+    A search for the number of clusters judges the merges of their trees; where there was none, it runs on demand.
+    """
+
+    def __init__(self, forest: Forest, numbers: NumberSearch | None = None):
+        self.forest, self._numbers = forest, numbers
         self._last: UnconstrainedCut | None = None
 
-    def result(
-        self, k: int, units: Units | None, number_scores: list[ClusterNumberScore] | None = None
-    ) -> SearchResult:
+    def result(self, k: int, units: Units | None, number: NumberReasons | None = None) -> SearchResult:
         """The clusters at k that keep the constraints."""
         found = self.forest.cut(k) if units is None else self.unconstrained(k).constrained(units)
-        sizes = np.bincount(found.labels, minlength=k)
-        objective = explained(self.forest.space.whitened_sums(found.labels, k), sizes) if k > 1 else 0.0
+        sizes, leaf_of_row = np.bincount(found.labels, minlength=k), found.source.item_of_row
         return SearchResult(
             labels=found.labels,
             n_clusters=k,
-            objective=objective,
+            objective=explained(self.forest.space.whitened_sums(found.labels, k), sizes) if k > 1 else 0.0,
             members=found.members,
             agreement=found.agreement,
             pool=found.pool,
-            tree=found.tree,
-            number_scores=number_scores,
+            tree=found.tree if self._numbers is None else self._numbers.judged_tree(found.tree, leaf_of_row, k),
+            leaf_of_row=leaf_of_row,
+            number=number,
             cuts=self,
         )
+
+    def judged_tree(self, result: SearchResult, n_neighbors: int) -> MergeTree:
+        """The tree of a result with the excess of its merges; the first call takes about as long as a fit."""
+        assert result.tree is not None and result.leaf_of_row is not None
+        if self._numbers is None:
+            # A seed of its own: looking at a search must not change what it does next.
+            self._numbers = find_number(self.forest.space.rows, n_neighbors, np.random.default_rng(0))
+        return self._numbers.judged_tree(result.tree, result.leaf_of_row, result.n_clusters)
 
     def unconstrained(self, k: int) -> "UnconstrainedCut":
         """The cut at k without constraints, with all that these need."""

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from widegap._catalogue import estimator_class, stored_name
 from widegap._types import Array, SparseMatrix
-from widegap.base._clusterer import Clusterer, later_attributes, stored_attributes
+from widegap.base._clusterer import Clusterer, stored_attributes
 from widegap.exceptions import NotSupportedError
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._kernels import may_be_stored
@@ -40,6 +40,15 @@ def _parts(cls: type) -> dict[str, type]:
 def _parameters(cls: type) -> dict[str, Any]:
     """The arguments of a class and their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
+
+
+def _complete(part: Any) -> None:
+    """Give an object the defaults of attributes that its class calls ``_added_later`` and its file does not have."""
+    later = [name for name in getattr(type(part), "_added_later", ()) if name not in vars(part)]
+    for name in later:
+        vars(part)[name] = getattr(type(part), name)
+    if later and hasattr(part, "__post_init__"):
+        part.__post_init__()
 
 
 class Writer:
@@ -154,7 +163,7 @@ class Reader:
     def _object(self, name: str, tree: Any) -> Any:
         declared = stored_attributes(self.parts[name])
         found = self._filled(self.parts[name], tree["state"], declared)
-        vars(found).update(later_attributes(self.parts[name]) | vars(found))
+        _complete(found)
         missing = sorted(declared.keys() - vars(found).keys())
         if missing:
             raise DamagedModelError(f"{name} has no {missing[0]}")

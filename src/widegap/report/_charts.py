@@ -5,12 +5,15 @@ from typing import Any
 
 from markupsafe import Markup
 
+from widegap.forest._split_words import CLOUD_WORD
+
 COLOURS = 10  # as many as the style sheet names; more clusters share them
 # Pixels: 720 is the width of the text of the page, and no chart is higher than a laptop's window.
 MAP_WIDTH, MAP_HEIGHT, MAP_EDGE = 720, 480, 16
 BAR_WIDTH, BAR_HEIGHT = 240, 72
 LINE_WIDTH, LINE_HEIGHT, LINE_EDGE = 720, 110, 8
 DENDROGRAM_WIDTH, DENDROGRAM_ROW = 320, 30
+FEWEST_BARS = 24  # numbers of clusters below one another's ticks; more are hard to read
 LEAST_RANGE = 0.02  # of the best objective is the least range of the chart of starts, so that roundings look small
 SAME_OBJECTIVE = 1e-3  # starts within this share of the best count as the best; the solvers are accurate to 1e-3
 
@@ -86,7 +89,16 @@ def dendrogram(tree: dict[str, Any]) -> Markup:
     """Branches of the tree of ``top_of_tree``, leaves at the left, one row of ``DENDROGRAM_ROW`` pixels each."""
     x_scale = Scale([0.0, max(*tree["heights"], 1e-9)], 6, DENDROGRAM_WIDTH - 6)
     paths = branches(tree, x_scale, DENDROGRAM_ROW)
-    return Markup("".join(f'<path class="branch" d="{path}"/>' for path in paths))  # noqa: S704
+    words = tree.get("words") or [""] * len(paths)
+    drawn = [_branch(path, word) for path, word in zip(paths, words, strict=True)]
+    return Markup("".join(drawn))  # noqa: S704
+
+
+def _branch(path: str, word: str) -> str:
+    """A branch, dashed where it joins what looks like parts of one cloud; its word is shown on hovering."""
+    kind = "branch cloud" if word == CLOUD_WORD else "branch"
+    title = f"<title>{word}</title>" if word else ""
+    return f'<path class="{kind}" d="{path}">{title}</path>'
 
 
 def branches(tree: dict[str, Any], x_scale: Scale, row: float) -> list[str]:
@@ -142,10 +154,16 @@ def curves(records: Sequence[dict[str, Any]]) -> Markup:
     return Markup("".join(parts))  # noqa: S704
 
 
+def shown_scores(number: dict[str, Any]) -> list[dict[str, Any]]:
+    """The scores that are drawn: a few numbers beyond the chosen one, and at least ``FEWEST_BARS``."""
+    most = max(FEWEST_BARS + 1, number["chosen"] + 5)
+    return [score for score in number["scores"] if score["n_clusters"] <= most]
+
+
 def number_bars(number: dict[str, Any]) -> Markup:
-    """The excess of every number of clusters as a bar, the chosen one in colour, and a line at what is needed."""
-    scores = number["scores"]
-    values = [max(0.0, float(score["excess"] or 0.0)) for score in scores]
+    """The strength of every number of clusters as a bar, the chosen one in colour, and a line at what is needed."""
+    scores = shown_scores(number)
+    values = [max(0.0, float(score.get("strength") or 0.0)) for score in scores]
     y_scale = Scale([0.0, max(*values, 2 * number["needed"])], LINE_HEIGHT, LINE_EDGE)
     width = LINE_WIDTH / len(scores)
     bars = [

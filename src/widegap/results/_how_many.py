@@ -1,15 +1,18 @@
-"""How many clusters there are by the scores of a tree of merges, how sure that is, and what to do if it is not."""
+"""How many clusters there are by the strengths of several numbers, how sure that is, and what to do if it is not."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from widegap._wording import plain
-from widegap.forest._cluster_number import CLEAR_EXCESS
+from widegap.forest._cluster_number import ClusterNumberChoice
 from widegap.forest._number_search import MOST_COMPARED_CLUSTERS
 
-# On drawn shapes the number was right in 95 % of the cases beyond the first, and in half of those below the second.
-CLEARLY, CLOSE = 3.0, 1.0  # distance of an excess from what is needed
-HOW_SURE = {"clear": "clearly so", "likely": "most likely", "close": "but it is a close call"}
+NEEDED = 1.0  # strength above which a number is taken
+# Of 1324 drawn tables the number was right in 97 % of those beyond the first, and in 43 % of those below the second.
+CLEARLY, CLOSE = 0.8, 0.3  # distance of the strengths from what is needed
+HOW_SURE = {"clear": "The number is clear.", "likely": "The number is likely.", "close": "It is a close call."}
+EQUAL_ROWS = "One cluster: all rows are equal, or too few to tell groups apart."
 
 
 def number_found(estimator: Any) -> dict[str, Any] | None:
@@ -20,59 +23,66 @@ def number_found(estimator: Any) -> dict[str, Any] | None:
         {key: plain(value) for key, value in asdict(score).items()}
         for score in getattr(estimator, "n_clusters_scores_", ())
     ]
-    chosen = int(estimator.n_clusters_)
-    sure, words = what_scores_mean(chosen, {score["n_clusters"]: score["excess"] for score in scores})
-    return {
-        "chosen": chosen,
-        "most": MOST_COMPARED_CLUSTERS,
-        "needed": CLEAR_EXCESS,
-        "scores": scores,
-        "sure": sure,
-        "words": words,
-    }
+    chosen, choice = int(estimator.n_clusters_), getattr(estimator, "n_clusters_choice_", None)
+    found = {"chosen": chosen, "most": MOST_COMPARED_CLUSTERS, "needed": NEEDED, "scores": scores}
+    if choice is None:
+        return {**found, **_without_choice(chosen, older=bool(scores))}
+    return {**found, **explained_choice(choice, chosen)}
 
 
-def what_scores_mean(chosen: int, excess: dict[int, float]) -> tuple[str, str]:
-    """How sure a number is ("clear", "likely" or "close"), and why, from the excess of every number from 2 on."""
-    if not excess:
-        return "clear", "One cluster: all rows are equal, or too few to tell groups apart."
-    rival = max((k for k in excess if k > chosen), key=excess.__getitem__, default=None)
-    distances = [excess[chosen] - CLEAR_EXCESS] if chosen > 1 else []
-    distances += [] if rival is None else [CLEAR_EXCESS - excess[rival]]
-    distance = min(distances)
-    sure = "clear" if distance >= CLEARLY else "likely" if distance >= CLOSE else "close"
-    words = _several(chosen, excess[chosen], sure) if chosen > 1 else _one(rival, excess, sure)
-    if sure == "close":
-        near = rival if rival is not None and CLEAR_EXCESS - excess[rival] == distance else _next_clear(chosen, excess)
-        words += f" Look at {_named(near)} as well before relying on the number."
-    return sure, words
+def explained_choice(choice: ClusterNumberChoice, chosen: int | None = None) -> dict[str, Any]:
+    """How sure a choice is ("clear", "likely" or "close"), why, in words, and the choice itself.
+
+    ``chosen`` is the number of clusters of the fit, where constraints asked for more than the rows did.
+    """
+    sure = how_sure(choice)
+    words = f"{choice.sentence()} {HOW_SURE[sure]}{_advice(choice, sure)}"
+    if chosen is not None and chosen != choice.n_clusters:
+        words = f"{chosen} clusters, as known labels, links or sizes ask for. By the rows alone: {words}"
+    shown = {key: plain(value) for key, value in asdict(choice).items()}
+    return {"sure": sure, "words": words, "choice": {**shown, "nearly": choice.nearly, "sentence": choice.sentence()}}
 
 
-def _one(rival: int | None, excess: dict[int, float], sure: str) -> str:
-    best = "" if rival is None else f"; the clearest, into {rival}, stands out {_by(excess[rival])}"
-    return (
-        f"One cluster, {HOW_SURE[sure]}: the rows look like noise, as no split of the rows is clearer than what rows "
-        f"without structure show{best}. "
-        "If you expect groups, check the scale of the columns, leave out those that say nothing, or ask for a number "
-        "of clusters and see how sure they are."
-    )
+def how_sure(choice: ClusterNumberChoice) -> str:
+    """ "clear", "likely" or "close": by how far the strengths are from what is needed."""
+    distance = NEEDED - choice.rejected_strength
+    if choice.n_clusters > 1:
+        distance = min(distance, choice.strength - NEEDED)
+    return "clear" if distance >= CLEARLY else "likely" if distance >= CLOSE else "close"
 
 
-def _several(chosen: int, own: float, sure: str) -> str:
-    return (
-        f"{chosen} clusters, {HOW_SURE[sure]}: they are more clearly apart than rows without structure, or parts of "
-        f"one cluster, would be; the least clear of them stands out {_by(own)}."
-    )
+def choice_among(strengths: Mapping[int, float]) -> ClusterNumberChoice:
+    """The choice between some numbers of clusters by their strengths alone, which do not tell a continuum."""
+    chosen = max((k for k in strengths if strengths[k] > NEEDED), default=1)
+    rejected = max((k for k in strengths if k > chosen), key=strengths.__getitem__, default=None)
+    beyond = 0.0 if rejected is None else strengths[rejected]
+    return ClusterNumberChoice(chosen, strengths.get(chosen, beyond), [], rejected, beyond, continuum=False)
 
 
-def _by(excess: float) -> str:
-    return f"by {max(0.0, excess):.1f} standard errors, and {CLEAR_EXCESS:g} are needed"
+def _advice(choice: ClusterNumberChoice, sure: str) -> str:
+    advice = ""
+    if choice.n_clusters == 1:
+        advice = "" if choice.continuum else " The rows look like noise: no split is clearer than in such rows."
+        advice += (
+            " If you expect groups, check the scale of the columns, leave out those that say nothing, or ask for a "
+            "number of clusters and see how sure they are."
+        )
+    if sure == "close" and (other := _other_number(choice)) is not None:
+        advice += f" Look at {other} before relying on it."
+    return advice
 
 
-def _next_clear(chosen: int, excess: dict[int, float]) -> int:
-    """The next smaller number whose clusters stand out."""
-    return max((k for k in excess if k < chosen and excess[k] > CLEAR_EXCESS), default=1)
+def _other_number(choice: ClusterNumberChoice) -> str | None:
+    """The number that is nearest to being right instead."""
+    coarser = choice.also[-1] if choice.also else 1
+    is_weak = choice.n_clusters > 1 and choice.strength - NEEDED <= NEEDED - choice.rejected_strength
+    other = coarser if is_weak else choice.rejected
+    return None if other is None else "a single cluster" if other == 1 else f"{other} clusters"
 
 
-def _named(k: int) -> str:
-    return "a single cluster" if k == 1 else f"{k} clusters"
+def _without_choice(chosen: int, *, older: bool) -> dict[str, Any]:
+    """What to say of equal rows, which are not searched, and of models of older versions, which kept less."""
+    if not older:
+        return {"sure": "clear", "words": EQUAL_ROWS, "choice": None}
+    number = "1 cluster" if chosen == 1 else f"{chosen} clusters"
+    return {"sure": "likely", "words": f"{number}. An older version chose it, without its strength.", "choice": None}

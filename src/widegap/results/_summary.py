@@ -1,10 +1,11 @@
 """A fitted clustering as a dict of plain values: what reports show, and what programs can read."""
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from widegap import describe
 from widegap._wording import ROWS_FROM, clip, plain
 from widegap.results._cautions import plain_warnings
-from widegap.results._dendrogram import top_of_tree
+from widegap.results._dendrogram import judged_tree, top_of_tree
 from widegap.results._example_rows import RowDescriber
 from widegap.results._how_many import number_found
 from widegap.results._row_views import RowView
@@ -47,7 +48,7 @@ def summarize_view(
         "objective": _objective(estimator),
         "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, describer, edges)],
         "profile": view.profile(),
-        "tree": _tree(estimator),
+        "tree": _tree(estimator, judged_tree),
         "unassigned": int(np.count_nonzero(view.labels < 0)),
         "margin_edges": edges,
         "map": _map(view, describer, max_points),
@@ -99,7 +100,7 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
         "number": number_found(estimator),
         "objective": _objective(estimator),
         "clusters": clusters,
-        "tree": _tree(estimator),
+        "tree": _tree(estimator, attrgetter("tree_")),  # shown in a notebook at once: nothing is computed for it
         "margin_edges": [],
         "search": _search(estimator),
         "kernels": _kernels(estimator),
@@ -162,9 +163,9 @@ def _examples(view: RowView, describer: RowDescriber, rows: Sequence[int], colum
     return [{**describer.describe(row), "cells": [view.cell(row, group) for group in columns]} for row in rows]
 
 
-def _tree(estimator: Any) -> dict[str, Any] | None:
-    tree = getattr(estimator, "tree_", None)
-    return None if tree is None else top_of_tree(tree, int(estimator.n_clusters_))
+def _tree(estimator: Any, tree_of: Callable[[Any], Any]) -> dict[str, Any] | None:
+    k = int(getattr(estimator, "n_clusters_", 0))
+    return None if k <= 2 or not hasattr(estimator, "tree_") else top_of_tree(tree_of(estimator), k)
 
 
 def _map(view: RowView, describer: RowDescriber, max_points: int) -> dict[str, Any] | None:

@@ -39,12 +39,14 @@ class ClusterNumberRecord:
     separation : float or None
         How much more clearly the two clusters that would be joined next are apart than in null tables, as
         ``n_clusters="auto"`` of :class:`MaxMarginClustering` measures it: about 0 without structure, 10 and more
-        between clear clusters. None for one cluster, above 25, and for clusterers without a tree of merges.
+        between clear clusters. None for one cluster, above 50, and for clusterers without a tree of merges.
     excess : float or None
-        By how much all of these clusters are more clearly apart than parts of them are; "auto" takes the largest number
-        at which it exceeds 3.5. None as above.
+        By how much all of these clusters are more clearly apart than parts of them are. None as above.
     agreement : float or None
         Mean share of the members of the search that agree on a row's cluster; None for clusterers without members.
+    strength : float or None
+        How clearly this number stands out from the next coarser one that does, relative to what is needed; "auto" takes
+        the largest number at which it exceeds 1. None as ``separation``.
     """
 
     n_clusters: int
@@ -56,6 +58,7 @@ class ClusterNumberRecord:
     separation: float | None = None
     excess: float | None = None
     agreement: float | None = None
+    strength: float | None = None
 
 
 def compare_cluster_numbers(
@@ -135,13 +138,13 @@ def _compare_cuts(
     whole = fit(trials.X)
     parts = [fit(take_rows(trials.X, rows)) for rows in trials.subsamples]
     shuffled = None if trials.shuffled is None else fit(trials.shuffled)
-    reasons = {score.n_clusters: (score.separation, score.excess) for score in whole._score_numbers(rng)}
+    reasons = {score.n_clusters: score for score in whole._score_numbers(rng)}
     found = []
     for k in numbers:
         model = _at(whole, k)
         stability = trials.agreement(model.labels_, [_at(part, k).labels_ for part in parts])
         null = None if shuffled is None or k == 1 else float(_at(shuffled, k).objective_)
-        found.append(_record(k, model, stability, null, reasons.get(k, (None, None))))
+        found.append(_record(k, model, stability, null, reasons.get(k)))
     return found
 
 
@@ -165,7 +168,7 @@ def _record(
     model: FittedClusterer,
     stability: float,
     null: float | None,
-    reasons: tuple[float | None, float | None] = (None, None),
+    reasons: Any = None,
 ) -> ClusterNumberRecord:
     labels: Labels = np.asarray(model.labels_)
     objective: float | None = getattr(model, "objective_", None)
@@ -178,8 +181,9 @@ def _record(
         smallest=float(sizes.min()),
         largest=float(sizes.max()),
         objective=None if objective is None else float(objective),
-        separation=reasons[0],
-        excess=reasons[1],
+        separation=getattr(reasons, "separation", None),
+        excess=getattr(reasons, "excess", None),
+        strength=getattr(reasons, "strength", None),
         agreement=None if agreement is None or not len(agreement) else float(np.mean(agreement)),
     )
 

@@ -33,10 +33,11 @@ function draw(tree) {
   const picture = svg("svg", { viewBox: `0 0 ${tree.width} ${height}`, role: "img" });
   picture.setAttribute("aria-label", `Tree of ${m} groups; the last merges are on the left.`);
   tree.merges.forEach((merge, step) => {
-    const line = svg("path", { d: merge.path, class: "branch" });
+    const cloud = merge.word === "as in a cloud";
+    const line = svg("path", { d: merge.path, class: cloud ? "branch cloud" : "branch" });
     const title = svg("title", {});
     const margin = merge.margin === null ? "" : `, margin ${merge.margin.toFixed(2)}`;
-    title.textContent = `${m - step} clusters become ${m - step - 1}: ${merge.size} ${store.state.unit}s${margin}`;
+    title.textContent = `${m - step} clusters become ${m - step - 1}: ${merge.size} ${store.state.unit}s${margin}${merge.word ? `; split: ${merge.word}` : ""}`;
     line.append(title);
     line.style.strokeWidth = `${1 + 3 * Math.max(0, merge.margin ?? 0)}px`;
     picture.append(line);

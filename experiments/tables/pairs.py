@@ -1,0 +1,141 @@
+"""Two classes that touch, and runs with a seed and a row order of their own."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from experiments.cells import ORDERS, SEEDS, Cell
+from experiments.data import drawn_letter_pairs, pairs
+from experiments.store import Store
+from experiments.tables._ranking import FRONT, USUAL
+from experiments.tables._table import ACCURACY, BASELINE, Measured, Row, Score, Table, figure
+from experiments.tables.panel import MOVES, SETS
+
+LETTER_PAIRS = 30
+CORNERS = 10  # draws
+RUNS = SEEDS + 1  # the file's own order, then one order a seed
+FAR = 3.0  # points between the mean and the worst run that are told
+BELOW = 5.0  # points below the best method of the table that are told
+WORST = Score("accuracy of the worst run", lambda record: [min(record.scores["accuracy"])])
+SPARSE = ("w1a", "a1a", "a4a", "a9a", "cora", "rcv1", *(name for name in SETS if name.startswith("cora titles")))
+DENSE = {label: name for label, name in SETS.items() if label not in SPARSE}
+
+
+@dataclass(frozen=True)
+class Reordered(Measured):
+    """One method on rows whose order differs from run to run; in brackets the worst run, meaned over data sets."""
+
+    seeds: int = RUNS
+
+    def cells(self, row: Row) -> list[Cell]:
+        return [replace(cell, data=cell.data + ORDERS) for cell in super().cells(row)]
+
+    def worst(self, row: Row, store: Store) -> Any:
+        """The accuracy of the worst run of each data set, meaned; a string if it was not measured."""
+        values = self.values(row, WORST, store)
+        return values if isinstance(values, str) else float(np.mean(values))
+
+    def text(self, row: Row, score: Score, store: Store) -> str:
+        values, worst = self.values(row, score, store), self.worst(row, store)
+        return values if isinstance(values, str) else f"{figure(values, score.digits)} ({worst:.{score.digits}f})"
+
+
+OURS = Reordered(FRONT, FRONT)
+
+
+def _shown(column: Any, row: Row, score: Score, store: Store) -> float:
+    values = column.values(row, score, store)
+    return np.nan if isinstance(values, str) else float(np.mean(values))
+
+
+def _pair_words(table: Table, store: Store) -> str:
+    """How many data sets the front door loses clearly to another column, and which it loses by most."""
+    scores = {
+        name: [_shown(column, Row(name, (name,)), table.score, store) for column in table.columns]
+        for row in table.rows
+        for name in row.data
+    }
+    complete = {name: values for name, values in scores.items() if not np.isnan(values).any()}
+    if len(complete) < len(scores):
+        return f"Not complete: {len(complete)} of {len(scores)} data sets."
+    lines = []
+    for j, column in enumerate(table.columns[1:], 1):
+        lead = np.array([values[0] - values[j] for values in complete.values()])
+        lines.append(
+            f"- {FRONT} less {column.title}: {lead.mean():+.1f} points in the mean of the {len(lead)} data sets; more "
+            f"than {BELOW:g} above on {np.sum(lead > BELOW)}, more than {BELOW:g} below on {np.sum(lead < -BELOW)}."
+        )
+    behind = sorted(complete, key=lambda name: complete[name][0] - max(complete[name]))
+    told = [
+        f"{name} ({complete[name][0]:.1f}, best {max(complete[name]):.1f})"
+        for name in behind[:5]
+        if max(complete[name]) - complete[name][0] > BELOW
+    ]
+    return "\n".join([*lines, f"- Farthest below the best of the four: {', '.join(told) if told else 'nowhere'}."])
+
+
+PAIRS = Table(
+    "pairs",
+    "Pairs and halves",
+    (
+        Row("letter A-B", ("letter/A-B",)),
+        Row("digits 1-8", ("digits/1-8",)),
+        Row("45 pairs of digits", pairs("digits")),
+        Row(f"{LETTER_PAIRS} pairs of letters", drawn_letter_pairs(LETTER_PAIRS)),
+        Row("15 pairs of satimage", pairs("satimage", "123457")),
+        Row("halves with a corner", tuple(f"corner/{i}" for i in range(CORNERS))),
+    ),
+    (
+        OURS,
+        Reordered(MOVES.title, MOVES.method, MOVES.settings),
+        Reordered("CPM3C", "CPM3C"),
+        Reordered(USUAL, USUAL, kind=BASELINE),
+    ),
+    ACCURACY,
+    f"{RUNS} runs: the first has the file's own order of the rows, the others have a random order each, the same for "
+    "all methods. In brackets: the worst run, of each data set before the mean. The digits are those of `aims`; the "
+    f"{LETTER_PAIRS} pairs of letters were drawn once from all 325 (seed 0). The halves are {CORNERS} draws of two "
+    "touching Gaussians of 600 rows each, where 30 rows of the second lie together far from all others; if they become "
+    "a cluster, 52.5 % of the rows are right.",
+    quick=("letter A-B", "digits 1-8"),
+    after=_pair_words,
+)
+
+
+def _order_words(table: Table, store: Store) -> str:
+    """Sets with a run far below the mean, and the worst run in the file's order: seeds alone may explain it."""
+    stored, told, n_sets = table.columns[0], [], 0
+    for row in table.rows:
+        mean, worst = _shown(OURS, row, table.score, store), OURS.worst(row, store)
+        seeds_alone = _shown(stored, row, WORST, store)
+        if isinstance(worst, str) or np.isnan(seeds_alone):
+            continue
+        n_sets += 1
+        if mean - worst > FAR:
+            told.append(
+                f"{row.label} (mean {mean:.1f}, worst {worst:.1f}; worst in the file's order {seeds_alone:.1f})"
+            )
+    if not n_sets:
+        return "Not measured yet."
+    found = ", ".join(told) if told else "nowhere"
+    return f"A run more than {FAR:g} points below the mean, of {n_sets} sets: {found}."
+
+
+ROW_ORDERS = Table(
+    "row-orders",
+    "Dense sets of the panel in other row orders",
+    tuple(Row(label, (name,)) for label, name in (DENSE | {"letter A-B": "letter/A-B"}).items()),
+    (
+        Measured("file's own order", FRONT),
+        replace(OURS, title="an order for each run"),
+    ),
+    replace(ACCURACY, better=0),
+    f"The first column is that of `panel`: {SEEDS} seeds, the rows as they are stored. The other has {RUNS} runs with "
+    "the orders of `pairs`, each with a seed of its own too, so it shows what seed and order change together; in "
+    "brackets the worst.",
+    quick=("sklearn iris",),
+    after=_order_words,
+)
+
+EXPERIMENTS = (PAIRS, ROW_ORDERS)

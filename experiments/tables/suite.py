@@ -1,0 +1,243 @@
+"""The public benchmark suite, beside what its author publishes of other methods (``experiments/suite_data.py``).
+
+``others.csv.gz`` of the suite's folder has their scores on each set: adjusted Rand index, normalised clustering
+accuracy, accuracy, by the rules of the suite from the label vectors in Gagolewski's clustering-results-v1. What they
+come to beside ours is kept in ``suite_standing.md``, which the page shows where the folder is missing. The suite is for
+reporting: constants are chosen elsewhere.
+"""
+
+import csv
+import gzip
+import os
+from dataclasses import dataclass
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from experiments.cells import Cell
+from experiments.store import Store
+from experiments.tables._ranking import FRONT
+from experiments.tables._table import Measured, Row, Score, Table
+
+STANDING = Path(__file__).with_name("suite_standing.md")
+SCORES = ("ari", "nca", "accuracy")
+SETS = {  # of up to 10000 rows, by battery
+    "fcps": ("atom chainlink engytime hepta lsun target tetra twodiamonds wingnut"),
+    "graves": ("dense fuzzyx line parabolic ring ring_noisy ring_outliers zigzag zigzag_noisy zigzag_outliers"),
+    "other": ("chameleon_t4_8k chameleon_t5_8k chameleon_t7_10k chameleon_t8_8k hdbscan iris iris5 square"),
+    "sipu": ("a1 a2 a3 aggregation compound d31 flame jain pathbased r15 s1 s2 s3 s4 spiral unbalance"),
+    "uci": ("ecoli glass ionosphere sonar statlog wdbc wine yeast"),
+    "wut": (
+        "circles cross graph isolation labirynth mk1 mk2 mk3 mk4 olympic smile stripes trajectories "
+        "trapped_lovers twosplashes windows x1 x2 x3 z1 z2 z3"
+    ),
+}
+LABELINGS = {  # reference labelings of the sets that have more than one
+    **dict.fromkeys(("sipu/compound", "graves/fuzzyx"), 5),
+    "sipu/r15": 3,
+    **dict.fromkeys(("fcps/engytime", "fcps/target", "sipu/flame", "sipu/pathbased"), 2),
+    **dict.fromkeys((f"graves/{name}" for name in ("parabolic", "ring_outliers", "zigzag")), 2),
+    **dict.fromkeys((f"graves/zigzag_{name}" for name in ("noisy", "outliers")), 2),
+    **dict.fromkeys((f"wut/{name}" for name in ("smile", "x2", "x3")), 2),
+}
+OWN = ("fcps/", "other/iris", "uci/wine", "uci/wdbc", "uci/ionosphere", "uci/statlog")  # on which defaults were tuned
+USUAL = ("sklearn_kmeans", "fastcluster_ward", "sklearn_gm", "fastcluster_average")  # shown wherever they rank
+LEADING = 8  # published methods shown besides
+WORST = 10  # sets told
+
+
+@cache
+def published() -> tuple[list[str], list[str], Any]:
+    """Names of methods, names of sets, and scores of each method on each set (NaN where there is none)."""
+    path = Path(os.environ["WIDEGAP_DATA"], "suite", "others.csv.gz")
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        read = {
+            (line["method"].rpartition("/")[2], f"{line['battery']}/{line['set']}"): [float(line[s]) for s in SCORES]
+            for line in csv.DictReader(lines)
+        }
+    methods = sorted({method for method, _ in read})
+    sets = set_names()
+    missing = [np.nan] * len(SCORES)
+    return methods, sets, np.array([[read.get((method, name), missing) for name in sets] for method in methods])
+
+
+def set_names() -> list[str]:
+    """The sets, with their batteries."""
+    return [f"{battery}/{name}" for battery, names in SETS.items() for name in names.split()]
+
+
+def data_sets(name: str) -> tuple[str, ...]:
+    """A set of the suite with each of its reference labelings."""
+    return tuple(f"suite/{name}.{labeling}" for labeling in range(LABELINGS.get(name, 1)))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Ours (first) and the published methods that have a figure on every set: scores by method, set and kind."""
+
+    names: list[str]
+    sets: list[str]
+    scores: Any
+
+    @classmethod
+    def of(cls, ours: Any) -> "Standing":
+        methods, sets, theirs = published()
+        whole = ~np.isnan(theirs).any(axis=(1, 2))
+        names = [FRONT, *(name for name, kept in zip(methods, whole, strict=True) if kept)]
+        return cls(names, sets, np.concatenate([ours[None], theirs[whole]]))
+
+    def on(self, chosen: Any) -> "Standing":
+        """The same for some of the sets."""
+        return Standing(self.names, [self.sets[j] for j in np.flatnonzero(chosen)], self.scores[:, chosen])
+
+    @cached_property
+    def means(self) -> Any:
+        """By method and score."""
+        return self.scores.mean(axis=1)
+
+    @cached_property
+    def ranks(self) -> Any:
+        """Mean rank of every method by adjusted Rand index; equal ones share a rank."""
+        return np.array([rankdata(-column) for column in np.round(self.scores[..., 0].T, 4)]).mean(axis=0)
+
+    def ranking(self) -> str:
+        """Ours, the best published methods and the usual ones, in order of the mean adjusted Rand index."""
+        order = np.argsort(-self.means[:, 0], kind="stable")
+        theirs = [i for i in order if i]
+        shown = {0, *theirs[:LEADING], *(self.names.index(name) for name in USUAL)}
+        lines = ["| | mean ARI | mean NCA | mean accuracy | median ARI | mean rank by ARI |", "|---" * 6 + "|"]
+        for i in order:
+            if i in shown:
+                figures = [*self.means[i], np.median(self.scores[i, :, 0])]
+                lines.append(f"| {self.names[i]} | {' | '.join(f'{v:.3f}' for v in figures)} | {self.ranks[i]:.1f} |")
+        return "\n".join(lines)
+
+    def place(self) -> str:
+        """Where ours stands among all, by each score."""
+        above = (self.means[1:] > self.means[0]).sum(axis=0) + 1
+        by_score = ", ".join(f"{n} by {name}" for n, name in zip(above, ("ARI", "NCA", "accuracy"), strict=True))
+        by_rank = int((self.ranks[1:] < self.ranks[0]).sum()) + 1
+        return f"{by_score} and {by_rank} by mean rank"
+
+    def batteries(self) -> str:
+        """Mean adjusted Rand index by battery: ours, the best in all and the best there."""
+        found = [name.partition("/")[0] for name in self.sets]
+        leader = 1 + int(np.argmax(self.means[1:, 0]))
+        lines = [f"| | sets | {FRONT} | {self.names[leader]} | best published there |", "|---" * 5 + "|"]
+        for battery in dict.fromkeys(found):
+            part = self.on(np.array([name == battery for name in found]))
+            best = 1 + int(np.argmax(part.means[1:, 0]))
+            lines.append(
+                f"| {battery} | {len(part.sets)} | {part.means[0, 0]:.3f} | {part.means[leader, 0]:.3f} "
+                f"| {part.means[best, 0]:.3f} ({part.names[best]}) |"
+            )
+        return "\n".join(lines)
+
+    def losses(self) -> str:
+        """The sets on which the best method in all is ahead of ours by most."""
+        leader = 1 + int(np.argmax(self.means[1:, 0]))
+        behind = self.scores[leader, :, 0] - self.scores[0, :, 0]
+        best = self.scores[1:, :, 0].max(axis=0)
+        told = [
+            f"{self.sets[j]} ({self.scores[0, j, 0]:.2f}; {self.scores[leader, j, 0]:.2f}, best of all {best[j]:.2f})"
+            for j in np.argsort(-behind, kind="stable")[:WORST]
+            if behind[j] > 0
+        ]
+        return f"Farthest behind {self.names[leader]} by ARI: {', '.join(told) if told else 'nowhere'}."
+
+
+def _incomplete(ours: Any) -> str:
+    """How often ours is better than a published method without figures on some sets, on the sets it has."""
+    theirs = published()[2][..., 0]
+    partial = theirs[np.isnan(theirs).any(axis=1)]
+    better = sum(np.mean((ours[:, 0] - row)[~np.isnan(row)]) > 0 for row in partial)
+    return (
+        f"{len(partial)} further published methods have no figure on some sets; on those that each has, {FRONT} is "
+        f"better in mean ARI than {better} of them."
+    )
+
+
+def _mark(ours: Any) -> str:
+    """What tells our scores from others."""
+    return sha256(np.round(ours, 4).tobytes()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class SuiteTable(Table):
+    """Rows are sets, whose data sets are their reference labelings; the page shows what they come to."""
+
+    def measured(self, store: Store) -> Any:
+        """Our scores by set and kind, the best over the labelings; None unless all were measured."""
+        column = self.columns[0]
+        found = [[store.records.get(cell) for cell in column.cells(row)] for row in self.rows]
+        if any(record is None or record.status != "ok" for records in found for record in records):
+            return None
+        best = [[max(np.mean(r.scores[score]) for r in records if r) for score in SCORES] for records in found]
+        return np.array(best) / 100
+
+    def section(self, store: Store) -> str:
+        head = f"`{self.name}`: {self.score.title}. {self.note}"
+        return f"### {self.title}\n\n{head}\n\n{self.words(store)}\n"
+
+    def words(self, store: Store) -> str:
+        """Rankings and sentences."""
+        ours = self.measured(store)
+        if ours is None:
+            cells: list[Cell] = self.cells()
+            done = sum(cell in store.records and store.records[cell].status == "ok" for cell in cells)
+            return f"Not complete: {done} of {len(cells)} cells."
+        mark, _, words = STANDING.read_text(encoding="utf-8").partition("\n")
+        if mark != _mark(ours):
+            return "The sets were measured again since they were compared: `python -m experiments suite` compares them."
+        return words
+
+    def compare(self, store: Store) -> None:
+        """Keep what the scores come to beside those of other methods."""
+        ours = self.measured(store)
+        if ours is not None:
+            STANDING.write_text(f"{_mark(ours)}\n{self.standing(ours)}", encoding="utf-8")
+
+    @staticmethod
+    def standing(ours: Any) -> str:
+        """Rankings and sentences, from the published scores."""
+        whole = Standing.of(ours)
+        own = np.array([name.startswith(OWN[:1]) or name in OWN for name in whole.sets])
+        fresh, tuned = whole.on(~own), whole.on(own)
+        leader = 1 + int(np.argmax(fresh.means[1:, 0]))
+        return "\n\n".join(
+            [
+                whole.ranking(),
+                f"Of {len(whole.names)} methods with figures on all {len(whole.sets)} sets, {FRONT} is number "
+                f"{whole.place()}. {_incomplete(ours)}",
+                whole.batteries(),
+                f"Without the {own.sum()} sets of our own panel (fcps, iris, wine, wdbc, ionosphere, statlog), which "
+                f"were in view when the defaults were chosen, {len(fresh.sets)} are left: {FRONT} has ARI "
+                f"{fresh.means[0, 0]:.3f}, NCA {fresh.means[0, 1]:.3f}, accuracy {fresh.means[0, 2]:.3f}, "
+                f"{fresh.names[leader]} {fresh.means[leader, 0]:.3f}, {fresh.means[leader, 1]:.3f}, "
+                f"{fresh.means[leader, 2]:.3f}; it is number {fresh.place()}. On the {own.sum()} it has ARI "
+                f"{tuned.means[0, 0]:.3f}, {fresh.names[leader]} {tuned.means[leader, 0]:.3f}.",
+                whole.losses(),
+            ]
+        )
+
+
+SUITE = SuiteTable(
+    "suite",
+    "A public benchmark suite",
+    tuple(Row(name, data_sets(name)) for name in set_names()),
+    (Measured(FRONT, FRONT, seeds=1),),
+    Score("adjusted Rand index (ARI), normalised clustering accuracy (NCA) and accuracy", lambda r: r.scores["ari"]),
+    "Six batteries of Gagolewski's suite (version 1.1.0, sets of up to 10000 rows) by its rules: the number of "
+    "clusters is that of the reference labeling, rows marked as noise are clustered but not scored, and of several "
+    "reference labelings the best score counts, each score for itself. Other methods: the scores of the label vectors "
+    "that the author of the suite publishes (clustering-results-v1), under the names used there; several are one "
+    "method with many settings. Ours: all defaults, one seed. No constant was fitted to this suite, but prototypes of "
+    "the search were compared on it and on other sets, so it is not an unseen test.",
+    quick=("wut/x2", "graves/zigzag_noisy"),
+)
+
+EXPERIMENTS = (SUITE,)
