@@ -285,6 +285,17 @@ def test_time_left_is_at_the_pace_so_far(monkeypatch):
 )
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_number_of_steps_is_known_before_the_fit(k, search, init, blobs):
-    model = MaxMarginClustering(k, search=search, init=init, n_init=3, random_state=0)
-    assert model._expected_records(len(blobs)) == len(model.fit(blobs).history_)
+    steps = []
+    model = MaxMarginClustering(k, search=search, init=init, n_init=3, random_state=0, callback=steps.append)
+    model.fit(blobs)
+    assert model._expected_records(len(blobs)) == len(steps)
+    assert set(model.history_) <= set(steps)
     assert CPM3C(k)._expected_records(len(blobs)) is None
+
+
+def test_communities_are_counted_among_the_steps(blobs, monkeypatch):
+    monkeypatch.setattr("widegap.forest._forest_search.COMMUNITY_ROWS", len(blobs))
+    steps = []
+    model = MaxMarginClustering(3, random_state=0, callback=steps.append).fit(blobs)
+    assert model._expected_records(len(blobs)) == len(steps)
+    assert model._expected_records(len(blobs) - 1) < len(steps)

@@ -84,6 +84,34 @@ def test_members_that_agree_and_other_numbers_of_clusters(client):
     assert found.n_clusters_ == 4
 
 
+def test_communities_of_the_searched_rows(client, monkeypatch):
+    monkeypatch.setattr("widegap.forest._forest_search.COMMUNITY_ROWS", 300)
+    X = rows(spread=3.0)
+    found, expected = (model(search="agree").fit(form) for form in (held(X, (1, 2999, 3000)), X))
+    for at_hand, lazy in zip(expected.candidates_, found.candidates_, strict=True):
+        assert (lazy.pool, lazy.chosen) == (at_hand.pool, at_hand.chosen)
+        assert (lazy.cut_per_bit, lazy.explained) == pytest.approx((at_hand.cut_per_bit, at_hand.explained))
+    assert "communities" in [candidate.pool for candidate in found.candidates_]
+    assert [record.kind for record in found.history_] == [record.kind for record in expected.history_]
+    agree_but_for_ties(found.labels_, expected.labels_)
+    for k in (2, 5):
+        agree_but_for_ties(found.cut(k), expected.cut(k))
+
+
+def test_finer_scores_on_workers(client, monkeypatch):
+    """Rows beyond the search are labelled on the workers by the features that predict has."""
+    monkeypatch.setattr("widegap.forest._search_space.SEARCH_ROWS", 2100)
+    rng, y = np.random.default_rng(0), np.arange(N) % 2
+    t = (0.1 + 0.9 * np.sqrt(rng.random(N))) * 3 * np.pi  # two spirals in each other
+    X = np.column_stack([t * np.cos(t + np.pi * y), t * np.sin(t + np.pi * y)]) + 0.4 * rng.normal(size=(N, 2))
+    found, expected = (model(2, search="agree").fit(form) for form in (held(X, (1, 2999, 3000)), X))
+    for fitted in (found, expected):
+        assert fitted.kernel_map_ is not fitted._kept.scoring.kernel_map
+    assert_allclose(found.kernel_map_.landmarks, expected.kernel_map_.landmarks)
+    agree_but_for_ties(found.labels_, expected.labels_)
+    agree_but_for_ties(found.predict(held(X, 2000)).compute(), expected.predict(X))
+
+
 def test_the_number_of_clusters_is_found(client):
     X = rows()
     found, expected = (model("auto").fit(form) for form in (held(X, 1500), X))

@@ -1,5 +1,7 @@
 """Merging groups: every rule's bookkeeping against its definition on the rows, and what must not matter."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,17 @@ from scipy.cluster import hierarchy
 from sklearn.linear_model import Ridge
 
 from widegap.forest._confusion import CONFUSION_RIDGE, confusion_of_groups
-from widegap.forest._linkage import AverageLinkage, DegreeLinkage, MergeTree, cut_conductance, merge_all
+from widegap.forest._linkage import (
+    NO_CAP,
+    AverageLinkage,
+    DegreeLinkage,
+    Ledger,
+    MergeTree,
+    _gini,
+    _join_sizes,
+    cut_conductance,
+    merge_all,
+)
 
 
 def random_graph(seed, n=24, m=6):
@@ -261,3 +273,130 @@ def test_two_clusters_can_be_joined_first():
     for a, b in [(0, 1), (1, 3), (2, 3)]:
         after = tree.joined_first(4, a, b).cut(3)
         assert same_partition(after, np.where(before == b, a, before))
+
+
+def gini(sizes):
+    """The Gini index by the textbook: from sorted sizes, relative to that of one cluster with all rows."""
+    m = len(sizes)
+    return sum((2 * i - m - 1) * size for i, size in enumerate(sorted(sizes), 1)) / ((m - 1) * sum(sizes))
+
+
+def capped_by_definition(W, groups, define, cap):
+    """All merges by brute force on the rows; every step the sets of rows, and whether a smallest had to take part."""
+    groups, steps = [list(group) for group in groups], []
+    while len(groups) > 1:
+        sizes = [len(group) for group in groups]
+        capped = gini(sizes) > cap
+        pairs = [
+            (define(W, groups[a], groups[b]), -a, -b)
+            for a in range(len(groups))
+            for b in range(a + 1, len(groups))
+            if not capped or min(sizes) in (sizes[a], sizes[b])
+        ]
+        _, a, b = max(pairs)
+        groups[-a] += groups.pop(-b)
+        steps.append(({frozenset(group) for group in groups}, capped))
+    return steps
+
+
+def unequal_graph(seed, n=30, m=9):
+    """A random graph whose groups have sizes from one to many."""
+    W, _, _, _ = random_graph(seed, n, m)
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(m), np.minimum(rng.geometric(0.4, n - m) - 1, m - 1)])
+    return W, rng.permutation(labels).astype(np.int32)
+
+
+def capped_tree(W, labels, m, kind, cap):
+    Y, sizes, E = np.eye(m)[labels], np.bincount(labels, minlength=m), sums_between(W, labels, m)
+    rule = AverageLinkage(E, sizes) if kind == "average" else DegreeLinkage(Y.T @ W, Y.T @ W.T, labels, sizes)
+    return merge_all(rule, E, np.zeros((m, m)), sizes, cap)
+
+
+@pytest.mark.parametrize(("kind", "define"), [("average", average_by_definition), ("degree", degree_by_definition)])
+@pytest.mark.parametrize("cap", [0.0, 0.3, 0.6])
+def test_merging_under_a_cap_equals_brute_force(kind, define, cap):
+    m, times_capped, times_free = 9, 0, 0
+    for seed in range(6):
+        W, labels = unequal_graph(seed)
+        tree = capped_tree(W, labels, m, kind, cap)
+        steps = capped_by_definition(W, [np.flatnonzero(labels == p) for p in range(m)], define, cap)
+        for k, (expected, capped) in zip(range(m - 1, 0, -1), steps, strict=True):
+            found = tree.cut(k)[labels]
+            assert {frozenset(np.flatnonzero(found == p)) for p in range(k)} == expected
+            times_capped, times_free = times_capped + capped, times_free + (not capped)
+    assert times_capped > 0  # else nothing was tested
+    assert times_free > 0 or cap == 0
+
+
+@pytest.mark.parametrize("kind", ["average", "degree"])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_a_cap_of_one_leaves_merging_free(kind, seed):
+    W, labels = unequal_graph(seed)
+    free, capped = (capped_tree(W, labels, 9, kind, cap) for cap in (np.inf, NO_CAP))
+    np.testing.assert_array_equal(free.merges, capped.merges)
+    np.testing.assert_array_equal(free.margins, capped.margins)
+
+
+@given(seed=st.integers(0, 10_000), cap=st.sampled_from([0.0, 0.1, 0.3, 0.5]))
+@settings(max_examples=30, deadline=None)
+def test_while_sizes_are_too_unequal_a_smallest_cluster_takes_part(seed, cap):
+    W, labels = unequal_graph(seed)
+    tree = capped_tree(W, labels, 9, "average", cap)
+    sizes = dict(enumerate(tree.leaf_sizes.tolist()))
+    for step, (a, b) in enumerate(tree.merges):
+        if len(sizes) > 1 and gini(sizes.values()) > cap:
+            assert min(sizes[a], sizes[b]) == min(sizes.values())
+        sizes[9 + step] = sizes.pop(a) + sizes.pop(b)
+        assert sizes[9 + step] == tree.sizes[step]
+
+
+@given(seed=st.integers(0, 10_000), m=st.integers(2, 12))
+@settings(max_examples=40, deadline=None)
+def test_the_inequality_of_sizes_is_followed_exactly(seed, m):
+    """Over merges of any pairs, not only of those that a rule would choose."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 10 ** rng.integers(1, 5), m)
+    differences = sum(abs(x - y) for x, y in combinations(sizes.tolist(), 2))
+    table, none = np.zeros((m, m)), np.zeros(0)
+    ledger = Ledger(
+        *(table, table, none, table, sizes.copy(), np.arange(m), np.ones(m, bool), np.array([differences]), 0.3),
+        *(np.zeros((m - 1, 2), np.int64), np.zeros(m - 1), np.zeros(m - 1, np.int64)),
+    )
+    left = {a: int(size) for a, size in enumerate(sizes)}
+    for step in range(m - 1):
+        assert _gini(ledger, step) == pytest.approx(gini(left.values()), rel=1e-15, abs=0)
+        a, b = sorted(rng.choice(list(left), 2, replace=False))
+        _join_sizes(ledger, a, b)
+        left[a] += left.pop(b)
+        assert ledger.differences[0] == sum(abs(x - y) for x, y in combinations(left.values(), 2))
+    assert ledger.differences[0] == 0 and ledger.sizes[ledger.alive].tolist() == [sizes.sum()]
+
+
+@pytest.mark.parametrize("kind", ["average", "degree"])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_under_a_cap_names_and_order_of_rows_do_not_matter(kind, seed):
+    m = 9
+    W, labels = unequal_graph(seed)
+    rng = np.random.default_rng(seed)
+    order, names = rng.permutation(len(labels)), rng.permutation(m)
+    other = names[labels[order]].astype(np.int32)
+    first, second = capped_tree(W, labels, m, kind, 0.3), capped_tree(W[np.ix_(order, order)], other, m, kind, 0.3)
+    for k in range(1, m + 1):
+        assert same_partition(first.cut(k)[labels][order], second.cut(k)[other])
+    np.testing.assert_allclose(first.margins, second.margins, rtol=1e-9)
+
+
+def test_a_cap_keeps_a_corner_from_being_one_of_two_clusters():
+    """A chain of groups, and a small one that little connects: merged freely it stays to the end."""
+    m = 7
+    E = np.diag(np.full(m, 60.0))
+    for a in range(m - 2):
+        E[a, a + 1] = E[a + 1, a] = 4.0 + abs(a - 2)  # the weakest link of the chain is its middle
+    E[m - 1, m - 2] = E[m - 2, m - 1] = 0.05
+    sizes = np.array([10] * (m - 1) + [3])
+    free, even = (merge_all(AverageLinkage(E, sizes), E, np.zeros((m, m)), sizes, cap).cut(2) for cap in (NO_CAP, 0.3))
+    assert sorted(np.bincount(free, sizes)) == [3, 60]
+    assert min(np.bincount(even, sizes)) == 23  # the corner and the two groups next to it

@@ -18,7 +18,7 @@ from widegap.base import _starts
 from widegap.exceptions import InvalidDataError, StarvedClusterWarning
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
-from widegap.forest import _moves_search, _search_space
+from widegap.forest import _moves_search
 from widegap.forest._single_moves import TIE, r_squared
 from widegap.metrics import clustering_accuracy
 from widegap.rows import shards
@@ -149,7 +149,7 @@ def test_sparse_rows_are_never_densified():
 
 @pytest.mark.parametrize("smoothing", [0, 1])
 def test_beyond_the_searched_rows(monkeypatch, smoothing):
-    monkeypatch.setattr(_search_space, "SEARCH_ROWS", 400)
+    monkeypatch.setattr(_moves_search, "MOST_MOVED", 400)
     monkeypatch.setattr(_starts, "START_SAMPLE", 200)
     X, y = make_blobs([900, 700, 400], 4, random_state=3)
     model = fit(X, 3, smoothing=smoothing)
@@ -313,7 +313,7 @@ def test_a_precomputed_kernel_gives_what_its_function_gives(n, smoothing):
 
 
 def test_a_precomputed_kernel_of_many_rows_is_searched_on_a_sample(monkeypatch):
-    monkeypatch.setattr(_search_space, "SEARCH_ROWS", 400)
+    monkeypatch.setattr(_moves_search, "MOST_MOVED", 400)
     monkeypatch.setattr(_starts, "START_SAMPLE", 300)
     X, y = make_blobs(900, 4, centers=3, random_state=1)
     model = fit(rbf_kernel(X, gamma=0.01), 3, kernel="precomputed", n_components=100)
@@ -407,7 +407,7 @@ def test_whitening_in_place_is_whitening_and_takes_no_second_table(monkeypatch):
 def test_moves_on_all_rows_raise_r2_of_all_rows(monkeypatch):
     """Whitened by the covariance of the sample they lowered it, and ringnorm's error rose from 4 to 24 %."""
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(_search_space, "SEARCH_ROWS", 2000)
+    monkeypatch.setattr(_moves_search, "MOST_MOVED", 2000)
     monkeypatch.setattr(_starts, "START_SAMPLE", 1500)
     y = np.arange(6000) % 2
     X = np.where(y[:, None] == 1, rng.normal(0.45, 1, (6000, 20)), rng.normal(0, 2, (6000, 20)))
@@ -465,7 +465,7 @@ def test_under_a_strong_ridge_the_search_goes_on(C):
 
 def test_more_clusters_than_a_sample_has_rows(monkeypatch):
     monkeypatch.setattr(_starts, "START_SAMPLE", 20)
-    monkeypatch.setattr(_search_space, "SEARCH_ROWS", 20)
+    monkeypatch.setattr(_moves_search, "MOST_MOVED", 20)
     X = np.random.default_rng(0).normal(size=(100, 3))
     for model in (MaxMarginClustering(30, search="moves", random_state=0), CPM3C(30, random_state=0, tol=0.1)):
         assert len(np.unique(model.fit(X).labels_)) == 30

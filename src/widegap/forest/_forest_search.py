@@ -16,7 +16,9 @@ from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
 from widegap.exceptions import NoStructureWarning
 from widegap.forest._merge_search import (
+    COMMUNITY_PLAN,
     COMMUNITY_ROWS,
+    COMMUNITY_RULES,
     LEADING,
     SMOOTHINGS,
     grow,
@@ -81,8 +83,11 @@ class ForestSearch:
         return min(MOST_LANDMARKS, max(LEAST_LANDMARKS, n // 4))
 
     def n_records(self, n: int) -> int:
-        """How many members n rows have."""
-        return 1 if self.one_tree else n_members(n, self.smoothings)
+        """How many members n rows have; sparse rows of length one have no communities, and fewer."""
+        if self.one_tree:
+            return 1
+        of_communities = len(COMMUNITY_PLAN) * len(COMMUNITY_RULES) if n >= COMMUNITY_ROWS else 0
+        return n_members(n, self.smoothings) + of_communities
 
     def run(self, prepared: PreparedRows, recorder: Recorder[StartRecord], rng: np.random.Generator) -> SearchResult:
         """Clusters on which the members agree; fewer than asked for where hardly any rows differ."""

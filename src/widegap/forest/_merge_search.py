@@ -63,7 +63,7 @@ def plan_of_members(n: int) -> GroupPlan:
 
 
 def n_members(n: int, smoothings: Sequence[int] = SMOOTHINGS) -> int:
-    """How many members n rows have, in all pools."""
+    """How many members n rows have whose groups are those of k-means, in all pools."""
     return sum(map(len, plan_of_members(n))) * len(smoothings) * len(ALL_RULES) * len(CAPS)
 
 
