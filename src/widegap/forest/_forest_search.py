@@ -15,6 +15,7 @@ from widegap._types import Floats
 from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
 from widegap.exceptions import NoStructureWarning
+from widegap.forest._choice import COMMUNITIES, GAPS
 from widegap.forest._merge_search import (
     COMMUNITY_PLAN,
     COMMUNITY_ROWS,
@@ -132,9 +133,15 @@ class ForestSearch:
 
 
 def _doubt(result: SearchResult, forest: Forest) -> str:
-    """The reason to doubt clusters: members disagree in every pool, or few count, which may agree by accident."""
-    agreement = max(found.agreement for found in forest.candidates if found.n_clusters == result.n_clusters)
-    sound = forest.pools[result.pool].share_sound(result.n_clusters)
+    """The reason to doubt clusters: members disagree, or few of them count, which may agree by accident.
+
+    Communities vary more between partitions than groups by k-means; where either agree, there is no doubt.
+    """
+    assert result.agreement is not None
+    agreement, sound = float(result.agreement.mean()), forest.pools[result.pool].share_sound(result.n_clusters)
+    if result.pool == COMMUNITIES:
+        found = {(c.n_clusters, c.pool): c.agreement for c in forest.candidates}
+        agreement = max(agreement, found[result.n_clusters, GAPS])
     if agreement < DOUBTFUL:
         return f"the members of the search agree only to {100 * agreement:.0f} %"
     if sound < LEAST_SOUND:
