@@ -46,7 +46,7 @@ from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
 from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
 from widegap.forest._linkage import MergeTree
 from widegap.forest._moves_search import MovesSearch
-from widegap.forest._number_search import ClusterNumberScore, find_number
+from widegap.forest._number_search import ClusterNumberScore
 from widegap.forest._pools import Forest
 from widegap.forest._row_labels import RowLabels, largest_or_none
 from widegap.forest._row_preparation import (
@@ -73,7 +73,7 @@ class MaxMarginClustering(SelectiveClusterer):
     Finds groups that a kernel ridge classifier separates, by one of three searches.
 
     ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
-    margin, in one or two dozen ways; the clusters are what these agree on. This finds long, nested and very unequal
+    margin, in dozens of ways; the clusters are what these agree on. This finds long, nested and very unequal
     clusters as well as round ones, and gives every number of clusters from one fit (:meth:`cut`) and, for every row,
     how sure its cluster is (``agreement_``). ``search="merge"`` is one such way alone.
 
@@ -173,9 +173,8 @@ class MaxMarginClustering(SelectiveClusterer):
 
     agreement_ : ndarray of shape (n_samples,)
         How sure the cluster of each row is: the share of members that put it together with a row of its cluster, on
-        average; for a row that was not searched, the mean of its group. Members with a tiny cluster that is not
-        isolated do not count. High agreement means stable clusters, not real ones: on few rows without structure all
-        members may agree by accident. Not for ``search="moves"``.
+        average; for a row that was not searched, the mean of its group. High agreement means stable clusters, not real
+        ones: on few rows without structure all members may agree by accident. Not for ``search="moves"``.
 
     tree_ : MergeTree
         The merges, with ``sizes``, ``margins``, ``cut(k)`` and ``to_linkage()`` for scipy's dendrograms; after "auto"
@@ -190,9 +189,8 @@ class MaxMarginClustering(SelectiveClusterer):
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
 
     starts_ : ndarray of shape (n_starts,)
-        For ``search="moves"``: :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times
-        as much unexplained as the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes
-        among them win: many such starts with different labels show that the result is not sure.
+        For ``search="moves"``: :math:`R^2` that every start led to, before kicks. Of starts that leave at most 1.1 times
+        as much unexplained as the best, the most even cluster sizes win.
 
     smoothing_ : int
         For ``search="moves"``: steps of smoothing that were taken.
@@ -201,10 +199,8 @@ class MaxMarginClustering(SelectiveClusterer):
         Scores of the kernel features: a row belongs to the cluster with the nearest mean in whitened coordinates.
 
     candidates_ : list of Candidate
-        Between which labelings was chosen, for every number of clusters at which the search was cut: their pools, their
-        cut per bit and which of them the clusters are. "gaps" merges groups freely, "even" under a cap on the
-        inequality of sizes; the even one is taken where it cuts clearly fewer edges of the neighbour graph for each bit
-        that the labels tell. Not for ``search="moves"``.
+        The labelings between which the search chose, for every number of clusters at which it was cut. "gaps" and "communities" merge groups freely, "even" under a cap on the inequality of
+        sizes, "moves" is for few clusters. Not for ``search="moves"``.
 
     history_ : list of StartRecord
         One record a start, or a member of the pool that was followed; ``callback`` gets those of the other pools, too.
@@ -242,11 +238,10 @@ class MaxMarginClustering(SelectiveClusterer):
 
     Notes
     -----
-    Above 10000 rows the search runs on a sample of 10000 (of 5000 for ``search="moves"``), and all other rows get their
-    cluster by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves
-    on all rows. With 5000, 10000, 20000 and 40000 searched rows the accuracy on MNIST is 79, 80, 82 and 84 %, on a
-    million rows of two Gaussians 97, 98, 98 and 98 %, and on the 20000 letters 37, 37 and 32 %; 20000 rows take twice
-    the time, 40000 three to eight times.
+    Up to 100000 rows are searched. Of more, a sample of n * n_features / 1000 rows is, at least 10000 and at most
+    100000; of sparse rows 10000, and for ``search="moves"`` 5000 of more than 10000. All other rows get their cluster
+    by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves on all
+    rows. Above 10000 rows neighbours are found through an index, which misses a few of them.
 
     ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
     for rows at a boundary: 1 % on scikit-learn's digits, at most 3.3 % on 22 other labelled tables, 5 % on the test
@@ -258,15 +253,13 @@ class MaxMarginClustering(SelectiveClusterer):
 
     Known labels and links spread over the neighbours of rows and over the groups of all members, after a search that
     did not see them; the clusters that it found count for more than one label of a class, and for less than two. Known
-    labels also train a classifier, weighted by how well it predicts known labels that it has not seen, and rows that
-    are then sure of their cluster train another (self-training); the more labels a class has, the more both decide. So
-    ``refit`` with more labels takes a fraction of a fit, and ``questions`` asks for the labels that would help most.
-    ``sample_weight`` makes copies of the searched rows: whole weights are met exactly if there is room, others in
-    proportion; rows of weight 0 are left out and get their cluster by ``predict``'s rule.
+    labels also train a classifier, and rows that are then sure of their cluster another (self-training); the more
+    labels a class has, the more both decide. ``sample_weight`` makes copies of the searched rows: whole weights are met
+    exactly if there is room, others in proportion; rows of weight 0 get their cluster by ``predict``'s rule.
 
-    Memory: for the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
-    4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
-    values and features of other rows are computed block by block. A precomputed kernel matrix is not copied.
+    Memory: for the searched rows a few tables of n * n_components numbers, 16 bytes for every neighbour (30 of a row,
+    60 above 10000 rows), and 4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but
+    not in model files. Features of other rows are computed block by block. A precomputed kernel matrix is not copied.
 
     References
     ----------
@@ -513,11 +506,6 @@ class MaxMarginClustering(SelectiveClusterer):
             self._store_scores(replace(scores, mean=mean, coef=coef, constants=constants))
         self._store_labels(rows.blocks.publish(labels), rows.constraints)
 
-    def _score_numbers(self, rng: np.random.Generator) -> list[ClusterNumberScore]:
-        """Scores of other numbers of clusters of the fitted rows."""
-        kept = self._kept_search()
-        return find_number(kept.space.rows, self.n_neighbors, rng).reasons(kept.forest, self.n_clusters_).scores
-
     # Storing
 
     def _store_result(self, result: SearchResult, constraints: RowConstraints, records: Sequence[StartRecord]) -> None:
@@ -641,8 +629,7 @@ class MaxMarginClustering(SelectiveClusterer):
         -------
         estimator
             A new one; this one is left as it is. Neighbours, features and members of the search are those of the last
-            fit. Of more than 10000 rows, those that were not searched keep their labels and links, but do not inform
-            other rows.
+            fit. Rows that were not searched keep their labels and links, but do not inform other rows.
         """
         kept = self._kept_search()
         later = {"known": known, "must_link": must_link, "cannot_link": cannot_link}

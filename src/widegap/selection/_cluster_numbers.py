@@ -14,6 +14,7 @@ from widegap._warnings import muted
 from widegap.base._validation import check_generator, take_rows
 from widegap.describe import last_step
 from widegap.exceptions import NoStructureWarning
+from widegap.forest._number_search import ClusterNumberScore, find_number
 from widegap.selection._trials import FittedClusterer, Trials, check_plan, gain_over_null, read_rows
 
 __all__ = ["ClusterNumberRecord", "compare_cluster_numbers"]
@@ -138,7 +139,7 @@ def _compare_cuts(
     whole = fit(trials.X)
     parts = [fit(take_rows(trials.X, rows)) for rows in trials.subsamples]
     shuffled = None if trials.shuffled is None else fit(trials.shuffled)
-    reasons = {score.n_clusters: score for score in whole._score_numbers(rng)}
+    reasons = {score.n_clusters: score for score in _number_scores(whole, rng)}
     found = []
     for k in numbers:
         model = _at(whole, k)
@@ -146,6 +147,12 @@ def _compare_cuts(
         null = None if shuffled is None or k == 1 else float(_at(shuffled, k).objective_)
         found.append(_record(k, model, stability, null, reasons.get(k)))
     return found
+
+
+def _number_scores(model: Any, rng: np.random.Generator) -> list[ClusterNumberScore]:
+    """Scores of other numbers of clusters of the rows of a fitted model."""
+    kept = model._kept_search()
+    return find_number(kept.space.rows, model.n_neighbors, rng).reasons(kept.forest, model.n_clusters_).scores
 
 
 def _at(model: Any, k: int) -> Any:
