@@ -77,7 +77,6 @@ class Scoring:
     @cached_property
     def _fine(self) -> tuple[KernelMap, Indices, SearchSpace]:
         """Finer features, and some of the rows in them."""
-        assert isinstance(self._space.rows, np.ndarray)
         fine = finer_map(self.kernel_map, self._space.rows, self._space.features, self._space.offsets, self._seed)
         rows = all_or_drawn(len(self._space.rows), FINE_ROWS, np.random.default_rng(self._seed))
         return fine, rows, SearchSpace.of(self._space.rows[rows], fine.of_scaled(), self._space.C, precomputed=False)

@@ -70,12 +70,11 @@ FEW_VALUES = 1 << 21  # rows times columns, or times components, below which one
 class MaxMarginClustering(SelectiveClusterer):
     r"""Maximum margin clustering with a kernel least-squares margin: the estimator to try first.
 
-    Finds groups that a kernel ridge classifier separates, by one of three searches.
-
-    ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
-    margin, in dozens of ways; the clusters are what these agree on. This finds long, nested and very unequal
-    clusters as well as round ones, and gives every number of clusters from one fit (:meth:`cut`) and, for every row,
-    how sure its cluster is (``agreement_``). ``search="merge"`` is one such way alone.
+    Finds groups that a kernel ridge classifier separates, by one of three searches. ``search="agree"`` looks for many
+    more groups than wanted and merges those between which the classifier finds no margin, in dozens of ways; the
+    clusters are what these agree on. This finds long, nested and very unequal clusters as well as round ones, and gives
+    every number of clusters from one fit (:meth:`cut`) and, for every row, how sure its cluster is (``agreement_``).
+    ``search="merge"`` is one such way alone.
 
     With centred Nystrom features of the kernel, turned to their principal axes with eigenvalues :math:`\lambda`, and
     whitened coordinates :math:`q_i = (\lambda + 1/C)^{-1/2} p_i`, the labels' variance that the classifier explains,
@@ -189,8 +188,8 @@ class MaxMarginClustering(SelectiveClusterer):
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
 
     starts_ : ndarray of shape (n_starts,)
-        For ``search="moves"``: :math:`R^2` that every start led to, before kicks. Of starts that leave at most 1.1 times
-        as much unexplained as the best, the most even cluster sizes win.
+        For ``search="moves"``: :math:`R^2` that every start led to. Of those that leave at most 1.1 times as much
+        unexplained as the best, the most even cluster sizes win.
 
     smoothing_ : int
         For ``search="moves"``: steps of smoothing that were taken.
@@ -199,8 +198,8 @@ class MaxMarginClustering(SelectiveClusterer):
         Scores of the kernel features: a row belongs to the cluster with the nearest mean in whitened coordinates.
 
     candidates_ : list of Candidate
-        The labelings between which the search chose, for every number of clusters at which it was cut. "gaps" and "communities" merge groups freely, "even" under a cap on the inequality of
-        sizes, "moves" is for few clusters. Not for ``search="moves"``.
+        The labelings between which the search chose, for every number of clusters at which it was cut. "gaps" and
+        "communities" merge groups freely, "even" under a cap on the inequality of sizes; "moves" is for few clusters.
 
     history_ : list of StartRecord
         One record a start, or a member of the pool that was followed; ``callback`` gets those of the other pools, too.
