@@ -141,8 +141,8 @@ class TestOtherKernels:
 class TestMap:
     def test_a_seed_decides(self, model, X):
         base = model._kept.scoring.kernel_map
-        rows, offsets = model._kept.space.rows, model._kept.space.offsets
-        maps = [finer_map(base, rows, offsets, seed) for seed in (1, 1, 2)]
+        space = model._kept.space
+        maps = [finer_map(base, space.rows, space.features, space.offsets, seed) for seed in (1, 1, 2)]
         np.testing.assert_array_equal(maps[0].landmarks, maps[1].landmarks)
         assert not np.array_equal(maps[0].landmarks, maps[2].landmarks)
 

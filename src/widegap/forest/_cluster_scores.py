@@ -8,6 +8,7 @@ rule is parametric: it needs landmarks and weights, not the fitted rows.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -77,10 +78,10 @@ class Scoring:
     @cached_property
     def _fine(self) -> tuple[KernelMap, Indices, SearchSpace]:
         """Finer features, and some of the rows in them."""
-        assert isinstance(self._space.rows, np.ndarray)
-        fine = finer_map(self.kernel_map, self._space.rows, self._space.features, self._space.offsets, self._seed)
-        rows = all_or_drawn(len(self._space.rows), FINE_ROWS, np.random.default_rng(self._seed))
-        return fine, rows, SearchSpace.of(self._space.rows[rows], fine.of_scaled(), self._space.C, precomputed=False)
+        space, table = self._space, cast(Floats, self._space.rows)  # dense, or ``may_be_finer`` had refused them
+        fine = finer_map(self.kernel_map, table, space.features, space.offsets, self._seed)
+        rows = all_or_drawn(len(table), FINE_ROWS, np.random.default_rng(self._seed))
+        return fine, rows, SearchSpace.of(table[rows], fine.of_scaled(), space.C, precomputed=False)
 
     def _fine_scores(self, result: SearchResult) -> ClusterScores:
         """The same by finer features."""

@@ -52,7 +52,7 @@ MOST_PASSES = (
     5  # visits of an edge, in the mean, before a level ends; 1000 take 3 to 8 times as long for the same purity
 )
 MOST_VISITS_OF_FEW = 1 << 20  # visits of edges that every graph may have: they take a hundredth of a second
-MOST_LEVELS = 30  # a bound on the loop alone: 70,000 rows have four
+MOST_COARSENED = 30  # a bound on the loop alone: 70,000 rows have four
 LEAST_GAIN = 1e-10  # gains below this share of a row's volume are rounding
 TINY_TOTAL = float(np.finfo(np.float64).tiny)  # of the weights of a graph without edges
 
@@ -151,7 +151,7 @@ class CommunitySearch:
 def _coarsened(graph: _Graph, resolution: float, rng: np.random.Generator) -> Labels:
     """Communities of the nodes of a graph by moves of nodes, then of communities, until none joins another."""
     labels = np.arange(len(graph.volumes), dtype=np.int32)
-    for _ in range(MOST_LEVELS):
+    for _ in range(MOST_COARSENED):
         joined = _joined(graph, resolution, rng)
         labels = joined[labels]
         if int(joined.max()) + 1 == len(joined):

@@ -73,9 +73,10 @@ class MaxMarginClustering(SelectiveClusterer):
     Finds groups that a kernel ridge classifier separates, by one of three searches.
 
     ``search="agree"`` looks for many more groups than wanted and merges those between which the classifier finds no
-    margin, in one or two dozen ways; the clusters are what these agree on. This finds long, nested and very unequal
-    clusters as well as round ones, and gives every number of clusters from one fit (:meth:`cut`) and, for every row,
-    how sure its cluster is (``agreement_``). ``search="merge"`` is one such way alone.
+    margin, in one or two dozen ways; the clusters are what these agree on. It does so freely and with similar sizes,
+    and takes what cuts fewer edges between neighbours (``candidates_``). So it finds long, nested and very unequal
+    clusters as well as round ones, every number of clusters from one fit (:meth:`cut`) and, for every row, how sure
+    its cluster is (``agreement_``). ``search="merge"`` is one such way alone.
 
     With centred Nystrom features of the kernel, turned to their principal axes with eigenvalues :math:`\lambda`, and
     whitened coordinates :math:`q_i = (\lambda + 1/C)^{-1/2} p_i`, the labels' variance that the classifier explains,
@@ -97,8 +98,7 @@ class MaxMarginClustering(SelectiveClusterer):
         "agree" takes clusters of any shape and size, "moves" prefers round ones of similar size. "merge" is a single
         tree of merges by margin: faster than "agree", and cuts at different numbers are nested. Starting labels
         (``init``) imply "moves". In sparse rows that ``standardize="auto"`` brings to length one, "agree" makes a small
-        part a cluster only if its rows are farther from their neighbours than most, as those of a rare subject are;
-        near-duplicates of a document do not become a cluster. "auto" still counts them.
+        part a cluster only if its rows are farther from their neighbours than most, which near-duplicates are not.
 
     C : float, default=10.0
         Inverse ridge. Listing every row twice and halving C changes nothing.
@@ -190,9 +190,8 @@ class MaxMarginClustering(SelectiveClusterer):
         :math:`R^2` of the labels of the searched rows, between 0 and k - 1.
 
     starts_ : ndarray of shape (n_starts,)
-        For ``search="moves"``: :math:`R^2` that every start led to, before kicks. Starts that leave at most 1.1 times
-        as much unexplained as the best, :math:`k - 1 - R^2`, count as equally good, and the most even cluster sizes
-        among them win: many such starts with different labels show that the result is not sure.
+        For ``search="moves"``: :math:`R^2` that every start led to, before kicks. Of those that leave at most 1.1 times
+        as much unexplained as the best, the one with the most even sizes wins; many with other labels show doubt.
 
     smoothing_ : int
         For ``search="moves"``: steps of smoothing that were taken.
@@ -201,10 +200,9 @@ class MaxMarginClustering(SelectiveClusterer):
         Scores of the kernel features: a row belongs to the cluster with the nearest mean in whitened coordinates.
 
     candidates_ : list of Candidate
-        Between which labelings was chosen, for every number of clusters at which the search was cut: their pools, their
-        cut per bit and which of them the clusters are. "gaps" merges groups freely, "even" under a cap on the
-        inequality of sizes; the even one is taken where it cuts clearly fewer edges of the neighbour graph for each bit
-        that the labels tell. Not for ``search="moves"``.
+        The labelings (``pool``) that were compared at every number of clusters at which the search was cut: edges of
+        the neighbour graph that they cut for each bit that their labels tell (``cut_per_bit``), :math:`R^2 / (k - 1)`
+        (``explained``), and which of them was ``chosen``. Not for ``search="moves"``.
 
     history_ : list of StartRecord
         One record a start, or a member of the pool that was followed; ``callback`` gets those of the other pools, too.
@@ -238,35 +236,30 @@ class MaxMarginClustering(SelectiveClusterer):
     -----
     NoStructureWarning
         If the members disagree, or hardly any of them counts, and the clusters are no further apart than those of rows
-        without structure. On 150 to 200 such rows three fits in 160 gave no warning: members can agree by accident.
+        without structure. Members can agree by accident: not every such fit of few rows has a warning.
 
     Notes
     -----
-    Above 10000 rows the search runs on a sample of 10000 (of 5000 for ``search="moves"``), and all other rows get their
-    cluster by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves
-    on all rows. With 5000, 10000, 20000 and 40000 searched rows the accuracy on MNIST is 79, 80, 82 and 84 %, on a
-    million rows of two Gaussians 97, 98, 98 and 98 %, and on the 20000 letters 37, 37 and 32 %; 20000 rows take twice
-    the time, 40000 three to eight times.
+    Up to 100000 rows, 10000 if they are sparse, are all searched. Of a larger table a sample is: a row for every 1000
+    values, but 10000 at least and 100000 at most (10000 if sparse). ``search="moves"`` takes 5000 of more than 10000
+    rows. All other rows get their cluster by ``predict``'s rule in one pass over the data.
 
     ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
-    for rows at a boundary: 1 % on scikit-learn's digits, at most 3.3 % on 22 other labelled tables, 5 % on the test
-    set of MNIST, 8 to 19 % on sparse rows of words (cora, webkb, rcv1, four subjects of 20news), 28 % on all 20 groups
-    of 20news.
+    for rows at a boundary: 1 % on scikit-learn's digits, about 3 % on MNIST, 8 to 28 % on sparse rows of words. Where
+    2000 dense rows or more differ in over 3 %, ``predict`` uses more landmarks and a narrower kernel than the search.
 
     Arrays and data frames of Dask stay on their workers, except for the sample: ``labels_``, ``agreement_`` and cuts
     are lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
 
     Known labels and links spread over the neighbours of rows and over the groups of all members, after a search that
-    did not see them; the clusters that it found count for more than one label of a class, and for less than two. Known
-    labels also train a classifier, weighted by how well it predicts known labels that it has not seen, and rows that
-    are then sure of their cluster train another (self-training); the more labels a class has, the more both decide. So
-    ``refit`` with more labels takes a fraction of a fit, and ``questions`` asks for the labels that would help most.
-    ``sample_weight`` makes copies of the searched rows: whole weights are met exactly if there is room, others in
-    proportion; rows of weight 0 are left out and get their cluster by ``predict``'s rule.
+    did not see them; its clusters count for more than one label of a class, and for less than two. Known labels also
+    train a classifier, weighted by how well it predicts labels that it has not seen, and sure rows train another
+    (self-training). So ``refit`` with more labels takes a fraction of a fit; ``questions`` asks for helpful ones.
+    ``sample_weight`` makes copies of searched rows, exactly for whole weights if there is room, else in proportion;
+    rows of weight 0 are left out and get their cluster by ``predict``'s rule.
 
-    Memory: for the searched rows a few tables of n * n_components numbers, n_neighbors entries a row of the graph, and
-    4k + 20 to 8k + 40 weights a row while groups are merged; they are kept for ``cut``, but not in model files. Kernel
-    values and features of other rows are computed block by block. A precomputed kernel matrix is not copied.
+    Memory: for the searched rows a few tables of n * n_components numbers, the graph, and 8k + 40 weights a row while
+    groups are merged; they are kept for ``cut``, but not in model files. Other rows are seen block by block.
 
     References
     ----------
@@ -460,8 +453,7 @@ class MaxMarginClustering(SelectiveClusterer):
         super()._store_single_cluster(rows)
         self.labels_ = constant_state(rows.blocks, np.int32(0))
         self.classes_ = rows.constraints.classes_of(1)
-        self.temperature_, self.reject_below_ = 1.0, -np.inf
-        self.kernel_map_ = None
+        self.temperature_, self.reject_below_, self.kernel_map_ = 1.0, -np.inf, None
         if self._method.cuts_anywhere:
             leaf = np.array([rows.shape[0]])
             self.tree_ = MergeTree(np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64), leaf)
@@ -641,20 +633,13 @@ class MaxMarginClustering(SelectiveClusterer):
         -------
         estimator
             A new one; this one is left as it is. Neighbours, features and members of the search are those of the last
-            fit. Of more than 10000 rows, those that were not searched keep their labels and links, but do not inform
-            other rows.
+            fit. Rows that were not searched keep their labels and links, but do not inform other rows.
         """
-        kept = self._kept_search()
-        later = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
+        kept, later = self._kept_search(), {"known": known, "must_link": must_link, "cannot_link": cannot_link}
         side = replace(kept.side, **{name: value for name, value in later.items() if value is not None})
         constraints = self._read_constraints(side, len(self.labels_))
         k = max(self.n_clusters_, self._fewest_clusters(constraints, int(np.count_nonzero(self.labels_ >= 0))))
-        if k > kept.forest.most_clusters:
-            raise InvalidDataError(
-                f"Known labels and links ask for {k} clusters, but the search formed {kept.forest.most_clusters} "
-                "groups; fit the rows again, with the same labels and links."
-            )
-        kept = kept.with_side(side, constraints).at(k)
+        kept = kept.with_side(side, constraints).at(kept.check_groups(k))
         other = self._copied()
         other._store_recut(kept, kept.label_all(self.labels_, self._size_bounds))
         return other
