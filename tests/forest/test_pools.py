@@ -50,7 +50,7 @@ def same_partition(a, b):
 # What is patched for a small table to be treated like a larger one.
 WINNERS = {
     "gaps": (far_group, {}),
-    "even": (halves_with_corner, {"FEW_ROWS": 0}),
+    "even": (halves_with_corner, {"ROWS_FOR_MOVES": 0}),
     "moves": (halves_with_corner, {}),
     "communities": (moons, {"COMMUNITY_ROWS": 300}),
 }

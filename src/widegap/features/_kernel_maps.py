@@ -309,8 +309,8 @@ def finer_map(kernel_map: KernelMap, rows: Matrix, features: Floats, offsets: Fl
     """A map of the same kernel for many rows: narrower, and its landmarks are means of cells of k-means.
 
     ``rows`` are rows as ``kernel_map`` scales them, less ``offsets``; cells are formed in the leading of their
-    ``features``. Means of as many cells repeat the labels of a
-    table better than as many of its rows: on 60,000 digits of MNIST 600 means do as well as 2000 rows.
+    ``features``. Means of as many cells repeat the labels of a table better than as many of its rows: on 60,000 digits
+    of MNIST 600 means do as well as 2000 rows.
     """
     assert isinstance(rows, np.ndarray)
     rng = np.random.default_rng(seed)

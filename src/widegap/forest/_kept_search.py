@@ -130,6 +130,15 @@ class KeptSearch:
             check_cliques(self.constraints.units, int(k))
         return int(k)
 
+    def check_groups(self, k: int) -> int:
+        """k, if there are as many groups as known labels and links ask for."""
+        if k > self.forest.most_clusters:
+            raise InvalidDataError(
+                f"Known labels and links ask for {k} clusters, but the search formed {self.forest.most_clusters} "
+                "groups; fit the rows again, with the same labels and links."
+            )
+        return k
+
     def with_side(self, side: SideInformation, constraints: RowConstraints) -> "KeptSearch":
         """The same search with other side information, yet to be cut again."""
         return replace(self, side=side, constraints=constraints)
