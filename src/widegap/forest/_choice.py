@@ -18,8 +18,8 @@ Labelings are compared in a fixed order:
 2. ``EVEN``, merged under a cap on inequality, is taken if its q is below ``EVEN_FACTOR`` of the first's, unless the
    classifier explains it much worse (R2 over k - 1, ``MOST_UNEXPLAINED``): a small group far from all others is a
    cluster, however few bits it tells.
-3. ``MOVES``, found by single moves (``forest/_single_moves.py``), is a rival like ``EVEN``, with less patience for what
-   the classifier explains worse (``MOVES_UNEXPLAINED``); and it is taken instead of what was taken so far if the
+3. ``MOVES``, found by single moves (``forest/_single_moves.py``), is a rival like ``EVEN`` if its q is smaller at all,
+   with less patience for what the classifier explains worse (``MOVES_UNEXPLAINED``); and it is taken instead of what was taken so far if the
    classifier explains it better and its q is not much larger (``MOVES_FACTOR``). That is looked at for few clusters of
    similar size alone: for many, R2 does not tell good labels from bad, and it never sees why one cluster should be
    small.
@@ -126,8 +126,8 @@ def may_be_moved(merits: Mapping[str, Merits], k: int) -> bool:
 
 
 def _cuts_less(name: str, rival: Merits, best: Merits) -> bool:
-    unexplained = MOST_UNEXPLAINED if name == EVEN else MOVES_UNEXPLAINED
-    less = rival.cut_per_bit < EVEN_FACTOR * best.cut_per_bit and rival.evenness >= best.evenness
+    factor, unexplained = (EVEN_FACTOR, MOST_UNEXPLAINED) if name == EVEN else (1.0, MOVES_UNEXPLAINED)
+    less = rival.cut_per_bit < factor * best.cut_per_bit and rival.evenness >= best.evenness
     return less and best.explained - rival.explained < unexplained
 
 

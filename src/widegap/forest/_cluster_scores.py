@@ -8,7 +8,6 @@ rule is parametric: it needs landmarks and weights, not the fitted rows.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 

@@ -36,7 +36,7 @@ from widegap.forest._search_space import PreparedRows, n_searched
 
 MOST_LANDMARKS = 300  # 300 and 150 landmarks do alike on 14 sets of 212 to 1016 rows (benchmarks/choices.md)
 LEAST_LANDMARKS = 150  # at least: a quarter of few rows would be fewer still
-MOVED_BELOW = 2_000  # below which single moves are a candidate: they take half as long as the search itself
+ROWS_FOR_MOVES = 2_000  # below which single moves are a candidate: they take half as long as the search itself
 DOUBTFUL = 0.9  # agreement of the members below which the clusters are compared with rows without structure
 LEAST_SOUND = 0.3  # share of sound members below which they are, too: less than one of the three rules
 NULL_SEPARATION = 2.5  # separation that rows without structure can reach
@@ -127,7 +127,7 @@ class ForestSearch:
             if recorder.add(**record) or self.one_tree:
                 break
         # Not for documents, whose rows are compared by their words: a kernel of few clusters says little about these.
-        quick = len(space.features) < MOVED_BELOW and not prepared.by_angle and not self.one_tree
+        quick = len(space.features) < ROWS_FOR_MOVES and not prepared.by_angle and not self.one_tree
         moves = QuickMoves(space, graph, int(rng.integers(2**31))) if quick else None
         return Forest(Forest.in_pools(members, graph, spacing), space, moves)
 
