@@ -14,6 +14,9 @@ elsewhere, ``M_p = (A'T)_p`` and so
 one linear system with a right side a cluster, in as many unknowns as there are rows. Conjugate gradients need products
 with A alone, which are products with the sparse rows and means of columns. They need few of them: the ridge is not
 small against the eigenvalues of A A', which fall quickly for rows of length one.
+
+With more columns than rows the scores of the fitted rows are larger than those of new rows. What new rows get is seen
+from the scores of each half by the other half (``held_out_scores``).
 """
 
 from collections.abc import Callable
@@ -35,6 +38,10 @@ class RidgeMeans:
     mean_scores: Doubles
     constants: Doubles
 
+    def of(self, rows: SparseMatrix) -> Doubles:
+        """Scores of rows, (n, k)."""
+        return np.asarray(rows @ self.directions.T) - self.mean_scores + self.constants
+
 
 def fit_ridge_means(rows: SparseMatrix, labels: Labels, k: int, ridge: float) -> RidgeMeans:
     """Scores of the nearest mean of k clusters; a cluster without rows has the mean of all rows."""
@@ -50,6 +57,18 @@ def fit_ridge_means(rows: SparseMatrix, labels: Labels, k: int, ridge: float) ->
     W = np.asarray(columns @ conjugate_gradients(times, T)).T
     scores: Doubles = np.asarray(rows @ W.T)
     return RidgeMeans(np.ascontiguousarray(W), scores.mean(axis=0), -np.einsum("ip,ip->p", scores, T) / 2)
+
+
+def held_out_scores(rows: SparseMatrix, labels: Labels, k: int, ridge: float, seed: int) -> Doubles:
+    """Scores of every row by means of the other half of the rows, in the unit of those by all rows.
+
+    Half the rows have half the scatter, so that with half the ridge their scores are twice as large.
+    """
+    first = np.random.default_rng(seed).permutation(len(labels)) % 2 == 0
+    scores = np.empty((len(labels), k))
+    for half in (first, ~first):
+        scores[~half] = fit_ridge_means(rows[half], labels[half], k, ridge / 2).of(rows[~half]) / 2
+    return scores
 
 
 def conjugate_gradients(times: Callable[[Doubles], Doubles], B: Doubles) -> Doubles:
