@@ -80,3 +80,11 @@ def test_held_out_scores_do_not_know_labels_by_heart():
     by_heart = (fit_ridge_means(X, labels, 3, 1.5).of(X).argmax(axis=1) == labels).mean()
     held_out = (held_out_scores(X, labels, 3, 1.5, seed=0).argmax(axis=1) == labels).mean()
     assert by_heart > 0.95 and held_out < 0.45
+
+
+def test_columns_without_an_entry_cost_nothing():
+    X, labels = words(4)
+    wide = sp.csr_array((X.data, X.indices * 50_000, X.indptr), shape=(40, 60 * 50_000))
+    found = fit_ridge_means(wide, labels, 3, 1.5)
+    assert found.directions.shape == (3, 60 * 50_000) and found.directions.nnz <= 3 * 60
+    assert_allclose(found.of(wide), fit_ridge_means(X, labels, 3, 1.5).of(X), atol=1e-8)

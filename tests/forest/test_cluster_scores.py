@@ -51,7 +51,7 @@ def test_the_map_has_a_direction_a_cluster(documents, model):
     assert (model.kernel_map_.kernel, model.kernel_map_.landmarks.shape) == ("linear", (K, X.shape[1]))
     assert model.coef_.shape == (K, K)
     unit = X / np.sqrt(X.power(2).sum(axis=1))[:, None]
-    scores = unit @ model.kernel_map_.landmarks.T @ model.coef_.T + model.intercept_
+    scores = unit @ model.kernel_map_.landmarks.toarray().T @ model.coef_.T + model.intercept_
     assert_array_equal(np.asarray(scores).argmax(axis=1), model.predict(X))
 
 

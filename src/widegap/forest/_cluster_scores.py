@@ -84,7 +84,6 @@ class Scoring:
     @cached_property
     def _fine(self) -> tuple[KernelMap, Indices, SearchSpace]:
         """Finer features, and some of the rows in them."""
-        assert isinstance(self._space.rows, np.ndarray)
         fine = finer_map(self.kernel_map, self._space.rows, self._space.offsets, self._seed)
         rows = all_or_drawn(len(self._space.rows), FINE_ROWS, np.random.default_rng(self._seed))
         return fine, rows, SearchSpace.of(self._space.rows[rows], fine.of_scaled(), self._space.C, precomputed=False)
@@ -102,7 +101,6 @@ class Scoring:
     def _scores_in_words(self, result: SearchResult) -> ClusterScores:
         """The same by the columns of sparse rows."""
         space, k = self._space, result.n_clusters
-        assert not isinstance(space.rows, np.ndarray)
         ridge = WORD_RIDGE / space.C
         found = fit_ridge_means(space.rows, result.labels, k, ridge)
         kernel_map, inside = linear_map(self.kernel_map, found.directions, space.offsets), found.of(space.rows)
