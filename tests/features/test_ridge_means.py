@@ -59,7 +59,7 @@ def test_order_names_copies_and_precision_do_not_matter():
     twice = fit_ridge_means(sp.csr_array(sp.vstack([X, X])), np.tile(labels, 2), 3, 3.0)
     assert_allclose(2 * twice.of(X), scores, atol=1e-8)  # twice the scatter and the ridge
     single = fit_ridge_means(X.astype(np.float32), labels, 3, 1.5)
-    assert_allclose(single.of(X), scores, atol=1e-5)
+    assert_allclose(single.of(X.astype(np.float32)), scores, atol=1e-5)
 
 
 def test_held_out_scores_are_those_of_the_other_half():

@@ -55,6 +55,14 @@ def test_the_map_has_a_direction_a_cluster(documents, model):
     assert_array_equal(np.asarray(scores).argmax(axis=1), model.predict(X))
 
 
+def test_single_precision_gives_the_same(documents, model):
+    X, new, _ = documents
+    single = fit(X.astype(np.float32))
+    assert single.kernel_map_.kernel == "linear"
+    assert (single.predict(X.astype(np.float32)) != single.labels_).mean() < 0.02
+    assert (model.predict(new.astype(np.float32)) != model.predict(new)).mean() < 0.01
+
+
 def test_new_documents_of_the_subjects_are_not_rejected(documents, model):
     _, new, _ = documents
     assert (model.predict(new, reject=True) < 0).mean() < 0.02

@@ -30,7 +30,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from widegap._types import Doubles, Labels, Matrix, SparseMatrix
 
 RESIDUAL = 1e-2  # of the right side at which the gradients stop: 1e-1 and 1e-4 repeat as many labels to 0.1 %
-GRADIENT_STEPS = 100  # of the gradients: 22 sets of documents took 13 at most, to a residual of 1e-4
+GRADIENT_STEPS = 100  # of the gradients: 22 sets of sparse rows took 16 at most, with a ridge of 1
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,8 @@ class RidgeMeans:
 
     def of(self, rows: Matrix) -> Doubles:
         """Scores of rows, (n, k)."""
-        return (
-            np.asarray(safe_sparse_dot(rows, self.directions.T, dense_output=True)) - self.mean_scores + self.constants
-        )
+        products = safe_sparse_dot(rows.astype(np.float64, copy=False), self.directions.T, dense_output=True)
+        return np.asarray(products) - self.mean_scores + self.constants
 
 
 def fit_ridge_means(rows: Matrix, labels: Labels, k: int, ridge: float) -> RidgeMeans:
