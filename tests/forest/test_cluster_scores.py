@@ -64,8 +64,9 @@ def test_single_precision_gives_the_same(documents, model):
 
 
 def test_new_documents_of_the_subjects_are_not_rejected(documents, model):
-    _, new, _ = documents
+    X, new, _ = documents
     assert (model.predict(new, reject=True) < 0).mean() < 0.02
+    assert (model.predict(X, reject=True) >= 0).all()
 
 
 def test_rejected_and_sure_documents_beside_outliers(documents):

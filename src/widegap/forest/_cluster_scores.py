@@ -123,7 +123,8 @@ class Scoring:
         if self._outliers.shape[0]:
             outside = (kernel_map.transform(self._outliers) - mean) @ coef.T + constants
         temperature = fit_temperature(fresh, member_votes(result.members, labels, k))
-        least = split_point(fresh.max(axis=1), outside.max(axis=1))
+        lower = np.minimum(inside.max(axis=1), fresh.max(axis=1))  # so that no fitted row is below the least of all
+        least = split_point(lower, outside.max(axis=1))
         faithful = float(np.mean(inside.argmax(axis=1) == labels))
         return ClusterScores(kernel_map, mean, coef, constants, temperature, least, faithful)
 

@@ -249,8 +249,8 @@ class MaxMarginClustering(SelectiveClusterer):
 
     ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
     for rows at a boundary: 1 % on scikit-learn's digits, at most 3.3 % on 22 other labelled tables, 5 % on the test
-    set of MNIST, 8 to 19 % on sparse rows of words (cora, webkb, rcv1, four subjects of 20news), 28 % on all 20 groups
-    of 20news.
+    set of MNIST. Sparse rows of length one are scored by their words where kernel features repeat too few labels, and
+    ``kernel_map_`` has one direction a cluster then: 1 % differ on webkb, rcv1 and 20news, 4 % on cora.
 
     Arrays and data frames of Dask stay on their workers, except for the sample: ``labels_``, ``agreement_`` and cuts
     are lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
