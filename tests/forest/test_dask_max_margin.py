@@ -21,6 +21,7 @@ from _clusters import (
     spy_on,
     two_processes,
 )
+from _corpora import K, corpus
 from widegap import MaxMarginClustering
 from widegap.constraints._size_prices import SHORTFALL
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -67,6 +68,15 @@ def test_the_labels_are_those_of_the_same_rows_in_memory(client, form):
     agree_but_for_ties(found.predict(given).compute(), expected.predict(X))
     assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
     assert (found.objective_, found.starved_) == (pytest.approx(expected.objective_), expected.starved_)
+
+
+def test_documents_are_scored_by_their_words(client):
+    X = corpus(1000)[0].astype(np.float32)
+    given = held(X.toarray(), 400).map_blocks(sp.csr_matrix, meta=sp.csr_matrix((0, X.shape[1]))).persist()
+    found, expected = (model(K).fit(form) for form in (given, X))
+    assert found.kernel_map_.kernel == "linear" and found.coef_.shape == (K, K)
+    agree_but_for_ties(found.labels_, expected.labels_)
+    agree_but_for_ties(found.predict(given).compute(), expected.predict(X))
 
 
 def test_members_that_agree_and_other_numbers_of_clusters(client):

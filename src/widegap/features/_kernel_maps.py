@@ -28,6 +28,7 @@ from widegap.features._kernels import (
     holds_values,
     ignores_shifts,
     inner_product_form,
+    kernel_entry,
     kernel_matrix,
     kernel_options,
     kernel_to,
@@ -35,7 +36,7 @@ from widegap.features._kernels import (
 )
 from widegap.features._kmeans import kmeans
 from widegap.rows._blocks import RowBlocks
-from widegap.rows._matrices import check_finite, column_offsets, row_chunks, scale_table, shift_columns
+from widegap.rows._matrices import check_finite, column_offsets, row_chunks, scale_table, shift_columns, storage
 from widegap.rows._protocols import Parts, Rows, State
 from widegap.rows._sampling import drawn, drawn_as_repeated
 from widegap.rows._threads import one_blas_thread
@@ -327,10 +328,22 @@ def finer_map(kernel_map: KernelMap, rows: Matrix, features: Floats, offsets: Fl
     return replace(kernel_map, params=params, landmarks=means, projection=projection, offsets=offsets)
 
 
+def linear_map(kernel_map: KernelMap, directions: Matrix, offsets: Floats | None) -> KernelMap:
+    """The map to inner products with directions in the columns of rows as ``kernel_map`` scales them, less offsets."""
+    identity = np.eye(directions.shape[0])
+    return replace(kernel_map, kernel="linear", params={}, landmarks=directions, projection=identity, offsets=offsets)
+
+
 def may_be_finer(kernel_map: KernelMap, rows: Matrix) -> bool:
-    """Whether ``finer_map`` serves a kernel and rows: it needs a width, distances, and enough dense rows for means."""
+    """Whether there are finer features than those of a map, for a kernel and rows.
+
+    ``finer_map`` needs a width, distances, and enough dense rows for means. ``linear_map`` needs sparse rows of length
+    one, of which every kernel in the table is a function of the inner product.
+    """
+    if storage(rows) == "sparse":
+        return kernel_map.unit_rows and kernel_entry(kernel_map.kernel) is not None
     has_width = ignores_shifts(kernel_map.kernel) and "gamma" in kernel_map.params
-    return has_width and isinstance(rows, np.ndarray) and len(rows) >= FEWEST_FOR_MEANS
+    return has_width and rows.shape[0] >= FEWEST_FOR_MEANS
 
 
 def _with_margin(kernel_map: KernelMap, spectrum: Spectrum | None) -> KernelMap:

@@ -19,10 +19,10 @@ Labelings are compared in a fixed order:
    classifier explains it much worse (R2 over k - 1, ``MOST_UNEXPLAINED``): a small group far from all others is a
    cluster, however few bits it tells.
 3. ``MOVES``, found by single moves (``forest/_single_moves.py``), is a rival like ``EVEN`` if its q is smaller at all,
-   with less patience for what the classifier explains worse (``MOVES_UNEXPLAINED``); and it is taken instead of what was taken so far if the
-   classifier explains it better and its q is not much larger (``MOVES_FACTOR``). That is looked at for few clusters of
-   similar size alone: for many, R2 does not tell good labels from bad, and it never sees why one cluster should be
-   small.
+   with less patience for what the classifier explains worse (``MOVES_UNEXPLAINED``). It is also taken instead of what
+   was taken so far if the classifier explains it better and its q is not much larger (``MOVES_FACTOR``). That is
+   looked at for few clusters of similar size alone: for many, R2 does not tell good labels from bad, and it never
+   sees why one cluster should be small.
 
 The constants were chosen on one half of 61 public tasks and 26 others and checked on the other half
 (``benchmarks/choices.md``).

@@ -15,7 +15,7 @@ from widegap._types import Floats
 from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
 from widegap.exceptions import NoStructureWarning
-from widegap.forest._choice import COMMUNITIES, GAPS
+from widegap.forest._choice import COMMUNITIES, EVEN, GAPS
 from widegap.forest._merge_search import (
     COMMUNITY_PLAN,
     COMMUNITY_ROWS,
@@ -115,8 +115,11 @@ class ForestSearch:
         spacing = graph.spacing if prepared.by_angle and not self.one_tree else None
         members: list[Member] = []
         n, features = space.rows.shape[0], partial(next, prepared.feature_sets)
-        found = grow(features, graph, k, rng, plan_of_members(n), self.smoothings)
-        if n >= COMMUNITY_ROWS and spacing is None:
+        # Documents are merged freely alone. Of 22 sets of sparse rows 57.3 % are right then (halves 55.9, 58.6), with a
+        # cap beside it 56.6 (55.5, 57.7), with communities 55.6 (55.0, 56.1); 41 others 76.3, 76.2 and 74.3.
+        pools = (GAPS,) if prepared.by_angle else (GAPS, EVEN)
+        found = grow(features, graph, k, rng, plan_of_members(n), self.smoothings, pools=pools)
+        if n >= COMMUNITY_ROWS and not prepared.by_angle:
             found = chain(found, grow_communities(graph, space.leading(LEADING), k, rng))
         for member in found:
             if not members or member.groups is not members[-1].groups:
