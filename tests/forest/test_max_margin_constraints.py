@@ -456,3 +456,11 @@ def test_probabilities_are_calibrated_on_digits(digits, digits_model):
     P = digits_model.predict_proba(X)
     gap = P.max(axis=1).mean() - clustering_accuracy(y, digits_model.predict(X))
     assert abs(gap) < 0.05  # measured: 0.005
+
+
+def test_more_labels_than_a_search_has_groups_need_another_fit():
+    groups, X = three_groups()
+    model = MaxMarginClustering("auto", random_state=0).fit(X)
+    known = np.where(np.arange(len(X)) < 60, np.arange(len(X)), -1)
+    with pytest.raises(InvalidDataError, match=r"ask for 60 clusters, but the search formed \d+ groups; fit the rows"):
+        model.refit(known=known)
