@@ -118,7 +118,8 @@ class ForestSearch:
         # Documents are merged freely alone. Of 22 sets of sparse rows 57.3 % are right then (halves 55.9, 58.6), with a
         # cap beside it 56.6 (55.5, 57.7), with communities 55.6 (55.0, 56.1); 41 others 76.3, 76.2 and 74.3.
         pools = (GAPS,) if prepared.by_angle else (GAPS, EVEN)
-        found = grow(features, graph, k, rng, plan_of_members(n), self.smoothings, pools=pools)
+        plan = plan_of_members(n, has_communities=not prepared.by_angle)
+        found = grow(features, graph, k, rng, plan, self.smoothings, pools=pools)
         if n >= COMMUNITY_ROWS and not prepared.by_angle:
             found = chain(found, grow_communities(graph, space.leading(LEADING), k, rng))
         for member in found:

@@ -55,16 +55,16 @@ WIDER_LINKED = 40  # of them have a weight
 CAPS = {GAPS: NO_CAP, EVEN: 0.3}  # on the Gini index of the sizes, of every pool; 0.3 is Genie's
 
 
-def plan_of_members(n: int) -> GroupPlan:
+def plan_of_members(n: int, *, has_communities: bool) -> GroupPlan:
     """From how many sets of landmarks members of n rows grow, and with how many groups."""
-    if n >= COMMUNITY_ROWS:
+    if has_communities and n >= COMMUNITY_ROWS:
         return PLAN_OF_MANY
     return next((plan for rows, plan in PLANS.items() if n < rows), PLAN)
 
 
 def n_members(n: int, smoothings: Sequence[int] = SMOOTHINGS) -> int:
     """How many members n rows have whose groups are those of k-means, in all pools."""
-    return sum(map(len, plan_of_members(n))) * len(smoothings) * len(ALL_RULES) * len(CAPS)
+    return sum(map(len, plan_of_members(n, has_communities=True))) * len(smoothings) * len(ALL_RULES) * len(CAPS)
 
 
 def n_groups(n: int, k: int, times: int) -> int:
