@@ -14,7 +14,7 @@ from tests._old_models import file_of
 from widegap import MaxMarginClustering, persistence
 from widegap.forest import _forest_search
 from widegap.forest._agreement import agree, row_agreement
-from widegap.forest._choice import cut_per_bit
+from widegap.forest._choice import choose, cut_per_bit
 from widegap.forest._pools import Cut
 from widegap.metrics import clustering_accuracy
 from widegap.rows import shards
@@ -97,7 +97,11 @@ def chosen(model, k):
 
 def labels_of(forest, pool, k):
     """The clusters of a candidate, by its pool or by single moves."""
-    return forest.moves(k) if pool == "moves" else forest.pools[pool].cut(k).labels
+    cuts = {name: found.cut(k).labels for name, found in forest.pools.items()}
+    if pool != "moves":
+        return cuts[pool]
+    best = choose({name: forest._merits(labels, k) for name, labels in cuts.items()})
+    return forest.moves(k, cuts[best])
 
 
 def without_time(record):

@@ -169,8 +169,8 @@ class QuickMoves:
     graph: NeighbourGraph
     seed: int
 
-    def __call__(self, k: int) -> Labels:
-        """Labels of the largest R2 for k clusters, among ties the most even ones."""
+    def __call__(self, k: int, start: Labels) -> Labels:
+        """Labels of the largest R2 for k clusters, among ties the most even ones; ``start`` is one of the starts."""
         search, rng = MovesSearch(k, MovesSearch.auto_fraction, None, 1, "auto", 0), default_rng((self.seed, k))
         Phi = self.space.features[:, :QUICK_RANK]
         P, lam, _ = search.features(self.space, PrincipalMap.fit(Phi), Phi, self.graph)
@@ -181,6 +181,7 @@ class QuickMoves:
                 partition = improve_by_moves(Q, labels, k, least, rng)
                 labels = partition.labels
             found.append(partition)
+        found.append(improve_by_moves(stages[-1], start, k, least, rng))  # refined, not led elsewhere first
         return most_even(found, k).labels
 
     @staticmethod

@@ -163,12 +163,13 @@ class Pool:
 class Forest:
     """The pools of a search, by name, and the candidates of every number of clusters at which they were cut.
 
-    ``space`` has the searched rows. ``moves``, if given, finds labels by single moves for few clusters.
+    ``space`` has the searched rows. ``moves``, if given, finds labels by single moves, from those chosen so far and
+    from starts of its own.
     """
 
     pools: dict[str, Pool]
     space: SearchSpace
-    moves: Callable[[int], Labels] | None = None
+    moves: Callable[[int, Labels], Labels] | None = None
     _candidates: dict[int, list[Candidate]] = field(default_factory=dict, compare=False)
 
     @staticmethod
@@ -208,7 +209,7 @@ class Forest:
         merits = {name: self._merits(found.labels, k) for name, found in cuts.items()}
         best = choose(merits)
         if self.moves is not None and may_be_moved(merits, k):
-            labels = self.moves(k)
+            labels = self.moves(k, cuts[best].labels)
             merits[MOVES], cuts[MOVES] = self._merits(labels, k), cuts[best]
             if choose(merits) == MOVES:
                 cuts[MOVES], best = cuts[best].replaced_by(labels, k), MOVES
