@@ -103,4 +103,5 @@ def with_panel(readme: str, store: Store) -> str:
 
 
 def _machine(machine: dict[str, Any]) -> str:
-    return "Measured on: " + ", ".join(f"{name} {value}" for name, value in machine.items()) + ".\n"
+    last = ", ".join(f"{name} {value}" for name, value in machine.items())
+    return f"The last cells were measured on: {last}. Others are of earlier runs, on other processors as well.\n"
