@@ -235,7 +235,7 @@ class MaxMarginClustering(SelectiveClusterer):
 
     Notes
     -----
-    Up to 100000 rows are searched. Of more, a sample of n * n_features / 1000 rows is, at least 10000 and at most
+    Up to 100000 rows are searched. Of more, a sample of n * n_features / 2000 rows is, at least 10000 and at most
     100000; of sparse rows 10000, and for ``search="moves"`` 5000 of more than 10000. All other rows get their cluster
     by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves on all
     rows. Above 10000 rows neighbours are found through an index, which misses a few of them.

@@ -17,7 +17,7 @@ from widegap.rows._sampling import all_or_drawn
 
 SEARCH_ROWS = 100_000  # more rows are sampled: a graph of as many takes half a minute at most
 LEAST_SAMPLE = 10_000  # rows of a sample, at least
-VALUES_A_ROW = 1_000  # values of a table for every row of its sample: a search then takes no longer than k-means does
+VALUES_A_ROW = 2_000  # values of a table for every row of its sample: a search then takes no longer than k-means does
 SPARSE_ROWS = (
     10_000  # more sparse rows are sampled: the index finds no neighbours of documents, and all pairs take long
 )
