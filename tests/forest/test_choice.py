@@ -201,6 +201,13 @@ class TestMovesInstead:
         assert choose({"gaps": merits(), "moves": merits(border - JUST, r2=0.9)}) == "moves"
         assert choose({"gaps": merits(), "moves": merits(border, r2=0.9)}) == "gaps"
 
+    def test_a_cut_along_a_gap_stays(self):
+        """As of two spirals: hardly an edge is cut, and no classifier explains them."""
+        along = merits(_choice.OFFSET + 0.001, 1.0, 0.6)
+        most = _choice.OFFSET + 0.001 * _choice.MOST_TIMES_CUT
+        assert choose({"gaps": along, "moves": merits(most + 1e-6, 1.0, 0.9)}) == "gaps"
+        assert choose({"gaps": along, "moves": merits(most - 1e-6, 1.0, 0.9)}) == "moves"
+
     def test_what_they_replace_has_similar_sizes(self):
         border, moved = _choice.MOVES_EVENNESS, merits(h=0.1, r2=0.9)
         assert choose({"gaps": merits(h=border), "moves": moved}) == "moves"

@@ -45,7 +45,16 @@ def blobs(n=400, k=4, seed=0, d=4):
     return make_blobs(n, d, centers=k, cluster_std=0.6, random_state=seed)
 
 
+def spirals(n=1990):
+    """Two in each other, hard to explain for a classifier; fewer than 2000 rows, so that single moves are tried."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    t = (0.1 + 0.9 * np.sqrt(rng.random(n))) * 3 * np.pi
+    return np.column_stack([t * np.cos(t + np.pi * y), t * np.sin(t + np.pi * y)]) + 0.2 * rng.normal(size=(n, 2)), y
+
+
 SHAPES = {
+    "spirals": spirals,
     "moons": lambda: make_moons(400, noise=0.06, random_state=0),
     "rings": lambda: make_circles(500, noise=0.04, factor=0.4, random_state=0),
     "blobs": lambda: blobs(),
