@@ -54,7 +54,6 @@ def spirals(n=1990):
 
 
 SHAPES = {
-    "spirals": spirals,
     "moons": lambda: make_moons(400, noise=0.06, random_state=0),
     "rings": lambda: make_circles(500, noise=0.04, factor=0.4, random_state=0),
     "blobs": lambda: blobs(),
@@ -66,6 +65,13 @@ SHAPES = {
 def test_shapes_are_found(shape, search):
     X, y = SHAPES[shape]()
     assert adjusted_rand_score(y, fit(X, len(set(y)), search=search).labels_) == 1
+
+
+def test_spirals_are_not_given_up_for_what_is_easier_to_explain():
+    X, y = spirals()
+    model = fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert {found.pool for found in model.candidates_} == {"gaps", "even", "moves"}
 
 
 def test_digits_are_better_than_by_moves(digits, model):
