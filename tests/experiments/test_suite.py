@@ -166,12 +166,13 @@ def test_equal_scores_share_a_rank():
     assert "| q | 1 | 0.500 | 0.200 | 0.900 (b) |" in found.batteries()
 
 
+@requires_data
 def test_the_command_measures_what_is_missing_and_shows_the_ranking(monkeypatch, tmp_path, capsys):
     store = with_scores(tmp_path / "r.jsonl", lambda data: 100.0)
     waiting, written = [], []
-    monkeypatch.setenv("WIDEGAP_DATA", ".")
     monkeypatch.setattr("experiments.__main__.Store", lambda: store)
     monkeypatch.setattr("experiments.__main__._write_pages", lambda: written.append(True))
+    monkeypatch.setattr(suite, "STANDING", tmp_path / "standing.md")
     monkeypatch.setattr(runner, "run", lambda cells, store, **_: waiting.extend(cells))
     main(["suite", "--jobs", "1"])
     assert set(waiting) == set(SUITE.cells())  # their code is another
