@@ -3,6 +3,7 @@
 import json
 import random
 import string
+import threading
 import time
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from sklearn.datasets import make_blobs
 
 from widegap import MaxMarginClustering
 from widegap.explorer import Workspace
+from widegap.forest import _forest_search, _merge_search
 
 pytest.importorskip("starlette", reason="needs the extra explore")
 httpx = pytest.importorskip("httpx", reason="needs httpx")
@@ -165,10 +167,18 @@ def test_a_fit_runs_beside_and_is_told(client):
     assert np.flatnonzero(moved).tolist() == [1, 2]
 
 
-def test_a_fit_can_be_stopped(client):
+def test_a_fit_can_be_stopped(client, monkeypatch):
+    asked = threading.Event()
+
+    def held_back(*arguments, **options):
+        asked.wait(60)  # or the fit is done before it is asked to stop
+        yield from _merge_search.grow(*arguments, **options)
+
+    monkeypatch.setattr(_forest_search, "grow", held_back)
     client.post("/api/act", {"kind": "junk", "data": {"rows": [1]}, "base": 0})  # which takes a new search
     client.post("/api/again", {"base": 1})
     client.post("/api/stop", {})
+    asked.set()
     client.pages.worker.wait(60)
     assert client.get("/api/state").json()["number"] == 1
     assert client.pages.worker.progress["message"].startswith("Stopped")
