@@ -125,7 +125,7 @@ def test_rows_are_written_by_the_ending_of_the_name(ending, table, tmp_path):
     assert main(["cluster", str(table), "-k", "3", "-q", "-o", str(out)]) == 0
     read = {".tsv": lambda p: pd.read_csv(p, sep="\t"), ".parquet": pd.read_parquet}
     frame = read.get(ending, lambda p: pd.read_json(p, lines=True))(out)
-    assert list(frame.columns) == ["width", "height", "depth", "kind", "cluster", "margin"]
+    assert list(frame.columns) == ["width", "height", "depth", "kind", "cluster", "sure", "margin"]
     assert len(frame) == 60
 
 
@@ -321,7 +321,7 @@ def test_an_existing_cluster_column_is_not_overwritten(tmp_path):
     path, out = tmp_path / "c.csv", tmp_path / "out.csv"
     path.write_text("x,cluster\n" + "".join(f"{i % 2 * 9},old\n" for i in range(10)), encoding="utf-8")
     assert main(["cluster", str(path), "-k", "2", "-q", "-o", str(out)]) == 0
-    assert rows_of(out)[0].keys() == {"x", "cluster", "widegap_cluster", "widegap_margin"}
+    assert rows_of(out)[0].keys() == {"x", "cluster", "widegap_cluster", "widegap_sure", "widegap_margin"}
     assert rows_of(out)[0]["cluster"] == "old"
 
 

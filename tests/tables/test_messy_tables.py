@@ -49,7 +49,7 @@ def test_a_messy_file_gives_a_result(name, tmp_path, capsys):
     assert "24 rows, 2 clusters" in capsys.readouterr().out
     again = read_table(out)
     assert again.n_rows == 24
-    assert list(again.frame.columns)[-2:] == ["cluster", "margin"]
+    assert list(again.frame.columns)[-3:] == ["cluster", "sure", "margin"]
 
 
 @pytest.mark.parametrize("name", REFUSED)

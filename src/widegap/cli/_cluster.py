@@ -24,7 +24,7 @@ DATA_HELP = "CSV, TSV, Excel, JSON, Parquet, Feather, SQLite (file.db::table), .
 @guarded
 def cluster(
     data: Annotated[Path, typer.Argument(help=DATA_HELP)],
-    k: options.ClusterNumber,
+    k: options.ClusterNumber = "auto",
     method: options.Method = "auto",
     columns: options.UsedColumns = None,
     drop: options.DroppedColumns = None,
@@ -147,6 +147,7 @@ def _cluster_large(data: Path, chosen: "TableOptions", plan: _Plan, numbers: ran
         return False
     plan.method = choose_method(plan.method, file.source, find_number=plan.k == "auto")
     check_count(numbers[-1], file.n_rows)
+    shown.targets.check_rows(file.n_rows)
     estimator = plan.estimator(file.n_rows, scales=False)
     cluster_file(file, estimator, shown.targets, shown.title, quiet=shown.quiet, json=shown.json)
     return True
@@ -163,6 +164,7 @@ def _cluster_table(
     rows = encode(read_table(data, dialect), chosen)
     n_rows = rows.X.shape[0]
     check_count(numbers[-1], n_rows)
+    shown.targets.check_rows(n_rows)
     check_variety(numbers[-1], rows.X, rows.notes)
     plan.method = choose_method(plan.method, rows.X, find_number=plan.k == "auto")
     plan.knowledge.check(plan.method)

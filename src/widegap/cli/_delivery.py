@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from widegap.results import Result
     from widegap.results._large_result import LargeResult
 
-ROW_ENDINGS = (".csv", ".tsv", ".parquet", ".json", ".jsonl", "")
+ROW_ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", "")
+PAGE_ENDINGS = (".html", ".htm", ".json", "")  # the last writes to a device or a name of the user's own
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,25 @@ class Targets:
         output = self.output
         if output is not None and str(output) != "-" and output.suffix.lower() not in ROW_ENDINGS:
             raise CommandError(
-                f"{output}: rows are written as .csv, .tsv, .parquet or .jsonl, not as {output.suffix}; rename it."
+                f"{output}: rows are written as .csv, .tsv, .xlsx, .parquet or .jsonl, not as {output.suffix}; "
+                "rename it."
             )
         check_distinct({"-o": output, "--model": self.model, "--report": self.report}, inputs, json)
+        if self.report is not None and self.report.suffix.lower() not in PAGE_ENDINGS:
+            page = self.report.with_suffix(".html").name
+            raise CommandError(f"--report {self.report}: the report is a page of HTML; name it {page}.")
         if str(self.model) == "-":
             raise CommandError("--model - is not possible: a model cannot be printed; name a file.")
         for path in (output, self.model, self.report):
             if path is not None and str(path) != "-":
                 check_writable(path)
+
+    def check_rows(self, n_rows: int) -> None:
+        """Refuse more rows than the file for them can hold, as soon as their number is known."""
+        from widegap.results._spreadsheet_files import check_sheet
+
+        if self.output is not None:
+            check_sheet(self.output, n_rows)
 
     def partial(self) -> "Targets":
         """The same under names that mark an interrupted fit."""

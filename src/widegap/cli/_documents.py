@@ -29,7 +29,7 @@ def documents(
             help="Number of topics; auto, or a range such as 2-8, recommends one.",
             rich_help_panel=options.RUN,
         ),
-    ],  # fmt: skip
+    ] = "auto",  # fmt: skip
     text_column: options.TextColumn = None,
     encoding: options.Encoding = "auto",
     language: Annotated[

@@ -22,8 +22,8 @@ def choose_method(method: str, X: Any, *, find_number: bool = False) -> str:
     if find_number:
         if method not in ("auto", "max-margin"):
             raise CommandError(
-                f"-k auto is not possible with --method {method}, which needs a fixed k; use "
-                "--method max-margin, or compare numbers: -k 2..8."
+                f"--method {method} needs a number of clusters: pass one such as -k 3, compare some with -k 2-8, or "
+                "use --method max-margin, which finds it (-k auto)."
             )
         return "max-margin"
     if method != "auto":
