@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from widegap.cli._column_options import TableOptions, column_weights
 from widegap.cli._delivery import Targets
 from widegap.cli._main import main
 from widegap.exceptions import InvalidDataError
@@ -100,3 +101,54 @@ def test_a_report_is_a_page_of_html(table, tmp_path, capsys):
     said = said_by(capsys, "cluster", table, "--report", tmp_path / "x.pdf", code=2)
     assert "the report is a page of HTML; name it x.html." in said
     assert not (tmp_path / "x.pdf").exists()
+
+
+def test_clusters_are_counted_against_classes(table, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    found = json.loads(said_json(capsys, "cluster", table, "-k", "2", "--drop", "note", "--label-column", "class"))
+    counts = [line["counts"] for line in found["classes"]["lines"]]
+    assert counts == [[40, 0], [0, 40]]
+    said = said_by(capsys, "cluster", table, "-k", "2", "--drop", "note", "--label-column", "class", "--report", page)
+    assert "Rows of each class of 'class', which was not used: cluster" in said
+    assert "100.0 % of the rows are in a cluster whose majority has their class" in said
+    text = page.read_text(encoding="utf-8")
+    assert "<h2>Clusters and <bdi>class</bdi></h2>" in text and '<td class="num most">40</td>' in text
+    assert "Clusters and" not in rendered_without_classes(table, page)
+
+
+def rendered_without_classes(table, page):
+    assert main(["cluster", str(table), "-k", "2", "-q", "--report", str(page)]) == 0
+    return page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("texts", "weights"),
+    [
+        ((), ()),
+        (["width=0.5"], (("width", 0.5),)),
+        (["a=b=2", " height = 1e-3 "], (("a=b", 2.0), ("height", 0.001))),
+        (["width=0"], (("width", 0.0),)),
+    ],
+)
+def test_weights_of_columns_are_parsed(texts, weights):
+    assert column_weights(texts) == weights
+
+
+@pytest.mark.parametrize("text", ["width", "=2", "width=", "width=much", "width=-1", "width=nan", "width=inf"])
+def test_weights_that_are_none_are_refused(text, table, capsys):
+    said = said_by(capsys, "cluster", table, "--column-weight", text, code=2)
+    assert "must be a column and a number from 0, such as income=0.5" in said
+
+
+def test_weights_name_columns_of_the_table_once(table, capsys):
+    said = said_by(capsys, "cluster", table, "--column-weight", "widht=2", code=2)
+    assert "has no column 'widht' (--column-weight); did you mean 'width'" in said
+    arguments = ("--column-weight", "width=2", "--column-weight", "width=3")
+    assert "--column-weight names 'width' twice" in said_by(capsys, "cluster", table, *arguments, code=2)
+
+
+def test_weights_reach_the_encoder(monkeypatch):
+    seen = {}
+    monkeypatch.setattr("widegap.TableEncoder", lambda **options: seen.update(options))
+    TableOptions(weights=(("width", 0.5),)).encoder()
+    assert seen["weights"] == {"width": 0.5}

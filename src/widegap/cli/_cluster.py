@@ -32,6 +32,7 @@ def cluster(
     categorical: options.CategoricalColumns = None,
     text_column: options.TopicColumns = None,
     label_column: options.LabelColumn = None,
+    column_weight: options.ColumnWeights = None,
     scale: options.ScaleUse = options.Scaling.auto,
     dates: options.DateUse = options.Dates.elapsed,
     missing: options.Gaps = options.Missing.median,
@@ -60,7 +61,7 @@ def cluster(
     debug: options.Debug = False,
 ) -> None:
     """Cluster the rows of a table. Columns are read by content; the summary shows how, and how to change it."""
-    from widegap.cli._column_options import TableOptions
+    from widegap.cli._column_options import TableOptions, column_weights
     from widegap.cli._constraint_options import ConstraintOptions
     from widegap.tables._delimited import Dialect
 
@@ -85,6 +86,7 @@ def cluster(
         decimal=decimal.value,
         dates=dates.value,
         scale=scale.value,
+        weights=column_weights(column_weight),
     )
     shown = _Shown(title or _title(data), read_names(names), targets, quiet, json)
     if _cluster_large(data, chosen, plan, numbers, shown):
@@ -141,7 +143,7 @@ def _cluster_large(data: Path, chosen: "TableOptions", plan: _Plan, numbers: ran
     from widegap.cli._large import cluster_file, open_file
 
     whole = (chosen.categorical, chosen.numeric, chosen.drop, chosen.text_columns, chosen.na_values,
-             chosen.label_column, plan.knowledge.used, len(numbers) > 1)  # fmt: skip
+             chosen.label_column, chosen.weights, plan.knowledge.used, len(numbers) > 1)  # fmt: skip
     file = None if any(whole) else open_file(data, chosen.columns, chosen.scale)
     if file is None:
         return False
@@ -201,10 +203,11 @@ def _fit(
     estimator.set_params(callback=None)
     if estimator.n_clusters == "auto" and not watch.interrupted:
         recommendation = explain_auto(estimator)
-    rows.notes += _agreement(rows, label_column, estimator.labels_)
 
     def finish(summary: dict[str, Any]) -> None:
         add_columns(summary, rows)
+        if label_column is not None:
+            add_classes(summary, rows, label_column, labels)
         if recommendation is not None:
             add_recommendation(summary, recommendation)
 
@@ -223,17 +226,10 @@ def add_columns(summary: dict[str, Any], rows: "EncodedRows") -> None:
     summary["scaling"] = rows.encoder.scaling_
 
 
-def _agreement(rows: "EncodedRows", label_column: str | None, labels: Any) -> list[str]:
-    """How well the clusters match the true classes."""
-    if label_column is None or rows.table.frame is None:
-        return []
-    from widegap.metrics import clustering_accuracy, normalized_mutual_info
+def add_classes(summary: dict[str, Any], rows: "EncodedRows", column: str, labels: Any) -> None:
+    """Put into the summary how many rows of every class each cluster has."""
+    from widegap.results._label_table import label_table
 
-    inside = labels >= 0
-    truth = rows.table.frame[label_column].iloc[rows.kept[inside]].astype(str).to_numpy()
-    accuracy = clustering_accuracy(truth, labels[inside], mapping="majority")
-    shared = normalized_mutual_info(truth, labels[inside])
-    return [
-        f"Compared with {label_column!r}, which was not used: {100 * accuracy:.1f} % of the rows are in a cluster "
-        f"whose majority has their class; normalised mutual information {shared:.2f}."
-    ]
+    if rows.frame is not None:
+        kinds = [cluster["label"] for cluster in summary["clusters"]]
+        summary["classes"] = label_table(labels, rows.frame[column].tolist(), column, kinds)

@@ -148,6 +148,10 @@ UsedColumns = Annotated[str | None, _option(COLUMNS, "--columns", text="Use only
 DroppedColumns = Annotated[str | None, _option(COLUMNS, "--drop", text="Leave these columns out.")]
 NumericColumns = Annotated[str | None, _option(COLUMNS, "--numeric", text="Read these columns as numbers.")]
 CategoricalColumns = Annotated[str | None, _option(COLUMNS, "--categorical", text="Read these columns as categories.")]
+ColumnWeights = Annotated[
+    list[str] | None,
+    _option(COLUMNS, "--column-weight", text="Weight of a column, such as income=0.5; may be repeated."),
+]
 TopicColumns = Annotated[str | None, _option(COLUMNS, "--text-column", text="Columns of free text, used by topic.")]
 LabelColumn = Annotated[
     str | None,

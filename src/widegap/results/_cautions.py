@@ -53,6 +53,7 @@ def _about_starts(summary: dict[str, Any]) -> list[str]:
 def _about_clusters(summary: dict[str, Any]) -> list[str]:
     found = []
     unit, clusters = summary["unit"], summary["clusters"]
+    group = "topic" if unit == "document" else "cluster"
     tiny = [cluster for cluster in clusters if cluster["share"] < TINY_SHARE / max(1, len(clusters) / 10)]
     if tiny and summary["fitted"]:
         names = ", ".join(f"{c['name']} ({c['size']:,})" for c in tiny[:5])
@@ -60,12 +61,12 @@ def _about_clusters(summary: dict[str, Any]) -> list[str]:
     negative = sum(cluster["margin"]["negative"] for cluster in clusters if cluster["margin"])
     if negative > DOUBT_SHARE * summary["n_rows"]:
         found.append(
-            f"{negative:,} of {counted(summary['n_rows'], unit)} score higher for another cluster than for their own "
+            f"{negative:,} of {counted(summary['n_rows'], unit)} score higher for another {group} than for their own "
             "(a limit on sizes, or their neighbours, placed them)."
         )
     n = summary["unassigned"]
     if n:
         outliers, terms = ("an outlier", "it holds") if n == 1 else ("outliers", "they hold")
         why = f"{terms} no term in use" if unit == "document" else outliers
-        found.append(f"{counted(n, unit)} {'belongs' if n == 1 else 'belong'} to no cluster ({why}).")
+        found.append(f"{counted(n, unit)} {'belongs' if n == 1 else 'belong'} to no {group} ({why}).")
     return found
