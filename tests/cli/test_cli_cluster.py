@@ -204,7 +204,7 @@ def test_one_cluster_is_an_answer(tmp_path, capsys):
     assert main(["cluster", str(path), "-k", "auto", "--report", str(report)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "100 rows, 1 cluster by MaxMarginClustering" in shown
-    assert "The rows look like noise: no split is clearer than in such rows." in shown
+    assert "There are no separate groups; the data may vary continuously." in shown
     assert "If you expect groups, check the scale of the columns" in shown
     assert "How many clusters" in report.read_text(encoding="utf-8")
 
@@ -215,7 +215,9 @@ def test_noise_is_called_noise(tmp_path, capsys):
     assert main(["cluster", str(path), "-k", "2-4", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["recommendation"]["is_noise"]
-    assert found["recommendation"]["words"].startswith("This looks like noise: with 2 to 4 clusters, ")
+    assert found["recommendation"]["words"].startswith(
+        "No separate groups; the data may vary continuously: with 2 to 4"
+    )
     assert found["n_clusters"] == found["recommendation"]["recommended"]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from widegap.cli._column_options import TableOptions, column_weights
+from widegap.cli._column_options import TableOptions, stated_weights
 from widegap.cli._delivery import Targets
 from widegap.cli._main import main
 from widegap.exceptions import InvalidDataError
@@ -131,7 +131,7 @@ def rendered_without_classes(table, page):
     ],
 )
 def test_weights_of_columns_are_parsed(texts, weights):
-    assert column_weights(texts) == weights
+    assert stated_weights(texts) == weights
 
 
 @pytest.mark.parametrize("text", ["width", "=2", "width=", "width=much", "width=-1", "width=nan", "width=inf"])

@@ -10,6 +10,7 @@ from widegap.cli import _options as options
 from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError, guarded
 from widegap.cli._names_file import read_names
+from widegap.cli._phases import tell_encoding, tell_reading
 from widegap.cli._places import check_writable
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def cluster(
     debug: options.Debug = False,
 ) -> None:
     """Cluster the rows of a table. Columns are read by content; the summary shows how, and how to change it."""
-    from widegap.cli._column_options import TableOptions, column_weights
+    from widegap.cli._column_options import TableOptions, stated_weights
     from widegap.cli._constraint_options import ConstraintOptions
     from widegap.tables._delimited import Dialect
 
@@ -86,7 +87,7 @@ def cluster(
         decimal=decimal.value,
         dates=dates.value,
         scale=scale.value,
-        weights=column_weights(column_weight),
+        weights=stated_weights(column_weight),
     )
     shown = _Shown(title or _title(data), read_names(names), targets, quiet, json)
     if _cluster_large(data, chosen, plan, numbers, shown):
@@ -147,6 +148,7 @@ def _cluster_large(data: Path, chosen: "TableOptions", plan: _Plan, numbers: ran
     file = None if any(whole) else open_file(data, chosen.columns, chosen.scale)
     if file is None:
         return False
+    tell_reading(data, quiet=shown.quiet)
     plan.method = choose_method(plan.method, file.source, find_number=plan.k == "auto")
     check_count(numbers[-1], file.n_rows)
     shown.targets.check_rows(file.n_rows)
@@ -163,7 +165,10 @@ def _cluster_table(
     from widegap.cli._fitting import check_count, check_variety, choose_method, make_estimator
     from widegap.tables._reading import read_table
 
-    rows = encode(read_table(data, dialect), chosen)
+    tell_reading(data, quiet=shown.quiet)
+    table = read_table(data, dialect)
+    tell_encoding(table, quiet=shown.quiet)
+    rows = encode(table, chosen)
     n_rows = rows.X.shape[0]
     check_count(numbers[-1], n_rows)
     shown.targets.check_rows(n_rows)
@@ -196,7 +201,7 @@ def _fit(
     from widegap.cli._compare import add_recommendation, explain_auto
     from widegap.results import Result
 
-    label = f"Clustering {counted(len(rows.kept), 'row')}"
+    label = f"Searching for clusters in {counted(len(rows.kept), 'row')}"
     with fitting.watching(label, estimator._expected_records(len(rows.kept)), shown.quiet) as watch:
         with fitting.gathering_warnings(rows.notes):
             estimator.set_params(callback=watch).fit(rows.X, **constraints.arguments())

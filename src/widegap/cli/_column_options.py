@@ -73,7 +73,7 @@ def encode(table: "Table", chosen: "TableOptions") -> "EncodedRows":
         raise CommandError(in_options(str(error))) from error
 
 
-def column_weights(texts: Sequence[str] | None) -> tuple[tuple[str, float], ...]:
+def stated_weights(texts: Sequence[str] | None) -> tuple[tuple[str, float], ...]:
     """``income=0.5`` as a column and its weight, of every text; a name may hold further signs of equality."""
     found: dict[str, float] = {}
     for text in texts or ():

@@ -10,6 +10,7 @@ import typer
 
 from widegap.cli._errors import INTERRUPTED, CommandError, tell
 from widegap.cli._output import print_json, print_summary, short_summary
+from widegap.cli._phases import tell_writing
 from widegap.cli._places import check_distinct, check_writable, partial_name
 
 if TYPE_CHECKING:
@@ -78,15 +79,18 @@ def deliver(
     targets = targets.partial() if interrupted else targets
     written = []
     if targets.output is not None:
+        tell_writing(targets.output, quiet=quiet)
         result.write(targets.output)
         written.append(f"{_unit(result)}s: {targets.output}")
     if targets.model is not None:
+        tell_writing(targets.model, quiet=quiet)
         result.save(targets.model)
         written.append(f"model: {targets.model}")
     if targets.report is not None or json or not quiet:
         summary = result.summary()
         finish(summary)
         if targets.report is not None:
+            tell_writing(targets.report, quiet=quiet)
             write_report(targets.report, summary)
             written.append(f"report: {targets.report}")
         _show(result, summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)

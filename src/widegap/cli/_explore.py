@@ -8,6 +8,7 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded, tell
+from widegap.cli._phases import tell_encoding, tell_reading
 
 if TYPE_CHECKING:
     from widegap._types import Floats
@@ -63,7 +64,7 @@ def open_explorer(
     debug: options.Debug = False,
 ) -> None:
     """Open a page to look at clusters, slide their number, correct them and cluster again."""
-    from widegap.cli._column_options import TableOptions, column_weights
+    from widegap.cli._column_options import TableOptions, stated_weights
     from widegap.tables._delimited import Dialect
 
     _check_host(host, expose)
@@ -74,13 +75,14 @@ def open_explorer(
         columns=options.names(columns),
         drop=options.names(drop),
         label_column=label_column,
-        weights=column_weights(column_weight),
+        weights=stated_weights(column_weight),
     )
     if chosen != TableOptions() and (data is not None or path.is_dir() or text_column is not None):
         raise CommandError(
             "--columns, --drop, --label-column and --column-weight are for a table that is clustered; a model has its "
             "columns, and documents have none: leave them out."
         )
+    tell_reading(source, quiet=False)
     if data is not None:
         opening = _open_model(path, data, text_column, dialect)
     elif path.is_dir() or text_column is not None:
@@ -159,7 +161,9 @@ def _open_table(
     from widegap.cli._fitting import choose_method, make_estimator
     from widegap.tables._reading import read_table
 
-    rows = encode(read_table(path, dialect), columns)
+    table = read_table(path, dialect)
+    tell_encoding(table, quiet=False)
+    rows = encode(table, columns)
     chosen = choose_method(method, rows.X, find_number=k == "auto" and method in ("auto", "max-margin"))
     if k == "auto" and chosen != "max-margin":
         raise CommandError(f"--method {chosen} needs a fixed k; pass one, such as -k 5.")

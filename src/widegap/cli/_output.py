@@ -82,7 +82,7 @@ def _headline(summary: dict[str, Any]) -> str:
 
 
 def _print_clusters(console: Any, summary: dict[str, Any]) -> None:
-    """One line a cluster: size, how sure it is, its median margin in the units of the written table, what it is like."""
+    """One line a cluster: size, how sure it is, its median margin as the written table has it, what it is like."""
     from rich.table import Table as Grid
     from rich.text import Text
 
