@@ -237,14 +237,16 @@ class RowView:
         """What a row has in a column of the file, which is a group of features."""
         feature = self.features[group]
         if self.frame is not None and feature.column in self.frame.columns:
-            return _cell_text(self.frame[feature.column].iloc[row])
+            cell = self.frame[feature.column].iloc[row]
+            is_year = feature.kind == "year" and isinstance(cell, float | np.floating)
+            return feature.text(float(cell)) if is_year else _cell_text(cell)
         values = dense_rows(self.shown, np.array([row]))[0]
         if feature.level is not None:
             levels = (other.level for j, other in enumerate(self.features) if other.group == group and values[j])
             return next(levels, None) or "–"
         if feature.kind == "share":
             return "yes" if values[group] else "no"
-        return feature.text(values[group]) if feature.kind == "date" else number(values[group], 4)
+        return feature.text(values[group]) if feature.kind in ("date", "year") else number(values[group], 4)
 
     def _values(self, row: int) -> ShownItem:
         if self.pairwise or self.picture is not None:
