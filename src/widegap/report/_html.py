@@ -69,7 +69,7 @@ def _template() -> Any:
 
 
 def _breakable(name: Any) -> Any:
-    """A header that may be broken after each underscore, so that long ones do not push the next columns off the page."""
+    """A header that may be broken after each underscore: a long one must not push the next columns off the page."""
     from markupsafe import Markup, escape
 
     return Markup("_<wbr>").join(map(escape, str(name).split("_")))
