@@ -2,12 +2,13 @@
 
 import numpy as np
 import pandas as pd
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widegap.results._label_table import NO_CLASS, OTHER_CLASSES, SHOWN_CLASSES, label_table
 
 
+@settings(deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(-1, 3), st.sampled_from(["a", "b", "c", None, ""])), min_size=1, max_size=40)
 )

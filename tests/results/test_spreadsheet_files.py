@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
@@ -38,6 +38,7 @@ def written(path, frame):
     return path.read_bytes()
 
 
+@settings(deadline=None)
 @given(rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6))
 def test_cells_are_read_as_they_were_written(rows, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "cells.xlsx"

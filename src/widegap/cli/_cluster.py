@@ -211,6 +211,7 @@ def _fit(
 
     def finish(summary: dict[str, Any]) -> None:
         add_columns(summary, rows)
+        name_drop(summary)
         if label_column is not None:
             add_classes(summary, rows, label_column, labels)
         if recommendation is not None:
@@ -229,6 +230,19 @@ def add_columns(summary: dict[str, Any], rows: "EncodedRows") -> None:
     summary["columns"] = decisions(rows.encoder)
     summary["decisions"] = decision_lines(rows.encoder)
     summary["scaling"] = rows.encoder.scaling_
+
+
+def name_drop(summary: dict[str, Any]) -> None:
+    """Name the option that leaves out the column that nearly is the clustering, where the summary warns of one."""
+    from widegap.cli._column_options import quoted
+    from widegap.results._cautions import WITHOUT_IT, follows
+    from widegap.results._deciding_columns import followed_column
+
+    found = followed_column(summary["decided"])
+    if found is not None:
+        column, share = found["column"], found["share"]
+        plain, named = follows(column, share, WITHOUT_IT), follows(column, share, f"--drop {quoted(column)}")
+        summary["warnings"] = [named if note == plain else note for note in summary["warnings"]]
 
 
 def add_classes(summary: dict[str, Any], rows: "EncodedRows", column: str, labels: Any) -> None:

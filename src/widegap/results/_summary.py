@@ -48,6 +48,7 @@ def summarize_view(
         "objective": _objective(estimator),
         "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, describer, edges)],
         "profile": view.profile(),
+        "decided": view.decided(),
         "tree": _tree(estimator, judged_tree),
         "unassigned": int(np.count_nonzero(view.labels < 0)),
         "margin_edges": edges,
