@@ -43,6 +43,8 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
     words = (summary.get("recommendation") or summary["number"] or {}).get("words")
     if words:
         console.print(Text(words))
+    if summary["kind"]:
+        console.print(Text(summary["kind"]["words"]))
     _print_clusters(console, summary)
     _print_classes(console, summary)
     if summary.get("recommendation"):
