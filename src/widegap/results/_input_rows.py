@@ -127,7 +127,7 @@ class EncodedRows:
         """Decide how to read a table, and read it; "drop" leaves rows with gaps out before anything is decided."""
         try:
             reading, kept = encoder._fit(table.rows), np.arange(table.n_rows)
-            notes = list(table.notes)
+            notes = [*table.notes, *reading.notes]
             if missing == "drop" and reading.gaps.any():
                 kept = np.flatnonzero(~reading.gaps)
                 notes.append(_dropped(len(reading.gaps) - len(kept)))
@@ -137,7 +137,9 @@ class EncodedRows:
                     )
                 reading = encoder._fit(_take(table.rows, kept))
         except ValueError as error:
-            raise InvalidDataError(f"{table.name}: {error}") from error
+            only = len(getattr(encoder, "feature_names_in_", ())) == 1
+            why = " ".join(["", *table.notes]) if only else ""  # a wrong delimiter makes one column of a table
+            raise InvalidDataError(f"{table.name}: {error}{why}") from error
         return cls(table, encoder, reading.values, kept, missing, notes)
 
     @classmethod
@@ -165,7 +167,8 @@ class EncodedRows:
     @property
     def scales(self) -> bool:
         """Whether an estimator may look at the units of the columns itself: of tables with the default scale."""
-        return bool(self.encoder.scale == "auto" and self.encoder.columns_ is not None)
+        is_default = self.encoder.scale == "auto" and not self.encoder.weights
+        return bool(is_default and self.encoder.columns_ is not None)
 
     @property
     def id_columns(self) -> list[str]:

@@ -16,8 +16,8 @@ from widegap.exceptions import InvalidDataError
 from widegap.tables._dates import date_part, days_in, find_format, hours_in, looks_like_dates, looks_like_times
 from widegap.tables._ids import CODE_WORDS, FEWEST_IDS, MOSTLY_DIFFERENT, is_id_name, why_id, words_of
 from widegap.tables._number_formats import Numbers
+from widegap.tables._number_units import mixed_unit_words, one_unit
 from widegap.tables._text_topics import Topics
-from widegap.tables._units import mixed_unit_words, one_unit
 from widegap.tables._values import MISSING, Cells
 
 MOSTLY = 0.75  # share of the cells that decides what a column is; the others count as missing

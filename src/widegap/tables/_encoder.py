@@ -17,9 +17,10 @@ from widegap.base._validation import StrOptions
 from widegap.exceptions import ColumnWarning, InvalidDataError
 from widegap.tables._arrow_tables import is_table
 from widegap.tables._column_values import notes_on_new, numbers_in, read_column, side_by_side, texts_of
+from widegap.tables._column_weights import check_column_weights, notes_on_weights, weighted_factors
 from widegap.tables._columns import Column, ColumnOptions, decide
 from widegap.tables._frames import Columns, as_columns, few, nearest
-from widegap.tables._gaps import left_out_if_lacking, note_on_gaps, refuse_if_all_lack
+from widegap.tables._gaps import note_on_gaps, refuse_if_all_lack, unused_if_lacking
 from widegap.tables._missing_codes import note_on_codes
 from widegap.tables._number_formats import comma_evidence
 from widegap.tables._repeats import leave_out_repeats
@@ -27,7 +28,6 @@ from widegap.tables._scaling import SCALINGS, column_factors, scaled
 from widegap.tables._text_topics import find_topics
 from widegap.tables._unrelated import leave_out_unrelated
 from widegap.tables._values import Cells, missing_words
-from widegap.tables._weights import check_weights, notes_on_weights, weighted_factors
 
 TEXTS_SAMPLED = 1000  # different texts of a column with which the decimal sign of a table is found: enough to see one
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))  # of an earlier run
@@ -293,7 +293,9 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             table = as_columns(X)
             self.feature_names_in_ = np.array(table.names, dtype=object)
             self.n_features_in_ = len(table.names)
-            weights = check_weights(self.weights, table.names)
+            if table.n_rows == 1:
+                raise InvalidDataError("The table has 1 row; at least 2 are needed.")
+            weights = check_column_weights(self.weights, table.names)
             self.columns_ = self._decide(table, weights)
             reading = self._read(table, fitting=True)
             reading.notes.extend(notes_on_weights(self.columns_, weights))
@@ -354,7 +356,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     def _decided(self, name: str, cells: Cells, options: ColumnOptions) -> Column:
         column = decide(name, cells, options)
         if not options.named(name):
-            column = left_out_if_lacking(column, cells)
+            column = unused_if_lacking(column, cells)
         if column.used and column.read_as == "text":
             column.topics = find_topics(texts_of(cells))
             if column.topics is None:

@@ -14,13 +14,13 @@ MOSTLY_LACKING = 0.9  # share of the cells: at nine of ten, filled cells decide 
 HALF_LACKING = 0.5  # share of all cells of the used columns from which a warning is given
 
 
-def left_out_if_lacking(column: Column, cells: Cells) -> Column:
+def unused_if_lacking(column: Column, cells: Cells) -> Column:
     """The decision on a column, which is not used if nearly all of its cells are gaps."""
     share = float(cells.missing.mean())
     if not column.used or share < MOSTLY_LACKING:
         return column
     change = "numeric" if column.read_as == "number" else "categorical" if column.is_flag else ""
-    return replaced(column, column.read_as, f"lacks {percent(share)} of its values", change)
+    return replaced(column, column.read_as, f"lacks {whole_percent(share)} of its values", change)
 
 
 def is_lacking(column: Column) -> bool:
@@ -35,8 +35,8 @@ def refuse_if_all_lack(columns: list[Column]) -> None:
             f"{column.name!r} {'is empty' if column.read_as == 'empty' else column.why}" for column in columns[:5]
         )
         raise InvalidDataError(
-            f"Every column lacks {percent(MOSTLY_LACKING)} or more of its values ({shown}); fill some in, or name the "
-            "columns to use all the same in numeric or categorical."
+            f"Every column lacks {whole_percent(MOSTLY_LACKING)} or more of its values ({shown}); fill some in, or "
+            "name the columns to use all the same in numeric or categorical."
         )
 
 
@@ -45,11 +45,11 @@ def note_on_gaps(n_missing: int, n_cells: int) -> str:
     if n_missing <= HALF_LACKING * n_cells:
         return ""
     return (
-        f"The columns that are used lack {percent(n_missing / n_cells)} of their values. Gaps are filled with medians, "
-        "so that clusters may show which cells are missing; leave out columns with many gaps."
+        f"The columns that are used lack {whole_percent(n_missing / n_cells)} of their values. Gaps are filled with "
+        "medians, so that clusters may show which cells are missing; leave out columns with many gaps."
     )
 
 
-def percent(share: float) -> str:
+def whole_percent(share: float) -> str:
     """A share in whole percent, rounded down: 100 % is all."""
     return f"{math.floor(100 * share + 1e-9)} %"

@@ -65,27 +65,26 @@ def spaced(values: Numeric, n: int) -> Numeric:
 
 def why_id(name: str, values: Doubles) -> str:
     """Why a column of numbers, NaN for gaps, names rows instead of measuring something; empty if it measures."""
-    present = values[~np.isnan(values)]
-    share = share_different(present)
-    if len(present) < FEWEST_IDS or share < MOSTLY_DIFFERENT:
+    if share_different(spaced(values, SAMPLED)) < SAMPLE_DIFFERENT:
         return ""
-    is_full = share == 1 and len(present) == len(values)
-    if is_full and (name.strip().lower() in NO_NAMES or re.fullmatch(r"column \d+", name)):
+    is_nameless = name.strip().lower() in NO_NAMES or bool(re.fullmatch(r"column \d+", name))
+    is_counting = not is_measure_name(name) and np.fmin.reduce(values) in (0, 1) and np.ptp(values) == len(values) - 1
+    if not (is_nameless or is_id_name(name) or is_counting):
+        return ""
+    share = share_different(values)
+    is_full = share == 1 and not np.isnan(values).any()
+    if is_full and is_nameless:
         return "it has no name, and a different whole number in every row"
-    if is_id_name(name):
+    if is_id_name(name) and share >= MOSTLY_DIFFERENT:
         return f"its name says so, and {'every' if is_full else 'nearly every'} row has a different whole number"
-    low, high = present.min(), present.max()
-    if is_full and not is_measure_name(name) and low in (0, 1) and high - low == len(values) - 1:
-        return f"it numbers the rows from {low:g} to {high:g}"
+    if is_full and is_counting:
+        return f"it numbers the rows from {values.min():g} to {values.max():g}"
     return ""
 
 
-def share_different(present: Doubles) -> float:
-    """Share of different values among whole numbers without gaps; 0 if some are not whole, or many are equal."""
-    for values, least in ((spaced(present, SAMPLED), SAMPLE_DIFFERENT), (present, 0.0)):
-        if not len(values) or not (values == np.floor(values)).all():
-            return 0.0
-        share = len(np.unique(values)) / len(values)
-        if share < least:
-            return 0.0
-    return share
+def share_different(values: Doubles) -> float:
+    """Share of different values among whole numbers, NaN for gaps; 0 if some are not whole, or there are few."""
+    present = values[~np.isnan(values)]
+    if len(present) < FEWEST_IDS or not (present == np.floor(present)).all():
+        return 0.0
+    return len(np.unique(present)) / len(present)

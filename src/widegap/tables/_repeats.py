@@ -3,7 +3,7 @@
 Such a column would count twice in every distance, so it is left out. Both must lack their values in the same rows, and
 
 - numbers, dates or times: y = a x + b in all rows, up to the digits to which both are written. Rounding may explain at
-  most ``ROUNDED`` of the variance of y, so that two short scales are not called equal;
+  most ``ROUNDING_SHARE`` of the variance of y, so that two short scales are not called equal;
 - categories and yes/no: each value of one stands for one value of the other.
 
 Columns of two values must be the same in values and words: two questions may be answered alike in every row. A number
@@ -26,13 +26,13 @@ from widegap.tables._ids import spaced
 from widegap.tables._values import Cells
 
 ROWS_SEEN = 200  # evenly spaced; two columns that differ hardly agree in so many
-LIKELY = 0.999  # correlation in these rows from which all are compared; far below what ROUNDED allows
-ROUNDED = 1e-4  # share of variance: inches and centimetres with one digit differ by half of it
+LIKELY = 0.999  # correlation in these rows from which all are compared; far below what ROUNDING_SHARE allows
+ROUNDING_SHARE = 1e-4  # share of variance: inches and centimetres with one digit differ by half of it
 EXACT = 1e-9  # of the largest value: what a change of units leaves in the last digits
 MOST_DIGITS = 6  # behind the point; numbers with more are taken as exact
 DIGITS_SEEN = 1000  # values from which the number of digits is found
 SLACK = 1.1  # times half of the last digits; the fitted line adds a little to what rounding alone leaves
-MOST_COMPARED = 5000  # columns; as many take a second or two, and time grows with their square
+MOST_COLUMNS = 5000  # columns; as many take a second or two, and time grows with their square
 
 Values = TypeVar("Values")
 
@@ -48,7 +48,7 @@ def leave_out_repeats(
     columns: list[Column], cells_of: Callable[[str], Cells], is_named: Callable[[str], bool]
 ) -> list[Column]:
     """The decisions with columns left out that repeat another one; what the user named stays."""
-    used = [j for j, column in enumerate(columns) if column.used and column.topics is None][:MOST_COMPARED]
+    used = [j for j, column in enumerate(columns) if column.used and column.topics is None][:MOST_COLUMNS]
     kept = {j for j in used if is_named(columns[j].name)}
     found: dict[int, tuple[int, str]] = {}
     for kind in ("number", "date", "time"):
@@ -58,10 +58,10 @@ def leave_out_repeats(
     categories = {j: Named(*cells_of(columns[j].name).levels) for j in used if columns[j].is_flag}
     found |= _repeats(categories, _likely_categories(categories), words_between, kept)
     left = {j: f"repeats {columns[first].name!r}{words}" for j, (first, words) in found.items()}
-    return [_left_out(column, left[j]) if j in left else column for j, column in enumerate(columns)]
+    return [_as_repeat(column, left[j]) if j in left else column for j, column in enumerate(columns)]
 
 
-def _left_out(column: Column, why: str) -> Column:
+def _as_repeat(column: Column, why: str) -> Column:
     change = {"number": "numeric", "category": "categorical", "yes/no": "categorical"}.get(column.read_as, "")
     return replaced(column, "repeat", why, change)
 
@@ -167,7 +167,7 @@ def scale_between(x: Doubles, y: Doubles) -> str | None:
     factor = float(centred_x @ centred_y) / float(centred_x @ centred_x)
     rests = centred_y - factor * centred_x
     bound = SLACK * (_last_digit(y) + abs(factor) * _last_digit(x)) / 2 + EXACT * float(np.abs(y).max())
-    is_same = np.abs(rests).max() <= bound and rests @ rests <= ROUNDED * (centred_y @ centred_y)
+    is_same = np.abs(rests).max() <= bound and rests @ rests <= ROUNDING_SHARE * (centred_y @ centred_y)
     return " on another scale" if is_same else None
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from widegap.exceptions import InvalidDataError
 from widegap.tables._columns import Column
 from widegap.tables._encoder import TableEncoder
+from widegap.tables._number_units import SPELLINGS
 from widegap.tables._text_topics import Topics
-from widegap.tables._units import SPELLINGS
 
 
 def to_json(encoder: TableEncoder) -> dict[str, Any]:

@@ -4,12 +4,12 @@ Random numbers given to customers look like a measurement. They are left out onl
 
 1. At least ``FEWEST_ROWS`` rows; 99 of 100 values differ, all are whole, and the header names no measure or time.
 2. The values are *evenly spread*: sqrt(n) times the largest distance between their distribution function and that of
-   the uniform distribution over their range is below ``EVEN`` (Kolmogorov and Smirnov). Measurements are bell-shaped,
-   skewed or in groups.
+   the uniform distribution over their range is below ``EVENLY_SPREAD`` (Kolmogorov and Smirnov). Measurements are
+   bell-shaped, skewed or in groups.
 3. They explain no other column: with the rows in ``BINS`` bins of equal size by this column, the share of variance
    between the bins of the ranks of every other number (Kruskal and Wallis: n - 1 times this share is chi-square with
    BINS - 1 degrees of freedom), and the counts of every category (Pearson), are what independent columns have, at the
-   level ``LEVEL`` over all other columns together.
+   level ``RELATED_LEVEL`` over all other columns together.
 4. Some two of the other columns do go together by the same test, so that the table shows relations at all.
 
 A column that passes 2 and 3 has no groups of its own and takes part in none of several columns, so that a measurement
@@ -30,10 +30,11 @@ from widegap.tables._values import Cells
 
 FEWEST_ROWS = 200  # from here on a bell-shaped column is seen not to be evenly spread; at 100 rows it often is not
 ROWS_TESTED = 2000  # evenly spaced; a correlation of 0.1 shows in as many
+ROWS_COMPARED = 20_000  # evenly spaced, in which nearly all values must be different
 ALL_DIFFERENT = 0.99  # share of different values; random numbers of six digits repeat by accident
-EVEN = 1.63  # sqrt(n) D exceeds it for one of 100 evenly spread columns
+EVENLY_SPREAD = 1.63  # sqrt(n) D exceeds it for one of 100 evenly spread columns
 BINS = 10  # enough for a relation that is not monotone, and 20 rows a bin in the smallest table
-LEVEL = 0.01  # of the test of relations; one of 100 ids is kept
+RELATED_LEVEL = 0.01  # of the test of relations; one of 100 ids is kept
 PAIRED = 8  # other columns among which two that go together are looked for: 28 pairs, not tuned
 
 CellsOf = Callable[[str], Cells]
@@ -69,18 +70,14 @@ def _is_even(column: Column, cells_of: CellsOf) -> bool:
     if column.read_as != "number" or is_measure_name(column.name):
         return False
     values = numbers_in(column, cells_of(column.name))
-    if len(values) < FEWEST_ROWS:
+    sample = spaced(values, ROWS_TESTED)
+    if share_different(sample) < ALL_DIFFERENT or share_different(spaced(values, ROWS_COMPARED)) < ALL_DIFFERENT:
         return False
-    sample = np.sort(spaced(values, ROWS_TESTED))  # gaps last
-    sample = sample[~np.isnan(sample)]
-    if len(sample) < FEWEST_ROWS or sample[0] == sample[-1] or not (sample == np.floor(sample)).all():
-        return False
+    sample = np.sort(sample[~np.isnan(sample)])
     n = len(sample)
     place = (sample - sample[0]) / (sample[-1] - sample[0])
     distance = max(np.max(np.arange(1, n + 1) / n - place), np.max(place - np.arange(n) / n))
-    if np.sqrt(n) * distance >= EVEN:
-        return False
-    return share_different(values[~np.isnan(values)]) >= ALL_DIFFERENT
+    return n >= FEWEST_ROWS and bool(np.sqrt(n) * distance < EVENLY_SPREAD)
 
 
 class _Sampled:
@@ -106,9 +103,9 @@ def _middle_ranks(values: Doubles) -> Doubles:
 
 
 def _any_related(pairs: Iterable[tuple[_Sampled, _Sampled]]) -> bool:
-    """Whether one column explains the other in one of the pairs, at LEVEL over all pairs together."""
+    """Whether one column explains the other in one of the pairs, at RELATED_LEVEL over all pairs together."""
     found = [_relation(first, second) for first, second in pairs]
-    return bool(found) and min(found) < LEVEL / len(found)
+    return bool(found) and min(found) < RELATED_LEVEL / len(found)
 
 
 def _relation(first: _Sampled, second: _Sampled) -> float:

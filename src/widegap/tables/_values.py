@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from widegap._types import Doubles, Ints, Mask
 from widegap.tables._arrow_tables import arrow_column, shortest, texts_of_objects
 from widegap.tables._number_formats import Numbers, bytes_of, is_digit, read_numbers, read_plain
-from widegap.tables._units import units_in, without_unit
+from widegap.tables._number_units import units_in, without_unit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from widegap.tables._columns import Column
 from widegap.tables._frames import nearest
 
 
-def check_weights(weights: Mapping[Any, Any] | None, names: list[str]) -> dict[str, float]:
+def check_column_weights(weights: Mapping[Any, Any] | None, names: list[str]) -> dict[str, float]:
     """The weights by name; refuses columns that are not in the table, and what is not a number from 0 up."""
     found = {str(name): weight for name, weight in (weights or {}).items()}
     for name, weight in found.items():
