@@ -70,7 +70,7 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
     if not table.num_rows:
         raise InvalidDataError(f"{name} has a header but no rows; it needs {least}.")
     if table.num_columns == 1:
-        notes += _one_column_notes(head, delimiter, dialect.decimal)
+        notes += _one_column_notes(head, delimiter)
     line_end = "\r\n" if "\r\n" in head else "\n"
     found = replace(dialect, encoding=encoding, delimiter=delimiter, header=not headless, line_end=line_end)
     return Delimited(table, found, skipped + 2 - headless, [*notes, *header_notes, *more])
@@ -149,12 +149,13 @@ def _joined(lines: list[list[str]], dialect: Dialect) -> list[str] | None:
     return joined_header(lines[0], filled[0], filled[1:])
 
 
-def _one_column_notes(head: str, delimiter: str, decimal: str | None) -> list[str]:
+def _one_column_notes(head: str, delimiter: str) -> list[str]:
     """A question about a sign that cuts the lines of a table with one column evenly."""
     lines = [line for line in head.splitlines() if line.strip()][:LINES_SEEN]
-    if len(lines) < FEWEST_LINES or all(map(is_number, lines[1:])):
+    if len(lines) < FEWEST_LINES:
         return []
-    signs = [sign for sign in DELIMITERS if sign not in (delimiter, decimal) and sign in head]
+    are_numbers = all(map(is_number, lines[1:]))  # with a decimal comma, unless the header has commas as well
+    signs = [sign for sign in DELIMITERS if sign != delimiter and sign in (lines[0] if are_numbers else head)]
     if _is_even(lines) and delimiter != " ":
         signs.append(" ")
     for sign in signs:

@@ -343,10 +343,12 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
                 found.append(Column(name, "result", used=False, why="an earlier run wrote it", change=change))
             else:
                 found.append(self._decided(name, table.cells(name, options.gaps), options))
+        cells_of = partial(table.cells, gaps=options.gaps)
         for leave_out in (leave_out_repeats, leave_out_unrelated):
-            found = leave_out(found, partial(table.cells, gaps=options.gaps), options.named)
-        refuse_if_all_lack(found)
+            found = leave_out(found, cells_of, options.named)
         if not any(column.used for column in found):
+            tried = [column.name for column in found if column.read_as not in ("left out", "result")]
+            refuse_if_all_lack({name: float(cells_of(name).missing.mean()) for name in tried})
             reasons = "; ".join(f"{c.name!r} is {c.read_as}: {c.why}" for c in found[:5])
             raise InvalidDataError(
                 f"No column tells rows apart ({reasons}); name those to use in numeric or categorical."

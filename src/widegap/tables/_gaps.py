@@ -5,6 +5,7 @@ Filled gaps are all alike, so that a column which is mostly gaps is one value wi
 """
 
 import math
+from collections.abc import Mapping
 
 from widegap.exceptions import InvalidDataError
 from widegap.tables._columns import Column, replaced
@@ -23,17 +24,10 @@ def unused_if_lacking(column: Column, cells: Cells) -> Column:
     return replaced(column, column.read_as, f"lacks {whole_percent(share)} of its values", change)
 
 
-def is_lacking(column: Column) -> bool:
-    """Whether a column is not used because it lacks its values."""
-    return not column.used and (column.read_as == "empty" or column.why.startswith("lacks "))
-
-
-def refuse_if_all_lack(columns: list[Column]) -> None:
-    """Refuse a table all of whose columns are nearly empty."""
-    if columns and all(map(is_lacking, columns)):
-        shown = "; ".join(
-            f"{column.name!r} {'is empty' if column.read_as == 'empty' else column.why}" for column in columns[:5]
-        )
+def refuse_if_all_lack(shares: Mapping[str, float]) -> None:
+    """Refuse a table without a column to use, if all are nearly empty; ``shares`` of missing cells by name."""
+    if shares and min(shares.values()) >= MOSTLY_LACKING:
+        shown = ", ".join(f"{name!r} {whole_percent(share)}" for name, share in list(shares.items())[:5])
         raise InvalidDataError(
             f"Every column lacks {whole_percent(MOSTLY_LACKING)} or more of its values ({shown}); fill some in, or "
             "name the columns to use all the same in numeric or categorical."

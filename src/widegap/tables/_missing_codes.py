@@ -59,7 +59,7 @@ def _is_code(value: float) -> bool:
     if value == -1:
         return True
     digits = f"{abs(value):.0f}"
-    return value == round(value) and len(digits) > 1 and set(digits) == {"9"}
+    return len(digits) > 1 and set(digits) == {"9"} and value == np.floor(value)
 
 
 def _is_away(distinct: Doubles, counts: Ints, *, is_turned: bool = False) -> bool:

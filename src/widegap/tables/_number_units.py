@@ -104,29 +104,30 @@ def _letters(spelling: str) -> str:
 
 
 PATTERNS_OF_UNITS = {unit: "|".join(map(_letters, spellings)) for unit, spellings in SPELLINGS.items()}
-WITH_ANY = rf"\d[.,]?\s*(?:{'|'.join(PATTERNS_OF_UNITS.values())})\.?$"
+NUMBER_BEFORE = r"^([-+−–]?[\d.,'’\s]*\d[.,]?)\s*"  # a number of any form, which is read once its unit is off
 
 
 def units_in(texts: pa.StringArray, counts: Ints) -> dict[str, int]:
     """How many cells have each unit, the most common first; empty if most texts are not a number and a unit."""
     first = texts.slice(0, TEXTS_TRIED)
-    if not len(first) or 2 * (pc.sum(_matched(first, WITH_ANY)).as_py() or 0) < len(first):
+    n_tried = pc.sum(_matched(first, _whole_cell("|".join(PATTERNS_OF_UNITS.values())))).as_py() or 0
+    if not len(first) or 2 * n_tried < len(first):
         return {}
     found = {}
     for unit, spellings in PATTERNS_OF_UNITS.items():
-        if pc.any(_matched(first, _behind_number(spellings))).as_py():
-            has = _matched(texts, _behind_number(spellings)).to_numpy(zero_copy_only=False).astype(bool)
+        if pc.any(_matched(first, _whole_cell(spellings))).as_py():
+            has = _matched(texts, _whole_cell(spellings)).to_numpy(zero_copy_only=False).astype(bool)
             found[unit] = int(np.sum(counts[has]))
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 def without_unit(texts: pa.StringArray, unit: str) -> pa.StringArray:
     """The texts without this unit behind their numbers."""
-    return pc.replace_substring_regex(texts, rf"(\d[.,]?)\s*(?:{PATTERNS_OF_UNITS[unit]})\.?$", r"\1")
+    return pc.replace_substring_regex(texts, _whole_cell(PATTERNS_OF_UNITS[unit]), r"\1")
 
 
-def _behind_number(spellings: str) -> str:
-    return rf"\d[.,]?\s*(?:{spellings})\.?$"
+def _whole_cell(spellings: str) -> str:
+    return rf"{NUMBER_BEFORE}(?:{spellings})\.?$"
 
 
 def _matched(texts: pa.StringArray, pattern: str) -> pa.BooleanArray:
