@@ -252,9 +252,8 @@ def test_a_delimiter_is_asked_about_where_one_column_is_found(tmp_path, name, te
     assert read_table(path, Dialect(delimiter=delimiter)).notes == [ONE_COLUMN.format(repr(sign), repr(sign))]
     assert len(read_table(path, Dialect(delimiter=sign)).frame.columns) > 1
     if delimiter is not None:  # and where the one column is of no use
-        with pytest.raises(
-            InvalidDataError, match=f"No column tells rows apart .*Only one column found; is {sign!r} the d"
-        ):
+        question = f"No column tells rows apart .*Only one column found; is {sign!r} the delimiter"
+        with pytest.raises(InvalidDataError, match=question):
             EncodedRows.fit(read_table(path, Dialect(delimiter=delimiter)), TableEncoder(), "median")
 
 

@@ -156,7 +156,7 @@ def _one_column_notes(head: str, delimiter: str) -> list[str]:
         return []
     are_numbers = all(map(is_number, lines[1:]))  # with a decimal comma, unless the header has commas as well
     signs = [sign for sign in DELIMITERS if sign != delimiter and sign in (lines[0] if are_numbers else head)]
-    if _is_even(lines) and delimiter != " ":
+    if _has_spaced_numbers(lines) and delimiter != " ":
         signs.append(" ")
     for sign in signs:
         share, width = _evenness(head, sign)
@@ -166,7 +166,7 @@ def _one_column_notes(head: str, delimiter: str) -> list[str]:
     return []
 
 
-def _is_even(lines: list[str]) -> bool:
+def _has_spaced_numbers(lines: list[str]) -> bool:
     """Whether single spaces cut lines of numbers; words of a sentence are not cells."""
     cells = [cell for line in lines[1:] for cell in line.split(" ")]
     return 2 * sum(map(is_number, cells)) > len(cells)

@@ -32,7 +32,7 @@ EXACT = 1e-9  # of the largest value: what a change of units leaves in the last 
 MOST_DIGITS = 6  # behind the point; numbers with more are taken as exact
 DIGITS_SEEN = 1000  # values from which the number of digits is found
 SLACK = 1.1  # times half of the last digits; the fitted line adds a little to what rounding alone leaves
-MOST_COLUMNS = 5000  # columns; as many take a second or two, and time grows with their square
+MOST_COLUMNS = 5000  # columns; as many take half a second, and time grows with their square
 
 Values = TypeVar("Values")
 
@@ -128,12 +128,12 @@ def _earlier(keys: Iterable[tuple[int, Hashable]]) -> dict[int, list[int]]:
 
 
 def _all_equal(sample: Doubles | Ints) -> bool:
-    return bool((sample == sample[0]).all() or (sample != sample).all())
+    return bool(not np.fmin.reduce(sample) < np.fmax.reduce(sample))  # also if all are gaps
 
 
 def _places(values: Doubles | Ints, sample: Doubles | Ints) -> Hashable:
     """Where a column differs from the one value of its sample: how often, first and last."""
-    rows = np.flatnonzero(values != sample[0])
+    rows = np.flatnonzero(values != np.fmin.reduce(sample))
     return (len(rows), int(rows[0]), int(rows[-1])) if len(rows) else (0, 0, 0)
 
 
