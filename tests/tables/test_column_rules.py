@@ -136,7 +136,7 @@ def test_a_measurement_stays_although_it_goes_with_no_other(kind):
 def test_evenly_spread_numbers_stay_where_they_go_with_another_column_or_nothing_does():
     rng, frame = np.random.default_rng(4), biopsies()
     even = rng.permutation(100_000)[: len(frame)]
-    assert kind_of(TableEncoder().fit(frame.assign(x=even)), "x") == ("id", False)
+    assert kind_of(TableEncoder().fit(frame.assign(x=even)), "x") == ("left out", False)
     assert kind_of(TableEncoder().fit(frame.assign(distance=even)), "distance") == ("number", True)
     assert kind_of(TableEncoder().fit(frame.assign(x=even).head(150)), "x") == ("number", True)
     curved = np.abs(even - 50_000) / 10_000 + rng.normal(0, 2, len(frame))
@@ -162,6 +162,15 @@ def test_relations_are_those_of_kruskal_and_pearson():
     assert unrelated._relation(found["x"], found["y"]) == pytest.approx(expected, rel=1e-6)
     expected = stats.chi2_contingency(pd.crosstab(bins, kind)).pvalue
     assert unrelated._relation(found["x"], found["kind"]) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_link_by_an_id_that_two_rows_share_is_not_guessed(tmp_path, capsys):
+    frame = biopsies(60).assign(ID=clumped_ids(60))
+    path, links = tmp_path / "biopsies.csv", tmp_path / "links.csv"
+    frame.to_csv(path, index=False)
+    links.write_text(f"one,other\n{frame['ID'][0]},{frame['ID'][1]}\n", encoding="utf-8")
+    assert main(["cluster", str(path), "-k", "2", "--must-link", str(links)]) == 2
+    assert "is not a row number from 1 to 60" in capsys.readouterr().err
 
 
 # Repeats -------------------------------------------------------------------------------------------------------------
@@ -221,12 +230,21 @@ def test_columns_that_only_resemble_another_one_are_used():
     row=st.integers(0, 39),
 )
 def test_a_linear_scale_is_a_repeat_and_one_changed_cell_is_not(values, factor, offset, row):
-    x = np.array(values, dtype=float)
+    x = np.array(values, dtype=float) / 7  # not rounded
     y = factor * x + offset
     assert scale_between(x, x.copy()) == ""
     assert scale_between(x, y) is not None
-    y[row % len(y)] += 3 * abs(factor) + 2  # more than the rounding of whole numbers
+    assert scale_between(y, x) is not None
+    y[row % len(y)] += 0.01 * abs(factor)
     assert scale_between(x, y) is None
+
+
+def test_one_large_number_does_not_make_small_counts_equal():
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 3, (2, 200)).astype(float)
+    x[0], y[0] = 5000, 9000
+    assert scale_between(x, y) is None
+    assert scale_between(x, 3 * x) is not None
 
 
 def test_many_columns_that_hardly_vary_are_compared_by_their_places():

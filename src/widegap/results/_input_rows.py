@@ -170,10 +170,11 @@ class EncodedRows:
         is_default = self.encoder.scale == "auto" and not self.encoder.weights
         return bool(is_default and self.encoder.columns_ is not None)
 
-    @property
+    @cached_property
     def id_columns(self) -> list[str]:
-        """The columns that name the rows."""
-        return [column.name for column in self.encoder.columns_ or () if column.read_as == "id"]
+        """The columns that name the rows: ids that none of them shares with another."""
+        ids = [column.name for column in self.encoder.columns_ or () if column.read_as == "id"]
+        return [name for name in ids if self.table.frame[name].dropna().is_unique]
 
     @property
     def decimal(self) -> str:

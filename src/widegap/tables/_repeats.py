@@ -2,8 +2,9 @@
 
 Such a column would count twice in every distance, so it is left out. Both must lack their values in the same rows, and
 
-- numbers, dates or times: y = a x + b in all rows, up to the digits to which both are written. Rounding may explain at
-  most ``ROUNDING_SHARE`` of the variance of y, so that two short scales are not called equal;
+- numbers, dates or times: y = a x + b in all rows, up to the digits to which both are written. These may be at most
+  ``ROUNDING_SHARE`` of the middle half of y; otherwise, as with counts or marks, y must be exact: a few large numbers
+  would else make two columns of small ones equal;
 - categories and yes/no: each value of one stands for one value of the other.
 
 Columns of two values must be the same in values and words: two questions may be answered alike in every row. A number
@@ -26,8 +27,8 @@ from widegap.tables._ids import spaced
 from widegap.tables._values import Cells
 
 ROWS_SEEN = 200  # evenly spaced; two columns that differ hardly agree in so many
-LIKELY = 0.999  # correlation in these rows from which all are compared; far below what ROUNDING_SHARE allows
-ROUNDING_SHARE = 1e-4  # share of variance: inches and centimetres with one digit differ by half of it
+LIKELY = 0.999  # correlation in these rows from which all are compared; rounding leaves 0.9992 or more
+ROUNDING_SHARE = 0.05  # of the range of the middle half: inches and centimetres with one digit need 0.015
 EXACT = 1e-9  # of the largest value: what a change of units leaves in the last digits
 MOST_DIGITS = 6  # behind the point; numbers with more are taken as exact
 DIGITS_SEEN = 1000  # values from which the number of digits is found
@@ -165,10 +166,11 @@ def scale_between(x: Doubles, y: Doubles) -> str | None:
         return None
     centred_x, centred_y = x - x.mean(), y - y.mean()
     factor = float(centred_x @ centred_y) / float(centred_x @ centred_x)
-    rests = centred_y - factor * centred_x
-    bound = SLACK * (_last_digit(y) + abs(factor) * _last_digit(x)) / 2 + EXACT * float(np.abs(y).max())
-    is_same = np.abs(rests).max() <= bound and rests @ rests <= ROUNDING_SHARE * (centred_y @ centred_y)
-    return " on another scale" if is_same else None
+    rests = np.abs(centred_y - factor * centred_x).max()
+    rounding = SLACK * (_last_digit(y) + abs(factor) * _last_digit(x)) / 2
+    low, high = np.quantile(spaced(y, DIGITS_SEEN), (0.25, 0.75))
+    bound = (rounding if rounding <= ROUNDING_SHARE * (high - low) else 0.0) + EXACT * float(np.abs(y).max())
+    return " on another scale" if rests <= bound else None
 
 
 def _last_digit(values: Doubles) -> float:
