@@ -152,3 +152,20 @@ def test_weights_reach_the_encoder(monkeypatch):
     monkeypatch.setattr("widegap.TableEncoder", lambda **options: seen.update(options))
     TableOptions(weights=(("width", 0.5),)).encoder()
     assert seen["weights"] == {"width": 0.5}
+
+
+@pytest.mark.parametrize("categories", [False, True])
+def test_a_weight_changes_which_column_the_clusters_follow(categories, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    left, right = rng.permutation(np.repeat([0, 1], 60)), rng.permutation(np.repeat([0, 1], 60))
+    noise = rng.normal(size=(2, 120))
+    if categories:
+        frame = pd.DataFrame({"a": np.where(left, "x", "y"), "b": np.where(right, "u", "v"), "n": noise[0].round(2)})
+    else:
+        frame = pd.DataFrame({"a": (9 * left + noise[0]).round(2), "b": (9 * right + noise[1]).round(2)})
+    path = tmp_path / "two.csv"
+    frame.to_csv(path, index=False)
+    for column in ("a", "b"):
+        weights = [f"--column-weight={name}={4 if name == column else 0.05}" for name in "ab"]
+        found = json.loads(said_json(capsys, "cluster", path, "-k", "2", *weights))
+        assert found["decided"][0]["column"] == column and found["decided"][0]["share"] > 0.9

