@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.spatial.distance import pdist
+from sklearn.pipeline import make_pipeline
 
 from _data import FOLDER as DATA
 from _data import requires_data
-from widegap import MaxMarginClustering, TableEncoder
+from widegap import MaxMarginClustering, TableEncoder, persistence
 from widegap.cli._main import main
 from widegap.exceptions import ColumnWarning, InvalidDataError
 from widegap.tables import _unrelated as unrelated
@@ -77,6 +78,14 @@ def test_numbers_of_patients_are_not_measured(name, as_text):
 )
 def test_names_that_only_look_like_ids(name):
     assert not is_id_name(name)
+
+
+def test_names_of_patients_are_not_categories():
+    frame = biopsies()
+    frame["patient id"] = [f"P-{number}" for number in clumped_ids(len(frame))]
+    encoder = TableEncoder().fit(frame)
+    assert kind_of(encoder, "patient id") == ("id", False)
+    assert line_of(encoder, "patient id")["why"] == "nearly every row has a different value"
 
 
 def random_ids(kind, n, seed=0):
@@ -406,6 +415,13 @@ def test_units_are_stripped_and_kept():
         from_json(state)
 
 
+def test_a_wrong_decimal_sign_is_refused_behind_units_too():
+    frame = pd.DataFrame({"size": [f"{value},5 cm" for value in range(20)]})
+    assert TableEncoder(decimal=",", scale="none").fit_transform(frame)[3, 0] == 3.5
+    with pytest.raises(InvalidDataError, match="'0,5 cm' is not a number with '.' as decimal sign; use ','"):
+        TableEncoder(decimal=".").fit(frame)
+
+
 @settings(deadline=None, max_examples=80)
 @given(
     unit=st.sampled_from(sorted(spelling for line in SPELLINGS.values() for spelling in line)),
@@ -452,6 +468,10 @@ def test_a_weight_of_0_leaves_a_column_out():
         "how to change": "weights={'shop': 1}",
     }  # fmt: skip
     assert json.dumps(to_json(encoder)["parameters"]["weights"]) == '{"shop": 0.0, "price": 2.0}'
+    state = to_json(encoder)
+    state["parameters"]["weights"] = {"shop": "heavy"}
+    with pytest.raises(InvalidDataError, match="The weight of column 'shop' is 'heavy'"):
+        from_json(state)
     with pytest.warns(ColumnWarning, match=r"The weight of column 'weight_g' has no effect, as .* \(repeats"):
         TableEncoder(weights={"weight_g": 3}).fit(frame)
 
@@ -460,6 +480,16 @@ def test_a_weight_of_0_leaves_a_column_out():
 def test_wrong_weights_are_refused(weight):
     with pytest.raises(InvalidDataError, match="The weight of column 'shop' is .*, but weights are finite numbers"):
         TableEncoder(weights={"shop": weight}).fit(parcels())
+
+
+def test_a_model_file_keeps_weights_and_units(tmp_path):
+    frame = parcels()[["weight_kg", "shop", "price"]].assign(size=lambda table: table["price"].astype(str) + " cm")
+    frame["price"] = np.random.default_rng(0).permutation(frame["price"])
+    model = make_pipeline(TableEncoder(weights={"shop": 0.5}), MaxMarginClustering(2, random_state=0)).fit(frame)
+    persistence.save(model, tmp_path / "model.widegap")
+    again, _ = persistence.load(tmp_path / "model.widegap")
+    assert (again[0].weights, again[0].columns_[3].unit) == ({"shop": 0.5}, "cm")
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
 
 
 def test_weights_need_names():
@@ -493,3 +523,5 @@ def test_one_row_is_refused(tmp_path, capsys):
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     assert main(["cluster", str(path), "-k", "2"]) == 2
     assert "one.csv: The table has 1 row; at least 2 are needed." in capsys.readouterr().err
+    with pytest.raises(InvalidDataError, match="The table has no rows; at least 2 are needed"):
+        TableEncoder().fit(pd.DataFrame({"a": []}))

@@ -132,19 +132,19 @@ def decide(name: str, cells: Cells, options: ColumnOptions) -> Column:
     if found is None and numbers is not None and mostly(numbers.read, cells) and not _is_code(name, cells, numbers):
         found = _as_number(name, cells, numbers, unit, options)
     if found is None:
-        _check_decimal(name, cells, options)
+        _check_decimal(name, cells, unit, options)
         found = _as_texts(name, cells, options)
     return found
 
 
-def _check_decimal(name: str, cells: Cells, options: ColumnOptions) -> None:
+def _check_decimal(name: str, cells: Cells, unit: str, options: ColumnOptions) -> None:
     """Refuse a decimal sign that the user named, where the other one would read a column as numbers."""
     if options.decimal is None or cells.kind != "text" or cells.has_leading_zeros:
         return
     other = "," if options.decimal == "." else "."
-    read = cells.numbers(other).read
+    read = cells.numbers(other, unit=unit).read
     if mostly(read, cells):
-        odd = read & ~cells.numbers(options.decimal).read
+        odd = read & ~cells.numbers(options.decimal, unit=unit).read
         raise InvalidDataError(
             f"Column {name!r}: {cells.example(odd)[:30]!r} is not a number with {options.decimal!r} as decimal sign; "
             f"use {other!r}, or 'auto', which finds the sign of each column."

@@ -309,8 +309,9 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             table = as_columns(X)
             self.feature_names_in_ = np.array(table.names, dtype=object)
             self.n_features_in_ = len(table.names)
-            if table.n_rows == 1:
-                raise InvalidDataError("The table has 1 row; at least 2 are needed.")
+            if table.n_rows < 2:
+                rows = "1 row" if table.n_rows else "no rows"
+                raise InvalidDataError(f"The table has {rows}; at least 2 are needed.")
             weights = check_column_weights(self.weights, table.names)
             self.columns_ = self._decide(table, weights)
             reading = self._read(table, fitting=True)

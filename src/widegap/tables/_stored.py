@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from widegap.exceptions import InvalidDataError
+from widegap.tables._column_weights import check_column_weights
 from widegap.tables._columns import Column
 from widegap.tables._encoder import TableEncoder
 from widegap.tables._number_units import SPELLINGS
@@ -39,6 +40,7 @@ def from_json(state: Mapping[str, Any]) -> TableEncoder:
         found.n_features_in_, found.n_features_out_ = int(state["n_features_in"]), int(state["n_features_out"])
         if found.columns_ is not None:
             found.feature_names_in_ = np.array([column.name for column in found.columns_], dtype=object)
+            check_column_weights(found.weights, [column.name for column in found.columns_])
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise InvalidDataError(f"The model file does not say how to read its table ({error}); fit it again.") from error
     found._check_stored()
