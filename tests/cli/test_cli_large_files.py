@@ -39,6 +39,8 @@ def written(folder, ending, X):
 def read(path):
     if path.suffix == ".parquet":
         return pd.read_parquet(path)
+    if path.suffix == ".xlsx":
+        return pd.read_excel(path, engine="calamine")
     if path.suffix == ".jsonl":
         return pd.read_json(path, lines=True)
     return pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
@@ -77,7 +79,7 @@ def test_a_large_table_is_written_without_a_report(command, streamed, tmp_path, 
     assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
 
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".xlsx", ".parquet", ".jsonl"])
 def test_outputs(ending, streamed, tmp_path):
     X = values()
     out = tmp_path / f"out{ending}"

@@ -21,7 +21,7 @@ from widegap.exceptions import InvalidDataError
 
 # Limits of the format.
 SHEET_ROWS, SHEET_COLUMNS, CELL_LETTERS = 1_048_576, 16_384, 32_767
-EXACT = 2**53  # whole numbers beyond it lose digits in a spreadsheet, so they are written as texts
+EXACT_INTEGER = 2**53  # whole numbers beyond it lose digits in a spreadsheet, so they are written as texts
 DAY_ZERO = datetime(1899, 12, 30)
 FIRST_DAY = datetime(1900, 3, 1)  # spreadsheets disagree about days before, because of a 29 February 1900
 PLAIN_DATE, DATE_AND_TIME = 1, 2  # places of the styles below
@@ -125,7 +125,7 @@ def cell(place: str, value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
-    if isinstance(value, float) or (isinstance(value, int) and abs(value) <= EXACT):
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) <= EXACT_INTEGER):
         return f'<c r="{place}"><v>{value!r}</v></c>'
     if isinstance(value, date) and (days := _days(value)) is not None:
         style = DATE_AND_TIME if isinstance(value, datetime) and value.time() != datetime.min.time() else PLAIN_DATE
