@@ -64,9 +64,11 @@ def encode(table: "Table", chosen: "TableOptions") -> "EncodedRows":
 
     _check_names(table, chosen)
     try:
-        return EncodedRows.fit(table, chosen.encoder(), chosen.missing)
+        rows = EncodedRows.fit(table, chosen.encoder(), chosen.missing)
     except InvalidDataError as error:
         raise CommandError(in_options(str(error))) from error
+    rows.notes = [in_options(note) for note in rows.notes]
+    return rows
 
 
 def _check_names(table: "Table", chosen: "TableOptions") -> None:

@@ -1,6 +1,7 @@
 """How a command ends when something is wrong: one line with the remedy, and an exit code."""
 
 import errno
+import re
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -19,6 +20,7 @@ OPTION_WORDS = (
     ("numeric or categorical", "--numeric or --categorical"),
     ("missing='fill'", "--missing median, or leave those rows out with --missing drop"),
 )
+NA_VALUES = re.compile(r"na_values=\[([^\]]*)\]")
 
 
 class CommandError(Exception):
@@ -40,7 +42,7 @@ def in_options(message: str) -> str:
     """A message of the library in the words of the command line."""
     for argument, option in OPTION_WORDS:
         message = message.replace(argument, option)
-    return message
+    return NA_VALUES.sub(lambda found: "--na-values=" + found[1].replace("'", "").replace(", ", ","), message)
 
 
 def tell(text: Any) -> None:
