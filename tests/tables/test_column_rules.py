@@ -503,6 +503,7 @@ def test_weights_need_names():
         TableEncoder(weights=[1, 2]).fit(parcels())
 
 
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.NoStructureWarning")  # the two are independent, and so it says
 def test_a_weight_moves_a_clustering():
     """Two groups by colour and two by size: the heavier column decides."""
     rng = np.random.default_rng(0)

@@ -9,6 +9,8 @@ from typing import Any
 
 # Exit codes as shells use them: 2 for a wrong call, 128 and the number of the signal for SIGINT and SIGPIPE.
 USAGE, UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 2, 1, 130, 141
+INPUTS = ("data", "path", "picture", "universum")  # arguments of commands that name files to be read
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(.*)", re.IGNORECASE)  # not C:/data, whose scheme has one letter
 MAX_MESSAGE = 600  # letters, about eight lines of a terminal; a longer message hides its remedy
 # Arguments of the library, and their options on the command line; longer names first.
 OPTION_WORDS = (
@@ -75,6 +77,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         import typer
 
         try:
+            _refuse_addresses(options)
             command(*arguments, **options)
         except typer.Exit:
             raise
@@ -91,6 +94,15 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             raise typer.Exit(code) from None
 
     return run
+
+
+def _refuse_addresses(options: dict[str, Any]) -> None:
+    """Refuse an address of the network as input: a path has already lost one of its two strokes."""
+    for path in filter(None, map(options.get, INPUTS)):
+        found = ADDRESS.match(str(path))
+        if found is not None and not path.exists():
+            address = f"{found[1]}://{found[2]}"
+            raise CommandError(f"{address}: URLs are not read; download it first, and name the file.")
 
 
 def _explain(error: Exception) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from widegap._wording import RowTexts, ShownItem, as_item, clip, number, plain, 
 from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
+from widegap.results._deciding_columns import deciding_columns
 from widegap.results._frame_values import frame_values, is_data_frame, row_names
 from widegap.results._images import grey_picture, picture_shape
 from widegap.results._input_rows import InputRows
@@ -173,6 +174,12 @@ class RowView:
         found = self.contrasts.table()
         return found if found["lines"] else None
 
+    def decided(self) -> list[dict[str, Any]] | None:
+        """How much every column decided."""
+        if self.pairwise or self.picture is not None:
+            return None
+        return deciding_columns(self.shown, self.features, self.labels)
+
     @property
     def picture(self) -> tuple[int, int] | None:
         """Height and width if the columns are pixels."""
@@ -237,14 +244,16 @@ class RowView:
         """What a row has in a column of the file, which is a group of features."""
         feature = self.features[group]
         if self.frame is not None and feature.column in self.frame.columns:
-            return _cell_text(self.frame[feature.column].iloc[row])
+            cell = self.frame[feature.column].iloc[row]
+            is_year = feature.kind == "year" and isinstance(cell, float | np.floating)
+            return feature.text(float(cell)) if is_year else _cell_text(cell)
         values = dense_rows(self.shown, np.array([row]))[0]
         if feature.level is not None:
             levels = (other.level for j, other in enumerate(self.features) if other.group == group and values[j])
             return next(levels, None) or "–"
         if feature.kind == "share":
             return "yes" if values[group] else "no"
-        return feature.text(values[group]) if feature.kind == "date" else number(values[group], 4)
+        return feature.text(values[group]) if feature.kind in ("date", "year") else number(values[group], 4)
 
     def _values(self, row: int) -> ShownItem:
         if self.pairwise or self.picture is not None:
@@ -292,6 +301,9 @@ class DocumentView(RowView):
         return [clip(self.estimator.topic_names_[int(label)], 80) for label in self.kinds]
 
     def profile(self) -> None:
+        return None
+
+    def decided(self) -> None:
         return None
 
     def pictures(self) -> None:

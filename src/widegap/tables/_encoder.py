@@ -33,6 +33,7 @@ from widegap.tables._values import Cells, missing_words
 TEXTS_SAMPLED = 1000  # different texts of a column with which the decimal sign of a table is found: enough to see one
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))  # of an earlier run
 OWN_NAMES = ("cluster_name", "widegap_cluster_name")  # which it wrote beside them, where clusters have names
+OWN_SURE = ("sure", "widegap_sure")  # and where the search tells how sure a cluster is
 # What changes the reading of a column: the parameter of TableEncoder that names it.
 CHANGES = {"numeric", "categorical", "drop", "text_columns"}
 
@@ -346,8 +347,8 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     def _decide(self, table: Columns, weights: Mapping[str, float]) -> list[Column]:
         options = self._options(table)
         found: list[Column] = []
-        pairs = zip(OWN_COLUMNS, OWN_NAMES, strict=True)
-        own = {name for pair, title in pairs if set(pair) <= set(table.names) for name in (*pair, title)}
+        written = zip(OWN_COLUMNS, OWN_NAMES, OWN_SURE, strict=True)
+        own = {name for pair, *beside in written if set(pair) <= set(table.names) for name in (*pair, *beside)}
         for name in table:
             if name in self.drop or (options.columns and not options.named(name)):
                 why = "you left it out" if name in self.drop else "not among the columns you asked for"
