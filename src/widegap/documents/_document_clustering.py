@@ -165,9 +165,10 @@ class DocumentClustering(ConstrainedClusterer):
     the method with its own defaults, which makes this class a clusterer for topic pipelines that reduce and name the
     topics themselves.
 
-    **Text.** Words are runs of two letters or more of any script, in lower case; Chinese, Japanese, Thai and others
-    that have no spaces between words are cut into pairs of signs. Documents that look like HTML lose their tags,
-    scripts and styles.
+    **Text.** Words are runs of two letters or more of any script, in lower case. Where there are no spaces between
+    words, Han characters are cut into overlapping pairs, as most words have two; katakana is a word as it stands, and
+    hiragana, which is mostly grammar, does not count. Thai, Lao, Burmese and Khmer are cut into pairs of signs.
+    Documents that look like HTML lose their tags, comments, scripts and styles.
 
     **What to expect.** Without labels, topics that differ in size by a factor of ten are found badly by any method
     here. Constants of the method were tuned by accuracy on the public collections in the

@@ -10,6 +10,7 @@ from widegap import describe
 from widegap._types import Floats, Ints
 from widegap._wording import RowTexts, ShownItem, as_item, clip, number, plain, titled
 from widegap.base._validation import check_labels, check_numbers
+from widegap.documents._markup import plain_text
 from widegap.documents._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
 from widegap.results._deciding_columns import deciding_columns
@@ -285,7 +286,7 @@ class DocumentView(RowView):
         self.margins = np.asarray(estimator.margins_, dtype=float) if self.is_fit else np.full(self.n_rows, np.nan)
         if not self.is_fit and self.scores is not None:
             self.margins = describe.leads(self.scores, place[found])
-        self.item = lambda row: titled(self.documents[row])
+        self.item = lambda row: titled(plain_text(str(self.documents[row])))
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         self.n_columns = len(self.estimator.terms_) if self.estimator.terms_ is not None else None
