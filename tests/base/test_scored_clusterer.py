@@ -26,6 +26,7 @@ from widegap import (
     IterSVR,
     MaxMarginClustering,
     describe,
+    persistence,
 )
 from widegap.base._scored_clusterer import below_largest, lost_margin, lost_margins
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -205,6 +206,14 @@ def test_frames_have_names_and_the_index_of_the_rows():
     pd.testing.assert_index_equal(found.index, frame.index)
     polar = CPM3C(3, random_state=0).set_output(transform="polars").fit(rows()).transform(rows())
     assert isinstance(polar, pl.DataFrame) and polar.shape == (60, 3)
+
+
+def test_model_files_leave_the_form_of_results_to_the_program(tmp_path):
+    model = CPM3C(3, random_state=0).set_output(transform="pandas").fit(rows())
+    persistence.save(model, tmp_path / "m")
+    found, _ = persistence.load(tmp_path / "m")
+    np.testing.assert_array_equal(found.transform(rows()), model.transform(rows()))
+    assert isinstance(found.transform(rows()), np.ndarray)
 
 
 def test_grids_compare_pipelines_by_their_score():

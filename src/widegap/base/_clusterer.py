@@ -93,8 +93,10 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         "feature_names_in_": np.ndarray,
         "_rows_digest": str,
     }
-    # A function, choices for one machine, and scikit-learn's routing of arguments.
-    _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "labels_out", "_metadata_request"})
+    # A function, choices for one machine, and scikit-learn's routing of arguments and form of results.
+    _not_stored: ClassVar[frozenset[str]] = frozenset(
+        {"callback", "n_jobs", "labels_out", "_metadata_request", "_sklearn_output_config"}
+    )
     _command: ClassVar[str | None] = None
     _fits_collections: ClassVar[bool] = False  # of Dask
 
