@@ -1,6 +1,7 @@
 """The rows of a report as tables and documents show them: columns, names of clusters, margins, places on the map."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,8 @@ class RowView:
             raise InvalidDataError(f"feature_names has {len(self.names)} names for {n} columns.")
         self.features = features_of([clip(name, 80) for name in self.names], self.shown, self.dates)
         self.n_columns = count_columns(self.features)
+        for name in ("picture", "_row_groups"):
+            self.__dict__.pop(name, None)  # of other columns
 
     @property
     def contrasts(self) -> Contrasts:
@@ -173,9 +176,9 @@ class RowView:
         found = self.contrasts.table()
         return found if found["lines"] else None
 
-    @property
+    @cached_property
     def picture(self) -> tuple[int, int] | None:
-        """Height and width if the columns are pixels."""
+        """Height and width if the columns are pixels; every text of a row asks for it."""
         names = [feature.name for feature in self.features]
         return None if self.pairwise else picture_shape(names, column_moments(without_gaps(self.shown)[0])[0])
 
@@ -249,9 +252,14 @@ class RowView:
     def _values(self, row: int) -> ShownItem:
         if self.pairwise or self.picture is not None:
             return ShownItem("", "")
-        groups = dict.fromkeys(self.features[j].group for j in self.contrasts.strongest(4 * ROW_COLUMNS))
-        parts = [f"{self.features[group].column} {self.cell(row, group)}" for group in list(groups)[:ROW_COLUMNS]]
+        parts = [f"{self.features[group].column} {self.cell(row, group)}" for group in self._row_groups]
         return ShownItem("", clip(", ".join(parts)))
+
+    @cached_property
+    def _row_groups(self) -> list[int]:
+        """The columns of the file in the text of any row: those in which clusters differ most."""
+        groups = dict.fromkeys(self.features[j].group for j in self.contrasts.strongest(4 * ROW_COLUMNS))
+        return list(groups)[:ROW_COLUMNS]
 
 
 class DocumentView(RowView):
