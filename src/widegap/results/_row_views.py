@@ -105,6 +105,7 @@ class RowView:
         self.pairwise = get_tags(estimator).input_tags.pairwise
         self.item = self._values
         self._contrasts: Contrasts | None = None
+        self._read_columns: dict[str, Any] = {}
 
     def show(self, values: Any) -> None:
         """Take the values to be shown from another table of the same rows; NaN are gaps."""
@@ -119,6 +120,7 @@ class RowView:
         if len(frame) != self.n_rows:
             raise InvalidDataError(f"frame has {len(frame)} rows, but X has {self.n_rows}; pass the same rows.")
         self.frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+        self._read_columns = {}
         if with_values:
             values, self.names, self.dates = frame_values(self.frame)
             self.show(values)
@@ -240,7 +242,7 @@ class RowView:
         """What a row has in a column of the file, which is a group of features."""
         feature = self.features[group]
         if self.frame is not None and feature.column in self.frame.columns:
-            return _cell_text(self.frame[feature.column].iloc[row])
+            return _cell_text(self._frame_cells(feature.column)[row])
         values = dense_rows(self.shown, np.array([row]))[0]
         if feature.level is not None:
             levels = (other.level for j, other in enumerate(self.features) if other.group == group and values[j])
@@ -248,6 +250,12 @@ class RowView:
         if feature.kind == "share":
             return "yes" if values[group] else "no"
         return feature.text(values[group]) if feature.kind == "date" else number(values[group], 4)
+
+    def _frame_cells(self, column: str) -> Any:
+        """The cells of a column of the frame by their places; thousands of rows ask for one each."""
+        if column not in self._read_columns:
+            self._read_columns[column] = self.frame[column].array
+        return self._read_columns[column]
 
     def _values(self, row: int) -> ShownItem:
         if self.pairwise or self.picture is not None:
