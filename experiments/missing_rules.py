@@ -29,7 +29,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from experiments.cells import Task, method
 from experiments.mixed_data import ONE_FLAG, MixedColumn, columns_of, with_missing_level
-from widegap._types import Doubles
+from widegap._types import Doubles, Mask
 
 FILLED, MEAN, LEVEL, PRESENT = "filled", "at the mean", "own level", "present columns"
 RULES = (FILLED, MEAN, LEVEL, PRESENT)
@@ -83,18 +83,24 @@ def _by_rows(rows: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _by_distances(parts: list[Doubles], columns: list[MixedColumn]) -> tuple[Doubles, Doubles]:
-    """The same of rows that are compared over the columns that both have; rows that share none are at the mean."""
-    n = len(columns[0].missing)
-    total, shared = np.zeros((n, n)), np.zeros((n, n))
-    for part, column in zip(parts, columns, strict=True):
-        both = np.outer(~column.missing, ~column.missing)
-        total += np.where(both, euclidean_distances(part, squared=True), 0.0)
-        shared += both
-    squared = len(columns) * total / np.maximum(shared, 1)
-    squared[shared == 0] = squared[shared > 0].mean()
-    np.fill_diagonal(squared, 0.0)
+    """The same of rows that are compared over the columns that both have."""
+    squared = shared_distances(parts, [column.missing for column in columns])
     centred = squared - squared.mean(axis=0)
     centred = -(centred - centred.mean(axis=1)[:, None]) / 2
     values, vectors = (found[..., ::-1] for found in eigh(centred))
     kept = values > ZERO * values[0]
-    return vectors[:, kept] * np.sqrt(values[kept]), values[kept] / n
+    return vectors[:, kept] * np.sqrt(values[kept]), values[kept] / len(squared)
+
+
+def shared_distances(parts: list[Doubles], missing: list[Mask]) -> Doubles:
+    """Squared distances over the columns that two rows have, brought to all columns; the mean for two without any."""
+    n = len(missing[0])
+    total, shared = np.zeros((n, n)), np.zeros((n, n))
+    for part, lacks in zip(parts, missing, strict=True):
+        both = np.outer(~lacks, ~lacks)
+        total += np.where(both, euclidean_distances(part, squared=True), 0.0)
+        shared += both
+    squared = len(parts) * total / np.maximum(shared, 1)
+    squared[shared == 0] = squared[shared > 0].mean()
+    np.fill_diagonal(squared, 0.0)
+    return squared
