@@ -37,19 +37,20 @@ LEAST_AXES = 2
 ZERO = 1e-9  # eigenvalues below this share of the largest are rounding
 
 
-@method("KMeans(10) with gaps")
-def kmeans_with_gaps(task: Task, seed: int, rule: str, famd: bool) -> Any:
-    axes = axes_of(columns_of(task.frame), rule, famd=famd)
-    return KMeans(task.n_clusters, n_init=10, random_state=seed).fit_predict(axes)
+@method("KMeans(10) of table axes")
+def kmeans_of_table_axes(task: Task, seed: int, rule: str = FILLED, famd: bool = True, axes: int | None = None) -> Any:
+    """``axes`` is the number of leading axes of FAMD, in place of the rule."""
+    coordinates = axes_of(columns_of(task.frame), rule, famd=famd, axes=axes)
+    return KMeans(task.n_clusters, n_init=10, random_state=seed).fit_predict(coordinates)
 
 
-def axes_of(columns: list[MixedColumn], rule: str, *, famd: bool) -> Doubles:
+def axes_of(columns: list[MixedColumn], rule: str, *, famd: bool, axes: int | None = None) -> Doubles:
     """The coordinates of the rows that k-means gets."""
     ruled = [part for column in columns for part in _with_level(column)] if rule == LEVEL else columns
     parts = [_coordinates(column, rule, famd=famd) for column in ruled]
-    axes, eigenvalues = _by_distances(parts, ruled) if rule == PRESENT else _by_rows(np.concatenate(parts, axis=1))
-    kept = max(LEAST_AXES, int((eigenvalues > 1).sum())) if famd else len(eigenvalues)
-    return axes[:, :kept]
+    found, eigenvalues = _by_distances(parts, ruled) if rule == PRESENT else _by_rows(np.concatenate(parts, axis=1))
+    by_rule = max(LEAST_AXES, int((eigenvalues > 1).sum())) if famd else len(eigenvalues)
+    return found[:, : axes or by_rule]
 
 
 def _with_level(column: MixedColumn) -> list[MixedColumn]:
