@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widegap import MaxMarginClustering
-from widegap.forest._few_levels import MOST_LEVELS, spread_few_levels, spread_levels
+from widegap.forest._few_levels import FEW_LEVELS, spread_few_levels, spread_levels
 
 RNG = np.random.default_rng
 columns = st.lists(st.integers(-3, 3), min_size=5, max_size=80).filter(lambda values: len(set(values)) > 1)
@@ -42,10 +42,10 @@ def test_only_columns_of_few_levels_change():
     assert spread_few_levels(X.astype(np.float32), RNG(1)).dtype == np.float32
 
 
-@pytest.mark.parametrize("levels", [2, MOST_LEVELS, MOST_LEVELS + 1])
+@pytest.mark.parametrize("levels", [2, FEW_LEVELS, FEW_LEVELS + 1])
 def test_how_many_levels_are_few(levels):
     X = np.column_stack([RNG(0).standard_normal(300), np.arange(300) % levels])
-    assert (spread_few_levels(X, RNG(1))[:, 1] != X[:, 1]).any() == (levels <= MOST_LEVELS)
+    assert (spread_few_levels(X, RNG(1))[:, 1] != X[:, 1]).any() == (levels <= FEW_LEVELS)
 
 
 def test_a_late_level_counts():

@@ -37,6 +37,7 @@ strength above 1, or 1 if there is none.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -206,6 +207,9 @@ class ClusterNumberChoice:
         Its strength, at most 1.
     continuum : bool
         Of one cluster: whether the rows are more divided than a cloud, although no number of clusters stands out.
+    by_columns : bool
+        Whether the number is that of latent classes, by how the columns of a table go together. Strengths are then
+        what the likelihood gains, relative to what AIC3 charges.
     """
 
     n_clusters: int
@@ -214,6 +218,9 @@ class ClusterNumberChoice:
     rejected: int | None
     rejected_strength: float
     continuum: bool
+    by_columns: bool = False
+
+    _added_later: ClassVar[tuple[str, ...]] = ("by_columns",)
 
     @classmethod
     def of(cls, steps: NumberSteps, evidence: NumberEvidence) -> "ClusterNumberChoice":
@@ -235,15 +242,15 @@ class ClusterNumberChoice:
     def _one_cluster(self) -> str:
         best = "" if self.rejected is None else f" (best {self.rejected}, strength {max(0.0, self.strength):.1f})"
         divided = " The rows are more divided than a cloud: a continuum or a curved shape." if self.continuum else ""
-        return f"1 cluster: no number stands out{best}.{divided}"
+        why = "the columns do not go together" if self.by_columns else "no number stands out"
+        return f"1 cluster: {why}{best}.{divided}"
 
     def _several_clusters(self) -> str:
         also = f" Also defensible: {_listed(self.also)}." if self.also else ""
         nearly = "" if self.nearly is None else f" Nearly: {self.nearly} (strength {self.rejected_strength:.1f})."
-        return (
-            f"{self.n_clusters} clusters (strength {self.strength:.1f}; a single cloud reaches 1 about once in 50)."
-            f"{also}{nearly}"
-        )
+        without = "columns that do not go together stay" if self.by_columns else "a single cloud reaches 1"
+        how_often = "below 1" if self.by_columns else "about once in 50"
+        return f"{self.n_clusters} clusters (strength {self.strength:.1f}; {without} {how_often}).{also}{nearly}"
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -4,7 +4,8 @@ A search sees features of few landmarks, which are enough to form groups. Where 
 a classifier in these features repeats the labels only in part. So scores are fitted a second time there, and the rule
 that repeats more labels is taken: for dense rows to features of more landmarks and a narrower kernel (``finer_map``),
 for documents to their words themselves (``features/_ridge_means.py``), whose map leads to one direction a cluster.
-Either way the rule is parametric: it needs landmarks and weights, not the fitted rows.
+Clusters that are latent classes of a table (``forest/_latent_classes.py``) have their own scores, linear in the codes
+of its columns. In every case the rule is parametric: it needs landmarks, knots and weights, not the fitted rows.
 """
 
 from dataclasses import dataclass, replace
@@ -14,8 +15,9 @@ import numpy as np
 
 from widegap._types import Floats, Indices, Labels, Matrix
 from widegap.constraints._outliers import split_point
-from widegap.features._kernel_maps import FoldedScores, KernelMap, finer_map, linear_map, may_be_finer
+from widegap.features._kernel_maps import FeatureMap, FoldedScores, KernelMap, finer_map, linear_map, may_be_finer
 from widegap.features._ridge_means import fit_ridge_means, held_out_scores
+from widegap.forest._latent_classes import LatentClasses
 from widegap.forest._search_result import SearchResult
 from widegap.forest._search_space import SearchSpace
 from widegap.forest._temperature import fit_temperature, member_votes
@@ -38,7 +40,7 @@ class ClusterScores:
     ``faithful`` is the share of the searched rows whose largest score is that of their label.
     """
 
-    kernel_map: KernelMap
+    kernel_map: FeatureMap
     mean: Floats
     coef: Floats
     constants: Floats
@@ -73,6 +75,8 @@ class Scoring:
     def fit(self, result: SearchResult) -> ClusterScores:
         """Scores of the clusters that a search has found."""
         space = self._space
+        if result.classes is not None:
+            return self._scores_of_classes(result, result.classes)
         coef, constants = space.nearest_mean_scores(result.labels, result.n_clusters)
         inside = (space.features - space.mean) @ coef.T + constants
         scores = self._scores(self.kernel_map, space.mean, coef, constants, inside, result)
@@ -107,9 +111,16 @@ class Scoring:
         fresh = held_out_scores(space.rows, result.labels, k, ridge, self._seed)
         return self._scores(kernel_map, found.mean_scores, np.eye(k), found.constants, inside, result, fresh)
 
+    def _scores_of_classes(self, result: SearchResult, classes: LatentClasses) -> ClusterScores:
+        """The same by the codes of a table's columns."""
+        assert result.cuts is not None and result.cuts.forest.columns is not None
+        columns = result.cuts.forest.columns
+        mean, inside = np.zeros(columns.coding.n_codes), classes.scores(columns.codes)
+        return self._scores(columns.coding, mean, classes.log_codes, classes.log_shares, inside, result)
+
     def _scores(
         self,
-        kernel_map: KernelMap,
+        kernel_map: FeatureMap,
         mean: Floats,
         coef: Floats,
         constants: Floats,

@@ -18,20 +18,20 @@ document does not have, and not a level.
 import numpy as np
 
 from widegap._types import Doubles, Floats, Matrix
+from widegap.features._coded_columns import FEW_LEVELS
 from widegap.rows._matrices import dense_rows, storage
 
-MOST_LEVELS = 12  # months of a year, grades, small counts: values that repeat; not tuned
 FIRST_ROWS = 100  # a column with more levels than these among its first rows need not be sorted
 
 
 def spread_few_levels(X: Matrix, rng: np.random.Generator) -> Matrix:
-    """X with its columns of 2 to ``MOST_LEVELS`` values spread; X itself if there are none, or none but such."""
+    """X with its columns of 2 to ``FEW_LEVELS`` values spread; X itself if there are none, or none but such."""
     if storage(X) == "sparse":
         return X
     table = dense_rows(X, slice(None))
     levels = np.array([_n_levels(column) for column in table.T])
-    few = (levels > 1) & (levels <= MOST_LEVELS)
-    if not few.any() or not (levels > MOST_LEVELS).any():
+    few = (levels > 1) & (levels <= FEW_LEVELS)
+    if not few.any() or not (levels > FEW_LEVELS).any():
         return X
     found = table.copy()
     for column in np.flatnonzero(few):
@@ -51,4 +51,4 @@ def spread_levels(values: Floats, rng: np.random.Generator) -> Doubles:
 def _n_levels(column: Floats) -> int:
     """Distinct values, or those of the first rows if there are too many for a column of few levels."""
     first = len(np.unique(column[:FIRST_ROWS]))
-    return first if first > MOST_LEVELS else len(np.unique(column))
+    return first if first > FEW_LEVELS else len(np.unique(column))

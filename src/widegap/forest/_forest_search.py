@@ -29,10 +29,10 @@ from widegap.forest._merge_search import (
     search_graph,
 )
 from widegap.forest._moves_search import QuickMoves
-from widegap.forest._number_search import find_number, separations_found
+from widegap.forest._number_search import find_number, reasons_by_columns, separations_found
 from widegap.forest._pools import Forest, Member
 from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
-from widegap.forest._search_space import PreparedRows, n_searched
+from widegap.forest._search_space import LEAST_SAMPLE, PreparedRows, n_searched
 
 MOST_LANDMARKS = 300  # 300 and 150 landmarks do alike on 14 sets of 212 to 1016 rows (benchmarks/choices.md)
 LEAST_LANDMARKS = 150  # at least: a quarter of few rows would be fewer still
@@ -75,9 +75,10 @@ class ForestSearch:
         """Steps of smoothing of the members."""
         return SMOOTHINGS if self.smoothing == "auto" else (int(self.smoothing),)
 
-    def n_searched(self, shape: tuple[int, int], *, sparse: bool) -> int:
-        """How many rows of a table to search, at most."""
-        return n_searched(shape, 1 if self.n_clusters == "auto" else self.n_clusters, sparse=sparse)
+    def n_searched(self, shape: tuple[int, int], *, sparse: bool, by_columns: bool) -> int:
+        """How many rows of a table to search, at most; clusters that follow columns need no more to be known well."""
+        most = n_searched(shape, 1 if self.n_clusters == "auto" else self.n_clusters, sparse=sparse)
+        return min(most, LEAST_SAMPLE) if by_columns and not self.one_tree else most
 
     def n_landmarks(self, n: int) -> int:
         """How many landmarks n searched rows get."""
@@ -93,18 +94,35 @@ class ForestSearch:
     def run(self, prepared: PreparedRows, recorder: Recorder[StartRecord], rng: np.random.Generator) -> SearchResult:
         """Clusters on which the members agree; fewer than asked for where hardly any rows differ."""
         rows = prepared.space.rows
-        if self.n_clusters == "auto":
+        columns = None if self.one_tree else prepared.columns
+        found, by_columns, reasons = None, None, None
+        if self.n_clusters != "auto":
+            k = self.n_clusters
+        elif columns is not None:
+            by_columns = columns.number()
+            k = max(by_columns.n_clusters, prepared.fewest)
+        else:
             found = find_number(rows, self.n_neighbors, rng)
             k = max(found.steps.n_clusters, prepared.fewest)
-        else:
-            found, k = None, self.n_clusters
         forest = self._grow(max(2, k), prepared, recorder, rng)
-        reasons = None if found is None else found.reasons(forest, k)
+        if by_columns is not None:
+            reasons = reasons_by_columns(by_columns, forest.most_clusters)
+        elif found is not None:
+            reasons = found.reasons(forest, k)
         result = ForestCuts(forest, found).result(k, prepared.units, reasons)
-        if found is None and (doubt := _doubt(result, forest)):
-            separation = separations_found(forest, k, rows, self.n_neighbors, rng)
-            _warn_without_structure(k, separation, doubt)
+        if reasons is None:
+            self._warn_of_doubt(result, forest, rng)
         return result
+
+    def _warn_of_doubt(self, result: SearchResult, forest: Forest, rng: np.random.Generator) -> None:
+        """Warn if a given number of clusters divides rows without structure."""
+        k = result.n_clusters
+        if forest.columns is not None and result.classes is not None:
+            if not forest.columns.n_axes:
+                _warn_of_independent_columns(k)
+        elif doubt := _doubt(result, forest):
+            separation = separations_found(forest, k, forest.space.rows, self.n_neighbors, rng)
+            _warn_without_structure(k, separation, doubt)
 
     def _grow(
         self, k: int, prepared: PreparedRows, recorder: Recorder[StartRecord], rng: np.random.Generator
@@ -117,10 +135,13 @@ class ForestSearch:
         n, features = space.rows.shape[0], partial(next, prepared.feature_sets)
         # Documents are merged freely alone. Of 22 sets of sparse rows 57.3 % are right then (halves 55.9, 58.6), with a
         # cap beside it 56.6 (55.5, 57.7), with communities 55.6 (55.0, 56.1); 41 others 76.3, 76.2 and 74.3.
-        pools = (GAPS,) if prepared.by_angle else (GAPS, EVEN)
-        plan = plan_of_members(n, has_communities=not prepared.by_angle)
+        # So are tables that latent classes divide: the members then serve constraints and the tree alone.
+        columns = None if self.one_tree else prepared.columns
+        freely = prepared.by_angle or columns is not None
+        pools = (GAPS,) if freely else (GAPS, EVEN)
+        plan = plan_of_members(n, has_communities=not freely)
         found = grow(features, graph, k, rng, plan, self.smoothings, pools=pools)
-        if n >= COMMUNITY_ROWS and not prepared.by_angle:
+        if n >= COMMUNITY_ROWS and not freely:
             found = chain(found, grow_communities(graph, space.leading(LEADING), k, rng))
         for member in found:
             if not members or member.groups is not members[-1].groups:
@@ -131,9 +152,9 @@ class ForestSearch:
             if recorder.add(**record) or self.one_tree:
                 break
         # Not for documents, whose rows are compared by their words: a kernel of few clusters says little about these.
-        quick = len(space.features) < ROWS_FOR_MOVES and not prepared.by_angle and not self.one_tree
+        quick = len(space.features) < ROWS_FOR_MOVES and not freely and not self.one_tree
         moves = QuickMoves(space, graph, int(rng.integers(2**31))) if quick else None
-        return Forest(Forest.in_pools(members, graph, spacing), space, moves)
+        return Forest(Forest.in_pools(members, graph, spacing), space, moves, columns)
 
 
 def _doubt(result: SearchResult, forest: Forest) -> str:
@@ -151,6 +172,14 @@ def _doubt(result: SearchResult, forest: Forest) -> str:
     if sound < LEAST_SOUND:
         return f"{100 * (1 - sound):.0f} % of the members of the search were left out for clusters of stray rows"
     return ""
+
+
+def _warn_of_independent_columns(k: int) -> None:
+    warn_caller(
+        f"The columns of the table do not go together: they share no more than columns that were shuffled one by one. "
+        f"The {k} clusters divide them all the same: do not read much into them.",
+        NoStructureWarning,
+    )
 
 
 def _warn_without_structure(k: int, separation: Floats, doubt: str) -> None:

@@ -37,7 +37,9 @@ from widegap.constraints._selective_clusterer import SelectiveClusterer, some_ro
 from widegap.constraints._side_information import SIZE_CONSTRAINTS, RowConstraints, SideInformation, refuse_elsewhere
 from widegap.constraints._size_bounds import fewest_of_size
 from widegap.constraints._taking_part import TakingPart
-from widegap.exceptions import InvalidDataError
+from widegap.features._coded_columns import CodedColumns
+from widegap.features._column_groups import ColumnGroup, column_groups
+from widegap.features._kernel_maps import KernelMap
 from widegap.features._kernels import holds_values
 from widegap.forest._choice import Candidate
 from widegap.forest._cluster_number import ClusterNumberChoice
@@ -53,6 +55,7 @@ from widegap.forest._row_preparation import (
     KernelSettings,
     RowPreparation,
     RowsToFit,
+    refuse_auto,
     refuse_equal_rows,
     refuse_on_workers,
 )
@@ -60,6 +63,7 @@ from widegap.forest._search_result import SearchResult, StartRecord
 from widegap.rows._centred import CentredRows
 from widegap.rows._collections import count_labels, entries_at, is_collection
 from widegap.rows._few_rows import largest
+from widegap.rows._matrices import storage
 from widegap.rows._protocols import Rows, constant_state
 from widegap.rows._threads import one_blas_thread
 
@@ -125,6 +129,12 @@ class MaxMarginClustering(SelectiveClusterer):
         Divide columns by their standard deviation. "auto" does so for dense data in which the largest deviation
         exceeds ten times the median one, that is where units clearly differ. Rows of sparse data it brings to length
         one, except for ``search="moves"``, so that documents are compared by their words and not by their length.
+
+    columns : "auto", None or list of slice or str, default="auto"
+        Columns of X that form one category each: slices, or names of a data frame; all others are numbers. "auto" takes
+        them from what :class:`TableEncoder` attaches, and from columns of truth values or categories in a frame. Such
+        tables, and those of TableEncoder in which half of the columns have at most 12 values, follow all columns
+        evenly (latent classes); ``search="agree"`` alone does. None: all columns are numbers.
 
     min_cluster_fraction : "auto" or float, default="auto"
         Every cluster keeps at least this fraction of n / k rows (and one row). "auto" means 0, and
@@ -198,7 +208,8 @@ class MaxMarginClustering(SelectiveClusterer):
 
     candidates_ : list of Candidate
         The labelings between which the search chose, for every number of clusters at which it was cut. "gaps" and
-        "communities" merge groups freely, "even" under a cap on the inequality of sizes; "moves" is for few clusters.
+        "communities" merge groups freely, "even" under a cap on the inequality of sizes; "moves" is for few clusters,
+        "columns" for tables with categories, where it is always followed.
 
     history_ : list of StartRecord
         One record a start, or a member of the pool that was followed; ``callback`` gets those of the other pools, too.
@@ -215,8 +226,8 @@ class MaxMarginClustering(SelectiveClusterer):
 
     <n_clusters_>
 
-    kernel_map_ : KernelMap
-        The feature map.
+    kernel_map_ : KernelMap or CodedColumns
+        The feature map; the codes of the columns where clusters follow these.
 
     temperature_ : float
         Divisor of the scores for ``predict_proba``, fitted to the votes of the members of the search.
@@ -236,15 +247,14 @@ class MaxMarginClustering(SelectiveClusterer):
     Notes
     -----
     Up to 100000 rows are searched. Of more, a sample of n * n_features / 2000 rows is, at least 10000 and at most
-    100000; of sparse rows 10000, and for ``search="moves"`` 5000 of more than 10000. All other rows get their cluster
-    by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing then makes exact moves on all
-    rows. Above 10000 rows neighbours are found through an index, which misses a few of them.
+    100000; of sparse rows and of tables with categories 10000, and for ``search="moves"`` 5000 of more than 10000. All
+    other rows get their cluster by ``predict``'s rule in one pass over the data; ``search="moves"`` without smoothing
+    then makes exact moves on all rows. Above 10000 rows an index finds neighbours, and misses a few of them.
 
     ``predict`` knows neither the neighbour graph nor a bound on sizes, so ``predict(X)`` may differ from ``labels_``
     for rows at a boundary: 1 % on scikit-learn's digits, about 3 % on MNIST. Where 2000 dense rows or more differ in
-    over 3 %, ``predict`` uses more landmarks and a narrower kernel than the search. Sparse rows of length one are
-    scored by their words there, and ``kernel_map_`` has one direction a cluster: 1 % differ on webkb, rcv1 and 20news,
-    4 % on cora.
+    over 3 %, ``predict`` uses more landmarks and a narrower kernel than the search, and scores sparse rows of length
+    one by their words (1 % differ on webkb, 4 % on cora). Clusters that follow columns are predicted as they are.
 
     Arrays and data frames of Dask stay on their workers, except for the sample: ``labels_``, ``agreement_`` and cuts
     are lazy arrays then. Not for ``search="moves"`` or a precomputed kernel.
@@ -283,6 +293,7 @@ class MaxMarginClustering(SelectiveClusterer):
         "smoothing": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "standardize": [StrOptions({"auto"}), "boolean"],
+        "columns": [StrOptions({"auto"}), list, tuple, None],
         "min_cluster_fraction": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         **SIZE_CONSTRAINTS,
         "outliers": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
@@ -299,6 +310,7 @@ class MaxMarginClustering(SelectiveClusterer):
     )
     _record = StartRecord
     _stored = {
+        "kernel_map_": KernelMap | CodedColumns | None,
         "temperature_": float,
         "agreement_": np.ndarray,
         "tree_": MergeTree,
@@ -309,12 +321,13 @@ class MaxMarginClustering(SelectiveClusterer):
         "starts_": np.ndarray,
         "smoothing_": int,
     }
-    _not_stored = Clusterer._not_stored | {"_kept"}
+    _not_stored = Clusterer._not_stored | {"_kept", "_groups"}
     _command = "max-margin"
     _fits_collections = True
 
     history_: Sequence[StartRecord]
     _kept: KeptSearch | None = None  # the search, as long as it is in memory
+    _groups: Sequence[ColumnGroup] | None = None  # of the columns of the rows that are being fitted
 
     def __init__(
         self,
@@ -329,6 +342,7 @@ class MaxMarginClustering(SelectiveClusterer):
         smoothing: int | str = "auto",
         n_neighbors: int = 30,
         standardize: bool | str = "auto",
+        columns: Any = "auto",
         min_cluster_fraction: Any = "auto",
         size_min: Any = None,
         size_max: Any = None,
@@ -351,6 +365,7 @@ class MaxMarginClustering(SelectiveClusterer):
         self.smoothing = smoothing
         self.n_neighbors = n_neighbors
         self.standardize = standardize
+        self.columns = columns
         self.min_cluster_fraction = min_cluster_fraction
         self.size_min = size_min
         self.size_max = size_max
@@ -397,13 +412,7 @@ class MaxMarginClustering(SelectiveClusterer):
         return MovesSearch(self.n_clusters, fraction, init, self.n_init, self.smoothing, self.n_neighbors)
 
     @property
-    def _leaves_forest(self) -> bool:
-        """Whether one fit serves every number of clusters."""
-        return self._method.cuts_anywhere
-
-    @property
     def _forest(self) -> Forest | None:
-        """The members of the search, as long as they are in memory."""
         return None if self._kept is None else self._kept.forest
 
     def _fraction(self, auto: float) -> float:
@@ -422,15 +431,14 @@ class MaxMarginClustering(SelectiveClusterer):
         return self._method.n_records(n_rows)
 
     def _read(self, X: Any) -> Rows:
-        if self.n_clusters == "auto" and not self._method.cuts_anywhere:
-            raise InvalidDataError(
-                "n_clusters='auto' needs the tree of a search by merging, but this one makes moves; give n_clusters a "
-                "number, or use search='agree' without starting labels."
-            )
+        if self.n_clusters == "auto":
+            refuse_auto(self._method.cuts_anywhere)
         if is_collection(X):
             refuse_on_workers(self._method.cuts_anywhere, self.search, self.outliers, precomputed=self._precomputed)
         blocks = check_rows(self, X, reset=True, n_threads=check_threads(self.n_jobs))
         check_cluster_number(blocks.shape[0], 1 if self.n_clusters == "auto" else self.n_clusters)
+        dense = not self._precomputed and storage(X) == "dense"
+        self._groups = column_groups(self.columns, X, blocks.shape[1]) if dense else None
         return blocks
 
     def _prepare(self, blocks: Rows, rng: np.random.Generator, side: SideInformation) -> RowsToFit:
@@ -445,7 +453,7 @@ class MaxMarginClustering(SelectiveClusterer):
             check_precomputed(blocks.shape, self.standardize)
         if CentredRows(blocks).scale == 0 and k not in (1, "auto"):
             raise one_point_error("linear", None, blocks.shape[0], k)
-        return RowsToFit(blocks, side, constraints)
+        return RowsToFit(blocks, side, constraints, self._groups)
 
     def _store_single_cluster(self, rows: RowsToFit) -> None:
         super()._store_single_cluster(rows)
@@ -674,7 +682,6 @@ class MaxMarginClustering(SelectiveClusterer):
         return self._kept_search().answered(questions, answers)
 
     def _kept_search(self) -> KeptSearch:
-        """The search, or why there is none."""
         check_is_fitted(self)
         return self._kept or refuse_to_cut(self._method.cuts_anywhere)
 

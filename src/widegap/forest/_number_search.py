@@ -24,6 +24,7 @@ from widegap.features._neighbours import LINKED, NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalAxes
 from widegap.forest._choice import GAPS
 from widegap.forest._cluster_number import ClusterNumberChoice, NullCurve, NumberEvidence, NumberSteps, take_steps
+from widegap.forest._column_search import ClassNumber
 from widegap.forest._few_levels import spread_few_levels
 from widegap.forest._linkage import MergeTree, cut_conductance
 from widegap.forest._merge_search import LEADING, ROWS_A_GROUP, GroupPlan, grow
@@ -52,21 +53,22 @@ class ClusterNumberScore:
     Attributes
     ----------
     n_clusters : int
-    separation : float
+    separation : float or None
         How much more clearly the two clusters that would be joined next are apart than those of a null table, in
-        standard errors; about 0 without structure.
-    excess : float
-        By how much all of these clusters are more clearly apart than parts of them are, at least.
+        standard errors; about 0 without structure. None for latent classes, which are compared by likelihood.
+    excess : float or None
+        By how much all of these clusters are more clearly apart than parts of them are, at least; None as above.
     agreement : float or None
-        Mean share of members that agree on a row's cluster, at this number; None for numbers far from the chosen one.
+        Mean share of members that agree on a row's cluster, at this number; None for numbers far from the chosen one,
+        and for latent classes.
     strength : float or None
         How clearly this number stands out from the defensible one before it (at first from a single cluster), relative
         to what is needed. "auto" takes the largest number of a strength above 1. None in models of older versions.
     """
 
     n_clusters: int
-    separation: float
-    excess: float
+    separation: float | None
+    excess: float | None
     agreement: float | None
     strength: float | None = None
 
@@ -125,6 +127,13 @@ class NumberSearch:
             if k <= forest.most_clusters
         ]
         return NumberReasons(self.choice, scores)
+
+
+def reasons_by_columns(number: ClassNumber, most: int) -> NumberReasons:
+    """The choice between numbers of latent classes, and the strengths of those that were compared, up to ``most``."""
+    compared = [k for k in sorted(number.fits) if 1 < k <= most]
+    scores = [ClusterNumberScore(k, None, None, None, number.strength(k)) for k in compared]
+    return NumberReasons(number.choice, scores)
 
 
 def mean_agreement(forest: Forest, k: int) -> float:

@@ -21,6 +21,7 @@ from widegap._types import Floats, Labels
 from widegap.features._neighbours import NeighbourGraph
 from widegap.forest._agreement import Agreement, agree, row_agreement
 from widegap.forest._choice import (
+    BY_COLUMNS,
     GAPS,
     MOVES,
     Candidate,
@@ -31,7 +32,9 @@ from widegap.forest._choice import (
     evenness,
     may_be_moved,
 )
+from widegap.forest._column_search import ColumnSearch
 from widegap.forest._condensed_cuts import condensed_cut, rows_needed
+from widegap.forest._latent_classes import LatentClasses
 from widegap.forest._linkage import MergeTree
 from widegap.forest._search_space import SearchSpace
 from widegap.forest._single_moves import cluster_sums, explained
@@ -75,7 +78,7 @@ class Member:
 class Cut:
     """Clusters of all rows, what they were cut from, how much the members agree on each row, and their clusters.
 
-    ``pool`` is the one whose members these are.
+    ``pool`` is the one whose members these are. ``classes`` are the latent classes that the clusters are, if any.
     """
 
     pool: str
@@ -83,6 +86,7 @@ class Cut:
     source: Agreement
     agreement: Floats
     members: list[Labels]
+    classes: LatentClasses | None = None
 
     @property
     def tree(self) -> MergeTree:
@@ -164,12 +168,13 @@ class Forest:
     """The pools of a search, by name, and the candidates of every number of clusters at which they were cut.
 
     ``space`` has the searched rows. ``moves``, if given, finds labels by single moves, from those chosen so far and
-    from starts of its own.
+    from starts of its own. ``columns``, if given, finds latent classes of the rows' table.
     """
 
     pools: dict[str, Pool]
     space: SearchSpace
     moves: Callable[[int, Labels], Labels] | None = None
+    columns: ColumnSearch | None = None
     _candidates: dict[int, list[Candidate]] = field(default_factory=dict, compare=False)
 
     @staticmethod
@@ -204,7 +209,7 @@ class Forest:
         return [member.tree for member in self.pools[GAPS].members if member.rule == rule]
 
     def cut(self, k: int) -> Cut:
-        """The labeling at k clusters that ``forest/_choice.py`` chooses: that of a pool, or one by single moves."""
+        """The labeling at k clusters that ``forest/_choice.py`` chooses: of a pool, by single moves, or by columns."""
         cuts = {name: pool.cut(k) for name, pool in self.pools.items()}
         merits = {name: self._merits(found.labels, k) for name, found in cuts.items()}
         best = choose(merits)
@@ -213,11 +218,30 @@ class Forest:
             merits[MOVES], cuts[MOVES] = self._merits(labels, k), cuts[best]
             if choose(merits) == MOVES:
                 cuts[MOVES], best = cuts[best].replaced_by(labels, k), MOVES
+        followed = self._by_columns(k, cuts[best])
+        if followed is not None:
+            cuts[BY_COLUMNS], merits[BY_COLUMNS], best = followed, self._merits(followed.labels, k), BY_COLUMNS
         self._candidates[k] = [
-            Candidate(k, name, found.cut_per_bit, found.explained, float(cuts[name].agreement.mean()), name == best)
+            Candidate(
+                k, name, found.cut_per_bit, found.explained, float(cuts[name].agreement.mean()), name == best,
+                self._explained_columns(cuts[name].labels, k),
+            )
             for name, found in merits.items()
-        ]
+        ]  # fmt: skip
         return cuts[best]
+
+    def _by_columns(self, k: int, best: Cut) -> Cut | None:
+        """Latent classes of the table as clusters, beside the pool that is best without them."""
+        classes = None if self.columns is None or k == 1 else self.columns.classes(k)
+        if self.columns is None or classes is None:
+            return None
+        labels = classes.labels(self.columns.codes)
+        found = replace(best, members=self.columns.members(classes)).replaced_by(labels, k)
+        first_rows = np.unique(found.labels, return_index=True)[1]
+        return replace(found, classes=classes.in_order(labels[first_rows].astype(np.int64)))
+
+    def _explained_columns(self, labels: Labels, k: int) -> float | None:
+        return None if self.columns is None else float(self.columns.shares(labels, k).mean())
 
     def _merits(self, labels: Labels, k: int) -> Merits:
         sums, sizes = self.space.whitened_sums(labels, k), np.bincount(labels, minlength=k)

@@ -1,6 +1,6 @@
 """How the rows of a fit become those that a search sees: sampled, mapped by the kernel, outliers left out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,25 +13,30 @@ from widegap.constraints._side_information import RowConstraints, SideInformatio
 from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.features._column_groups import ColumnGroup
 from widegap.features._kernel_maps import KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.features._kernels import holds_values
 from widegap.features._neighbours import neighbour_graph
+from widegap.forest._column_search import ColumnSearch, has_few_levels
 from widegap.forest._forest_search import ForestSearch
 from widegap.forest._merge_search import LEADING
 from widegap.forest._moves_search import MovesSearch
 from widegap.forest._search_space import PreparedRows, SearchSpace, rows_by_weight, rows_to_search
-from widegap.rows._matrices import column_weights, storage
+from widegap.rows._matrices import column_weights, dense_rows, storage
 from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks
+
+ROWS_LOOKED_AT = 1_000  # which tell whether a table has few values in most columns
 
 
 @dataclass(frozen=True)
 class RowsToFit:
-    """The rows of a fit, and their side information as it came and as it was read."""
+    """The rows of a fit, their side information as it came and as it was read, and which columns belong together."""
 
     blocks: Rows
     side: SideInformation
     constraints: RowConstraints
+    groups: Sequence[ColumnGroup] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,7 +82,8 @@ class RowPreparation:
     def run(self, rows: RowsToFit, rng: np.random.Generator) -> SearchedRows:
         """The rows to be searched."""
         k = self.search.n_clusters
-        part, sample, outliers = self._choose(rows, k, rng)
+        by_columns = _follows_columns(rows)
+        part, sample, outliers = self._choose(rows, k, rng, by_columns=by_columns)
         check_cluster_number(len(np.unique(part.searched)), 1 if k == "auto" else k)
         kernel_map = self._fit_map(sample, part.searched, rng, self.settings.gamma)
         space = SearchSpace.of(sample, kernel_map, self.C, precomputed=self.precomputed)
@@ -88,15 +94,17 @@ class RowPreparation:
             units=searched_units(rows.constraints, part),
             feature_sets=self._feature_sets(space, kernel_map, sample, part.searched, rng),
             by_angle=self._by_angle(space.rows),
+            columns=ColumnSearch(sample, rows.groups or (), int(rng.integers(2**31))) if by_columns else None,
         )
         return SearchedRows(prepared, part, kernel_map, outliers)
 
     def _choose(
-        self, rows: RowsToFit, k: int | Literal["auto"], rng: np.random.Generator
+        self, rows: RowsToFit, k: int | Literal["auto"], rng: np.random.Generator, *, by_columns: bool
     ) -> tuple[TakingPart, Any, Any]:
         """The rows to be searched, and the outliers among those that were looked at."""
         n, constraints = rows.shape[0], rows.constraints
-        most = self.search.n_searched(rows.shape, sparse=storage(rows.blocks.take(np.arange(1))) == "sparse")
+        is_sparse = storage(rows.blocks.take(np.arange(1))) == "sparse"
+        most = self.search.n_searched(rows.shape, sparse=is_sparse, by_columns=by_columns)
         if constraints.weights is not None:
             chosen = rows_by_weight(constraints.weights, most, rng)
         else:
@@ -149,12 +157,29 @@ class RowPreparation:
         return self.settings.standardize == "auto" and self.search.unit_rows and storage(rows) == "sparse"
 
 
+def _follows_columns(rows: RowsToFit) -> bool:
+    """Whether clusters follow the columns of a table: it is dense, and has categories or few values in most columns."""
+    first = rows.blocks.take(np.arange(min(rows.shape[0], ROWS_LOOKED_AT))) if rows.groups else None
+    if first is None or rows.groups is None or storage(first) == "sparse":
+        return False
+    return has_few_levels(dense_rows(first, slice(None)), rows.groups)
+
+
 def searched_units(constraints: RowConstraints, part: TakingPart) -> Units | None:
     """Constraints on the searched rows, if there are any."""
     if constraints.units is None:
         return None
     units = constraints.units.of_rows(part.searched)
     return units if units.constrained.any() else None
+
+
+def refuse_auto(cuts_anywhere: bool) -> None:
+    """Refuse an open number of clusters where a search looks for one number."""
+    if not cuts_anywhere:
+        raise InvalidDataError(
+            "n_clusters='auto' needs the tree of a search by merging, but this one makes moves; give n_clusters a "
+            "number, or use search='agree' without starting labels."
+        )
 
 
 def refuse_equal_rows(n_rows: int, fewest: int) -> None:

@@ -18,6 +18,8 @@ from widegap.features._label_spreading import Spread
 from widegap.features._neighbours import NeighbourGraph, neighbour_graph
 from widegap.features._principal import leading_directions
 from widegap.forest._agreement import row_agreement
+from widegap.forest._column_search import ColumnSearch
+from widegap.forest._latent_classes import LatentClasses
 from widegap.forest._linkage import MergeTree
 from widegap.forest._merge_search import LEADING, SMOOTHINGS
 from widegap.forest._number_search import NumberReasons, NumberSearch, find_number
@@ -66,6 +68,8 @@ class SearchResult:
         The pool whose members agree on the clusters; empty where a search has no pools.
     tree : MergeTree or None
         The tree that the clusters were cut from.
+    classes : LatentClasses or None
+        The latent classes that the clusters are, where they follow the columns of a table.
     leaf_of_row : ndarray or None
         The first group of that tree to which each row belongs.
     number : NumberReasons or None
@@ -85,6 +89,7 @@ class SearchResult:
     agreement: Floats | None = None
     pool: str = ""
     tree: MergeTree | None = None
+    classes: LatentClasses | None = None
     leaf_of_row: Labels | Ints | None = None
     number: NumberReasons | None = None
     smoothing: int | None = None
@@ -119,6 +124,7 @@ class ForestCuts:
             agreement=found.agreement,
             pool=found.pool,
             tree=found.tree if self._numbers is None else self._numbers.judged_tree(found.tree, leaf_of_row, k),
+            classes=found.classes,
             leaf_of_row=leaf_of_row,
             number=number,
             cuts=self,
@@ -145,6 +151,7 @@ class UnconstrainedCut:
 
     found: Cut
     pool: Pool
+    columns: ColumnSearch | None
     spread: Spread
     seeded: SeededClusters
 
@@ -158,15 +165,17 @@ class UnconstrainedCut:
         times = Counter(map(id, groups))
         sets += [(labels, times.pop(id(labels))) for labels in groups if id(labels) in times]
         spread = Spread.of(forest.graph.weights, sets)
-        return cls(
-            found, pool, spread, SeededClusters.of(spread, found.labels, k, views_of(forest.space, forest.graph))
-        )
+        seeded = SeededClusters.of(spread, found.labels, k, views_of(forest.space, forest.graph))
+        return cls(found, pool, forest.columns, spread, seeded)
 
     def constrained(self, units: Units) -> Cut:
         """The cut whose clusters keep the constraints and follow from them."""
         labels, _ = self.seeded.constrained(units)
         agreement = row_agreement(np.column_stack(self.found.members), labels, self.seeded.k)
-        return replace(self.found, labels=labels, agreement=agreement)
+        classes = self.found.classes
+        if self.columns is not None and classes is not None:
+            classes = self.columns.classes_of(labels, self.seeded.k)
+        return replace(self.found, labels=labels, agreement=agreement, classes=classes)
 
     def belief(self, units: Units | None, labels: Labels) -> Floats:
         """The share of each cluster in each row, (n, k): votes of the members for ``labels`` without constraints."""

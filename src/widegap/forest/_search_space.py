@@ -11,6 +11,7 @@ from widegap._types import Floats, Indices, Ints, Labels, Matrix
 from widegap.constraints._units import Units
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._principal import PrincipalMap, centred_gram, ridge_whitening
+from widegap.forest._column_search import ColumnSearch
 from widegap.forest._single_moves import cluster_sums
 from widegap.rows._matrices import column_offsets, shift_columns
 from widegap.rows._sampling import all_or_drawn
@@ -114,6 +115,8 @@ class PreparedRows:
         Constraints on them, if there are any.
     feature_sets : iterator of ndarray
         Leading features of the rows; each time from other landmarks, first from those of ``space``.
+    columns : ColumnSearch or None
+        The search that follows the columns of a table with categories.
     by_angle : bool
         Whether rows have length one, as documents that are compared by their words.
     fewest : int
@@ -126,6 +129,7 @@ class PreparedRows:
     units: Units | None
     feature_sets: Iterator[Floats]
     by_angle: bool
+    columns: ColumnSearch | None = None
     fewest: int = 1
     start: Labels | None = None
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from widegap._types import Floats, Indices, Matrix
 from widegap.base._clusterer import WeightVectorClusterer
+from widegap.features._coded_columns import CodedColumns
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._kernel_stack import FittedKernel, KernelStack
 from widegap.features._kernels import holds_values, may_be_stored
@@ -29,6 +30,9 @@ def check_weights(model: WeightVectorClusterer) -> None:
         require(
             width == model.n_features_in_, f"coef_ has {width} columns, but n_features_in_ is {model.n_features_in_}"
         )
+    elif isinstance(kernel_map, CodedColumns):
+        check_coded_columns(kernel_map, model.n_features_in_)
+        require(kernel_map.n_codes == width, f"its columns have {kernel_map.n_codes} codes, coef_ has {width}")
     elif isinstance(kernel_map, KernelStack):
         require(sum(kernel_map.sizes) == width, f"its kernels have {sum(kernel_map.sizes)} features, coef_ has {width}")
         for name in ("kernel_weights_", "kernel_margins_"):
@@ -69,6 +73,20 @@ def _check_source(kernel: FittedKernel, model: WeightVectorClusterer) -> None:
     whole = isinstance(source, np.ndarray) and source.shape == (kernel.n_features,) and source.dtype.kind == "i"
     inside = isinstance(source, np.ndarray) and bool(((source >= 0) & (source < n)).all())
     require(whole and inside, f"the columns of a kernel are not among the {n}")
+
+
+def check_coded_columns(coded: CodedColumns, n_features: int) -> None:
+    """Refuse codes of columns that are not there, or whose knots are no ascending numbers."""
+    for code in coded.columns:
+        require(0 <= code.first < code.stop <= n_features, f"it codes columns that are not among the {n_features}")
+        require(_is_vector(code.knots, len(code.knots)) and len(code.knots) > 1, "the knots of a column are no list")
+        width = len(code.knots) if code.is_category else 1
+        require(code.stop - code.first == width, "the knots of a column do not fit its columns")
+        require(code.weight > 0 and np.isfinite(code.weight), f"the weight of a column is {code.weight}")
+        if not code.is_category:
+            require(
+                _is_finite(code.knots) and bool((np.diff(code.knots) > 0).all()), "the knots of a column do not rise"
+            )
 
 
 def check_kernel_map(kernel_map: KernelMap, n_features: int) -> None:

@@ -116,11 +116,9 @@ class EncodedRows:
     def __init__(
         self, table: "Table", encoder: "TableEncoder", values: Any, kept: Indices, missing: str, notes: list[str]
     ):
-        from widegap.tables._scaling import scaled
-
         self.table, self.encoder, self.values, self.kept = table, encoder, values, kept
         self.missing, self.notes = missing, notes
-        self.X = scaled(values, encoder.factors_)
+        self.X = encoder._scaled(values)
 
     @classmethod
     def fit(cls, table: "Table", encoder: "TableEncoder", missing: str) -> "EncodedRows":

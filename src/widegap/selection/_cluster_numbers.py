@@ -129,7 +129,7 @@ def compare_cluster_numbers(
 
 def one_fit_serves(make: Any) -> bool:
     """Whether a single fit can be cut at every number; a function may make anything, so only of an estimator."""
-    return hasattr(make, "get_params") and bool(getattr(last_step(make), "_leaves_forest", False))
+    return hasattr(make, "get_params") and bool(getattr(getattr(last_step(make), "_method", None), "cuts_anywhere", 0))
 
 
 def _compare_cuts(

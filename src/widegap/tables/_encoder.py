@@ -14,6 +14,7 @@ from widegap._warnings import warn_caller
 from widegap.base._site import HasPage
 from widegap.base._validation import StrOptions
 from widegap.exceptions import ColumnWarning, InvalidDataError
+from widegap.features._column_groups import ColumnGroup, EncodedTable
 from widegap.tables._arrow_tables import is_table
 from widegap.tables._columns import Column, ColumnOptions, decide
 from widegap.tables._dates import date_part, read_dates, read_times
@@ -168,7 +169,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         -------
         ndarray or sparse matrix of shape (n_samples, n_features_out)
         """
-        return scaled(self._fit(X).values, self.factors_)
+        return self._scaled(self._fit(X).values)
 
     def transform(self, X: Any) -> Any:
         """Read a table as the fitted one was read.
@@ -182,7 +183,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         -------
         ndarray or sparse matrix of shape (n_samples, n_features_out)
         """
-        return scaled(self.readable(X), self.factors_)
+        return self._scaled(self.readable(X))
 
     def readable(self, X: Any) -> Any:
         """The same as :meth:`transform` in the units of the table: not scaled.
@@ -270,6 +271,16 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             )
 
     # Inside ------------------------------------------------------------------------------------------------------
+
+    def _scaled(self, values: Any) -> Any:
+        """What ``transform`` returns, from values in the units of a table; it knows which columns are one column."""
+        found = scaled(values, self.factors_)
+        if self.columns_ is None:
+            return found
+        used = [column for column in self.columns_ if column.names]
+        ends = np.cumsum([0, *(len(column.names) for column in used)]).tolist()
+        parts = zip(used, ends, ends[1:], strict=False)
+        return EncodedTable.of(found, [ColumnGroup(first, stop, column.is_flag) for column, first, stop in parts])
 
     def _fit(self, X: Any) -> "Reading":
         """Decide, and read the table before scaling."""

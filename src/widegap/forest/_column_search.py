@@ -1,0 +1,156 @@
+"""Clusters that follow all columns of a table evenly: latent classes, and how many there are.
+
+Flags of a category make gaps of their own, whatever the other columns say, and a search that follows gaps ends with
+sexes, islands or combinations of yes and no. Latent classes (``forest/_latent_classes.py``) ask instead which rows make
+the columns independent of each other. EM starts from k-means along the axes that several columns share
+(``features/_famd.py``), and the most likely result of several starts is taken.
+
+*How sure a row is.* The search is repeated on rows drawn with replacement. What these *members* say about a row tells
+how far its cluster depends on which rows happen to be there.
+
+*How many classes.* AIC3 compares numbers of classes, up to one more than the axes that the columns share by parallel
+analysis: k classes in general position need k - 1 axes, and more classes than that along few axes are pieces of a
+continuum. Columns that were shuffled one by one share no axis, and have one class. The *strength* of going from j to k
+classes is what the likelihood gains, relative to what AIC3 charges for it,
+
+    rho(j -> k) = 2 (L_k - L_j) / (3 (p_k - p_j)),       p the numbers of parameters;
+
+for the number taken and those below it is that of the last class, and above 1 there; beyond, it is that from the number
+taken, and below 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from widegap._types import Doubles, Floats, Labels
+from widegap.features._coded_columns import FEW_LEVELS, CodedColumns
+from widegap.features._column_groups import ColumnGroup
+from widegap.features._explained_columns import column_shares
+from widegap.features._famd import mixed_axes, n_shared_axes
+from widegap.features._kmeans import kmeans
+from widegap.forest._cluster_number import ClusterNumberChoice
+from widegap.forest._latent_classes import PENALTY, LatentClasses, classes_of_labels, fit_latent_classes
+from widegap.rows._sampling import all_or_drawn
+
+STARTS = 6  # 10 do no better on mixed tables
+KMEANS_TURNS = 30  # of a start, which EM goes on from
+MEMBERS = 10  # rows drawn with replacement
+FIT_ROWS = 10_000  # that EM sees: shares of a class of 100 rows are then known to 0.05
+MOST_CLASSES = 30  # that are compared
+BEYOND = 2  # numbers above the best by AIC3 that are still looked at
+
+
+def has_few_levels(X: Floats, groups: Sequence[ColumnGroup]) -> bool:
+    """Whether a table is one for latent classes: it has a category, or half of its columns have few values."""
+    few = [group.is_category or _n_levels(X[:, group.first]) <= FEW_LEVELS for group in groups]
+    return any(group.is_category for group in groups) or 2 * sum(few) >= len(few)
+
+
+def _n_levels(column: Floats) -> int:
+    return len(np.unique(column))
+
+
+@dataclass(frozen=True)
+class ColumnSearch:
+    """Latent classes of the searched rows at any number of clusters; ``table`` has the rows as they came, dense."""
+
+    table: Floats
+    groups: Sequence[ColumnGroup]
+    seed: int
+    _found: dict[int, LatentClasses | None] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def coding(self) -> CodedColumns:
+        """How columns become codes."""
+        return CodedColumns.fit(self.table, self.groups)
+
+    @cached_property
+    def codes(self) -> Doubles:
+        """Codes of the searched rows."""
+        return self.coding.transform(self.table)
+
+    @cached_property
+    def _fitted(self) -> tuple[Doubles, Doubles]:
+        """Codes of the rows that EM sees, and their coordinates along the axes that columns share."""
+        rows = all_or_drawn(len(self.table), FIT_ROWS, np.random.default_rng(self.seed))
+        return self.codes[rows], np.ascontiguousarray(mixed_axes(self.table[rows], self.groups).leading)
+
+    @cached_property
+    def n_axes(self) -> int:
+        """How many axes the columns share."""
+        rng = np.random.default_rng(self.seed)
+        return n_shared_axes(self.table[all_or_drawn(len(self.table), FIT_ROWS, rng)], self.groups, rng)
+
+    def shares(self, labels: Labels, k: int) -> Doubles:
+        """How much of every column some clusters explain."""
+        return column_shares(self.table, self.groups, labels, k)
+
+    def classes(self, k: int) -> LatentClasses | None:
+        """The most likely k classes that all have rows; None if no start leads to any."""
+        if k not in self._found:
+            codes, axes = self._fitted
+            rng = np.random.default_rng([self.seed, k])
+            starts = [kmeans(axes, k, KMEANS_TURNS, rng).labels for _ in range(STARTS)]
+            fits = [fit_latent_classes(codes, self.coding.ends, start, k) for start in starts]
+            full = [found for found in fits if len(np.unique(found.labels(self.codes))) == k]
+            self._found[k] = max(full, key=lambda found: found.log_likelihood, default=None)
+        return self._found[k]
+
+    def classes_of(self, labels: Labels, k: int) -> LatentClasses:
+        """The classes that have given rows."""
+        return classes_of_labels(self.codes, self.coding.ends, labels, k)
+
+    def members(self, classes: LatentClasses) -> list[Labels]:
+        """Classes of all rows by rows drawn with replacement: the more likely of two fits, one from these classes."""
+        codes, axes = self._fitted
+        k, rng = len(classes.log_shares), np.random.default_rng([self.seed, len(classes.log_shares), 1])
+        found = []
+        for _ in range(MEMBERS):
+            rows = rng.integers(len(codes), size=len(codes))
+            starts = classes.labels(codes[rows]), kmeans(axes[rows], k, KMEANS_TURNS, rng).labels
+            fits = [fit_latent_classes(codes[rows], self.coding.ends, start, k) for start in starts]
+            found.append(max(fits, key=lambda fit: fit.log_likelihood).labels(self.codes))
+        return found
+
+    def number(self) -> "ClassNumber":
+        """How many classes there are."""
+        codes, _ = self._fitted
+        fits, best = {1: classes_of_labels(codes, self.coding.ends, np.zeros(len(codes), np.int32), 1)}, 1
+        for k in range(2, min(self.n_axes + 1, MOST_CLASSES) + 1):
+            found = self.classes(k) if k <= best + BEYOND else None
+            if found is None:
+                break
+            fits[k] = found
+            best = min(fits, key=lambda j: fits[j].aic3)
+        return ClassNumber(fits, best, self.n_axes)
+
+
+@dataclass(frozen=True)
+class ClassNumber:
+    """The latent classes that were compared, by their number, the one that was taken, and the axes of the columns."""
+
+    fits: dict[int, LatentClasses]
+    n_clusters: int
+    n_axes: int
+
+    def strength(self, k: int) -> float:
+        """rho of k classes."""
+        first = min(k - 1, self.n_clusters)
+        while first not in self.fits:
+            first -= 1
+        before, after = self.fits[first], self.fits[k]
+        gain = 2 * (after.log_likelihood - before.log_likelihood)
+        return gain / (PENALTY * (after.n_parameters - before.n_parameters))
+
+    @property
+    def choice(self) -> ClusterNumberChoice:
+        """The number, and how sure it is."""
+        k = self.n_clusters
+        beyond = {j: self.strength(j) for j in self.fits if j > k}
+        rejected = max(beyond, key=beyond.__getitem__, default=None)
+        missed = 0.0 if rejected is None else beyond[rejected]
+        strength = missed if k == 1 else self.strength(k)
+        return ClusterNumberChoice(k, strength, [], rejected, missed, continuum=False, by_columns=True)
