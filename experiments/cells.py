@@ -25,7 +25,8 @@ ARRAYS = {"numpy", "scipy"}  # arithmetic, whose versions are not told apart
 class Task:
     """Rows to cluster, their classes (for the judge alone), and what some methods use besides.
 
-    ``counts`` are non-negative rows for topic models, ``rest`` rows that belong to no class, ``documents`` the texts.
+    ``counts`` are non-negative rows for topic models, ``rest`` rows that belong to no class, ``documents`` the texts,
+    ``frame`` the table that X was encoded from.
     The judge looks at the rows that ``scored`` marks, all by default. ``further(y, labels)`` gives scores in addition
     to the judge's.
     """
@@ -35,6 +36,7 @@ class Task:
     counts: Any = None
     rest: Any = None
     documents: Any = None
+    frame: Any = None
     n_clusters: int = 0
     scored: Any = None
     further: Callable[[Any, Any], dict[str, float]] | None = None

@@ -44,7 +44,10 @@ def _taken(problem: Task, rows: Any) -> Task:
     """Some rows of a data set, or all in another order; texts are left out."""
     counts = None if problem.counts is None else problem.counts[rows]
     scored = None if problem.scored is None else problem.scored[rows]
-    return replace(problem, X=problem.X[rows], y=problem.y[rows], counts=counts, scored=scored, documents=None)
+    frame = None if problem.frame is None else problem.frame.iloc[rows]
+    return replace(
+        problem, X=problem.X[rows], y=problem.y[rows], counts=counts, scored=scored, documents=None, frame=frame
+    )
 
 
 def drawn_rows(y: Any, size: str) -> Any:

@@ -197,7 +197,7 @@ class Table:
         heads = [f"{column.title}<br>*{column.kind}*" for column in self.columns]
         figures = [self._figures(row, store) for row in self.rows]
         tables = [
-            _markdown(labels, [heads[j] for j in part], [[line[j] for j in part] for line in figures])
+            markdown(labels, [heads[j] for j in part], [[line[j] for j in part] for line in figures])
             for part in np.array_split(np.arange(len(heads)), -(-len(heads) // MOST_COLUMNS))
         ]
         notes = [f"[^{mark}]: {note}" for note, mark in marks.items()]
@@ -227,7 +227,8 @@ class Table:
         return np.nan if isinstance(values, str) else round(float(np.mean(values)), self.score.digits)
 
 
-def _markdown(labels: list[str], heads: list[str], figures: list[list[str]]) -> str:
+def markdown(labels: Sequence[str], heads: Sequence[str], figures: Sequence[Sequence[str]]) -> str:
+    """A table with a label before every line."""
     lines = [f"| {label} | {' | '.join(line)} |" for label, line in zip(labels, figures, strict=True)]
     return "\n".join([f"| | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *lines])
 

@@ -142,6 +142,8 @@ class StatedConstraints:
         from widegap.constraints._units import read_constraints
         from widegap.exceptions import InvalidDataError
 
+        if self.known is None and not self.must_link and not self.cannot_link:
+            return
         numbers = [int(row_number(row)) for row in kept]
         # With the rows that were left out, and one before the first, places are the numbers that the message shows.
         known: list[str | None] = [None] * (max(numbers) + 1)

@@ -1,0 +1,210 @@
+"""Tables of numbers and categories: with the number of clusters, with missing cells, and how many clusters there are.
+
+The names of the tables by turns of the alphabet are two halves: what is chosen is chosen on the first and reported on
+the second.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from experiments.missing_rules import FILLED, RULES
+from experiments.store import Record, Store
+from experiments.tables._table import BASELINE, Measured, Row, Score, Table, markdown
+
+SEEDS = 3
+REAL = (
+    "abalone anneal autompg beps breast_w cars93 churn_phone cmc crabs credit_g dermatology flags heart_h hepatitis "
+    "lymph msleep penguins salaries soybean survey titanic zoo"
+).split()
+DRAWN = [*(f"syn{i:02d}" for i in range(0, 60, 2)), "syn_customers0", "syn_customers2"]
+NAMES = sorted([*REAL, *DRAWN])
+WITH_GAPS = (  # as TableEncoder reads them: "none" in credit_g counts as missing
+    "anneal autompg breast_w cars93 credit_g dermatology heart_h hepatitis msleep penguins soybean survey titanic "
+    "syn02 syn06 syn08 syn12 syn16 syn20 syn22 syn24 syn26 syn32 syn44 syn48 syn50 syn52 syn54"
+).split()
+HALVES = ("first half", "second half")
+CLEAR = 0.05  # of the adjusted Rand index, from which a difference on one table is told
+TABLE_AXES = "KMeans(10) of table axes"
+OURS = "TableEncoder + MaxMarginClustering"
+ARI = Score("adjusted Rand index", lambda record: [value / 100 for value in record.scores["ari"]], 3)
+Groups = Mapping[str, tuple[str, ...]]
+
+
+def groups_of(names: list[str]) -> Groups:
+    """All of some tables, the real and the drawn ones, and the halves."""
+    parts = {"all": NAMES, "real": REAL, "drawn": DRAWN, HALVES[0]: NAMES[::2], HALVES[1]: NAMES[1::2]}
+    return {label: tuple(name for name in part if name in names) for label, part in parts.items()}
+
+
+@dataclass(frozen=True)
+class GroupTable(Table):
+    """Rows are data sets; the page has a line for each method and the means over groups of the data sets."""
+
+    groups: Groups = field(default_factory=dict)
+
+    def section(self, store: Store) -> str:
+        head = f"`{self.name}`: {self.score.title}. {self.note}"
+        words = [self.after(self, store)] if self.after else []
+        return "\n\n".join([f"### {self.title}", head, self.lines(store), *words]) + "\n"
+
+    def lines(self, store: Store) -> str:
+        """A line for each method; the best of each group is bold."""
+        titles = [f"{column.title} (*{column.kind}*)" for column in self.columns]
+        heads = [f"{label}<br>{len(names)} tables" for label, names in self.groups.items()]
+        figures = [self._figures(_group(names), store) for names in self.groups.values()]
+        return markdown(titles, heads, list(zip(*figures, strict=True)))
+
+    def mean(self, column: Measured, names: tuple[str, ...], store: Store) -> float:
+        """The score of a method over some data sets and all seeds; NaN if one was not measured."""
+        values = column.values(_group(names), self.score, store)
+        return float("nan") if isinstance(values, str) else float(np.mean(values))
+
+
+def _group(names: tuple[str, ...]) -> Row:
+    return Row("", tuple(f"mixed/{name}" for name in names))
+
+
+def _rows(names: list[str]) -> tuple[Row, ...]:
+    return tuple(Row(name, (f"mixed/{name}",)) for name in names)
+
+
+def comparison(table: Table, store: Store) -> str:
+    """Where the first method is clearly above and below each of the others, and which the first half would choose."""
+    assert isinstance(table, GroupTable)
+    names = table.groups["all"]
+    scores = np.array([[table.mean(column, (name,), store) for name in names] for column in table.columns])
+    if np.isnan(scores).any():
+        return "Not complete."
+    lines = [f"Tables with a difference of {CLEAR:g} or more, the largest first:", ""]
+    for column, lead in zip(table.columns[1:], scores[0] - scores[1:], strict=True):
+        above, below = (_told(names, lead, sign) for sign in (1, -1))
+        lines.append(
+            f"- {OURS} less {column.title}: {lead.mean():+.3f} in the mean; above on {above}; below on {below}."
+        )
+    return "\n".join([*lines, "", _chosen(table, table.columns, OURS, store)])
+
+
+def _told(names: tuple[str, ...], lead: Any, sign: int) -> str:
+    """The data sets with a clear difference of one sign, the largest first."""
+    found = [j for j in np.argsort(-sign * lead, kind="stable") if round(sign * float(lead[j]), 6) >= CLEAR]
+    return f"{len(found)} ({', '.join(f'{names[j]} {lead[j]:+.2f}' for j in found)})" if found else "none"
+
+
+def _chosen(table: GroupTable, columns: Sequence[Measured], usual: str, store: Store) -> str:
+    """The method that is best on the first half, and what it and the usual one have on the second."""
+    halves = [[table.mean(column, table.groups[half], store) for column in columns] for half in HALVES]
+    best, now = int(np.argmax(halves[0])), [column.title for column in columns].index(usual)
+    rank = 1 + sum(value > halves[1][best] for value in halves[1])
+    first, second = (f"{half[best]:.3f}; {usual} {half[now]:.3f}" for half in halves)
+    return (
+        f"The first half would choose {columns[best].title} ({first}). On the second half that is number {rank} of "
+        f"{len(columns)} ({second})."
+    )
+
+
+def rule_words(table: Table, store: Store) -> str:
+    """For each way of clustering, the rule that the first half would choose."""
+    assert isinstance(table, GroupTable)
+    if any(np.isnan(table.mean(column, table.groups["all"], store)) for column in table.columns):
+        return "Not complete."
+    ways = [table.columns[i : i + len(RULES)] for i in range(0, len(table.columns), len(RULES))]
+    return "\n".join(f"- {_chosen(table, way, way[RULES.index(FILLED)].title, store)}" for way in ways)
+
+
+def _distance(record: Record) -> Any:
+    """Of the number found from the number of classes, in doublings."""
+    return np.abs([np.log2(extra["number"] / extra["classes"]) for extra in record.extra])
+
+
+DOUBLINGS = Score("mean absolute log2 of the number of clusters over the number of classes", _distance, 2, better=-1)
+EXACT = Score("exact", lambda record: [extra["number"] == extra["classes"] for extra in record.extra])
+
+
+@dataclass(frozen=True)
+class NumberTable(GroupTable):
+    """Also how often the number is exact on drawn tables, and 1 on shuffled ones."""
+
+    def lines(self, store: Store) -> str:
+        head, rule, *lines = super().lines(store).splitlines()
+        drawn = tuple(f"mixed/{name}" for name in DRAWN)
+        shuffled = tuple(f"mixed-shuffled/{name}" for name in NAMES)
+        told = [
+            f"{line} {_exact(column, drawn, store)} | {_exact(column, shuffled, store)} |"
+            for line, column in zip(lines, self.columns, strict=True)
+        ]
+        return "\n".join([f"{head} exact<br>drawn | 1 cluster<br>shuffled |", f"{rule}---|---|", *told])
+
+
+def _exact(column: Measured, data: tuple[str, ...], store: Store) -> str:
+    values = column.values(Row("", data), EXACT, store)
+    return values if isinstance(values, str) else f"{np.mean(values) * len(data):.0f} of {len(data)}"
+
+
+MIXED = GroupTable(
+    "mixed",
+    "Numbers and categories",
+    _rows(NAMES),
+    (
+        Measured(OURS, OURS, seeds=SEEDS),
+        Measured("MaxMarginClustering of the encoded columns", "MaxMarginClustering", seeds=SEEDS),
+        Measured("MKC, a kernel for each category", "TableEncoder + MKC", {"apart": True}, seeds=SEEDS),
+        Measured("MKC, a kernel for all categories", "TableEncoder + MKC", {"apart": False}, seeds=SEEDS),
+        Measured("KMeans(10) of the encoded columns", "KMeans(10)", kind=BASELINE, seeds=SEEDS),
+        Measured("KMeans(10) of one-hot columns", "KMeans(10) of one-hot columns", kind=BASELINE, seeds=SEEDS),
+        Measured("FAMD, five axes + KMeans(10)", TABLE_AXES, {"axes": 5}, BASELINE, SEEDS),
+        Measured("FAMD, eigenvalues above 1 + KMeans(10)", TABLE_AXES, {}, BASELINE, SEEDS),
+        Measured("k-prototypes", "k-prototypes", kind=BASELINE, seeds=SEEDS),
+        Measured("Gower + average linkage", "Gower + average linkage", kind=BASELINE, seeds=SEEDS),
+    ),
+    ARI,
+    f"{len(NAMES)} tables, {len(REAL)} real and {len(DRAWN)} drawn, mostly of numbers beside categories; "
+    f"{len(WITH_GAPS)} have missing cells. Every method gets the number of classes and what `TableEncoder` decides "
+    "about the columns. Of the names in order of the alphabet, every other one from the first on is the first half. "
+    "One-hot columns are standardised like numbers. FAMD: principal axes of numbers over their standard deviation and "
+    "flags over the square root of their share. k-prototypes has ten starts and Huang's weight of a category, half "
+    "the standard deviation of a number. All tables were in view when mixed tables were worked on.",
+    quick=("zoo", "syn36"),
+    after=comparison,
+    groups=groups_of(NAMES),
+)
+GAPS = GroupTable(
+    "mixed-gaps",
+    "Missing cells",
+    _rows(WITH_GAPS),
+    tuple(
+        Measured(f"{title}, {rule}", TABLE_AXES, {"rule": rule, "famd": famd}, BASELINE, SEEDS)
+        for title, famd in (("KMeans(10) of the encoded columns", False), ("FAMD + KMeans(10)", True))
+        for rule in RULES
+    ),
+    ARI,
+    "The tables of `mixed` that have missing cells. *Filled*: a missing number is the median, a missing yes/no the "
+    "more frequent answer, another missing category has no level; this is what `TableEncoder` does. *At the mean*: a "
+    "missing number is the mean, and a missing category has a share of each level. *Own level*: missing is a further "
+    "level of a category, and a flag beside a number. *Present columns*: squared distances are means over the columns "
+    "that both rows have, and k-means gets their principal coordinates. FAMD has the axes with eigenvalues above 1.",
+    quick=("penguins",),
+    after=rule_words,
+    groups=groups_of(WITH_GAPS),
+)
+NUMBERS = NumberTable(
+    "mixed-numbers",
+    "How many clusters: numbers and categories",
+    (*_rows(NAMES), *(Row(f"{name} shuffled", (f"mixed-shuffled/{name}",)) for name in NAMES)),
+    (
+        Measured("auto", "table number by auto", seeds=1),
+        Measured("always 3", "always 3", kind=BASELINE),
+        Measured("silhouette", "number by silhouette", kind=BASELINE, seeds=1),
+        Measured("gap statistic", "number by gap", kind=BASELINE, seeds=1),
+    ),
+    DOUBLINGS,
+    "The tables of `mixed` without the number of classes: 1 is half or twice as many clusters as classes. Classes of "
+    "real tables need not be clusters. A shuffled table has each column permuted on its own, so that nothing but 1 is "
+    "right. The silhouette cannot return 1. Silhouette and gap statistic have the encoded columns.",
+    quick=("zoo", "zoo shuffled"),
+    groups=groups_of(NAMES),
+)
+
+EXPERIMENTS = (MIXED, GAPS, NUMBERS)
