@@ -8,7 +8,7 @@ import pytest
 
 from widegap import CPM3C, persistence
 from widegap.cli import _delivery, _places
-from widegap.cli._errors import about_os_error, one_line
+from widegap.cli._errors import about_os_error, in_options, one_line
 from widegap.cli._main import main
 
 GOOD = "x,y\n" + "".join(f"{i % 2 * 9},{i / 2}\n" for i in range(20))
@@ -223,3 +223,15 @@ def test_a_path_is_no_address(tmp_path, capsys):
     (folder / "x.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     assert main(["cluster", str(folder / "x.csv"), "-k", "2"]) == 2
     assert "URLs" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("set n_clusters=1, lower min_df", "pass -k 1, lower min_df"),
+        ("n_samples=3 should be >= n_clusters=4: lower n_clusters.", "n_samples=3 should be >= -k 4: lower -k."),
+        ("4 labels, but n_clusters=3", "4 labels, but -k is 3"),
+    ],
+)
+def test_messages_of_the_library_name_options(message, words):
+    assert in_options(message) == words

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from widegap.cli import _fitting as fitting
-from widegap.cli._errors import INTERRUPTED, CommandError, tell
+from widegap.cli._errors import INTERRUPTED, CommandError, in_options, tell
 
 SUBSAMPLES = 5  # fits for each number of clusters; not tuned: more give a steadier figure at the same cost each
 FEW_SUBSAMPLES = 3  # of documents for -k auto, and of words in any order, where a rough answer will do
@@ -103,8 +103,8 @@ def recommend(
             except (WidegapError, ValueError) as error:
                 failed.update(dict.fromkeys(batch, str(error)))
     if failed and not records and not watch.interrupted:
-        raise CommandError(f"None of the numbers could be compared. {next(iter(failed.values()))}")
-    found.notes += [f"-k {k} could not be compared: {reason}" for k, reason in failed.items()]
+        raise CommandError(f"None of the numbers could be compared. {in_options(next(iter(failed.values())))}")
+    found.notes += [f"-k {k} could not be compared: {in_options(reason)}" for k, reason in failed.items()]
     done = {record.n_clusters for record in records}
     if watch.interrupted:
         _end_interrupted(records, [k for k in possible if k not in done and k not in failed], json)

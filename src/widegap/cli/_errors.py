@@ -13,11 +13,16 @@ INPUTS = ("data", "path", "picture", "universum")  # arguments of commands that 
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(.*)", re.IGNORECASE)  # not C:/data, whose scheme has one letter
 MAX_MESSAGE = 600  # letters, about eight lines of a terminal; a longer message hides its remedy
 # Arguments of the library, and their options on the command line; longer names first.
-OPTION_WORDS = (
+NUMBER_WORDS = (
     ("n_clusters='auto'", "-k auto"),
     ("raise n_clusters", "raise -k"),
     ("lower n_clusters", "lower -k"),
-    ("n_clusters=", "-k is "),
+    ("set n_clusters=", "pass -k "),
+    ("but n_clusters=", "but -k is "),
+    ("n_clusters=", "-k "),
+)
+OPTION_WORDS = (
+    *NUMBER_WORDS,
     ("cannot_link", "--cannot-link"),
     ("numeric or categorical", "--numeric or --categorical"),
     ("missing='fill'", "--missing median, or leave those rows out with --missing drop"),
@@ -117,5 +122,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     from widegap.exceptions import WidegapError
 
     if isinstance(error, WidegapError | ValueError):
-        return str(error), USAGE
+        message = str(error)
+        for argument, option in NUMBER_WORDS:  # of other options, the command that fails may have none
+            message = message.replace(argument, option)
+        return message, USAGE
     return f"{type(error).__name__}: {error} (unexpected: run again with --debug and report it)", UNEXPECTED
