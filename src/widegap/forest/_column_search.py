@@ -118,6 +118,10 @@ class ColumnSearch:
         with one_blas_thread():  # products with a few classes are too small to share
             return [fit_latent_classes(codes, self.coding.ends, start, k) for start in starts]
 
+    def classes_of(self, labels: Labels, k: int) -> LatentClasses:
+        """The classes that have given rows."""
+        return classes_of_labels(self.codes, self.coding.ends, labels, k)
+
     def constrained(self, labels: Labels, units: Units, k: int) -> tuple[Labels, LatentClasses]:
         """Labels that keep the constraints, and their classes: EM from labels, with known rows in their classes."""
         known = units.anchors[units.of_row].astype(np.int32)
