@@ -42,10 +42,12 @@ from widegap.features._kmeans import kmeans
 from widegap.forest._cluster_number import ClusterNumberChoice
 from widegap.forest._latent_classes import PENALTY, LatentClasses, classes_of_labels, fit_latent_classes
 from widegap.rows._sampling import all_or_drawn
+from widegap.rows._threads import one_blas_thread
 
 STARTS = 6  # 10 do no better on mixed tables
 KMEANS_TURNS = 30  # of a start, which EM goes on from
 MEMBERS = 10  # tables of rows drawn with replacement
+MEMBER_ROWS = 4_000  # of such a table, at most: ten of them then take as long as the classes themselves
 MEMBER_STARTS = 2  # of each: from the classes found, EM would stay there, also in rows without structure
 FIT_ROWS = 10_000  # that EM sees: shares of a class of 100 rows are then known to 0.05
 MOST_CLASSES = 30  # that are compared
@@ -91,7 +93,8 @@ class ColumnSearch:
     def n_axes(self) -> int:
         """How many axes the columns share."""
         rng = np.random.default_rng(self.seed)
-        return n_shared_axes(self.table[all_or_drawn(len(self.table), FIT_ROWS, rng)], self.groups, rng)
+        with one_blas_thread():
+            return n_shared_axes(self.table[all_or_drawn(len(self.table), FIT_ROWS, rng)], self.groups, rng)
 
     def shares(self, labels: Labels, k: int) -> Doubles:
         """How much of every column some clusters explain."""
@@ -112,7 +115,12 @@ class ColumnSearch:
     ) -> list[LatentClasses]:
         """Classes of some rows from every start."""
         starts = [kmeans(axes, k, KMEANS_TURNS, rng).labels for _ in range(n_starts)]
-        return [fit_latent_classes(codes, self.coding.ends, start, k) for start in starts]
+        with one_blas_thread():  # products with a few classes are too small to share
+            return [fit_latent_classes(codes, self.coding.ends, start, k) for start in starts]
+
+    def classes_of(self, labels: Labels, k: int) -> LatentClasses:
+        """The classes that have given rows."""
+        return classes_of_labels(self.codes, self.coding.ends, labels, k)
 
     def constrained(self, labels: Labels, units: Units, k: int) -> tuple[Labels, LatentClasses]:
         """Labels that keep the constraints, and their classes: EM from labels, with known rows in their classes."""
@@ -128,7 +136,7 @@ class ColumnSearch:
         rng = np.random.default_rng([self.seed, k, 1])
         found = []
         for _ in range(MEMBERS):
-            rows = rng.integers(len(codes), size=len(codes))
+            rows = rng.integers(len(codes), size=min(len(codes), MEMBER_ROWS))
             fits = self._fits(codes[rows], axes[rows], k, MEMBER_STARTS, rng)
             found.append(max(fits, key=lambda fit: fit.log_likelihood).labels(self.codes))
         return found

@@ -21,6 +21,7 @@ from widegap.forest._merge_search import (
     COMMUNITY_ROWS,
     COMMUNITY_RULES,
     LEADING,
+    PLAN_BESIDE,
     SMOOTHINGS,
     grow,
     grow_communities,
@@ -139,7 +140,7 @@ class ForestSearch:
         columns = None if self.one_tree else prepared.columns
         freely = prepared.by_angle or columns is not None
         pools = (GAPS,) if freely else (GAPS, EVEN)
-        plan = plan_of_members(n, has_communities=not freely)
+        plan = plan_of_members(n, has_communities=not freely) if columns is None else PLAN_BESIDE
         found = grow(features, graph, k, rng, plan, self.smoothings, pools=pools)
         if n >= COMMUNITY_ROWS and not freely:
             found = chain(found, grow_communities(graph, space.leading(LEADING), k, rng))

@@ -46,6 +46,7 @@ ROWS_A_GROUP = 8  # in the mean, at least, for a classifier and for edges betwee
 ALL_RULES = ("margin", "graph", "degree product")
 PLAN: GroupPlan = ((1,), (2,), (1,), (2,))  # for every set of landmarks: how many times the least number of groups
 PLAN_OF_MANY: GroupPlan = ((1,), (2,))  # of COMMUNITY_ROWS rows and more, whose communities are groups as well
+PLAN_BESIDE: GroupPlan = ((1, 2),)  # where latent classes are followed, and members serve constraints and the tree
 PLANS: dict[int, GroupPlan] = {1500: ((1, 2),), 2000: ((1,), (2,))}  # of fewer rows than these
 COMMUNITY_ROWS = 5_000  # from which communities are groups, too: with fewer rows svmguide1 and image lose by them
 COMMUNITY_PLAN = (1, 2) * 4  # times the least number of groups, for every partition; 4 partitions vary between seeds

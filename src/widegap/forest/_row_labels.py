@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Ints
+from widegap._types import Floats, Ints
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._label_rules import rules_for
 from widegap.constraints._side_information import RowConstraints
 from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units
-from widegap.features._kernel_maps import FoldedScores, KernelMap
+from widegap.features._kernel_maps import FeatureMap, FoldedScores, KernelMap
 from widegap.forest._cluster_scores import ClusterScores
 from widegap.forest._search_result import SearchResult
 from widegap.forest._search_space import SearchSpace
@@ -56,12 +56,15 @@ class RowLabels:
         return partial(largest_or_none, least=self.scores.least) if self.has_outliers else _largest
 
     def _label_and_group(
-        self, blocks: Rows, kernel_map: KernelMap, space: SearchSpace, result: SearchResult, marks: State
+        self, blocks: Rows, kernel_map: FeatureMap, space: SearchSpace, result: SearchResult, marks: State
     ) -> tuple[State, State]:
         """Cluster and nearest group of every row; the searched rows keep their labels."""
         scores, k, labels, choose = self.scores, result.n_clusters, result.labels, self._largest_if_typical
         assert result.groups is not None
-        coef, constants = space.nearest_group_scores(result.groups)
+        if result.classes is not None:  # the codes of rows are there anyway
+            kernel_map, coef, constants = classes_of_groups(result)
+        else:
+            coef, constants = space.nearest_group_scores(result.groups)
         if scores.kernel_map is not kernel_map:
             nearest = FoldedScores(kernel_map, coef, constants, space.mean).map(blocks, _largest)
 
@@ -99,6 +102,14 @@ class RowLabels:
             (costs,) = self.scores.folded.sweep(blocks, _costs, labels)
             labels[part.fitted] = rule.label(blocks.collect(costs)[part.fitted]).labels
         return labels
+
+
+def classes_of_groups(result: SearchResult) -> tuple[FeatureMap, Floats, Floats]:
+    """Scores of groups by the codes of columns: how these are coded, weights and constants."""
+    assert result.cuts is not None and result.cuts.forest.columns is not None and result.groups is not None
+    columns = result.cuts.forest.columns
+    found = columns.classes_of(result.groups, int(result.groups.max()) + 1)
+    return columns.coding, found.log_codes, found.log_shares
 
 
 def rule_of_fitted(constraints: RowConstraints, part: TakingPart, k: int, bounds: SizeBounds) -> LabelRule:

@@ -8,9 +8,12 @@ from widegap.forest._split_words import CLEAR_WORD, CLOUD_WORD, LIKELY_WORD
 
 
 def judged_tree(model: Any) -> Any:
-    """The tree of a fitted model with the excess of its merges: measured now, if its search is in memory; or None."""
+    """The tree of a fitted model with the excess of its merges: measured now, if its search is in memory; or None.
+
+    Latent classes are no merges of groups, and their tree is as it is.
+    """
     tree, kept = getattr(model, "tree_", None), getattr(model, "_kept", None)
-    if tree is None or kept is None or not np.isnan(tree.excess).all():
+    if tree is None or kept is None or kept.result.classes is not None or not np.isnan(tree.excess).all():
         return tree
     return kept.cuts.judged_tree(kept.result, model.n_neighbors)
 
