@@ -19,6 +19,7 @@ from scipy.ndimage import uniform_filter
 from sklearn.base import clone
 
 from widegap._types import Doubles, Indices, Ints, Labels
+from widegap._wording import counted
 from widegap.base._validation import check_generator
 from widegap.cutting_plane._cpm3c import CPM3C
 from widegap.exceptions import InvalidDataError
@@ -42,6 +43,12 @@ from widegap.rows._sampling import drawn
 __all__ = ["bisections", "clean", "describe_segments", "overlay", "paint", "pixel_features", "segment", "tint"]
 
 FITTED_PIXELS = 5000  # pixels to which a clusterer is fitted
+NUMBER_PIXELS = 2000  # pixels from which the number of segments is found: in less than a second; 5,000 vary as much
+SMALL_SEGMENT = (
+    0.02  # share of n / k pixels that a segment keeps if their number is found; chosen on drawings with noise
+)
+FEWEST_PIXELS = 10  # from which a number of segments can be found; not tuned
+MOST_FOUND = 256  # segments that "auto" gives at most: a label picture has no more
 PIXEL_BLOCK = 1 << 17  # pixels that are worked on at a time
 MOST_DIVIDED = 0.01  # share of the sampled pixels that may be labelled unlike others of their colour
 TEXTURE_WINDOW = 7  # pixels a side. Not tuned: fabric and grass show their grain, and edges stay narrow
@@ -57,8 +64,8 @@ SEGMENTERS = {
 
 def segment(
     image: Picture,
-    n_segments: int = 2,
-    estimator: Any = "iter-svr",
+    n_segments: int | str = 2,
+    estimator: Any = "auto",
     *,
     recursive: bool = True,
     position: float = 0.0,
@@ -71,10 +78,13 @@ def segment(
     ----------
     image : array-like of shape (height, width) or (height, width, channels)
         Grey values, RGB or RGBA; integers from 0 to 255 or floats from 0 to 1. Transparent pixels are laid on white.
-    n_segments : int, default=2
-        Number of segments.
-    estimator : {"iter-svr", "max-margin", "cpm3c"} or estimator, default="iter-svr"
-        A clusterer with ``n_clusters``, ``fit`` and ``predict``.
+    n_segments : int or "auto", default=2
+        Number of segments. "auto" finds it: as many as :class:`MaxMarginClustering` with ``n_clusters="auto"`` finds
+        among 2,000 pixels, at most 256. A picture whose colours form no groups, such as many photos, is split in two;
+        one of a single colour stays whole.
+    estimator : {"auto", "iter-svr", "max-margin", "cpm3c"} or estimator, default="auto"
+        A clusterer with ``n_clusters``, ``fit`` and ``predict``. "auto" is "max-margin", with small segments allowed,
+        if the number of segments is to be found, else "iter-svr", which gives each side of a split at least a quarter.
     recursive : bool, default=True
         Split in two again and again, the segment with the most scatter first. Otherwise the estimator is asked for
         ``n_segments`` clusters at once.
@@ -88,7 +98,7 @@ def segment(
     Returns
     -------
     ndarray of shape (height, width), dtype int32
-        Segments from 0 to n_segments - 1, by falling number of pixels.
+        Segments from 0 on, by falling number of pixels.
 
     Examples
     --------
@@ -98,22 +108,25 @@ def segment(
     >>> image[5:12, 8:20] = 0.9
     >>> np.bincount(segment(image, 2, random_state=0).ravel()).tolist()
     [516, 84]
+    >>> int(segment(image, "auto", random_state=0).max()) + 1
+    2
     """
     if recursive:
         *_, labels = bisections(
             image, n_segments, estimator, position=position, texture=texture, random_state=random_state
         )
         return labels
-    pixels = _pixels(image, n_segments, position, texture)
+    pixels, rng = _pixels(image, n_segments, position, texture), check_generator(random_state)
+    number = _number(pixels, n_segments, rng)
     labels = np.zeros(len(pixels.rows), np.int32)
-    _divide(pixels, labels, 0, range(n_segments), estimator, check_generator(random_state))
+    _divide(pixels, labels, 0, range(number), _method(estimator, n_segments), rng)
     return pixels.picture(labels)
 
 
 def bisections(
     image: Picture,
-    n_segments: int = 2,
-    estimator: Any = "iter-svr",
+    n_segments: int | str = 2,
+    estimator: Any = "auto",
     *,
     position: float = 0.0,
     texture: float = 0.0,
@@ -133,11 +146,12 @@ def bisections(
     """
     pixels = _pixels(image, n_segments, position, texture)
     rng = check_generator(random_state)
+    number = _number(pixels, n_segments, rng)
     labels = np.zeros(len(pixels.rows), np.int32)
     yield pixels.picture(labels)
-    for n_found in range(1, n_segments):
+    for n_found in range(1, number):
         widest = _widest(pixels, labels, n_found)
-        _divide(pixels, labels, widest, (widest, n_found), estimator, rng)
+        _divide(pixels, labels, widest, (widest, n_found), _method(estimator, n_segments), rng)
         yield pixels.picture(labels)
 
 
@@ -223,13 +237,46 @@ def _blocks(n: int) -> Iterator[slice]:
         yield slice(start, min(n, start + PIXEL_BLOCK))
 
 
-def _pixels(image: Picture, n_segments: int, position: float, texture: float) -> _Pixels:
+def _number(pixels: _Pixels, n_segments: int | str, rng: np.random.Generator) -> int:
+    """The number of segments as it was asked for, or as it is found; refuses more than there are colours."""
+    if isinstance(n_segments, str):
+        return found_number(pixels.sample(np.zeros(len(pixels.rows), np.int32), 0, rng), rng)
+    n_colours = None if pixels.counts is None else len(pixels.rows)
+    if n_colours is not None and n_colours < n_segments:
+        few = "All pixels have one colour" if n_colours == 1 else f"The pixels have only {n_colours} different colours"
+        raise InvalidDataError(f"{few}, too few for {n_segments} segments; ask for at most {n_colours}.")
+    return n_segments
+
+
+def _method(estimator: Any, n_segments: int | str) -> Any:
+    """The clusterer, or the one that suits: segments that are found may be small, and no bound may divide others."""
+    if not isinstance(estimator, str) or estimator != "auto":
+        return estimator
+    if not isinstance(n_segments, str):
+        return "iter-svr"
+    return SEGMENTERS["max-margin"]().set_params(min_cluster_fraction=SMALL_SEGMENT)
+
+
+def found_number(rows: Features, rng: np.random.Generator) -> int:
+    """How many segments the features of some pixels show; where they form no groups, a picture is split in two."""
+    rows = rows[drawn(len(rows), NUMBER_PIXELS, rng)]
+    if not np.ptp(rows, axis=0).any():
+        return 1
+    if len(rows) < FEWEST_PIXELS:
+        return 2
+    model = MaxMarginClustering("auto", random_state=int(rng.integers(2**31))).fit(rows)
+    return min(max(2, int(model.n_clusters_)), MOST_FOUND)
+
+
+def _pixels(image: Picture, n_segments: int | str, position: float, texture: float) -> _Pixels:
     """The pixels of an image that is to be divided into segments."""
     pixels = picture_array(image)
     height, width, n_channels = pixels.shape
     n = height * width
-    if not isinstance(n_segments, Integral) or not 1 <= n_segments <= n:
-        raise ValueError(f"n_segments={n_segments!r} is out of range; it must be an integer from 1 to {n} pixels.")
+    if n_segments != "auto" and (not isinstance(n_segments, Integral) or not 1 <= n_segments <= n):
+        raise ValueError(
+            f"n_segments={n_segments!r} is out of range; it must be an integer from 1 to {n} pixels, or 'auto'."
+        )
     if n_channels in (2, 4) and pixels.dtype == np.uint8 and pixels[:, :, -1].min() == 255:
         pixels, n_channels = pixels[:, :, :-1], n_channels - 1  # nothing is transparent
     if position or texture or pixels.dtype != np.uint8 or n_channels not in (1, 3):
@@ -297,7 +344,8 @@ def _widest(pixels: _Pixels, labels: Labels, n_found: int) -> int:
     if not max(scatters) > 0:
         n = pixels.shape[0] * pixels.shape[1]
         raise InvalidDataError(
-            f"All {n} pixels are equal within their {n_found} segments, so that none can be split; ask for fewer."
+            f"All {n} pixels are equal within their {counted(n_found, 'segment')}, so that none can be split; ask for "
+            "fewer."
         )
     return int(np.argmax(scatters))
 

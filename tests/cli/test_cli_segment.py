@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.datasets import load_sample_image
 
 from widegap import CPM3C, persistence
 from widegap.cli import _segment
+from widegap.cli._errors import CommandError
 from widegap.cli._main import main
 from widegap.image import bisections
 
@@ -237,7 +239,10 @@ def test_errors_name_the_remedy(picture, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
     assert "has too many pixels" in complaint(capsys, picture, "-k", "2")
     Image.new("RGB", (9, 9)).save(tmp_path / "flat.png")
-    assert "ask for fewer" in complaint(capsys, tmp_path / "flat.png", "-k", "2")
+    flat = complaint(capsys, tmp_path / "flat.png", "-k", "2")
+    assert "flat.png: All pixels have one colour, too few for 2 segments; ask for at most 1." in flat
+    for k in ("0", "257", "two", "-1", "1.5"):
+        assert f"-k '{k}' must be a number of segments from 1 to 256, or auto." in complaint(capsys, picture, f"-k{k}")
 
 
 def test_texture_does_not_shatter_segments(tmp_path, capsys):
@@ -306,11 +311,80 @@ def test_one_model_gives_segments_the_same_meaning_in_all_pictures(folder, pictu
 
 
 def test_a_model_has_to_be_one_of_pictures(picture, tmp_path, capsys):
-    assert "-k is missing" in complaint(capsys, picture)
     assert "no such file; 'widegap segment" in complaint(capsys, picture, "--apply", tmp_path / "none.widegap")
     model = CPM3C(2, random_state=0).fit(np.repeat(np.eye(3), 4, axis=0))
     persistence.save(model, tmp_path / "table.widegap")
     assert "is not a model of pictures" in complaint(capsys, picture, "--apply", tmp_path / "table.widegap")
+
+
+@pytest.mark.parametrize("number", [[], ["-k", "auto"]], ids=["without -k", "auto"])
+@pytest.mark.parametrize("how", ["--recursive", "--at-once"])
+def test_the_number_of_segments_is_found(number, how, picture, tmp_path, capsys):
+    assert main(["segment", str(picture), *number, how]) == 0
+    said = capsys.readouterr()
+    assert "60 x 40 pixels, 3 segments\n" in said.out
+    assert said.err == "note: The number of segments (3) was found; -k sets another.\n"
+    areas = [np.unique(labels_of(tmp_path / "photo.segments.png")[:, start : start + 20]) for start in (0, 20, 40)]
+    assert sorted(area.tolist() for area in areas) == [[0], [1], [2]]
+    assert (tmp_path / "photo.segments.2.png").exists() == (how == "--recursive")
+
+
+def test_a_model_of_as_many_segments_as_are_found(picture, tmp_path, capsys):
+    model = tmp_path / "new.widegap"
+    assert main(["segment", str(picture), "--model", str(model)]) == 0
+    assert "The number of segments (3) was found" in capsys.readouterr().err
+    assert main(["segment", str(picture), "--apply", str(model)]) == 0
+    said = capsys.readouterr()
+    assert "3 segments" in said.out and "was found" not in said.err
+
+
+@pytest.fixture
+def photos(picture, tmp_path):
+    """A folder with a picture of three colours, one of a single colour, and one in black and white."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    picture.rename(folder / "areas.png")
+    Image.new("RGB", (30, 20), (90, 90, 90)).save(folder / "flat.png")
+    black_and_white = np.zeros((20, 30), bool)
+    black_and_white[5:10, 5:20] = True
+    Image.fromarray(black_and_white).save(folder / "line.png")
+    return folder
+
+
+def test_pictures_with_too_few_colours_are_skipped_by_name(photos, tmp_path, capsys):
+    assert main(["segment", str(photos), "-k", "3"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("areas.png: 60 x 40 pixels, 3 segments")
+    flat, line = said.err.splitlines()
+    assert (
+        flat
+        == f"note: Skipped: {photos}/flat.png: All pixels have one colour, too few for 3 segments; ask for at most 1."
+    )
+    assert line.startswith(f"note: Skipped: {photos}/line.png: The pixels have only 2 different colours")
+    assert sorted(path.name for path in (tmp_path / "photos-segments").glob("*.csv")) == ["areas.png.segments.csv"]
+    assert main(["segment", str(photos), "-k", "3", "--at-once", "-q"]) == 0
+    (photos / "areas.png").unlink()
+    assert "None of the 2 pictures could be segmented. Skipped: " in complaint(capsys, photos, "-k", "3")
+
+
+def test_every_picture_of_a_folder_gets_its_own_number(photos, capsys):
+    assert main(["segment", str(photos)]) == 0
+    said = capsys.readouterr()
+    numbers = [line.split(", ")[1].split(" segment")[0] for line in said.out.splitlines()[:3]]
+    assert numbers == ["3", "1", "2"]
+    assert said.err == "note: The number of segments was found for each picture by itself; -k sets one for all.\n"
+
+
+def test_the_present_folder_has_a_name(photos, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(photos)
+    assert main(["segment", ".", "-k", "2"]) == 0
+    assert (tmp_path / "photos-segments" / "areas.png.segments.png").exists()
+    assert f"files in {tmp_path / 'photos-segments'}" in capsys.readouterr().out
+
+
+def test_the_root_of_a_disk_has_no_folder_beside_it(tmp_path):
+    with pytest.raises(CommandError, match="/ has no folder beside it for the results; name one with -o"):
+        _segment._folder_beside(Path(tmp_path.anchor))
 
 
 PEAK = """

@@ -62,11 +62,11 @@ def in_colour(image: Any) -> Any:
     return np.repeat(image[:, :, None], 3, axis=2) if image.ndim == 2 else image
 
 
-def fit_model(images: Any, n_images: int, k: int, method: str, settings: dict[str, Any]) -> PictureModel:
-    """A model of the pixels of several pictures, each with the same share of the sample."""
+def fit_model(images: Any, n_images: int, k: int | None, method: str, settings: dict[str, Any]) -> PictureModel:
+    """A model of the pixels of several pictures, each with the same share of the sample; k of None is found."""
     import numpy as np
 
-    from widegap.image import FITTED_PIXELS, MOST_DIVIDED, _clusterer, _pixels
+    from widegap.image import FITTED_PIXELS, MOST_DIVIDED, _clusterer, _method, _pixels, found_number
 
     rng = np.random.default_rng(settings["random_state"])
     position, texture = settings["position"], settings["texture"]
@@ -76,7 +76,9 @@ def fit_model(images: Any, n_images: int, k: int, method: str, settings: dict[st
         sample = pixels.sample(np.zeros(len(pixels.rows), np.int32), 0, rng)
         samples.append(sample[: max(1, FITTED_PIXELS // n_images)] if n_images > 1 else sample)
     rows = np.concatenate(samples)
-    model = _clusterer(method, k, rng).fit(rows)
+    estimator = _method(method, "auto" if k is None else k)
+    k = found_number(rows, rng) if k is None else k
+    model = _clusterer(estimator, k, rng).fit(rows)
     if "min_cluster_fraction" in model.get_params() and np.mean(model.predict(rows) != model.labels_) > MOST_DIVIDED:
         model.set_params(min_cluster_fraction=0.0).fit(rows)  # a flat colour was divided, as in drawings
     sizes = np.bincount(model.predict(rows), minlength=k)

@@ -12,6 +12,7 @@ from widegap.cli import _options as options
 from widegap.cli._errors import INTERRUPTED, CommandError, guarded, tell
 from widegap.cli._pictures import Steps, pictures_in, read_picture
 from widegap.cli._places import check_distinct, check_writable, partial_name
+from widegap.exceptions import InvalidDataError
 
 MAX_SEGMENTS = 256  # of a picture with a palette
 LOSSLESS = (".png", ".gif", ".tif", ".tiff", ".bmp")
@@ -33,9 +34,13 @@ def segment_pictures(
         Path, typer.Argument(help="PNG, JPEG or another format that Pillow reads; or a folder of them.")
     ],
     k: Annotated[
-        int | None, typer.Option("-k", "--segments", min=1, max=MAX_SEGMENTS, help="Number of segments.")
+        str | None,
+        typer.Option("-k", "--segments", help="Number of segments; auto finds it.", show_default="auto"),
     ] = None,
-    method: Annotated[SegmentMethod, typer.Option(help="Clustering method.")] = SegmentMethod.iter_svr,
+    method: Annotated[
+        SegmentMethod | None,
+        typer.Option(help="Clustering method.", show_default="iter-svr, or max-margin if the number is found"),
+    ] = None,
     recursive: Annotated[
         bool, typer.Option("--recursive/--at-once", help="Split in two repeatedly, or all at once.")
     ] = True,
@@ -74,15 +79,13 @@ def segment_pictures(
 
     With --position, --texture or more than 8 bits it is 45 bytes a pixel.
     """
-    if k is None and model is not None:
+    if k is None and model is not None and model.exists():
         apply, model = options.current(apply, model, "--apply", "--model without -k"), None
-    if k is None and apply is None:
-        raise CommandError("-k is missing: pass the number of segments, or a saved model with --apply.")
     if k is not None and apply is not None:
         raise CommandError("-k and --apply cannot be combined: the model has its number of segments; leave one out.")
     job = _Job(
-        k=k,
-        method=method.value,
+        k=_asked_number(k),
+        method="auto" if method is None else method.value,
         recursive=recursive and model is None and apply is None,
         settings={"position": position, "texture": texture, "random_state": seed},
         smooth=smooth,
@@ -95,9 +98,18 @@ def segment_pictures(
     _run(job, quiet=quiet, json=json)
 
 
+def _asked_number(k: str | None) -> int | None:
+    """The number of segments; None if it is to be found."""
+    if k is None or k.strip() == "auto":
+        return None
+    if not k.strip().isdecimal() or not 1 <= int(k) <= MAX_SEGMENTS:
+        raise CommandError(f"-k {k!r} must be a number of segments from 1 to {MAX_SEGMENTS}, or auto.")
+    return int(k)
+
+
 @dataclass
 class _Job:
-    """What to do; ``places`` are pairs of a picture and its label picture."""
+    """What to do; ``places`` are pairs of a picture and its label picture, and a ``k`` of None is to be found."""
 
     k: int | None
     method: str
@@ -114,7 +126,7 @@ class _Job:
     def find(self, picture: Path, output: Path | None) -> None:
         """Which pictures there are, and where labels go; refuses what cannot be written, or would replace a picture."""
         if self.is_folder:
-            folder = output or picture.with_name(f"{picture.resolve().name}-segments")
+            folder = output or _folder_beside(picture.resolve())
             if folder.exists() and not folder.is_dir():
                 raise CommandError(f"{folder} is a file; results for a folder of pictures go to a folder.")
             if folder.resolve() == picture.resolve():
@@ -138,6 +150,13 @@ class _Job:
             check_writable(self.model)
 
 
+def _folder_beside(pictures: Path) -> Path:
+    """Where results go that nobody asked to be elsewhere."""
+    if not pictures.name:
+        raise CommandError(f"{pictures} has no folder beside it for the results; name one with -o.")
+    return pictures.with_name(f"{pictures.name}-segments")
+
+
 @dataclass
 class _Done:
     """A picture that was divided: its table, and the files that were written."""
@@ -152,7 +171,7 @@ def _run(job: _Job, *, quiet: bool, json: bool) -> None:
     from widegap._wording import counted
     from widegap.cli._fitting import gathering_warnings, watching
 
-    n, recursive_steps = len(job.places), (job.k or 1) - 1 if job.recursive else None
+    n, recursive_steps = len(job.places), job.k - 1 if job.recursive and job.k is not None else None
     label = f"Segmenting {counted(n, 'picture')}" if job.is_folder else f"Segmenting {job.places[0][0].name}"
     done: list[_Done] = []
     unfinished: tuple[Any, Steps] | None = None
@@ -165,10 +184,14 @@ def _run(job: _Job, *, quiet: bool, json: bool) -> None:
                 continue
             steps = Steps()
             unfinished = (image, steps)
-            for labels in _steps(image, job, found):
-                if steps.n_segments and not job.is_folder:  # the first is the whole picture
-                    watch(None)
-                steps.add(labels)
+            try:
+                for labels in _steps(image, job, found):
+                    if steps.n_segments and not job.is_folder:  # the first is the whole picture
+                        watch(None)
+                    steps.add(labels)
+            except InvalidDataError as error:
+                _skip(job, CommandError(f"{source}: {error}"))
+                continue
             done.append(_finish(job, source, target, image, steps))
             unfinished = None
             if job.is_folder:
@@ -176,23 +199,38 @@ def _run(job: _Job, *, quiet: bool, json: bool) -> None:
     if watch.interrupted:
         _end_interrupted(job, done, unfinished, quiet=quiet, json=json)
     if not done:
-        raise CommandError(f"None of the pictures could be read. {job.notes[0]}")
+        raise CommandError(f"None of the {n} pictures could be segmented. {job.notes[0]}")
+    job.notes += _about_number(job, done, found)
     _tell(job, done, quiet=quiet, json=json)
 
 
 def _read(source: Path, job: _Job) -> Any:
-    """The pixels of a picture; None with a note if one of several is damaged."""
+    """The pixels of a picture; None with a note if one of several is damaged or has too few."""
     try:
         image, notes = read_picture(source)
+        if job.k is not None and image.shape[0] * image.shape[1] < job.k:
+            raise CommandError(f"-k {job.k} asks for more segments than {source} has pixels; ask for fewer.")
     except CommandError as error:
-        if not job.is_folder:
-            raise
-        job.notes.append(f"Skipped: {error}")
-        return None
-    if job.k is not None and image.shape[0] * image.shape[1] < job.k:
-        raise CommandError(f"-k {job.k} asks for more segments than {source} has pixels; ask for fewer.")
+        return _skip(job, error)
     job.notes += notes
     return image
+
+
+def _skip(job: _Job, error: CommandError) -> None:
+    """Note why one of several pictures is left out; a single one is refused."""
+    if not job.is_folder:
+        raise error
+    job.notes.append(f"Skipped: {error}")
+
+
+def _about_number(job: _Job, done: list[_Done], found: Any) -> list[str]:
+    """Where the number of segments came from, if nobody gave it; ``found`` is the model of all pictures."""
+    if job.k is not None or job.apply is not None:
+        return []
+    if job.is_folder and job.model is None:
+        return ["The number of segments was found for each picture by itself; -k sets one for all."]
+    number = len(done[0].table) if found is None else len(found.order)
+    return [f"The number of segments ({number}) was found; -k sets another."]
 
 
 def _fitted(job: _Job) -> Any:
@@ -201,7 +239,7 @@ def _fitted(job: _Job) -> Any:
 
     if job.apply is not None:
         return PictureModel.load(job.apply)
-    if job.model is None or job.k is None:
+    if job.model is None:
         return None
     images = (image for image in (_read(source, job) for source, _ in job.places) if image is not None)
     found = fit_model(images, len(job.places), job.k, job.method, job.settings)
@@ -214,11 +252,12 @@ def _steps(image: Any, job: _Job, model: Any) -> Iterator[Any]:
     """Label pictures, the last one is the result."""
     from widegap import image as images
 
-    if model is not None or job.k is None:
+    if model is not None:
         return iter([model.labels(image)])
+    number = "auto" if job.k is None else job.k
     if job.recursive:
-        return images.bisections(image, job.k, job.method, **job.settings)
-    return iter([images.segment(image, job.k, job.method, recursive=False, **job.settings)])
+        return images.bisections(image, number, job.method, **job.settings)
+    return iter([images.segment(image, number, job.method, recursive=False, **job.settings)])
 
 
 def _finish(job: _Job, source: Path, target: Path, image: Any, steps: Steps) -> _Done:
@@ -252,7 +291,8 @@ def _end_interrupted(job: _Job, done: list[_Done], unfinished: Any, *, quiet: bo
         target = partial_name(target)
         done = [_finish(job, source, target, image, steps)]
     _tell(job, done, quiet=quiet, json=json)
-    tell(f"Interrupted: {len(done[0].table)} of {job.k} segments were found so far; they are in {target}.")
+    wanted = "" if job.k is None else f" of {job.k}"
+    tell(f"Interrupted: {len(done[0].table)}{wanted} segments were found so far; they are in {target}.")
     raise typer.Exit(INTERRUPTED)
 
 
