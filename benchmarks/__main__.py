@@ -11,6 +11,7 @@ import scipy
 import sklearn
 
 from benchmarks import (
+    command_line,
     cpm3c,
     documents,
     explorer,
@@ -42,6 +43,7 @@ SUITES = {
     "on_dask": on_dask.rows,
     "explorer": explorer.rows,
     "table": table.rows,
+    "command_line": command_line.rows,
     "sizes": sizes.rows,
 }
 PAGE = Path(__file__).with_name("results.md")

@@ -20,6 +20,7 @@ from widegap.tables._values import MISSING, Cells
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 SHOWN_DIGITS = 6  # of margins in text files
+SIGNED_DIGITS = r"^[+-]\d+([.,]\d+)?$"  # numbers that no other reading is needed for
 
 
 def neutral(cell: Any) -> Any:
@@ -140,16 +141,19 @@ def _cell_text(cell: Any, dialect: Dialect, is_rounded: bool) -> str | None:
 def _harmless(texts: Any) -> Any:
     """Texts without those that a spreadsheet would run."""
     begins = pc.is_in(pc.utf8_slice_codeunits(texts, 0, 1), pa.array(FORMULA_SIGNS, pa.large_string()))
+    if not pc.any(begins).as_py():
+        return texts
+    # Most are negative numbers, which whole columns at a time are known by their digits.
+    others = pc.invert(pc.match_substring_regex(pc.filter(texts, begins), SIGNED_DIGITS))
+    return _replaced(texts, pc.replace_with_mask(begins, begins, others), _harmless_texts)
 
-    def changed(distinct: Any) -> list[str]:
-        short = distinct.cast(pa.string())
-        ones = np.ones(len(short), np.int64)
-        # Most are negative numbers; which sign is the decimal one does not matter here.
-        numbers = read_numbers(short, ones, ".").read | read_numbers(short, ones, ",").read
-        pairs = zip(distinct.to_pylist(), numbers, strict=True)
-        return [text if text[0] in "+-" and is_number else neutral(text) for text, is_number in pairs]
 
-    return _replaced(texts, begins, changed)
+def _harmless_texts(texts: Any) -> list[str]:
+    """What ``neutral`` makes of different texts, which are read as numbers all at once."""
+    cells, ones = texts.cast(pa.string()), np.ones(len(texts), np.int64)
+    numbers = read_numbers(cells, ones, ".").read | read_numbers(cells, ones, ",").read
+    pairs = zip(texts.to_pylist(), numbers, strict=True)
+    return [text if is_number and text[0] in "+-" else neutral(text) for text, is_number in pairs]
 
 
 def _quoted(texts: Any, dialect: Dialect) -> Any:
