@@ -5,6 +5,8 @@ and sparse rows, and leaves the estimator alone.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from numbers import Integral
 from typing import Any
 
@@ -12,12 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._types import Doubles, Floats, Indices, Ints, Matrix
-from widegap.base._validation import check_labels, check_row_numbers, digest_of
+from widegap.base._validation import (
+    check_labels,
+    check_numbers,
+    check_row_numbers,
+    check_row_weights,
+    digest_of,
+    holds_numbers,
+)
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
+from widegap.rows._collections import is_collection
 from widegap.rows._matrices import column_moments, column_sums, dense_rows, sample_rows, without_gaps
 
 __all__ = [
+    "centers",
     "contrasts",
     "is_fitted_on",
     "labels",
@@ -210,26 +221,119 @@ def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats
     _check_two_axes(X, "X")
     clusters = check_labels(labels, X.shape[0], n_clusters)
     filled, present = without_gaps(X)
-    members: Doubles = np.zeros((len(clusters), n_clusters), dtype=filled.dtype)
-    rows = np.flatnonzero(clusters >= 0)
-    members[rows, clusters[rows]] = 1
-    counted = filled
-    if present is not None:
-        counted = dense_rows(filled, slice(None)) * present  # sparse rows have no gaps
-    sums = np.asarray(counted.T @ members, dtype=np.float64).T
-    sizes = members.sum(axis=0, dtype=np.float64)[:, None]
+    # Sparse rows have no gaps.
+    counted = filled if present is None else dense_rows(filled, slice(None)) * present
+    sums, sizes = _cluster_sums(counted, present, clusters, n_clusters)
     counts = np.full(1, float(len(clusters)))
     deviations = column_moments(filled)[1]
     if present is not None:
         observed: Doubles = present.sum(axis=0, dtype=np.float64)
         deviations = deviations * np.sqrt(counts / np.maximum(observed, 1))  # filled cells do not vary
-        sizes, counts = np.asarray(present.T @ members, dtype=np.float64).T, observed
+        counts = observed
     total = np.asarray(column_sums(counted), dtype=np.float64).reshape(1, -1)
     means = sums / np.maximum(sizes, 1)
     rest = (total - sums) / np.maximum(counts - sizes, 1)
     varying = (deviations > 0) & (sizes > 0) & (sizes < counts)  # otherwise there is nothing to compare
     differences = np.where(varying, (means - rest) / np.where(varying, deviations, 1.0), 0.0)
     return differences, means, rest
+
+
+def _cluster_sums(
+    X: Matrix, present: Floats | None, clusters: Ints, k: int, weights: Doubles | None = None
+) -> tuple[Doubles, Doubles]:
+    """Sums of every column over each cluster, and how many rows (or what weight) they are of.
+
+    ``X`` has 0 in gaps and ``present`` is 0 there; without gaps it is None, and the numbers of rows are a column.
+    """
+    members: Doubles = np.zeros((len(clusters), k), dtype=X.dtype)
+    rows = np.flatnonzero(clusters >= 0)
+    members[rows, clusters[rows]] = 1 if weights is None else weights[rows]
+    sums = np.asarray(X.T @ members, dtype=np.float64).T
+    if present is None:
+        return sums, members.sum(axis=0, dtype=np.float64)[:, None]
+    return sums, np.asarray(present.T @ members, dtype=np.float64).T
+
+
+def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
+    """Averages of each cluster in the user's units: means of numbers and dates, shares of categories.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        Fitted. If a :class:`TableEncoder` is the first step of a pipeline, the columns are those that it uses.
+    X : {frame, array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows, as the model takes them. Their clusters are ``labels(estimator, X)``; rows without one do not count.
+    table : {frame, array-like, sparse matrix} with the rows of X, default=None
+        What is averaged instead of X: the table from which a kernel matrix or embeddings were made.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows; None weighs all alike.
+
+    Returns
+    -------
+    pandas.DataFrame, or dict of str to ndarray where pandas is not installed
+        One row per cluster, and a column for each number, date and level of a category (``city = Bonn``); that of a
+        level is the share of the cluster's rows that have it. Gaps do not count in means, and have no level. NaN for a
+        cluster without rows. A frame of numbers keeps all its columns; a frame with text loses those that tell nothing
+        about groups, such as ids and free texts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from widegap import MaxMarginClustering, TableEncoder, describe
+    >>> frame = pd.DataFrame({"age": [21, 23, 22, 64, 66, 65], "city": ["Bonn", "Bonn", "Bonn", "Ulm", "Ulm", "Bonn"]})
+    >>> model = make_pipeline(TableEncoder(), MaxMarginClustering(2, random_state=0)).fit(frame)
+    >>> sorted(describe.centers(model, frame)["age"].tolist())
+    [22.0, 65.0]
+    """
+    if is_collection(X) or is_collection(table):
+        raise NotSupportedError("centers reads rows in memory; pass a sample of the collection, or X.compute().")
+    clusterer = last_step(estimator)
+    if table is None and getattr(clusterer, "_precomputed", False):
+        raise InvalidDataError("X is a kernel matrix, whose columns are rows; pass what to average as table=...")
+    clusters = labels(estimator, X)
+    found = _user_columns(estimator, X, table)
+    k = max(int(clusters.max(initial=-1)) + 1, getattr(clusterer, "n_clusters_", 0))
+    check_labels(clusters, found.values.shape[0], k)
+    weights = None if sample_weight is None else check_row_weights(sample_weight, len(clusters))
+    filled, present = without_gaps(found.values)
+    counted = filled if present is None else dense_rows(filled, slice(None)) * present
+    sums, sizes = _cluster_sums(counted, present, clusters, k, weights)
+    means = np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0)
+    shown = {name: found.shown(j, means[:, j]) for j, name in enumerate(found.names)}
+    return _frame_of(shown, k)
+
+
+@dataclass(frozen=True)
+class _PlainColumns:
+    """Columns of numbers that are shown as they are."""
+
+    names: list[str]
+    values: Any
+
+    def shown(self, j: int, numbers: Doubles) -> Doubles:
+        return numbers
+
+
+def _user_columns(estimator: Any, X: Any, table: Any) -> Any:
+    """The columns to average: of a table with words as an encoder reads it, else as they are."""
+    first = estimator.steps[0][1] if hasattr(estimator, "steps") else None
+    rows, is_encoder = X if table is None else table, table is None and hasattr(first, "readable")
+    names = getattr(rows, "column_names", getattr(rows, "columns", None))
+    if is_encoder or (names is not None and not holds_numbers(rows)):
+        # Arrow is needed for tables alone.
+        return import_module("widegap.tables._readable_columns").readable_columns(rows, first if is_encoder else None)
+    values = check_numbers(rows, ensure_all_finite="allow-nan")
+    return _PlainColumns([f"x{j}" for j in range(values.shape[1])] if names is None else list(map(str, names)), values)
+
+
+def _frame_of(columns: dict[str, Any], k: int) -> Any:
+    """A frame with one row per cluster; the columns themselves without pandas."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns, index=pd.RangeIndex(k, name="cluster"))
 
 
 def margin_bins(margins: npt.ArrayLike) -> list[float]:

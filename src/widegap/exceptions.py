@@ -26,7 +26,7 @@ class NotSupportedError(WidegapError, NotImplementedError):
 
 
 class ColumnWarning(UserWarning):
-    """A column holds other values than those it was fitted with: see the message."""
+    """A column holds other values than those it was fitted with, many gaps, or numbers that may mean one."""
 
 
 class InactiveUniversumWarning(UserWarning):

@@ -1,6 +1,7 @@
 """The explorer in a real browser: headless Chromium, driven by selenium. Screenshots are left in build/screenshots."""
 
 import csv
+import threading
 import time
 
 import numpy as np
@@ -192,6 +193,76 @@ def test_a_walk_through(page, opened, tmp_path):
     until(page, lambda: find(page, "body").get_attribute("data-ahead") == "done")
     until(page, lambda: find(page, "#map").get_attribute("aria-busy") is None)
     shot(page, "explorer", width=1440)
+
+
+def test_the_header_and_the_list_follow_the_slider(page, opened, tmp_path):
+    shown = set()
+    for k in (11, 12, 13):
+        find(page, "#k").send_keys(Keys.ARROW_RIGHT)
+        until(page, lambda k=k: opened.k == k and len(texts(page, "#list li")) == k)
+        saw(page, opened)
+        sure = opened.model.agreement_
+        assert find(page, "#summary").text.endswith(
+            f"{k} clusters by MaxMarginClustering · {100 * sure.mean():.0f} % sure"
+        )
+        on_map = np.array(ask(page, "(store) => [...store.sure]"))
+        np.testing.assert_allclose(on_map / 255, sure, atol=1 / 255)
+        shown.add(find(page, "#summary").text.split(" · ")[-1])
+    assert len(shown) > 1
+    page.save_screenshot(str(SHOTS / "explorer-slid.png"))
+    find(page, "#exports summary").click()
+    find(page, 'a[download="assignments.csv"]').click()
+    until(page, lambda: (tmp_path / "assignments.csv").exists())
+    time.sleep(0.3)
+    with open(tmp_path / "assignments.csv", newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert texts(page, "#list bdi") == [f"Cluster {label}" for label in range(13)]
+    assert {(line["cluster"], line["cluster_name"]) for line in lines} == {
+        (str(label), f"Cluster {label}") for label in range(13)
+    }
+    assert complaints(page) == []
+
+
+def test_the_page_says_that_it_loads(page, opened, monkeypatch):
+    from widegap.explorer import _payloads
+
+    assert not find(page, "#busy").is_displayed() and find(page, "body").get_attribute("aria-busy") == "false"
+    found, answering = _payloads.profile, threading.Event()
+
+    def slow(workspace, k):
+        answering.wait(60)
+        return found(workspace, k)
+
+    monkeypatch.setattr(_payloads, "profile", slow)
+    page.execute_script("document.getElementById('profilebox').open = true")
+    until(page, lambda: find(page, "#busy").is_displayed())
+    assert find(page, "[aria-live=polite] #busy").text == "Loading …"
+    page.save_screenshot(str(SHOTS / "explorer-loading.png"))
+    answering.set()
+    until(page, lambda: not find(page, "#busy").is_displayed())
+    assert find(page, "body").get_attribute("aria-busy") == "false"
+    until(page, lambda: texts(page, "#profile th"))
+
+
+def test_a_page_whose_rows_are_still_to_be_clustered(tmp_path):
+    opened = explore(MaxMarginClustering(10, random_state=0), X, title="Digits")
+    driver = open_browser(1440, 900)
+    try:
+        driver.get(opened.address)
+        until(driver, lambda: find(driver, "body").get_attribute("data-ready") == "yes")
+        assert not find(driver, "#undo").is_enabled()
+        find(driver, "#again").click()
+        until(driver, lambda: not opened.working and opened.state.fit > 0)
+        saw(driver, opened)
+        until(driver, lambda: len(texts(driver, "#list li")) == 10)
+        assert not find(driver, "#undo").is_enabled() and not find(driver, "#redo").is_enabled()
+        driver.save_screenshot(str(SHOTS / "explorer-fresh.png"))
+        find(driver, "body").send_keys(Keys.CONTROL + "z")
+        until(driver, lambda: find(driver, "#message").text == "There is nothing to undo.")
+        assert opened.state.fit > 0
+    finally:
+        driver.quit()
+        opened.close()
 
 
 def test_two_tabs_see_the_same(page, opened):

@@ -125,7 +125,7 @@ def test_rows_are_written_by_the_ending_of_the_name(ending, table, tmp_path):
     assert main(["cluster", str(table), "-k", "3", "-q", "-o", str(out)]) == 0
     read = {".tsv": lambda p: pd.read_csv(p, sep="\t"), ".parquet": pd.read_parquet}
     frame = read.get(ending, lambda p: pd.read_json(p, lines=True))(out)
-    assert list(frame.columns) == ["width", "height", "depth", "kind", "cluster", "margin"]
+    assert list(frame.columns) == ["width", "height", "depth", "kind", "cluster", "sure", "margin"]
     assert len(frame) == 60
 
 
@@ -204,7 +204,7 @@ def test_one_cluster_is_an_answer(tmp_path, capsys):
     assert main(["cluster", str(path), "-k", "auto", "--report", str(report)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "100 rows, 1 cluster by MaxMarginClustering" in shown
-    assert "The rows look like noise: no split is clearer than in such rows." in shown
+    assert "There are no separate groups; the data may vary continuously." in shown
     assert "If you expect groups, check the scale of the columns" in shown
     assert "How many clusters" in report.read_text(encoding="utf-8")
 
@@ -215,7 +215,9 @@ def test_noise_is_called_noise(tmp_path, capsys):
     assert main(["cluster", str(path), "-k", "2-4", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["recommendation"]["is_noise"]
-    assert found["recommendation"]["words"].startswith("This looks like noise: with 2 to 4 clusters, ")
+    assert found["recommendation"]["words"].startswith(
+        "No separate groups; the data may vary continuously: with 2 to 4"
+    )
     assert found["n_clusters"] == found["recommendation"]["recommended"]
 
 
@@ -321,7 +323,7 @@ def test_an_existing_cluster_column_is_not_overwritten(tmp_path):
     path, out = tmp_path / "c.csv", tmp_path / "out.csv"
     path.write_text("x,cluster\n" + "".join(f"{i % 2 * 9},old\n" for i in range(10)), encoding="utf-8")
     assert main(["cluster", str(path), "-k", "2", "-q", "-o", str(out)]) == 0
-    assert rows_of(out)[0].keys() == {"x", "cluster", "widegap_cluster", "widegap_margin"}
+    assert rows_of(out)[0].keys() == {"x", "cluster", "widegap_cluster", "widegap_sure", "widegap_margin"}
     assert rows_of(out)[0]["cluster"] == "old"
 
 

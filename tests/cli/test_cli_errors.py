@@ -26,7 +26,7 @@ def complaint(capsys, arguments, code=2):
     assert main([str(argument) for argument in arguments]) == code
     said = capsys.readouterr()
     assert said.out == ""
-    (line,) = said.err.splitlines()
+    (line,) = [line for line in said.err.splitlines() if not line.endswith(" ...")]
     assert line.startswith("error: ")
     return line
 
@@ -63,7 +63,7 @@ CALLS = [
     (["-k", "21"], "asks for more clusters than there are rows (20)"),
     (["-k", "many"], "is not a number of clusters; pass one such as 5, a range such as 3-10, or auto"),
     (["-k", "2..1000000000"], "-k 1000000000 asks for more clusters than there are rows (20)"),
-    (["-k", "auto", "--method", "cpm3c"], "needs a fixed k; use --method max-margin"),
+    (["-k", "auto", "--method", "cpm3c"], "or use --method max-margin, which finds it"),
     (["-k", "5..3"], "a range goes upwards"),
     (["-k", "0"], "numbers begin at 1"),
     (["-k", "2", "--columns", "z"], "has no column 'z' (--columns); it has 'x', 'y'"),
@@ -132,12 +132,12 @@ def test_a_full_disk_leaves_nothing_behind(option, good, tmp_path, capsys, monke
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    target = tmp_path / "target.csv"
+    target = tmp_path / ("target.html" if option == "--report" else "target.csv")
     target.write_text("the old content", encoding="utf-8")
     line = complaint(capsys, ["cluster", good, "-k", "2", option, target])
     assert f"{target}: no space left on the disk, it was not written" in line
     assert target.read_text(encoding="utf-8") == "the old content"
-    assert sorted(os.listdir(tmp_path)) == ["good.csv", "target.csv"]
+    assert sorted(os.listdir(tmp_path)) == ["good.csv", target.name]
 
 
 def test_debug_shows_the_traceback(tmp_path):
@@ -203,3 +203,23 @@ def test_a_model_that_says_nothing_of_its_table(good, tmp_path, capsys):
     bare = tmp_path / "bare.widegap"
     persistence.save(CPM3C(2, random_state=0).fit(np.eye(6)[:, :2]), bare)
     assert "does not hold how its table was read; fit it again" in complaint(capsys, ["predict", bare, good])
+
+
+def test_two_strokes_before_k_get_a_suggestion(capsys):
+    assert main(["cluster", "x.csv", "--k", "3"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "No such option: --k" in said and "-k)" in said and "--known" not in said
+
+
+@pytest.mark.parametrize("command", ["cluster", "documents", "segment", "explore"])
+def test_addresses_are_not_read(command, capsys):
+    assert main([command, "https://example.org/x.csv"]) == 2
+    assert "https://example.org/x.csv: URLs are not read; download it first" in capsys.readouterr().err
+
+
+def test_a_path_is_no_address(tmp_path, capsys):
+    folder = tmp_path / "https:"
+    folder.mkdir()
+    (folder / "x.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    assert main(["cluster", str(folder / "x.csv"), "-k", "2"]) == 2
+    assert "URLs" not in capsys.readouterr().err

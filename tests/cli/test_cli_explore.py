@@ -139,7 +139,7 @@ def test_rows_are_exported_in_the_dialect_that_was_read_and_ctrl_c_ends_it_while
             process.send_signal(signal.SIGINT)
             process.wait(30)
         said = process.stderr.read()
-    assert lines[0] == "who;width;height;depth;cluster;cluster_name;margin"
+    assert lines[0] == "who;width;height;depth;cluster;cluster_name;sure;margin"
     cells = lines[1].split(";")
     assert cells[0] == "'=customer 0"  # no spreadsheet runs it
     assert float(cells[1].replace(",", ".")) == frame["width"][0] == first["width"]
@@ -200,3 +200,17 @@ def test_what_it_refuses(table, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(table.parent)
     assert main(["explore", *arguments, "--no-browser"]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_columns_that_are_left_out_are_shown_and_not_used(table):
+    with running(table, "-k", "2", "--drop", "depth", "--label-column", "height") as (browser, _):
+        state = state_after_fit(browser)
+        assert state["columns"] == ["width"]
+        cells = browser.get("api/row", params={"row": 0}).json()["cells"]
+        assert {"depth", "height"} <= {name for name, *_ in cells}
+
+
+def test_columns_are_for_tables_that_are_clustered(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("bread flour", encoding="utf-8")
+    assert main(["explore", str(tmp_path), "--drop", "x", "--no-browser"]) == 2
+    assert "are for a table that is clustered" in capsys.readouterr().err

@@ -58,7 +58,7 @@ def model(table, tmp_path):
 
 @pytest.mark.parametrize("option", ["-o", "--report", "--model"])
 def test_links_are_followed_and_modes_kept(option, table, tmp_path):
-    there, link = tmp_path / "there.csv", tmp_path / "link.csv"
+    there, link = tmp_path / "there.html", tmp_path / ("link.html" if option == "--report" else "link.csv")
     there.write_text("old", encoding="utf-8")
     there.chmod(0o600)
     link.symlink_to(there)
@@ -66,7 +66,7 @@ def test_links_are_followed_and_modes_kept(option, table, tmp_path):
     assert link.is_symlink()
     assert there.read_bytes() != b"old"
     assert there.stat().st_mode & 0o777 == 0o600
-    assert sorted(os.listdir(tmp_path)) == ["link.csv", "table.csv", "there.csv"]
+    assert sorted(os.listdir(tmp_path)) == [link.name, "table.csv", "there.html"]
 
 
 def test_a_link_to_a_new_file(table, tmp_path, capsys):
@@ -101,7 +101,7 @@ def test_numbers_with_a_decimal_comma_are_no_formulas(table, tmp_path):
     cells = [line.split(";") for line in german.read_text(encoding="utf-8").splitlines()[1:]]
     written = [line.split(";") for line in out.read_text(encoding="utf-8").splitlines()[1:]]
     assert [row[:2] for row in written] == cells  # in the dialect that was read
-    assert all("," in row[3] and "." not in row[3] for row in written)
+    assert all("," in row[4] and "." not in row[3] + row[4] for row in written)
     assert any(row[0].startswith("-") for row in written)
     assert main(["predict", str(tmp_path / "m"), str(german), "-q", "-o", str(again)]) == 0
     assert again.read_text() == out.read_text()
@@ -235,12 +235,12 @@ def test_rows_of_a_matrix_are_written_to_the_last_digit(kind, tmp_path):
     out = tmp_path / "out.csv"
     assert main(["cluster", str(tmp_path / "x.npy"), "-k", "2", "-q", "-o", str(out)]) == 0
     rows = rows_of(out)
-    assert list(rows[0]) == ["row", "column 0", "column 1", "cluster", "margin"]
+    assert list(rows[0]) == ["row", "column 0", "column 1", "cluster", "sure", "margin"]
     np.testing.assert_array_equal(np.array([[kind(row["column 0"]), kind(row["column 1"])] for row in rows]), X)
     wide = np.hstack([X, np.ones((30, 99), kind)])
     np.save(tmp_path / "x.npy", wide)
     assert main(["cluster", str(tmp_path / "x.npy"), "-k", "2", "-q", "-o", str(out)]) == 0
-    assert list(rows_of(out)[0]) == ["row", "cluster", "margin"]
+    assert list(rows_of(out)[0]) == ["row", "cluster", "sure", "margin"]
 
 
 def test_json_has_no_numbers_that_json_lacks():
@@ -281,7 +281,7 @@ def test_first_lines_that_look_like_rows(tmp_path, capsys):
     assert "though '0.0' is a number; pass --no-header if it is a row" in said
     arguments = ["cluster", path, "-k", "2", "--no-header", "-o", out, "--model", tmp_path / "m"]
     assert "20 rows" in said_by(capsys, *arguments)
-    assert list(rows_of(out)[0]) == ["column 0", "column 1", "cluster", "margin"]
+    assert list(rows_of(out)[0]) == ["column 0", "column 1", "cluster", "sure", "margin"]
     assert "20 rows" in said_by(capsys, "predict", tmp_path / "m", path, "--no-header")
     path.write_text("".join(f"{i % 2 * 9},5;{i * i},5\n" for i in range(20)), encoding="utf-8")
     said = said_by(capsys, "cluster", path, "-k", "2", "--decimal", ",")
@@ -318,7 +318,9 @@ def test_results_of_an_earlier_run_are_left_out(table, tmp_path, capsys):
     assert main(["cluster", str(table), "-k", "2", "-q", "-o", str(first)]) == 0
     said = said_by(capsys, "cluster", first, "-k", "2", "-o", second)
     assert "cluster result, not used an earlier run wrote it --numeric cluster" in said
-    assert list(rows_of(second)[0]) == ["a", "b", "cluster", "margin", "widegap_cluster", "widegap_margin"]
+    assert "sure result, not used an earlier run wrote it --numeric sure" in said
+    own = ["cluster", "sure", "margin"]
+    assert list(rows_of(second)[0]) == ["a", "b", *own, *(f"widegap_{name}" for name in own)]
     assert [row["widegap_margin"] for row in rows_of(second)] == [row["margin"] for row in rows_of(first)]
     assert "widegap_margin result, not used" in said_by(capsys, "cluster", second, "-k", "2")
     assert "result, not used" not in said_by(capsys, "cluster", first, "-k", "2", "--columns", "a,margin")

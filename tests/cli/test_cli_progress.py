@@ -79,7 +79,7 @@ def test_ctrl_c_twice_leaves_nothing_behind(table, tmp_path, capsys, monkeypatch
 def test_ctrl_c_while_a_file_is_written_leaves_nothing_behind(table, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(os, "replace", lambda *paths: os.kill(os.getpid(), signal.SIGINT))
     assert main(["cluster", str(table), "-k", "3", "-o", str(tmp_path / "out.csv")]) == 130
-    assert capsys.readouterr().err == "Interrupted; no file was left half written.\n"
+    assert capsys.readouterr().err.endswith(" ...\nInterrupted; no file was left half written.\n")
     assert os.listdir(tmp_path) == ["table.csv"]
 
 
@@ -241,11 +241,13 @@ def check_countdown(steps, total):
 
 def test_a_fit_shows_percent_and_eta_on_a_terminal_only(table, run_on_terminal, capsys):
     shown = run_on_terminal("cluster", table, "-k", "3")
-    check_countdown(shares_and_times(shown, r"Clustering 60 rows, objective [\d.]+"), total=n_members(60))
-    assert "Clustering 60 rows" not in capsys.readouterr().out
-    assert "Clustering 60 rows" not in run_on_terminal("cluster", table, "-k", "3", "--quiet")
+    check_countdown(
+        shares_and_times(shown, r"Searching for clusters in 60 rows, objective [\d.]+"), total=n_members(60)
+    )
+    assert "Searching for clusters" not in capsys.readouterr().out
+    assert "Searching for clusters" not in run_on_terminal("cluster", table, "-k", "3", "--quiet")
     assert main(["cluster", str(table), "-k", "3"]) == 0
-    assert capsys.readouterr().err == ""
+    assert "%" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("method", "total"), [("cpm3c", 3 * FITS), ("max-margin", FITS)])
@@ -263,7 +265,7 @@ def test_splits_show_percent_and_eta(tmp_path, run_on_terminal):
 
 def test_fits_of_unknown_length_show_steps_and_time(table, run_on_terminal):
     shown = run_on_terminal("cluster", table, "-k", "3", "--method", "cpm3c")
-    assert re.search(r"Clustering 60 rows, objective [\d.]+ .* 0:00:\d\d step [1-9]", shown)
+    assert re.search(r"Searching for clusters in 60 rows, objective [\d.]+ .* 0:00:\d\d step [1-9]", shown)
     assert "ETA" not in shown
 
 
@@ -299,3 +301,23 @@ def test_communities_are_counted_among_the_steps(blobs, monkeypatch):
     model = MaxMarginClustering(3, random_state=0, callback=steps.append).fit(blobs)
     assert model._expected_records(len(blobs)) == len(steps)
     assert model._expected_records(len(blobs) - 1) < len(steps)
+
+
+def test_a_pipe_says_what_the_command_is_doing_once_a_phase(table, tmp_path, capsys):
+    targets = ["-o", str(tmp_path / "out.csv"), "--report", str(tmp_path / "r.html"), "--model", str(tmp_path / "m")]
+    assert main(["cluster", str(table), "-k", "3", *targets]) == 0
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [
+        "Reading table.csv ...",
+        "Encoding 3 columns ...",
+        "Searching for clusters in 60 rows ...",
+        "Writing out.csv ...",
+        "Writing m ...",
+        "Writing r.html ...",
+    ]
+    assert " ...\n" not in said.out
+    assert main(["predict", str(tmp_path / "m"), str(table)]) == 0
+    assert capsys.readouterr().err == "Reading table.csv ...\n"
+    assert main(["cluster", str(table), "-k", "3", "-q", *targets]) == 0
+    assert main(["predict", "-q", str(tmp_path / "m"), str(table)]) == 0
+    assert capsys.readouterr().err == ""

@@ -94,7 +94,7 @@ def test_noise_is_called_noise_by_a_method_without_a_tree(tmp_path, capsys):
     pd.DataFrame(rng.normal(size=(150, 3)), columns=list("abc")).to_csv(path, index=False)
     summary, _ = read(capsys, path, "-k", "2-4", "--method", "cpm3c")
     assert summary["recommendation"]["is_noise"]
-    assert summary["recommendation"]["words"].startswith("This looks like noise")
+    assert summary["recommendation"]["words"].startswith("No separate groups; the data may vary continuously")
 
 
 def test_clusters_are_not_called_noise_by_a_method_without_a_tree(shop, capsys):

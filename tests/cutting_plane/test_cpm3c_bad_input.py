@@ -80,7 +80,7 @@ def test_values_too_large_to_square_are_refused():
 
 @pytest.mark.parametrize("X", [[["a", "b"], ["c", "d"]], np.array([["x", 1.0], ["y", 2.0]], dtype=object)])
 def test_strings_are_refused(X):
-    refuses(CPM3C(), X, ValueError, "could not convert string to float")
+    refuses(CPM3C(), X, ValueError, "Column 0 of X has text .*encode the table first")
 
 
 def test_complex_data_are_refused():
@@ -320,7 +320,7 @@ def test_predict_before_fit_is_refused(method):
 @pytest.mark.parametrize(
     ("X", "match"),
     [
-        (np.full((3, 4), "a"), "could not convert string to float"),
+        (np.full((3, 4), "a"), "Column 0 of X has text .*encode the table first"),
         (np.zeros((3, 4), complex), "Complex data not supported"),
         (np.zeros((3, 2)), "X has 2 features, but CPM3C is expecting 4 features as input"),
         (np.zeros((3, 9)), "X has 9 features, but CPM3C is expecting 4 features as input"),

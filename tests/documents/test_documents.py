@@ -397,7 +397,7 @@ def test_bad_documents(arguments, documents, message):
 def test_fewer_distinct_documents_than_topics():
     documents = ["apple tree", "pear tree", "plum"] * 4
     model = DocumentClustering(5, max_df=1.0, random_state=0)
-    with pytest.warns(StarvedClusterWarning, match="Topic .* has 1 of 12 documents, .* lower n_clusters"):
+    with pytest.warns(StarvedClusterWarning, match="Topics .* and .* each have 1 of 12 documents, .* lower n_clusters"):
         labels = model.fit_predict(documents)
     assert model.starved_
     assert set(labels) == set(range(5))

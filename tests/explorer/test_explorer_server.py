@@ -139,9 +139,11 @@ def test_points_labels_and_sureness_are_binary(client, model):
     assert len(content) == 12 * n
     np.testing.assert_array_equal(np.frombuffer(content[: 4 * n], np.uint32), np.arange(n))
     assert np.isfinite(np.frombuffer(content[4 * n :], np.float32)).all()
-    labels = np.frombuffer(client.get("/api/labels?k=4").content, np.int16)
+    labels = np.frombuffer(client.get("/api/labels?k=4").content, np.int32)
     np.testing.assert_array_equal(labels, model.labels_)
-    assert len(client.get("/api/sure").content) == n
+    for k in (3, 4, 5):
+        sure = np.frombuffer(client.get(f"/api/sure?k={k}").content, np.uint8)
+        np.testing.assert_allclose(sure / 255, model.with_clusters(k).agreement_, atol=1 / 255)
     places = np.frombuffer(client.get("/api/points?layout=columns&x=column 0&y=column 2").content[4 * n :], np.float32)
     np.testing.assert_array_equal(places.reshape(-1, 2), X[:, [0, 2]].astype(np.float32))
 

@@ -11,10 +11,10 @@ from widegap.results._how_many import EQUAL_ROWS, choice_among, explained_choice
     ("strengths", "chosen", "sure", "said"),
     [
         ({}, 1, "clear", "1 cluster: no number stands out."),
-        ({2: -1.0, 3: 0.1}, 1, "clear", "(best 3, strength 0.1). The number is clear. The rows look like noise"),
+        ({2: -1.0, 3: 0.1}, 1, "clear", "(best 3, strength 0.1). The number is clear. There are no separate groups"),
         ({2: -3.0}, 1, "clear", "(best 2, strength 0.0)"),
         ({2: 0.5}, 1, "likely", "(best 2, strength 0.5). The number is likely."),
-        ({2: 0.3, 3: 0.9}, 1, "close", "no split is clearer than in such rows. If you expect groups"),
+        ({2: 0.3, 3: 0.9}, 1, "close", "the data may vary continuously. If you expect groups"),
         ({2: 0.3, 3: 0.9}, 1, "close", "Look at 3 clusters before relying on it."),
         ({2: 1.5, 3: 3.0, 4: 0.1}, 3, "clear", "3 clusters (strength 3.0; a single cloud reaches 1 about once in 50)."),
         ({2: 1.5, 3: 1.5, 4: 0.1}, 3, "likely", "The number is likely."),

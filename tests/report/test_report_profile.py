@@ -258,3 +258,54 @@ def test_excerpts_end_between_words():
     assert titled("# Title\n\nBody of it.") == ShownItem("Title", "Body of it.")
     assert titled("One line only.") == ShownItem("", "One line only.")
     assert titled("long " * 40 + "\nrest").title == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        ("flipper_length_mm", "low flipper length (mm)"),
+        ("body mass (kg)", "low body mass (kg)"),
+        ("income_usd", "low income (USD)"),
+        ("share_pct", "low share (%)"),
+        ("mm", "low mm"),
+        ("price_min", "low price min"),
+        ("steps_km", "low steps (km)"),
+    ],
+)
+def test_units_stand_apart_in_names(column, name):
+    values = np.repeat([[1.25], [9.5]], 10, axis=0)
+    found = Contrasts(values, np.repeat([0, 1], 10), features_of([column], values), 2)
+    assert cluster_names(found, 2)[0] == name
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "kind", "text"),
+    [
+        ("year", [1994, 2019], "year", "2019"),
+        ("built", [1850, 2019], "year", "2019"),
+        ("year_built", [1200, 2019.5], "year", "2020"),
+        ("yearly_income", [1200, 2019.5], "number", "2,020"),
+        ("visits", [3, 2019], "count", "2,019"),
+        ("grams", [1900.5, 2019.5], "number", "2,020"),
+    ],
+)
+def test_years_have_no_comma(column, values, kind, text):
+    (feature,) = features_of([column], np.array(values, float)[:, None])
+    assert feature.kind == kind and feature.text(values[-1]) == text
+
+
+def test_years_of_examples_have_no_comma():
+    frame = pd.DataFrame({"year": np.repeat([1990.0, 2019.0], 10), "size": np.repeat([1.5, 9.25], 10)})
+    model = make_pipeline(TableEncoder(), MaxMarginClustering(2, random_state=0)).fit(frame)
+    summary = summarize(model, frame)
+    cells = {cell for cluster in summary["clusters"] for row in cluster["representatives"] for cell in row["cells"]}
+    assert {"1990", "2019"} <= cells
+    assert {cluster["name"].split(",")[0] for cluster in summary["clusters"]} == {"early year", "late year"}
+    assert "2,019" not in render(summary)
+
+
+def test_long_headers_of_examples_may_be_broken():
+    X = np.repeat([[0.0, 0.0], [9.0, 8.0]], 10, axis=0) + np.linspace(0, 1, 20)[:, None]
+    names = ["a_very_long_<b>_header_mm", "other"]
+    page = render(summarize(MaxMarginClustering(2, random_state=0).fit(X), X, feature_names=names))
+    assert "a_<wbr>very_<wbr>long_<wbr>&lt;b&gt;_<wbr>header_<wbr>mm" in page

@@ -1,4 +1,4 @@
-"""Spreadsheets of three formats, and files that would fill the memory.
+"""Spreadsheets of three formats, files that would fill the memory, and headers that are not one line of names.
 
 ``spreadsheets/book.xls`` was written by xlwt and ``book.ods`` by odfpy, with the same two sheets.
 """
@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from widegap import TableEncoder
 from widegap.exceptions import InvalidDataError
+from widegap.results import EncodedRows
 from widegap.tables import read_table
+from widegap.tables._delimited import Dialect
 
 FOLDER = Path(__file__).parent / "spreadsheets"
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -30,9 +33,12 @@ PARTS = {
 }
 
 
-def write_xlsx(path, rows, part="worksheets/sheet1.xml", texts=()):
-    """A workbook of one sheet from its rows in XML, and texts that cells may name."""
-    sheet = f'{HEAD}<worksheet xmlns="{SPACE}spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>'
+def write_xlsx(path, rows, part="worksheets/sheet1.xml", texts=(), merged=()):
+    """A workbook of one sheet from its rows in XML, texts that cells may name, and merged cells such as B1:C1."""
+    merges = "".join(f'<mergeCell ref="{found}"/>' for found in merged)
+    merges = f'<mergeCells count="{len(merged)}">{merges}</mergeCells>' if merged else ""
+    data = f"<sheetData>{rows}</sheetData>{merges}"
+    sheet = f'{HEAD}<worksheet xmlns="{SPACE}spreadsheetml/2006/main">{data}</worksheet>'
     shared = f'{HEAD}<sst xmlns="{SPACE}spreadsheetml/2006/main">{"".join(f"<si><t>{t}</t></si>" for t in texts)}</sst>'
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in PARTS.items():
@@ -40,6 +46,21 @@ def write_xlsx(path, rows, part="worksheets/sheet1.xml", texts=()):
         archive.writestr("xl/sharedStrings.xml", shared)
         archive.writestr(f"xl/{part}", sheet)
     return path
+
+
+def in_xml(lines):
+    """Rows of cells in XML: numbers, texts, and None for empty cells."""
+    found = []
+    for i, line in enumerate(lines, 1):
+        cells = [
+            f'<c r="{chr(65 + j)}{i}" t="inlineStr"><is><t>{cell}</t></is></c>'
+            if isinstance(cell, str)
+            else f'<c r="{chr(65 + j)}{i}"><v>{cell}</v></c>'
+            for j, cell in enumerate(line)
+            if cell is not None
+        ]
+        found.append(f'<row r="{i}">{"".join(cells)}</row>')
+    return "".join(found)
 
 
 @pytest.mark.parametrize("name", ["book.xls", "book.ods"])
@@ -151,3 +172,102 @@ def test_without_its_package_a_remedy_is_named(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "spreadsheets need python-calamine: pip install 'widegap[table]'" in done.stderr
+
+
+# Headers of two lines ------------------------------------------------------------------------------------------------
+
+BODY = [["north", 10, 7, 12, 8, "ok"], ["south", 20, 15, 19, 14, "late"], ["west", 5, 4, 6, 4, None]]
+NAMES = ["region", "sales", "cost", "sales", "cost", "remark"]
+GROUPS = [None, 2023, None, 2024, None, None]
+JOINED = ["region", "2023 / sales", "2023 / cost", "2024 / sales", "2024 / cost", "remark"]
+NOTE = "The header has two lines, which were joined: '2023 / sales' and so on."
+
+
+def test_groups_above_the_names_of_a_sheet_are_joined_to_them(tmp_path):
+    path = write_xlsx(tmp_path / "sales.xlsx", in_xml([GROUPS, NAMES, *BODY]), merged=["B1:C1", "D1:E1"])
+    table = read_table(path)
+    assert list(table.frame.columns) == JOINED
+    assert table.frame["2023 / sales"].tolist() == [10, 20, 5]
+    assert table.notes == [NOTE]
+
+
+def test_a_title_and_names_that_reach_over_both_lines(tmp_path):
+    groups, names = ["region", 2023, None, 2024, None, "remark"], [None, *NAMES[1:-1], None]
+    lines = [["Sales by region"], [], groups, names, *BODY]
+    merged = ["A1:F1", "A3:A4", "B3:C3", "D3:E3", "F3:F4"]
+    table = read_table(write_xlsx(tmp_path / "sales.xlsx", in_xml(lines), merged=merged))
+    assert list(table.frame.columns) == JOINED
+    assert table.notes == ["1 row above the table was not read.", NOTE]
+
+
+def test_without_merged_cells_a_group_reaches_up_to_the_next(tmp_path):
+    table = read_table(write_xlsx(tmp_path / "sales.xlsx", in_xml([GROUPS, NAMES, *BODY])))
+    assert list(table.frame.columns) == [*JOINED[:-1], "2024 / remark"]
+
+
+@pytest.mark.parametrize("groups", [",2023,,2024,,", ",2023,2023,2024,2024,"])
+def test_text_files_have_such_headers_too(tmp_path, groups):
+    path = tmp_path / "sales.csv"
+    body = [",".join("" if cell is None else str(cell) for cell in line) for line in BODY]
+    path.write_text("\n".join([groups, ",".join(NAMES), *body]), encoding="utf-8")
+    table = read_table(path)
+    assert list(table.frame.columns)[:5] == JOINED[:5]
+    assert table.frame["2024 / cost"].tolist() == ["8", "14", "4"]
+    assert (table.notes, table.first_line) == ([NOTE], 3)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [[None, "age", "size"], ["Ann", 31, 170], ["Bob", 45, 181]],  # a column without a name
+        [[None, "age", "size"], ["Ann", "unknown", "n/a"], ["Bob", 45, 181], ["Eve", 5, 110]],  # gaps in the first row
+        [["name", "weight", "size"], ["Ann", "too heavy", 170], ["Bob", 80, 181], ["Eve", 60, 165]],
+        [["name", "town", "shop"], ["Ann", "Ulm", "north"], ["Bob", "Bonn", "south"]],  # words alone
+        [["a", "a", "a"], ["x", "y", "z"], ["u", "v", "w"]],
+    ],
+)
+def test_a_row_is_not_taken_as_a_second_header(tmp_path, lines):
+    table = read_table(write_xlsx(tmp_path / "t.xlsx", in_xml(lines)))
+    assert table.n_rows == len(lines) - 1
+    assert not [note for note in table.notes if "two lines" in note]
+
+
+# Tables of one column ------------------------------------------------------------------------------------------------
+
+ONE_COLUMN = "Only one column found; is {} the delimiter? Pass --delimiter {} to use it."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "delimiter", "sign"),
+    [
+        ("t.csv", "a;b;c\n1;2;3\n4;5;6\n7;8;9\n", ",", ";"),
+        ("t.tsv", "a,b\n1,2\n4,5\n7,8\n", None, ","),
+        ("t.csv", "a\tb\n1\t2\n4\t5\n7\t8\n", ",", "tab"),
+        ("t.txt", "x y z\n1.5 2 3\n4 5.5 6\n7 8 9.5\n", None, " "),
+    ],
+)
+def test_a_delimiter_is_asked_about_where_one_column_is_found(tmp_path, name, text, delimiter, sign):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert read_table(path, Dialect(delimiter=delimiter)).notes == [ONE_COLUMN.format(repr(sign), repr(sign))]
+    assert len(read_table(path, Dialect(delimiter=sign)).frame.columns) > 1
+    if delimiter is not None:  # and where the one column is of no use
+        question = f"No column tells rows apart .*Only one column found; is {sign!r} the delimiter"
+        with pytest.raises(InvalidDataError, match=question):
+            EncodedRows.fit(read_table(path, Dialect(delimiter=delimiter)), TableEncoder(), "median")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "size\n1.5\n2.5\n3.5\n",
+        "size\n1,5\n2,5\n3,5\n",
+        "name\nAnn Lee\nBob May\nEve Fox\n",
+        "said\nyes; and no\nnever\nwell; yes; no\n",
+        "at\n10:30\n11:30\n12:30\n",
+    ],
+)
+def test_one_column_is_often_right(tmp_path, text):
+    path = tmp_path / "one.tsv"
+    path.write_text(text, encoding="utf-8")
+    assert read_table(path).notes == []

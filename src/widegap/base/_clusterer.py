@@ -29,13 +29,14 @@ from widegap._types import Array, Floats
 from widegap.base._docs import shared_docs
 from widegap.base._progress import progress_logging
 from widegap.base._records import Record
+from widegap.base._scored_clusterer import ScoredClusterer, explained_scatter
 from widegap.base._site import HasPage
 from widegap.base._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernel_maps import FeatureMap, FoldedScores, KernelMap
 from widegap.features._kernels import check_kernel_params
 from widegap.rows._blocks import Block, RowBlocks, Scorer
-from widegap.rows._collections import is_collection, map_collection
+from widegap.rows._collections import count_labels, is_collection, map_collection
 from widegap.rows._few_rows import certain_labels, largest
 from widegap.rows._state_files import write_labels
 
@@ -92,8 +93,10 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         "feature_names_in_": np.ndarray,
         "_rows_digest": str,
     }
-    # A function, choices for one machine, and scikit-learn's routing of arguments.
-    _not_stored: ClassVar[frozenset[str]] = frozenset({"callback", "n_jobs", "labels_out", "_metadata_request"})
+    # A function, choices for one machine, and scikit-learn's routing of arguments and form of results.
+    _not_stored: ClassVar[frozenset[str]] = frozenset(
+        {"callback", "n_jobs", "labels_out", "_metadata_request", "_sklearn_output_config"}
+    )
     _command: ClassVar[str | None] = None
     _fits_collections: ClassVar[bool] = False  # of Dask
 
@@ -106,6 +109,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
 
     labels_: np.ndarray[Any, Any]
     n_clusters_: int
+    objective_: float
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -252,7 +256,7 @@ def stored_attributes(cls: type) -> dict[str, Any]:
 _folded_scores: "WeakKeyDictionary[WeightVectorClusterer, FoldedScores]" = WeakKeyDictionary()
 
 
-class WeightVectorClusterer(Clusterer):
+class WeightVectorClusterer(ScoredClusterer, Clusterer):
     """Base of clusterers that score a row by ``coef_ @ x + intercept_``, after a feature map if there is a kernel."""
 
     _stored = {
@@ -315,6 +319,15 @@ class WeightVectorClusterer(Clusterer):
             return checked(block.scores(scorer)) if labels is None else labels
 
         return blocks.map(label)
+
+    def _value_rule(self) -> Callable[[Floats], Floats]:
+        """The rule of nearest means, whose constants are ``-|M_p|^2 / 2``; a method with a loss has its own."""
+        sizes = count_labels(self.labels_[self.labels_ >= 0], self.n_clusters_)
+        at_fit = float(-self._mean_scores @ sizes / sizes.sum())
+        return partial(explained_scatter, unit=self.objective_ / at_fit if at_fit else 0.0)
+
+    def _map_rows(self, X: Any, function: Callable[[Floats], Array]) -> Any:
+        return self._map_scores(X, function)
 
     def _scores_alone(self) -> Self:
         """A copy that can score rows and holds nothing of length n: it is sent to the workers."""

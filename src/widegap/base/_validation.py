@@ -14,8 +14,9 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_array, check_random_state, validate_data
 
-from widegap._types import Array, Indices, Labels, Mask, Matrix
+from widegap._types import Array, Doubles, Indices, Labels, Mask, Matrix
 from widegap._warnings import warn_caller
+from widegap.base._table_refusals import RefusedTable
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernels import WIDTH_RULES, KernelNames
 from widegap.rows._blocks import RowBlocks
@@ -37,13 +38,16 @@ __all__ = [
     "check_generator",
     "check_labels",
     "check_precomputed",
+    "check_numbers",
     "check_row_numbers",
+    "check_row_weights",
     "check_rows",
     "check_start_labels",
     "check_table",
     "check_threads",
     "check_views",
     "digest_of",
+    "holds_numbers",
     "input_kind",
     "kernel_constraints",
     "one_point_error",
@@ -130,10 +134,12 @@ def _check_shape(estimator: _Estimator, shape: tuple[int, int], *, reset: bool) 
 def check_table(estimator: _Estimator, X: Any, *, reset: bool) -> Matrix:
     """A validated array or CSR matrix in memory; for a fit the estimator stores its digest."""
     refuse_non_numbers(X)
+    rules: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "accept_large_sparse": True}
     with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
-        table: Matrix = validate_data(
-            estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
-        )
+        try:
+            table: Matrix = validate_data(estimator, X, reset=reset, **rules)
+        except (ValueError, TypeError) as error:
+            raise RefusedTable(X, estimator).error(error) from None
     if reset:
         _warn_of_giants(check_magnitude(table))
         estimator._rows_digest = fingerprint(table)
@@ -165,16 +171,20 @@ def check_numbers(X: Any, **rules: object) -> Matrix:
     return table
 
 
+def holds_numbers(frame: Any) -> bool:
+    """Whether all columns of a frame of pandas, polars or Arrow are numbers or truth values, gaps or not."""
+    try:
+        table = check_array(frame, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    except (ValueError, TypeError):
+        return False
+    return bool(table.dtype.kind in "biuf")
+
+
 def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any]:
     """Tables of the same rows by name, each validated; only a transformer sees those named in ``raw``."""
     if not views:
         raise InvalidDataError("X is a dict without views; pass at least one table of rows.")
-    checked = {
-        name: view
-        if name in raw
-        else check_magnitude(check_numbers(refuse_non_numbers(view, f"view {name!r}"), input_name=f"view {name!r}"))
-        for name, view in views.items()
-    }
+    checked = {name: view if name in raw else _check_view(view, name) for name, view in views.items()}
     sizes = {name: view.shape[0] if hasattr(view, "shape") else len(view) for name, view in checked.items()}
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{name!r} {size}" for name, size in sizes.items())
@@ -182,6 +192,17 @@ def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any
             f"The views have different numbers of rows: {counts}; row i must be the same sample in all."
         )
     return checked
+
+
+def _check_view(view: Any, name: str) -> Matrix:
+    """One of several tables of the same rows."""
+    title = f"view {name!r}"
+    refuse_non_numbers(view, title)
+    try:
+        table = check_numbers(view, input_name=title)
+    except (ValueError, TypeError) as error:
+        raise RefusedTable(view, None, title, f"X[{name!r}]").error(error) from None
+    return check_magnitude(table)
 
 
 def check_rows_left(kept: Mask, outliers: float | str, n_clusters: int | str) -> Mask:
@@ -270,6 +291,16 @@ def check_row_numbers(rows: npt.ArrayLike, n_rows: int) -> Indices:
     if found.size and not 0 <= int(found.min()) <= int(found.max()) < n_rows:
         raise InvalidDataError(f"rows holds {found.min()} to {found.max()}; rows are numbered from 0 to {n_rows - 1}.")
     return found.astype(np.intp)
+
+
+def check_row_weights(sample_weight: npt.ArrayLike, n_rows: int) -> Doubles:
+    """Weights of rows; refuses those that have no mean."""
+    weights: Doubles = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise InvalidDataError(f"sample_weight has shape {weights.shape} for {n_rows} rows; pass one weight per row.")
+    if not np.isfinite(weights).all() or weights.min(initial=0.0) < 0 or not weights.sum() > 0:
+        raise InvalidDataError("sample_weight must be finite, at least 0, and not 0 for all rows; correct the weights.")
+    return weights
 
 
 def check_generator(random_state: int | np.random.RandomState | None) -> np.random.Generator:

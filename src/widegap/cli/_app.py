@@ -1,9 +1,10 @@
 """The commands and their names."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from widegap import __version__
 from widegap.cli import _options as options
@@ -51,7 +52,21 @@ def demo(
     run_demo(options.current(folder, output, "--folder", "-o") or Path("widegap-demo"))
 
 
+class _Command(TyperCommand):
+    """A command that knows ``--k`` for a mistyped ``-k``, and so for every option of one letter."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            wrong = str(getattr(error, "option_name", ""))
+            short = {name for parameter in self.params for name in parameter.opts if len(name) == 2}
+            if len(wrong) == 3 and wrong[1:] in short and hasattr(error, "possibilities"):
+                error.possibilities = [wrong[1:]]
+            raise
+
+
 for command in (cluster, documents, predict, report, refine, datasets, demo):
-    app.command()(command)
-app.command("segment")(segment_pictures)
-app.command("explore")(open_explorer)
+    app.command(cls=_Command)(command)
+app.command("segment", cls=_Command)(segment_pictures)
+app.command("explore", cls=_Command)(open_explorer)

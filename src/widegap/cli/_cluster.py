@@ -10,6 +10,7 @@ from widegap.cli import _options as options
 from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError, guarded
 from widegap.cli._names_file import read_names
+from widegap.cli._phases import tell_encoding, tell_reading
 from widegap.cli._places import check_writable
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ DATA_HELP = "CSV, TSV, Excel, JSON, Parquet, Feather, SQLite (file.db::table), .
 @guarded
 def cluster(
     data: Annotated[Path, typer.Argument(help=DATA_HELP)],
-    k: options.ClusterNumber,
+    k: options.ClusterNumber = "auto",
     method: options.Method = "auto",
     columns: options.UsedColumns = None,
     drop: options.DroppedColumns = None,
@@ -32,6 +33,7 @@ def cluster(
     categorical: options.CategoricalColumns = None,
     text_column: options.TopicColumns = None,
     label_column: options.LabelColumn = None,
+    column_weight: options.ColumnWeights = None,
     scale: options.ScaleUse = options.Scaling.auto,
     dates: options.DateUse = options.Dates.elapsed,
     missing: options.Gaps = options.Missing.median,
@@ -60,7 +62,7 @@ def cluster(
     debug: options.Debug = False,
 ) -> None:
     """Cluster the rows of a table. Columns are read by content; the summary shows how, and how to change it."""
-    from widegap.cli._column_options import TableOptions
+    from widegap.cli._column_options import TableOptions, stated_weights
     from widegap.cli._constraint_options import ConstraintOptions
     from widegap.tables._delimited import Dialect
 
@@ -85,6 +87,7 @@ def cluster(
         decimal=decimal.value,
         dates=dates.value,
         scale=scale.value,
+        weights=stated_weights(column_weight),
     )
     shown = _Shown(title or _title(data), read_names(names), targets, quiet, json)
     if _cluster_large(data, chosen, plan, numbers, shown):
@@ -141,12 +144,14 @@ def _cluster_large(data: Path, chosen: "TableOptions", plan: _Plan, numbers: ran
     from widegap.cli._large import cluster_file, open_file
 
     whole = (chosen.categorical, chosen.numeric, chosen.drop, chosen.text_columns, chosen.na_values,
-             chosen.label_column, plan.knowledge.used, len(numbers) > 1)  # fmt: skip
+             chosen.label_column, chosen.weights, plan.knowledge.used, len(numbers) > 1)  # fmt: skip
     file = None if any(whole) else open_file(data, chosen.columns, chosen.scale)
     if file is None:
         return False
+    tell_reading(data, quiet=shown.quiet)
     plan.method = choose_method(plan.method, file.source, find_number=plan.k == "auto")
     check_count(numbers[-1], file.n_rows)
+    shown.targets.check_rows(file.n_rows)
     estimator = plan.estimator(file.n_rows, scales=False)
     cluster_file(file, estimator, shown.targets, shown.title, quiet=shown.quiet, json=shown.json)
     return True
@@ -160,9 +165,13 @@ def _cluster_table(
     from widegap.cli._fitting import check_count, check_variety, choose_method, make_estimator
     from widegap.tables._reading import read_table
 
-    rows = encode(read_table(data, dialect), chosen)
+    tell_reading(data, quiet=shown.quiet)
+    table = read_table(data, dialect)
+    tell_encoding(table, quiet=shown.quiet)
+    rows = encode(table, chosen)
     n_rows = rows.X.shape[0]
     check_count(numbers[-1], n_rows)
+    shown.targets.check_rows(n_rows)
     check_variety(numbers[-1], rows.X, rows.notes)
     plan.method = choose_method(plan.method, rows.X, find_number=plan.k == "auto")
     plan.knowledge.check(plan.method)
@@ -192,17 +201,19 @@ def _fit(
     from widegap.cli._compare import add_recommendation, explain_auto
     from widegap.results import Result
 
-    label = f"Clustering {counted(len(rows.kept), 'row')}"
+    label = f"Searching for clusters in {counted(len(rows.kept), 'row')}"
     with fitting.watching(label, estimator._expected_records(len(rows.kept)), shown.quiet) as watch:
         with fitting.gathering_warnings(rows.notes):
             estimator.set_params(callback=watch).fit(rows.X, **constraints.arguments())
     estimator.set_params(callback=None)
     if estimator.n_clusters == "auto" and not watch.interrupted:
         recommendation = explain_auto(estimator)
-    rows.notes += _agreement(rows, label_column, estimator.labels_)
 
     def finish(summary: dict[str, Any]) -> None:
         add_columns(summary, rows)
+        name_drop(summary)
+        if label_column is not None:
+            add_classes(summary, rows, label_column, labels)
         if recommendation is not None:
             add_recommendation(summary, recommendation)
 
@@ -221,17 +232,23 @@ def add_columns(summary: dict[str, Any], rows: "EncodedRows") -> None:
     summary["scaling"] = rows.encoder.scaling_
 
 
-def _agreement(rows: "EncodedRows", label_column: str | None, labels: Any) -> list[str]:
-    """How well the clusters match the true classes."""
-    if label_column is None or rows.table.frame is None:
-        return []
-    from widegap.metrics import clustering_accuracy, normalized_mutual_info
+def name_drop(summary: dict[str, Any]) -> None:
+    """Name the option that leaves out the column that nearly is the clustering, where the summary warns of one."""
+    from widegap.cli._column_options import quoted
+    from widegap.results._cautions import WITHOUT_IT, follows
+    from widegap.results._deciding_columns import followed_column
 
-    inside = labels >= 0
-    truth = rows.table.frame[label_column].iloc[rows.kept[inside]].astype(str).to_numpy()
-    accuracy = clustering_accuracy(truth, labels[inside], mapping="majority")
-    shared = normalized_mutual_info(truth, labels[inside])
-    return [
-        f"Compared with {label_column!r}, which was not used: {100 * accuracy:.1f} % of the rows are in a cluster "
-        f"whose majority has their class; normalised mutual information {shared:.2f}."
-    ]
+    found = followed_column(summary["decided"])
+    if found is not None:
+        column, share = found["column"], found["share"]
+        plain, named = follows(column, share, WITHOUT_IT), follows(column, share, f"--drop {quoted(column)}")
+        summary["warnings"] = [named if note == plain else note for note in summary["warnings"]]
+
+
+def add_classes(summary: dict[str, Any], rows: "EncodedRows", column: str, labels: Any) -> None:
+    """Put into the summary how many rows of every class each cluster has."""
+    from widegap.results._label_table import label_table
+
+    if rows.frame is not None:
+        kinds = [cluster["label"] for cluster in summary["clusters"]]
+        summary["classes"] = label_table(labels, rows.frame[column].tolist(), column, kinds)

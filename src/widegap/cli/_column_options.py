@@ -1,5 +1,7 @@
 """Options about columns: the encoder they make, and how its decisions are shown."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,7 @@ class TableOptions:
     decimal: str = "auto"
     dates: str = "elapsed"
     scale: str = "auto"
+    weights: tuple[tuple[str, float], ...] = ()
 
     def encoder(self) -> "TableEncoder":
         """A TableEncoder with these parameters; rows with gaps are dropped before it sees them."""
@@ -54,6 +57,7 @@ class TableOptions:
             na_values=self.na_values,
             decimal=self.decimal,
             scale=self.scale,
+            weights=dict(self.weights) or None,
         )
 
 
@@ -64,9 +68,32 @@ def encode(table: "Table", chosen: "TableOptions") -> "EncodedRows":
 
     _check_names(table, chosen)
     try:
-        return EncodedRows.fit(table, chosen.encoder(), chosen.missing)
+        rows = EncodedRows.fit(table, chosen.encoder(), chosen.missing)
     except InvalidDataError as error:
         raise CommandError(in_options(str(error))) from error
+    rows.notes = [in_options(note) for note in rows.notes]
+    return rows
+
+
+def stated_weights(texts: Sequence[str] | None) -> tuple[tuple[str, float], ...]:
+    """``income=0.5`` as a column and its weight, of every text; a name may hold further signs of equality."""
+    found: dict[str, float] = {}
+    for text in texts or ():
+        name, sign, value = text.rpartition("=")
+        name = name.strip()
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = math.nan
+        if not sign or not name or not 0 <= weight < math.inf:
+            raise CommandError(
+                f"--column-weight {text!r} must be a column and a number from 0, such as income=0.5, which makes its "
+                "squared distances count half; 0 leaves it out."
+            )
+        if name in found:
+            raise CommandError(f"--column-weight names {name!r} twice; keep one of the two.")
+        found[name] = weight
+    return tuple(found.items())
 
 
 def _check_names(table: "Table", chosen: "TableOptions") -> None:
@@ -77,6 +104,7 @@ def _check_names(table: "Table", chosen: "TableOptions") -> None:
     for name in ("label_column", "known_column", "weight_column"):
         column = getattr(chosen, name)
         named[f"--{name.replace('_', '-')}"] = () if column is None else (column,)
+    named["--column-weight"] = tuple(name for name, _ in chosen.weights)
     if table.columns is None:
         used = next((option for option, names in named.items() if names), None)
         if used is not None:

@@ -1,8 +1,8 @@
 """How many clusters: several numbers compared without labels, a recommendation with its reasons, and a small chart.
 
 Where the search leaves a tree of merges, the number is the largest whose clusters stand out from rows without
-structure (their *strength* is above 1); elsewhere the most stable one. If none stands out, the rows are called noise;
-so are those of a dense table in which the search that leaves a tree finds a single cluster.
+structure (their *strength* is above 1); elsewhere the most stable one. If none stands out, there are no separate groups
+(``is_noise``); nor in a dense table in which the search that leaves a tree finds a single cluster.
 """
 
 from collections.abc import Sequence
@@ -188,7 +188,8 @@ def _span(numbers: list[int]) -> str:
 
 
 def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
-    """The number to recommend, why, and whether the rows look like noise."""
+    """The number to recommend, why, and whether the rows have no separate groups."""
+    from widegap._wording import counted
     from widegap.results._how_many import choice_among, explained_choice
 
     unit = found.unit
@@ -203,7 +204,8 @@ def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
     best = next(record for record in records if record.n_clusters == steadiest)
     if best.stability < max(STABLE, _null_stability(found, steadiest) + ABOVE_NULL):
         return steadiest, _noise(span, steadiest, unit, f"random subsamples lead to other {unit}s"), True
-    return steadiest, f"{steadiest} {unit}s are the most stable (stability {best.stability:.2f} of 1).", False
+    named = f"{counted(steadiest, unit)} {'is' if steadiest == 1 else 'are'}"
+    return steadiest, f"{named} the most stable (stability {best.stability:.2f} of 1).", False
 
 
 def _is_one_cluster(found: Comparison) -> bool:
@@ -232,10 +234,11 @@ def _null_stability(found: Comparison, k: int) -> float:
 
 
 def _noise(span: str, chosen: int, unit: str, why: str) -> str:
-    named = f"{chosen} {unit}" if chosen == 1 else f"{chosen} {unit}s"
+    from widegap._wording import counted
+
     return (
-        f"This looks like noise: with {span} {unit}s, {why}. The result is for {named}, the most stable number; do not "
-        "read much into it."
+        f"No separate groups; the data may vary continuously: with {span} {unit}s, {why}. The result is for "
+        f"{counted(chosen, unit)}, the most stable number; do not read much into it."
     )
 
 

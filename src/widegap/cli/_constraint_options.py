@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from widegap._catalogue import command_class, command_names
 from widegap._types import Floats
+from widegap._wording import counted
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, in_options
 from widegap.cli._row_names import DocumentNames, RowNames, read_links, read_pairs
@@ -141,6 +142,8 @@ class StatedConstraints:
         from widegap.constraints._units import read_constraints
         from widegap.exceptions import InvalidDataError
 
+        if self.known is None and not self.must_link and not self.cannot_link:
+            return
         numbers = [int(row_number(row)) for row in kept]
         # With the rows that were left out, and one before the first, places are the numbers that the message shows.
         known: list[str | None] = [None] * (max(numbers) + 1)
@@ -212,8 +215,8 @@ def _bound(text: str, option: str, k: Any, n_rows: int) -> tuple[int | float, in
     least = option == "--min-size"
     if isinstance(k, int) and (rows * k > n_rows if least else rows * k < n_rows):
         raise CommandError(
-            f"{option} asks for {k} clusters of {rows:,} rows or {'more' if least else 'fewer'}, but there are "
-            f"{n_rows:,} rows; {'lower' if least else 'raise'} one of them."
+            f"{option} asks for {counted(k, 'cluster')} of {counted(rows, 'row')} or {'more' if least else 'fewer'}, "
+            f"but there are {counted(n_rows, 'row')}; {'lower' if least else 'raise'} one of them."
         )
     return size, rows
 

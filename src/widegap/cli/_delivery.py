@@ -10,13 +10,15 @@ import typer
 
 from widegap.cli._errors import INTERRUPTED, CommandError, tell
 from widegap.cli._output import print_json, print_summary, short_summary
+from widegap.cli._phases import tell_writing
 from widegap.cli._places import check_distinct, check_writable, partial_name
 
 if TYPE_CHECKING:
     from widegap.results import Result
     from widegap.results._large_result import LargeResult
 
-ROW_ENDINGS = (".csv", ".tsv", ".parquet", ".json", ".jsonl", "")
+ROW_ENDINGS = (".csv", ".tsv", ".xlsx", ".parquet", ".json", ".jsonl", "")
+PAGE_ENDINGS = (".html", ".htm", ".json", "")  # the last writes to a device or a name of the user's own
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,25 @@ class Targets:
         output = self.output
         if output is not None and str(output) != "-" and output.suffix.lower() not in ROW_ENDINGS:
             raise CommandError(
-                f"{output}: rows are written as .csv, .tsv, .parquet or .jsonl, not as {output.suffix}; rename it."
+                f"{output}: rows are written as .csv, .tsv, .xlsx, .parquet or .jsonl, not as {output.suffix}; "
+                "rename it."
             )
         check_distinct({"-o": output, "--model": self.model, "--report": self.report}, inputs, json)
+        if self.report is not None and self.report.suffix.lower() not in PAGE_ENDINGS:
+            page = self.report.with_suffix(".html").name
+            raise CommandError(f"--report {self.report}: the report is a page of HTML; name it {page}.")
         if str(self.model) == "-":
             raise CommandError("--model - is not possible: a model cannot be printed; name a file.")
         for path in (output, self.model, self.report):
             if path is not None and str(path) != "-":
                 check_writable(path)
+
+    def check_rows(self, n_rows: int) -> None:
+        """Refuse more rows than the file for them can hold, as soon as their number is known."""
+        from widegap.results._spreadsheet_files import check_sheet
+
+        if self.output is not None:
+            check_sheet(self.output, n_rows)
 
     def partial(self) -> "Targets":
         """The same under names that mark an interrupted fit."""
@@ -66,15 +79,18 @@ def deliver(
     targets = targets.partial() if interrupted else targets
     written = []
     if targets.output is not None:
+        tell_writing(targets.output, quiet=quiet)
         result.write(targets.output)
         written.append(f"{_unit(result)}s: {targets.output}")
     if targets.model is not None:
+        tell_writing(targets.model, quiet=quiet)
         result.save(targets.model)
         written.append(f"model: {targets.model}")
     if targets.report is not None or json or not quiet:
         summary = result.summary()
         finish(summary)
         if targets.report is not None:
+            tell_writing(targets.report, quiet=quiet)
             write_report(targets.report, summary)
             written.append(f"report: {targets.report}")
         _show(result, summary, written, quiet=quiet, json=json, to_stderr=targets.to_stdout)

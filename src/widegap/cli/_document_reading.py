@@ -1,6 +1,7 @@
 """Documents from a folder, a JSONL file, a column of a table, or lines.
 
-PDF and Word files come from anywhere: sizes are limited, and a damaged file is skipped alone.
+Texts that look like HTML lose their markup, so that people read words. PDF and Word files come from anywhere: sizes are
+limited, and a damaged file is skipped alone.
 """
 
 import json
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from widegap.cli._errors import CommandError, one_line
+from widegap.documents._markup import html_text, plain_text
 from widegap.exceptions import InvalidDataError
 from widegap.results import DocumentRows
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
+MARKUP = (".html", ".htm")
 OFFICE = (".pdf", ".docx")
 NOT_TEXT = "convert it to plain text, or leave it out"
 SHOWN_NAMES = 5  # of files that are skipped, so that the note stays one line
@@ -80,7 +83,8 @@ def _text_of(path: Path, encoding: str) -> str:
         return read_office(path)
     from widegap.tables._unpacking import decode
 
-    return decode(path.read_bytes(), str(path), encoding, NOT_TEXT)
+    text = decode(path.read_bytes(), str(path), encoding, NOT_TEXT)
+    return html_text(text) if path.suffix.lower() in MARKUP else plain_text(text)
 
 
 def _from_lines(text: str, name: str, text_column: str | None, ending: str = "") -> DocumentRows:
@@ -90,6 +94,7 @@ def _from_lines(text: str, name: str, text_column: str | None, ending: str = "")
     if ending in (".jsonl", ".ndjson", ".json") or (not ending and lines[0].lstrip().startswith("{")):
         return _from_json(lines, name, text_column)
     names = [f"line {i}" for i in range(1, len(lines) + 1)]
+    lines = [plain_text(line) for line in lines]
     return DocumentRows(names, lines, None, [f"Every line of {name} was taken for one document."], counted="line")
 
 
@@ -110,7 +115,7 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
                 f"{name}, line {number}: no text under {key!r}; it has {list(entry)[:10]}: --text-column."
             )
         entries.append(entry)
-    texts = [str(entry[key]) for entry in entries]
+    texts = [plain_text(str(entry[key])) for entry in entries]
     names = [f"line {i}" for i in range(1, len(texts) + 1)]
     found = DocumentRows(names, texts, None, [], counted="line", entries=entries)
     id_key, title_key = (
@@ -147,7 +152,7 @@ def _from_table(source: Path, text_column: str | None, encoding: str, known: str
         lengths = {name: frame[name].astype(str).str.len().mean() for name in worded}
         text_column = max(lengths, key=lambda name: lengths[name])
         notes.append(f"The texts were taken from column {text_column!r}, the longest; --text-column names another.")
-    texts = frame[text_column].fillna("").astype(str).tolist()
+    texts = [plain_text(text) for text in frame[text_column].fillna("").astype(str)]
     names = [f"row {i}" for i in range(1, len(texts) + 1)]
     found = DocumentRows(names, texts, frame, notes, table.dialect, counted="row")
     lowered = {str(name).lower(): name for name in frame.columns if name != text_column}

@@ -9,6 +9,7 @@ from widegap.cli import _options as options
 from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError, guarded
 from widegap.cli._names_file import read_names
+from widegap.cli._phases import tell_reading
 
 if TYPE_CHECKING:
     from widegap.results import DocumentRows
@@ -29,7 +30,7 @@ def documents(
             help="Number of topics; auto, or a range such as 2-8, recommends one.",
             rich_help_panel=options.RUN,
         ),
-    ],  # fmt: skip
+    ] = "auto",  # fmt: skip
     text_column: options.TextColumn = None,
     encoding: options.Encoding = "auto",
     language: Annotated[
@@ -101,6 +102,7 @@ def documents(
     knowledge.check_documents()
     numbers = None if k == "auto" else options.cluster_numbers(k)
     own_names = read_names(names)
+    tell_reading(path, quiet=quiet)
     rows = read_documents(path, text_column, encoding, known_column)
     outside = None if universum is None else read_documents(universum, text_column, encoding)
     rows = rows if outside is None else _without_junk(rows, outside)

@@ -1,6 +1,7 @@
 """How a command ends when something is wrong: one line with the remedy, and an exit code."""
 
 import errno
+import re
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -8,6 +9,8 @@ from typing import Any
 
 # Exit codes as shells use them: 2 for a wrong call, 128 and the number of the signal for SIGINT and SIGPIPE.
 USAGE, UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 2, 1, 130, 141
+INPUTS = ("data", "path", "picture", "universum")  # arguments of commands that name files to be read
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(.*)", re.IGNORECASE)  # not C:/data, whose scheme has one letter
 MAX_MESSAGE = 600  # letters, about eight lines of a terminal; a longer message hides its remedy
 # Arguments of the library, and their options on the command line; longer names first.
 OPTION_WORDS = (
@@ -19,6 +22,7 @@ OPTION_WORDS = (
     ("numeric or categorical", "--numeric or --categorical"),
     ("missing='fill'", "--missing median, or leave those rows out with --missing drop"),
 )
+NA_VALUES = re.compile(r"na_values=\[([^\]]*)\]")
 
 
 class CommandError(Exception):
@@ -40,7 +44,7 @@ def in_options(message: str) -> str:
     """A message of the library in the words of the command line."""
     for argument, option in OPTION_WORDS:
         message = message.replace(argument, option)
-    return message
+    return NA_VALUES.sub(lambda found: "--na-values=" + found[1].replace("'", "").replace(", ", ","), message)
 
 
 def tell(text: Any) -> None:
@@ -73,6 +77,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         import typer
 
         try:
+            _refuse_addresses(options)
             command(*arguments, **options)
         except typer.Exit:
             raise
@@ -89,6 +94,15 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             raise typer.Exit(code) from None
 
     return run
+
+
+def _refuse_addresses(options: dict[str, Any]) -> None:
+    """Refuse an address of the network as input: a path has already lost one of its two strokes."""
+    for path in filter(None, map(options.get, INPUTS)):
+        found = ADDRESS.match(str(path))
+        if found is not None and not path.exists():
+            address = f"{found[1]}://{found[2]}"
+            raise CommandError(f"{address}: URLs are not read; download it first, and name the file.")
 
 
 def _explain(error: Exception) -> tuple[str, int]:

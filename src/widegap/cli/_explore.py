@@ -8,9 +8,11 @@ import typer
 
 from widegap.cli import _options as options
 from widegap.cli._errors import CommandError, guarded, tell
+from widegap.cli._phases import tell_encoding, tell_reading
 
 if TYPE_CHECKING:
     from widegap._types import Floats
+    from widegap.cli._column_options import TableOptions
     from widegap.explorer._rows import ShownRows
     from widegap.results import DocumentRows, EncodedRows
     from widegap.tables import TableEncoder
@@ -40,6 +42,11 @@ def open_explorer(
     k: Annotated[str, typer.Option("-k", "--clusters", help="Number of clusters to begin with.")] = "auto",
     method: options.Method = "auto",
     columns: Annotated[str | None, typer.Option(help="Columns to use, separated by commas.")] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
+    label_column: Annotated[str | None, typer.Option(help="Column of true classes: shown, never used.")] = None,
+    column_weight: Annotated[
+        list[str] | None, typer.Option(help="Weight of a column, such as income=0.5; may be repeated.")
+    ] = None,
     text_column: Annotated[str | None, typer.Option(help="Column of texts; every row is then a document.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
@@ -57,18 +64,31 @@ def open_explorer(
     debug: options.Debug = False,
 ) -> None:
     """Open a page to look at clusters, slide their number, correct them and cluster again."""
+    from widegap.cli._column_options import TableOptions, stated_weights
     from widegap.tables._delimited import Dialect
 
     _check_host(host, expose)
     source = data or path
     dialect = Dialect(encoding, delimiter, header=header)
     number = k if k == "auto" else options.cluster_numbers(k)[0]
+    chosen = TableOptions(
+        columns=options.names(columns),
+        drop=options.names(drop),
+        label_column=label_column,
+        weights=stated_weights(column_weight),
+    )
+    if chosen != TableOptions() and (data is not None or path.is_dir() or text_column is not None):
+        raise CommandError(
+            "--columns, --drop, --label-column and --column-weight are for a table that is clustered; a model has its "
+            "columns, and documents have none: leave them out."
+        )
+    tell_reading(source, quiet=False)
     if data is not None:
         opening = _open_model(path, data, text_column, dialect)
     elif path.is_dir() or text_column is not None:
         opening = _open_documents(path, text_column, encoding, number, seed)
     else:
-        opening = _open_table(path, dialect, options.names(columns), method, number, seed)
+        opening = _open_table(path, dialect, chosen, method, number, seed)
     place = _session_place(session or source.with_name(f"{source.name}.explore.jsonl"), resume)
     _serve(opening, title or source.name, source, place, resume, host, port, browser)
 
@@ -135,13 +155,15 @@ def _session_place(place: Path, resume: bool) -> Path:
 
 
 def _open_table(
-    path: Path, dialect: "Dialect", columns: tuple[str, ...], method: str, k: int | str, seed: int
+    path: Path, dialect: "Dialect", columns: "TableOptions", method: str, k: int | str, seed: int
 ) -> _Opening:
-    from widegap.cli._column_options import TableOptions, encode
+    from widegap.cli._column_options import encode
     from widegap.cli._fitting import choose_method, make_estimator
     from widegap.tables._reading import read_table
 
-    rows = encode(read_table(path, dialect), TableOptions(columns=columns))
+    table = read_table(path, dialect)
+    tell_encoding(table, quiet=False)
+    rows = encode(table, columns)
     chosen = choose_method(method, rows.X, find_number=k == "auto" and method in ("auto", "max-margin"))
     if k == "auto" and chosen != "max-margin":
         raise CommandError(f"--method {chosen} needs a fixed k; pass one, such as -k 5.")

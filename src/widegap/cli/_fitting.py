@@ -10,6 +10,7 @@ from typing import Any
 from widegap._catalogue import command_class
 from widegap.cli._errors import CommandError, in_options, one_line, tell
 from widegap.cli._interrupts import Interrupts, listening
+from widegap.cli._phases import tell_phase
 
 WIDE_SPARSE = 1000  # columns of a sparse matrix above which "auto" takes the linear method: texts have more; not tuned
 REFRESH = 0.1  # seconds between two pictures of the bar
@@ -22,8 +23,8 @@ def choose_method(method: str, X: Any, *, find_number: bool = False) -> str:
     if find_number:
         if method not in ("auto", "max-margin"):
             raise CommandError(
-                f"-k auto is not possible with --method {method}, which needs a fixed k; use "
-                "--method max-margin, or compare numbers: -k 2..8."
+                f"--method {method} needs a number of clusters: pass one such as -k 3, compare some with -k 2-8, or "
+                "use --method max-margin, which finds it (-k auto)."
             )
         return "max-margin"
     if method != "auto":
@@ -118,6 +119,7 @@ def watching(label: str, total: int | None, quiet: bool, *, at_once: bool = Fals
 def _bar(label: str, total: int | None, quiet: bool, watch: Watch) -> Iterator[Callable[[], None]]:
     """A bar with the share that is done and the time left; steps and time so far where the number is not known."""
     if quiet or not sys.stderr.isatty():
+        tell_phase(label, quiet=quiet)
         yield lambda: None
         return
     from rich import progress as bars

@@ -10,6 +10,7 @@ from typing import Any
 
 from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError
+from widegap.cli._phases import tell_phase
 from widegap.results._large_files import LargeFile, large_file, with_scale, without_row_numbers
 
 STREAMED_SCALES = ("auto", "none", "standard")  # the others need the extremes or quantiles of all rows at once
@@ -35,7 +36,7 @@ def cluster_file(file: LargeFile, estimator: Any, targets: Targets, title: str, 
             "max-margin, cpm3c or mkc."
         )
     with labels_beside(targets.output) as place:
-        label = f"Clustering {counted(file.n_rows, 'row')}"
+        label = f"Searching for clusters in {counted(file.n_rows, 'row')}"
         with fitting.watching(label, None, quiet=True) as watch, position_bar(label, file.n_rows, quiet) as position:
             watch.advance = position.record
             with fitting.gathering_warnings(file.notes):
@@ -72,6 +73,7 @@ class Position:
 def position_bar(label: str, n_rows: int, quiet: bool) -> Iterator[Position]:
     """A bar on a terminal: the share of the rows that this pass has read."""
     if quiet or not sys.stderr.isatty():
+        tell_phase(label, quiet=quiet)
         yield Position(n_rows)
         return
     from rich import progress as bars

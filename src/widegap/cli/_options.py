@@ -31,9 +31,7 @@ Debug = Annotated[bool, _option(RUN, "--debug", text="Show the full traceback of
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.", rich_help_panel=RUN)]
 Output = Annotated[
     Path | None,
-    _option(
-        RESULTS, "--output", "-o", text="Rows with cluster and margin: .csv, .tsv, .parquet, .jsonl; '-' prints CSV."
-    ),
+    _option(RESULTS, "--output", "-o", text="Rows with clusters: .csv, .tsv, .xlsx, .parquet, .jsonl; '-' prints CSV."),
 ]
 Report = Annotated[Path | None, _option(RESULTS, "--report", text="Standalone HTML report, or .json.")]
 Model = Annotated[Path | None, _option(RESULTS, "--model", text="Save the model to this file.")]
@@ -150,6 +148,10 @@ UsedColumns = Annotated[str | None, _option(COLUMNS, "--columns", text="Use only
 DroppedColumns = Annotated[str | None, _option(COLUMNS, "--drop", text="Leave these columns out.")]
 NumericColumns = Annotated[str | None, _option(COLUMNS, "--numeric", text="Read these columns as numbers.")]
 CategoricalColumns = Annotated[str | None, _option(COLUMNS, "--categorical", text="Read these columns as categories.")]
+ColumnWeights = Annotated[
+    list[str] | None,
+    _option(COLUMNS, "--column-weight", text="Weight of a column, such as income=0.5; may be repeated."),
+]
 TopicColumns = Annotated[str | None, _option(COLUMNS, "--text-column", text="Columns of free text, used by topic.")]
 LabelColumn = Annotated[
     str | None,
@@ -159,7 +161,7 @@ GapWords = Annotated[
     str | None, _option(READING, "--na-values", text="More words for a missing value, separated by commas.")
 ]
 ClusterNumber = Annotated[
-    str, _option(RUN, "-k", "--clusters", text="Number of clusters; auto, or a range such as 2-8, recommends one.")
+    str, _option(RUN, "-k", "--clusters", text="Number of clusters; auto finds it, a range such as 2-8 compares.")
 ]
 CheckpointFile = Annotated[
     Path | None,

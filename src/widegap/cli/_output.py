@@ -7,6 +7,7 @@ from typing import Any
 from widegap.cli._errors import one_line
 
 SHORT_NAME = 24  # letters of a cluster's name, so that the figures beside it fit on 80 columns
+SHORT_CLASS = 16  # letters of a class above its column, so that a few classes fit on 80 columns
 NAMED_FEATURES = 3  # of each cluster, so that most clusters take one line of the screen or two
 
 
@@ -33,31 +34,65 @@ def screen(to_stderr: bool = False) -> Any:
 
 def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool = False) -> None:
     """One screenful: sizes, what separates each cluster, notes, and what was written."""
-    from rich.table import Table as Grid
     from rich.text import Text
 
-    from widegap._wording import counted
     from widegap.cli._compare import print_chart
 
     console = screen(to_stderr)
+    console.print(Text(_headline(summary)))
+    words = (summary.get("recommendation") or summary["number"] or {}).get("words")
+    if words:
+        console.print(Text(words))
+    if summary["kind"]:
+        console.print(Text(summary["kind"]["words"]))
+    _print_clusters(console, summary)
+    _print_classes(console, summary)
+    if summary.get("recommendation"):
+        print_chart(console, summary["recommendation"])
+    _print_decisions(console, summary)
+    for note in summary["warnings"]:
+        _print_line(console, f"note: {one_line(note)}", style="yellow")
+    for line in written:
+        _print_line(console, one_line(line))
+
+
+def _group(summary: dict[str, Any]) -> str:
+    """What the clusters are called: those of documents are topics."""
+    return "topic" if summary["unit"] == "document" else "cluster"
+
+
+def _is_sure(summary: dict[str, Any]) -> bool:
+    """Whether it is known how sure the clusters are."""
+    return summary["fitted"] and (summary["search"] or {}).get("agreement") is not None
+
+
+def _headline(summary: dict[str, Any]) -> str:
+    """Rows, clusters, method, and how good the result is."""
+    from widegap._wording import counted
+
     objective = summary["objective"]
-    counts = f"{counted(summary['n_rows'], summary['unit'])}, {counted(summary['n_clusters'], 'cluster')}"
+    counts = f"{counted(summary['n_rows'], summary['unit'])}, {counted(summary['n_clusters'], _group(summary))}"
     line = f"{counts} by {summary['method']}"
-    sure = summary["fitted"] and (summary["search"] or {}).get("agreement") is not None
-    if sure:
+    if _is_sure(summary):
         line += f", {_percent(summary['search']['agreement'])} sure"
     if objective and summary["fitted"]:
         if objective["share"] is not None:
             line += f", {_percent(objective['share'])} explained"
         elif summary["n_clusters"] > 1:
             line += f", {objective['name']} {objective['value']:.4g} ({objective['better']} is better)"
-    console.print(Text(line))
-    words = (summary.get("recommendation") or summary["number"] or {}).get("words")
-    if words:
-        console.print(Text(words))
-    document = summary["unit"] == "document"
+    return line
+
+
+def _print_clusters(console: Any, summary: dict[str, Any]) -> None:
+    """One line a cluster: size, how sure it is, its median margin as the written table has it, what it is like."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    from widegap._wording import number
+
+    document, sure = summary["unit"] == "document", _is_sure(summary)
     grid = Grid(box=None, pad_edge=False, header_style="dim")
-    for heading in ("cluster", "size", "", *(["sure"] if sure else []), "margin"):
+    for heading in (_group(summary), "size", "", *(["sure"] if sure else []), "margin"):
         grid.add_column(heading, justify="right", no_wrap=True)
     grid.add_column("top terms" if document else "what sets it apart (mean here, and elsewhere)")
     for cluster in summary["clusters"]:
@@ -67,17 +102,32 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
             f"{cluster['size']:,}",
             _percent(cluster["share"]),
             *([_percent(cluster["agreement"])] if sure else []),
-            _percent(margin["relative"]) if margin else "",
+            number(margin["median"]) if margin else "",
             Text(one_line(_apart(cluster["separates"], document))),
         )
     console.print(grid)
-    if summary.get("recommendation"):
-        print_chart(console, summary["recommendation"])
-    _print_decisions(console, summary)
-    for note in summary["warnings"]:
-        _print_line(console, f"note: {one_line(note)}", style="yellow")
-    for line in written:
-        _print_line(console, one_line(line))
+
+
+def _print_classes(console: Any, summary: dict[str, Any]) -> None:
+    """Clusters against true classes, where the user named a column of them."""
+    classes = summary.get("classes")
+    if classes is None:
+        return
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    from widegap._wording import clip
+
+    grid = Grid(box=None, pad_edge=False, header_style="dim")
+    grid.add_column("cluster", justify="right", no_wrap=True)
+    for name in classes["classes"]:
+        grid.add_column(Text(one_line(clip(name, SHORT_CLASS))), justify="right")
+    for line in classes["lines"]:
+        label = "none" if line["cluster"] < 0 else str(line["cluster"])
+        grid.add_row(label, *(f"{count:,}" for count in line["counts"]))
+    console.print(Text(f"Rows of each class of {one_line(classes['column'])!r}, which was not used:"))
+    console.print(grid)
+    console.print(Text(classes["words"]))
 
 
 def _print_line(console: Any, line: str, style: str = "") -> None:

@@ -9,6 +9,7 @@ from widegap.cli import _options as options
 from widegap.cli._delivery import Targets, deliver, write_report
 from widegap.cli._errors import CommandError, guarded
 from widegap.cli._names_file import read_names
+from widegap.cli._phases import tell_reading, tell_writing
 
 if TYPE_CHECKING:
     from widegap.results import DocumentRows, EncodedRows, InputRows, Result
@@ -39,6 +40,7 @@ def predict(
 
     targets = Targets(output)
     targets.check(model, data, json=json)
+    tell_reading(data, quiet=quiet)
     found = _open(model, data, text_column, Dialect(encoding, delimiter, header=header), None, {})
     deliver(found, targets, quiet=quiet, json=json)
 
@@ -67,7 +69,10 @@ def report(
     page = options.current(page, output, "--report", "-o") or DEFAULT_PAGE
     Targets(report=page).check(model, data)
     dialect = Dialect(encoding, delimiter, header=header)
-    found = _open(model, data, text_column, dialect, title, read_names(names))
+    own_names = read_names(names)
+    tell_reading(data, quiet=quiet)
+    found = _open(model, data, text_column, dialect, title, own_names)
+    tell_writing(page, quiet=quiet)
     write_report(page, found.summary())
     if not quiet and str(page) != "-":
         print(f"report: {page}")

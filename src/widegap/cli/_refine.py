@@ -9,6 +9,7 @@ from widegap.cli import _options as options
 from widegap.cli._cluster import add_columns
 from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError, guarded
+from widegap.cli._phases import tell_reading
 from widegap.cli._predict import load_model, read_stored_rows
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def refine(
         raise CommandError("Nothing to correct; pass --merge, --split, --move, --rename or --outliers.")
     targets = Targets(output, new_model, report)
     targets.check(model, options.file_of(data), json=json)
+    tell_reading(data, quiet=quiet)
     stored = _open(model, data, Dialect(encoding, delimiter, header=header))
     for texts, correct in (
         (rename, stored.rename),

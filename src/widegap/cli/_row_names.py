@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,16 +19,21 @@ class RowNames:
     """Places among the rows that are clustered, by what the user calls them."""
 
     def __init__(self, rows: "EncodedRows"):
-        from widegap.tables._values import shortest
-
         table = rows.table
         self.id_column = rows.id_columns[0] if rows.id_columns and table.frame is not None else None
         self.n_rows = table.n_rows
-        self._kept = {int(row): place for place, row in enumerate(rows.kept)}
-        self._ids: dict[str, int] = {}
-        if self.id_column is not None:
-            cells = table.frame[self.id_column].tolist()
-            self._ids = {str(shortest(cell)).strip(): row for row, cell in enumerate(cells)}
+        self._rows = rows
+
+    @cached_property
+    def _kept(self) -> dict[int, int]:
+        return {int(row): place for place, row in enumerate(self._rows.kept)}
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        from widegap.tables._values import shortest
+
+        cells = self._rows.table.frame[self.id_column].tolist()
+        return {str(shortest(cell)).strip(): row for row, cell in enumerate(cells)}
 
     def find(self, name: str) -> int:
         """The place of a row; refuses unknown names; the caller adds where they stood."""

@@ -34,6 +34,10 @@ class Clusters(Protocol):
     def cluster_keys(self) -> list[int]: ...
 
     @property
+    def used_keys(self) -> set[int]:
+        """Keys that belong to a cluster, whether it is shown or not."""
+
+    @property
     def reach(self) -> range:
         """Numbers of clusters that need no new fit."""
 
@@ -50,11 +54,12 @@ class Clusters(Protocol):
 
 @dataclass(frozen=True)
 class Naming:
-    """What rows and clusters are called where a correction is put into words."""
+    """What rows and clusters are called where a correction is put into words; clusters have names and numbers."""
 
     unit: str
     numbers: Ints
     name_of: Callable[[int], str]
+    number_of: Callable[[int], int]
 
     def rows(self, rows: Sequence[int]) -> str:
         """ "row 4", "rows 4 and 6", "12 rows"."""
@@ -146,8 +151,8 @@ def asked_key(clusters: Clusters, value: object) -> int:
 
 
 def new_key(clusters: Clusters) -> int:
-    """The smallest key that is not in use."""
-    taken: set[Any] = {*clusters.cluster_keys}
+    """The smallest key that no cluster has or had."""
+    taken: set[Any] = {*clusters.used_keys}
     for event in clusters.corrections:
         taken |= {event.data.get("cluster"), event.data.get("new"), *event.data.get("clusters", ())}
     return min(set(range(len(taken) + 1)) - taken)

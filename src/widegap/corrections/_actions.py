@@ -63,7 +63,7 @@ class Rename(Action):
         return replace(state, names={**state.names, event.data["cluster"]: event.data["name"]})
 
     def words(self, data: EventData, naming: Naming) -> str:
-        return f"renamed cluster {data['cluster']} to {data['name']!r}"
+        return f"renamed cluster {naming.number_of(data['cluster'])} to {data['name']!r}"
 
 
 class Drop(Action):

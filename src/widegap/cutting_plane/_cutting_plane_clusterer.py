@@ -3,7 +3,7 @@
 ``_search`` is the whole of a fit after the rows are prepared: starts on a sample, the best of them carried to all rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from importlib.metadata import version
@@ -21,6 +21,7 @@ from widegap._warnings import warn_caller
 from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, WeightVectorClusterer
 from widegap.base._progress import logger
 from widegap.base._records import IterationRecord, Point, SearchRecorder, SolverResult
+from widegap.base._scored_clusterer import lost_margin, lost_margins
 from widegap.base._starts import Sample, rounded, sample_starts
 from widegap.base._validation import (
     Interval,
@@ -156,6 +157,9 @@ class CuttingPlaneClusterer(OutlierRejection):
         "checkpoint": [str, PathLike, None],
         **LABELS_OUT,
     }
+
+    def _value_rule(self) -> Callable[[Floats], Floats]:
+        return lost_margins if self.loss == "sum" else lost_margin
 
     def _prepare(self, blocks: Rows, rng: np.random.Generator, side: SideInformation, further: str = "") -> Prepared:
         """The rows after the kernel's map if there is one."""

@@ -13,6 +13,7 @@ from widegap.base._clusterer import Clusterer, Objective
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger, progress_logging
 from widegap.base._records import Recorder
+from widegap.base._scored_clusterer import ScoredClusterer
 from widegap.base._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator, digest_of
 from widegap.constraints._side_information import (
     SIZE_CONSTRAINTS,
@@ -23,7 +24,7 @@ from widegap.constraints._side_information import (
 )
 from widegap.constraints._units import check_cliques
 from widegap.documents._corpus import Corpus, cosines_to_means
-from widegap.documents._linear_scores import explaining_weights
+from widegap.documents._linear_scores import explaining_weights, minus_squared_hinges
 from widegap.documents._reader import DocumentReader
 from widegap.documents._topic_rules import (
     TopicRules,
@@ -46,7 +47,7 @@ NAME_TERMS = 3  # in the name of a topic: as many as fit into a column of a tabl
 
 
 @shared_docs
-class DocumentClustering(ConstrainedClusterer):
+class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
     """Topics of documents by maximum margin clustering.
 
     Documents become rows of term weights, (1 + ln tf) ln(n / df) of length one; these are reduced by latent semantic
@@ -165,9 +166,10 @@ class DocumentClustering(ConstrainedClusterer):
     the method with its own defaults, which makes this class a clusterer for topic pipelines that reduce and name the
     topics themselves.
 
-    **Text.** Words are runs of two letters or more of any script, in lower case; Chinese, Japanese, Thai and others
-    that have no spaces between words are cut into pairs of signs. Documents that look like HTML lose their tags,
-    scripts and styles.
+    **Text.** Words are runs of two letters or more of any script, in lower case. Where there are no spaces between
+    words, Han characters are cut into overlapping pairs, as most words have two; katakana is a word as it stands, and
+    hiragana, which is mostly grammar, does not count. Thai, Lao, Burmese and Khmer are cut into pairs of signs.
+    Documents that look like HTML lose their tags, comments, scripts and styles.
 
     **What to expect.** Without labels, topics that differ in size by a factor of ten are found badly by any method
     here. Constants of the method were tuned by accuracy on the public collections in the
@@ -397,8 +399,7 @@ class DocumentClustering(ConstrainedClusterer):
         ndarray of shape (n_documents, n_topics), or (n_documents,) for two topics
             For two topics the lead of the second over the first.
         """
-        scores = self._scores(self._read_fitted(X))
-        return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
+        return self._map_rows(X, lambda scores: scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores)
 
     def predict(self, X: Any) -> Labels:
         """Topic with the largest score, for each document.
@@ -451,10 +452,8 @@ class DocumentClustering(ConstrainedClusterer):
     def topic_names_(self) -> dict[int, str]:
         """dict of int to str: the known label of each topic, or its first three terms, or its number without any."""
         check_is_fitted(self)
-        if self.terms_ is None:
-            names = {int(topic): f"topic {topic}" for topic in self.topics_}
-        else:
-            names = {topic: ", ".join(terms) for topic, terms in self.top_terms(NAME_TERMS).items()}
+        terms = {} if self.terms_ is None else self.top_terms(NAME_TERMS)
+        names = {topic: ", ".join(terms[topic]) if terms else f"topic {topic}" for topic in map(int, self.topics_)}
         labels = zip(names, getattr(self, "classes_", []), strict=False)  # model files of 0.1 have none
         return names | {topic: str(label) for topic, label in labels if label is not None}
 
@@ -540,6 +539,12 @@ class DocumentClustering(ConstrainedClusterer):
 
     def _scores(self, corpus: Corpus) -> Floats:
         return np.asarray(self._scored_rows(corpus) @ self.coef_.T) + self.intercept_
+
+    def _map_rows(self, X: Any, function: Callable[[Floats], Any]) -> Any:
+        return function(self._scores(self._read_fitted(X)))
+
+    def _value_rule(self) -> Callable[[Floats], Floats]:
+        return minus_squared_hinges
 
     def _read_fitted(self, X: Any) -> Corpus:
         check_is_fitted(self)

@@ -2,7 +2,8 @@
 
 English has scikit-learn's list. The other lists are those of the package stop-words (BSD, 33 languages), which comes
 with the extra ``documents``. A language is recognised by its stop words: in running text they are a third of all words
-or more, of their own language and hardly of another.
+or more, of their own language and hardly of another. Chinese and Japanese, which are cut into pieces that no list has,
+are recognised by their scripts.
 """
 
 from collections import Counter
@@ -12,10 +13,12 @@ from itertools import islice
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from widegap.documents._words import tokens
+from widegap.documents._markup import plain_text
+from widegap.documents._words import script_language, tokens
 from widegap.exceptions import InvalidDataError
 
 SAMPLED_DOCUMENTS, SAMPLED_WORDS = 300, 300  # documents, and words of each
+SAMPLED_SIGNS = 1000  # of each document, for its script: the words above have about as many
 ENOUGH = 0.15  # share of the words that must be stop words of a language to recognise it
 
 
@@ -39,10 +42,13 @@ def stop_words_of(language: str) -> frozenset[str]:
 
 
 def detect_language(documents: Sequence[str]) -> str | None:
-    """The language of documents, by their stop words; None if no list fits."""
-    step = max(1, len(documents) // SAMPLED_DOCUMENTS)
+    """The language of documents, by their script or their stop words; None if no list fits."""
+    sample = documents[:: max(1, len(documents) // SAMPLED_DOCUMENTS)]
+    written_in = script_language("".join(plain_text(document)[:SAMPLED_SIGNS] for document in sample))
+    if written_in in _lists():
+        return written_in
     counts: Counter[str] = Counter()
-    for document in documents[::step]:
+    for document in sample:
         counts.update(islice(tokens(document), SAMPLED_WORDS))
     total = sum(counts.values())
     lists = {"english": frozenset(ENGLISH_STOP_WORDS), **{k: v for k, v in _lists().items() if k != "english"}}

@@ -135,6 +135,12 @@ def _raises(scores: Floats, labels: Labels, prices: Floats) -> Floats:
     return raises
 
 
+def minus_squared_hinges(scores: Floats) -> Floats:
+    """Minus the mean squared hinge of each row over all clusters, if it belongs to that of its largest score."""
+    signs = np.where(np.eye(scores.shape[1], dtype=bool)[scores.argmax(axis=1)], 1.0, -1.0)
+    return np.asarray(-(np.maximum(0, 1 - signs * scores) ** 2).mean(axis=1))
+
+
 def _judged(found: LinearScores, X: Matrix) -> LinearScores:
     """The same with its objective."""
     known = found.labels >= 0

@@ -1,7 +1,8 @@
 """Pairs of words that belong together, such as "space station": found among the leading terms of a topic.
 
 A pair of neighbouring words is a phrase of a topic if it stands in at least three of its documents, and wherever the
-rarer of the two words occurs there, the other one is its neighbour at least every third time.
+rarer of the two words occurs there, the other one is its neighbour at least every third time. Where a script has no
+spaces, terms are overlapping pairs of signs: those that are phrases become one word again, of any length.
 """
 
 from collections import Counter
@@ -11,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from widegap.documents._words import tokens
+from widegap.documents._words import overlap, tokens
 
 LEAST_DOCUMENTS = 3  # with fewer, a pair may be the habit of one writer: not tuned
 NEIGHBOUR_SHARE = 1 / 3  # of the rarer word's places: not tuned; less joins words that merely occur in one topic
@@ -46,11 +47,29 @@ def with_phrases(
     found = {}
     for topic, words in terms.items():
         rows = np.flatnonzero(labels == topic)[:MOST_DOCUMENTS]
-        shown = list(words)
-        for first, second in phrases_of([documents[row] for row in rows], words):
-            if first in shown and second in shown:
-                place = min(shown.index(first), shown.index(second))
-                shown = [word for word in shown if word not in (first, second)]
-                shown.insert(place, f"{first} {second}")
-        found[topic] = shown[:n]
+        phrases = phrases_of([documents[row] for row in rows], words)
+        found[topic] = [_spelt(parts) for parts in _joined(words, phrases)[:n]]
     return found
+
+
+def _joined(words: Sequence[str], phrases: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """The words, each alone or with those that it forms a phrase with: two words, or a chain of pairs that overlap."""
+    shown = [[word] for word in words]
+    for first, second in phrases:
+        left = next((parts for parts in shown if parts[-1] == first), None)
+        right = next((parts for parts in shown if parts[0] == second), None)
+        if left is None or right is None or left is right:
+            continue
+        if overlap(first, second) or len(left) == len(right) == 1:
+            place = min(shown.index(left), shown.index(right))
+            shown = [parts for parts in shown if parts is not left and parts is not right]
+            shown.insert(place, left + right)
+    return shown
+
+
+def _spelt(parts: list[str]) -> str:
+    """A phrase as people write it."""
+    text = parts[0]
+    for before, word in pairwise(parts):
+        text += word[1:] if overlap(before, word) else f" {word}"
+    return text

@@ -232,10 +232,11 @@ def warn_of_starved(labels: Labels, topics: Labels, size_max: Any) -> None:
     least = min(sizes.values())
     if size_max is not None and least > max(1, int(FLOOR * sum(sizes.values()) / len(sizes))):
         return
-    smallest = ", ".join(str(topic) for topic, size in sizes.items() if size == least)
+    *first, last = [str(topic) for topic, size in sizes.items() if size == least]
+    topics_have = f"Topics {', '.join(first)} and {last} each have" if first else f"Topic {last} has"
     warn_caller(
-        f"Topic {smallest} has {least} of {sum(sizes.values())} documents, the least that one of {len(sizes)} may "
-        "have, so that this bound and not the terms decided some of them; lower n_clusters, or read these "
-        "documents before you rely on the topic.",
+        f"{topics_have} {least} of {sum(sizes.values())} documents, the least that one of {len(sizes)} may have, so "
+        "that this bound and not the terms decided some of them; lower n_clusters, or read these documents before you "
+        f"rely on {'these topics' if first else 'the topic'}.",
         StarvedClusterWarning,
     )

@@ -1,5 +1,6 @@
 """Fits of a workspace: a model on the rows, its clusters at every number that it can be cut at, and who they are."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from widegap import describe
 from widegap._types import Floats, Ints, Mask
 from widegap.corrections._stored_log import rows_of_fit
-from widegap.explorer._identity import CutKeys, WholeNumbers, matched_keys, with_keys
+from widegap.explorer._identity import KEY_SPAN, MOST_EARLIER, CutKeys, NewKeys, WholeNumbers, matched_keys, with_keys
 
 if TYPE_CHECKING:
     from widegap.forest._kept_search import KeptSearch
@@ -22,7 +23,9 @@ _Value = TypeVar("_Value", bound=np.number[Any])
 
 
 class PageModel(Protocol):
-    """What the page asks of an estimator; methods beyond scikit-learn's are asked for by name first."""
+    """What the page asks of an estimator; what goes beyond scikit-learn is asked for by name first."""
+
+    agreement_: Floats
 
     def get_params(self, deep: bool = True) -> dict[str, object]: ...
 
@@ -50,10 +53,12 @@ class ShownFit:
         Its number of clusters.
     classes : ndarray of shape (own,)
         What the model itself calls its clusters.
-    sure : ndarray of shape (n,) or None
-        How sure the cluster of each row is, where the model measures it.
     active : ndarray of bool of shape (n,) or None
         Which rows were fitted, None for all: junk rows of tables are left out, and X are the rows that remain.
+    generation : int
+        How many fits there were before it: each has new keys of its own.
+    earlier : tuple of ndarray of shape (n,)
+        Keys of the rows in partitions before this fit, the latest first.
     """
 
     def __init__(
@@ -62,22 +67,29 @@ class ShownFit:
         X: object,
         *,
         active: Mask | None = None,
-        before: WholeNumbers | None = None,
+        before: "Before | None" = None,
         fixed: dict[int, int] | None = None,
     ):
         self.model, self.active = model, active
+        self.generation = 0 if before is None else before.generation
+        self.earlier = () if before is None else before.earlier
         found = np.asarray(describe.labels(model, X))
         self.classes = np.asarray(getattr(model, "topics_", np.arange(_count(model, found))))
         self.own = len(self.classes)
         self._cuts = {self.own: self._spread(_compact(found, self.classes), -1)}
         self._models = {self.own: model}
         sure = _sure(model, X)
-        self.sure = None if sure is None else self._spread(sure, 0.0)
-        if before is not None:
-            keys = matched_keys(before, self._cuts[self.own], self.own, fixed)
-        else:
+        self._sure = {self.own: None if sure is None else self._spread(sure, 0.0)}
+        # Least keys are left for the clusters of the first fit and for those that corrections make.
+        start = KEY_SPAN * (self.generation + 1)
+        if before is None:
             keys = self.classes.astype(np.int64)
-        self._keys = CutKeys(self.cut, self.own, keys)
+        else:
+            keys = matched_keys(
+                before.keys, self._cuts[self.own], self.own, fixed, new_keys=NewKeys(start, self.earlier)
+            )
+        own = with_keys(keys, self._cuts[self.own]).astype(np.int32)
+        self._keys = CutKeys(self.cut, self.own, keys, NewKeys(start, (own, *self.earlier)))
 
     @property
     def numbers(self) -> range:
@@ -104,9 +116,27 @@ class ShownFit:
         found[self.active] = values
         return found
 
+    def sure_at(self, k: int) -> Floats | None:
+        """How sure the cluster of each row at k is, where the model measures it."""
+        if self._sure[self.own] is None:
+            return None
+        if k not in self._sure:
+            self._sure[k] = self._spread(np.asarray(self.model_at(k).agreement_, np.float32), 0.0)
+        return self._sure[k]
+
     def keys(self, k: int) -> Ints:
         """Key of each cluster at k."""
         return self._keys.at(k)
+
+    def classes_at(self, k: int) -> WholeNumbers:
+        """What the model for k calls its clusters: the numbers that people see, and that files hold."""
+        return self.classes if k == self.own else np.arange(k)
+
+    def before_next(self, k: int) -> "Before":
+        """What the next fit has to know of this one, which was shown at k."""
+        shown, own = (self.row_keys(number).astype(np.int32) for number in (k, self.own))
+        earlier = (shown, *(() if k == self.own else (own,)), *self.earlier)
+        return Before(shown, earlier[:MOST_EARLIER], self.generation + 1)
 
     def row_keys(self, k: int) -> WholeNumbers:
         """Key of the cluster of each row at k, -1 for rows in none."""
@@ -115,7 +145,7 @@ class ShownFit:
     def anchors(self, k: int) -> dict[int, int]:
         """Typical rows of every cluster at k, and their keys."""
         of_rows = self.row_keys(k)
-        rows = {int(key): typical(np.flatnonzero(of_rows == key), self.sure) for key in self.keys(k)}
+        rows = {int(key): typical(np.flatnonzero(of_rows == key), self.sure_at(k)) for key in self.keys(k)}
         return {row: key for key, chosen in rows.items() for row in chosen}
 
     def model_at(self, k: int) -> PageModel:
@@ -126,13 +156,22 @@ class ShownFit:
 
     def labels_at(self, k: int) -> WholeNumbers:
         """Clusters of all rows as the model for k numbers them."""
-        return with_keys(self.classes if k == self.own else np.arange(k), self.cut(k))
+        return with_keys(self.classes_at(k), self.cut(k))
+
+
+@dataclass(frozen=True)
+class Before:
+    """Keys of the rows before a fit, in partitions before that, and how many fits there were."""
+
+    keys: WholeNumbers
+    earlier: tuple[WholeNumbers, ...]
+    generation: int
 
 
 class NotFitted:
     """Rows before their first fit: one group, and the estimator that will cluster them."""
 
-    sure = active = None
+    active = None
     own = 1
     numbers = range(1, 2)
     classes = np.zeros(1, np.int64)
@@ -145,7 +184,13 @@ class NotFitted:
 
     row_keys = labels_at = cut
 
+    def sure_at(self, k: int) -> None:
+        return None
+
     def keys(self, k: int) -> Ints:
+        return self.classes
+
+    def classes_at(self, k: int) -> WholeNumbers:
         return self.classes
 
     def model_at(self, k: int) -> PageModel:

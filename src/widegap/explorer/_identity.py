@@ -1,11 +1,13 @@
 """Who is who among clusters: a cluster keeps its key, and so its name and its colour, while its rows stay together.
 
-Labels are numbered anew by every cut and every fit. A *key* is the number of a cluster as a person knows it: the new
-clusters take the keys of those that they share most rows with, one to one; further clusters take the least numbers that
-are free.
+Labels are numbered anew by every cut and every fit. A *key* stands for a cluster as a person knows it: the new clusters
+take the keys of those that they share most rows with, one to one. A cluster that is left over takes the key of an
+earlier cluster that is not shown, if each holds more than half of the rows of the other. If there is none, the cluster
+is new and takes a key that no cluster had before: it inherits neither a name nor a correction.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -16,8 +18,58 @@ from widegap._types import Ints
 
 WholeNumbers = npt.NDArray[np.signedinteger]  # labels and keys of rows, as narrow as their number allows
 
+LOOKS = 30  # colours and shapes by key: 10 colours, 6 shapes, so that the pairs repeat after 30 keys
+KEY_SPAN = 200 * LOOKS  # keys reserved for the new clusters of one fit: at least twice the 1,000 clusters of a fit
+MOST_EARLIER = 4  # partitions that a fit remembers, of the last two fits: each costs an integer a row
 
-def matched_keys(old: WholeNumbers, new: WholeNumbers, k: int, fixed: Mapping[int, int] | None = None) -> Ints:
+
+@dataclass(frozen=True)
+class NewKeys:
+    """Keys for clusters that match none before.
+
+    Attributes
+    ----------
+    start : int
+        The least key of a new cluster.
+    earlier : sequence of ndarray of shape (n,)
+        Keys of the rows in earlier partitions, the latest first.
+    """
+
+    start: int = 0
+    earlier: Sequence[WholeNumbers] = ()
+
+    def key_of(self, inside: npt.NDArray[np.bool_], shown: set[int], gone: set[int]) -> int:
+        """The key of a cluster of some rows beside those that are shown; keys that are gone stay unused."""
+        for keys in self.earlier:
+            found = _same_cluster(keys, inside)
+            if found is not None and found not in shown:
+                return found
+        looks = {key % LOOKS for key in shown}
+        unused = (key for key in count(self.start) if key not in shown and key not in gone)
+        return next(key for key in unused if key % LOOKS not in looks or len(looks) == LOOKS)
+
+
+def _same_cluster(keys: WholeNumbers, inside: npt.NDArray[np.bool_]) -> int | None:
+    """The key that more than half of the rows have, and that more than half of its rows are among them."""
+    kinds, counts = np.unique(keys[inside], return_counts=True)
+    if not len(kinds):
+        return None
+    best = int(counts.argmax())
+    shared, key = 2 * int(counts[best]), int(kinds[best])
+    if key < 0 or shared <= np.count_nonzero(inside) or shared <= np.count_nonzero(keys == key):
+        return None
+    return key
+
+
+def matched_keys(
+    old: WholeNumbers,
+    new: WholeNumbers,
+    k: int,
+    fixed: Mapping[int, int] | None = None,
+    *,
+    new_keys: NewKeys | None = None,
+    gone: set[int] | None = None,
+) -> Ints:
     """The key of each of k new clusters.
 
     Parameters
@@ -30,8 +82,12 @@ def matched_keys(old: WholeNumbers, new: WholeNumbers, k: int, fixed: Mapping[in
         Number of new clusters.
     fixed : mapping, default=None
         Keys of labels that are known from corrections.
+    new_keys : NewKeys, default=None
+        Keys of clusters that match none of the old ones; None takes the least that are free.
+    gone : set of int, default=None
+        Further keys that no new cluster may take, besides those in ``old``.
     """
-    fixed = dict(fixed or {})
+    fixed, new_keys = dict(fixed or {}), new_keys or NewKeys()
     kinds = np.setdiff1d(old[old >= 0], list(fixed.values()))
     free = np.setdiff1d(np.arange(k), list(fixed))
     overlap = np.zeros((len(kinds), k))
@@ -44,29 +100,35 @@ def matched_keys(old: WholeNumbers, new: WholeNumbers, k: int, fixed: Mapping[in
     for row, column in zip(rows, columns, strict=True):
         if overlap[row, free[column]]:
             keys[free[column]] = kinds[row]
-    unused = (number for number in count() if number not in set(keys.tolist()))
-    taken = [next(unused) for _ in range(int((keys < 0).sum()))]
-    keys[keys < 0] = taken
+    gone = (gone or set()) | set(kinds.tolist())
+    for label in np.flatnonzero(keys < 0).tolist():
+        keys[label] = new_keys.key_of(new == label, set(keys[keys >= 0].tolist()), gone)
     return keys
 
 
 class CutKeys:
     """Keys of the clusters at every number: from those at the fit's own number, step by step."""
 
-    def __init__(self, cut: Callable[[int], WholeNumbers], own: int, keys: Ints):
+    def __init__(self, cut: Callable[[int], WholeNumbers], own: int, keys: Ints, new_keys: NewKeys):
         self._cut, self._own = cut, own
         self._keys = {own: keys}
+        # More clusters and fewer have new keys of their own, so that none depends on which were asked for first.
+        self._new_keys = {1: new_keys, -1: NewKeys(new_keys.start + KEY_SPAN // 2, new_keys.earlier)}
 
     def at(self, k: int) -> Ints:
         """The key of every label of the cut at k."""
         step = 1 if k > self._own else -1
+        used: set[int] = set()
         for number in range(self._own, k, step):
+            used |= set(self._keys[number].tolist())
             if number + step not in self._keys:
                 before = with_keys(self._keys[number], self._cut(number))
-                self._keys[number + step] = matched_keys(before, self._cut(number + step), number + step)
+                self._keys[number + step] = matched_keys(
+                    before, self._cut(number + step), number + step, new_keys=self._new_keys[step], gone=used
+                )
         return self._keys[k]
 
 
 def with_keys(keys: Ints, labels: WholeNumbers) -> WholeNumbers:
-    """WholeNumbers of rows as keys; -1 stays."""
+    """Labels of rows as keys; -1 stays."""
     return np.append(keys, -1)[labels]

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from widegap import describe
 from widegap._types import Mask
 from widegap._wording import ROWS_FROM, clip, plain
 from widegap.corrections._corrections import CORRECTIONS
 from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError
-from widegap.explorer._cluster_names import correction_words, name_of
+from widegap.explorer._cluster_names import correction_words, name_in_move, name_of
 from widegap.explorer._fits import NotFitted, ShownFit
 from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._workspace import Workspace
@@ -46,14 +45,14 @@ def overview(workspace: Workspace) -> dict[str, object]:
             "next": workspace.next_number,
             "numbers": [fit.numbers[0], fit.numbers[-1]],
             "clusters": clusters(workspace, k),
-            "sure": _mean_sure(fit),
+            "sure": _mean_sure(fit, k),
             "surer": surer(workspace),
             "corrections": [_correction(workspace, event) for event in state.corrections],
             "supported": list(workspace.supported),
             "buttons": _buttons(workspace),
             "pending": workspace.pending,
             "anew": bool(workspace.pending) and workspace.searches_anew,
-            "can_undo": workspace.history.can_undo,
+            "can_undo": workspace.can_undo,
             "can_redo": workspace.history.can_redo,
             "moved": moved(workspace),
             "working": workspace.working,
@@ -73,21 +72,24 @@ def _fit_notes(workspace: Workspace) -> list[str]:
     return workspace.history.events[number - 1].data.get("notes", []) if number else []
 
 
-def _mean_sure(fit: ShownFit | NotFitted) -> float | None:
-    if fit.sure is None:
-        return None
-    return plain(float(fit.sure.mean() if fit.active is None else fit.sure[fit.active].mean()))
+def _mean_sure(fit: ShownFit | NotFitted, k: int) -> float | None:
+    """How sure the clusters at k are: the mean over the rows that were fitted."""
+    sure = fit.sure_at(k)
+    return None if sure is None else plain(float((sure if fit.active is None else sure[fit.active]).mean()))
 
 
 def surer(workspace: Workspace) -> dict[str, object] | None:
-    """How sure the first fit and the present one are, and how many questions were answered in between."""
-    active = workspace.history.active
-    answers = sum(bool(event.data.get("asked")) for event in active)
-    fits = [0, *(event.number for event in active if event.kind == "again")]
-    known = [fit for fit in map(workspace.fit_of, fits[:1] + fits[-1:]) if fit.sure is not None]
-    if not known:
-        return {"answers": answers, "first": None, "now": None}
-    return {"answers": answers, "first": _mean_sure(known[0]), "now": _mean_sure(known[-1])}
+    """How sure the first fit and what is shown are, and how many questions were answered in between."""
+    answers = sum(bool(event.data.get("asked")) for event in workspace.history.active)
+    first, now = workspace.opening, _mean_sure(workspace.fit, workspace.k)
+    began = _mean_sure(first, first.own)
+    return {"answers": answers, "first": now if began is None else began, "now": began if now is None else now}
+
+
+def shown_at(workspace: Workspace, k: int) -> dict[str, object]:
+    """The clusters at k, and how sure they are."""
+    with workspace.lock:
+        return {"clusters": clusters(workspace, k), "sure": _mean_sure(workspace.fit, k)}
 
 
 def clusters(workspace: Workspace, k: int) -> list[dict[str, object]]:
@@ -95,17 +97,17 @@ def clusters(workspace: Workspace, k: int) -> list[dict[str, object]]:
     fit = workspace.fit
     if k not in fit.numbers:
         raise InvalidDataError(f"k={k} must be from {fit.numbers[0]} to {fit.numbers[-1]}.")
-    labels, keys = fit.cut(k), fit.keys(k)
+    labels, keys, sure = fit.cut(k), fit.keys(k), fit.sure_at(k)
     sizes = np.bincount(labels[labels >= 0], minlength=k)
     apart = _features(workspace, labels, k)
     found = [
         {
             "key": int(keys[label]),
-            "label": int(label if k != fit.own else fit.classes[label]),
-            "name": name_of(workspace, int(keys[label])),
+            "label": int(fit.classes_at(k)[label]),
+            "name": name_of(workspace, int(keys[label]), k),
             "size": int(sizes[label]),
             "share": float(sizes[label] / len(labels)),
-            "sure": None if fit.sure is None or not sizes[label] else plain(fit.sure[labels == label].mean()),
+            "sure": None if sure is None or not sizes[label] else plain(sure[labels == label].mean()),
             "apart": apart[label],
         }
         for label in range(k)
@@ -129,23 +131,21 @@ def _features(workspace: Workspace, labels: WholeNumbers, k: int) -> list[list[d
             return [[] for _ in range(k)]
         terms = fit.model.top_terms(2 * LISTED_FEATURES)
         return [[{"feature": clip(term, 40)} for term in terms.get(int(topic), [])] for topic in fit.classes]
-    differences, means, rest = describe.contrasts(rows.values, labels, k)
-    found = []
-    for label in range(k):
-        order = np.argsort(-np.abs(differences[label]), kind="stable")[:LISTED_FEATURES]
-        found.append(
-            [
-                {
-                    "feature": rows.names[j],
-                    "difference": plain(differences[label, j]),
-                    "mean": plain(means[label, j]),
-                    "rest": plain(rest[label, j]),
-                }
-                for j in order
-                if differences[label, j]
-            ]
-        )
-    return found
+    found = Contrasts(rows.values, labels, rows.features, k)
+    return [[_contrast(found, label, int(j)) for j in found.order(label)[:LISTED_FEATURES]] for label in range(k)]
+
+
+def _contrast(found: Contrasts, label: int, j: int) -> dict[str, object]:
+    """One column of a cluster against the others, in the words of the report: categories as per cent."""
+    feature, mean, rest = found.features[j], found.means[label, j], found.rest[label, j]
+    return {
+        "feature": feature.name,
+        "difference": plain(found.differences[label, j]),
+        "mean": plain(mean),
+        "rest": plain(rest),
+        "text": feature.text(mean),
+        "rest_text": feature.text(rest),
+    }
 
 
 def profile(workspace: Workspace, k: int) -> dict[str, object]:
@@ -195,7 +195,7 @@ def row(workspace: Workspace, number: int) -> dict[str, object]:
 def short_row(workspace: Workspace, number: int) -> dict[str, object]:
     """One row in a few words."""
     _check_row(workspace, number)
-    fit, key = workspace.fit, int(workspace.keys[number])
+    sure, key = workspace.fit.sure_at(workspace.k), int(workspace.keys[number])
     return {
         "row": number,
         "number": int(workspace.rows.numbers[number]),
@@ -203,7 +203,7 @@ def short_row(workspace: Workspace, number: int) -> dict[str, object]:
         "text": workspace.rows.text(number),
         "key": key,
         "cluster": name_of(workspace, key),
-        "sure": None if fit.sure is None else plain(fit.sure[number]),
+        "sure": None if sure is None else plain(sure[number]),
     }
 
 
@@ -225,6 +225,7 @@ def moved(workspace: Workspace) -> dict[str, object] | None:
     place = place.ravel()
     moves = [
         {"from": int(kinds[i, 0]), "to": int(kinds[i, 1]), "count": int(counts[i]),
+         "names": [name_in_move(workspace, key) for key in kinds[i].tolist()],
          "rows": changed[place == i][:ROWS_OF_A_MOVE].tolist()}
         for i in order
     ]  # fmt: skip

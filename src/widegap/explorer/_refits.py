@@ -14,8 +14,7 @@ from widegap._types import Floats, Mask
 from widegap.corrections._constraints import KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS, Junk
 from widegap.exceptions import NotSupportedError
-from widegap.explorer._fits import NotFitted, PageModel, ShownFit
-from widegap.explorer._identity import WholeNumbers
+from widegap.explorer._fits import Before, NotFitted, PageModel, ShownFit
 
 Progress = Callable[[object], bool]
 
@@ -175,8 +174,8 @@ def _fixed(model: PageModel) -> dict[int, int]:
     return {label: int(key) for label, key in enumerate(classes) if isinstance(key, int | np.integer) and key >= 0}
 
 
-def _before(fit: ShownFit | NotFitted, plan: NextFit) -> WholeNumbers | None:
-    return fit.row_keys(plan.shown) if isinstance(fit, ShownFit) else None
+def _before(fit: ShownFit | NotFitted, plan: NextFit) -> Before | None:
+    return fit.before_next(plan.shown) if isinstance(fit, ShownFit) else None
 
 
 def _refit_documents(fit: ShownFit | NotFitted, X: Any, plan: NextFit, callback: Progress) -> ShownFit:

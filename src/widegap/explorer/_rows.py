@@ -8,6 +8,7 @@ import numpy as np
 
 from widegap._types import Doubles, Floats, Ints, Mask, Matrix
 from widegap._wording import RowTexts, clip, plain, row_number
+from widegap.documents._markup import plain_text
 from widegap.exceptions import InvalidDataError
 from widegap.results._profile import Feature, features_of
 from widegap.rows._matrices import dense_rows
@@ -62,7 +63,7 @@ class ShownRows:
         self.numbers: Ints = row_number(self.kept)
         self.is_text = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], str)
         self.unit = "document" if self.is_text else "row"
-        self.texts: Sequence[str] | None = X if self.is_text else None
+        self.texts: Sequence[str] | None = [plain_text(text) for text in X] if self.is_text else None
         if hasattr(X, "select_dtypes"):
             frame, X = X if frame is None else frame, X.select_dtypes("number")
         self.titles, self.frame, self.dialect, self.ids = titles, frame, dialect, ids

@@ -97,7 +97,7 @@ class Pages:
         reads: dict[str, Callable[[Query], object]] = {
             "state": lambda asked: views.overview(self.workspace),
             "exports": lambda asked: list(EXPORTS),
-            "clusters": lambda asked: views.clusters(self.workspace, _number(asked, "k")),
+            "clusters": lambda asked: views.shown_at(self.workspace, self._k(asked)),
             "profile": lambda asked: views.profile(self.workspace, self._k(asked)),
             "tree": lambda asked: views.tree(self.workspace),
             "row": lambda asked: views.row(self.workspace, _number(asked, "row")),
@@ -180,14 +180,14 @@ class Pages:
         return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows)
 
     def labels(self, asked: Query) -> bytes:
-        """Keys (int16) of the rows on the map at a number of clusters."""
+        """Keys (int32) of the rows on the map at a number of clusters."""
         k = self._k(asked)
-        return self.workspace.fit.row_keys(k)[self.workspace.on_map].astype(np.int16).tobytes()
+        return self.workspace.fit.row_keys(k)[self.workspace.on_map].astype(np.int32).tobytes()
 
     def sure(self, asked: Query) -> bytes:
-        """How sure each row on the map is, from 0 to 255."""
+        """How sure each row on the map is at a number of clusters, from 0 to 255."""
         workspace = self.workspace
-        sure = workspace.fit.sure
+        sure = workspace.fit.sure_at(self._k(asked))
         if sure is None:
             return np.full(len(workspace.on_map), 255, np.uint8).tobytes()
         return np.rint(255 * sure[workspace.on_map].clip(0, 1)).astype(np.uint8).tobytes()

@@ -23,9 +23,9 @@ from widegap.corrections._corrections import CORRECTIONS, Assign
 from widegap.corrections._events import Event, History, LogState
 from widegap.corrections._parts import two_parts
 from widegap.corrections._stored_log import StoredCorrections
-from widegap.exceptions import NotSupportedError
+from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.explorer._autosave import Autosave
-from widegap.explorer._cluster_names import names_by_key
+from widegap.explorer._cluster_names import correction_words, names_by_key
 from widegap.explorer._fits import NotFitted, ShownFit, open_fit
 from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._layouts import map_rows
@@ -149,7 +149,7 @@ class Workspace:
     @property
     def model_classes(self) -> WholeNumbers:
         """What ``model`` calls its clusters, in the order of its scores."""
-        return self.fit.classes if self.k == self.fit.own else np.arange(self.k)
+        return self.fit.classes_at(self.k)
 
     @property
     def labels(self) -> WholeNumbers:
@@ -185,6 +185,17 @@ class Workspace:
         return self.fit.keys(self.k).tolist()
 
     @property
+    def used_keys(self) -> set[int]:
+        """Keys of clusters that are shown, that other numbers of clusters may show, or that have a name."""
+        own = self.fit.keys(self.fit.own).tolist()
+        return {*self.cluster_keys, *own, *self.state.names}
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is an action to undo: the first fit, and what the model file held, are none."""
+        return self.history.can_undo and not self._is_first_fit(self.history.active[-1])
+
+    @property
     def reach(self) -> range:
         """Numbers of clusters that need no new fit."""
         return self.fit.numbers
@@ -217,7 +228,10 @@ class Workspace:
     @property
     def constraints(self) -> list[dict[str, Any]]:
         """All corrections as plain data, in the order in which they were made."""
-        return [{"number": event.number, "kind": event.kind, **event.data} for event in self.corrections]
+        return [
+            {"number": event.number, "kind": event.kind, **event.data, "words": correction_words(self, event)}
+            for event in self.corrections
+        ]
 
     @property
     def supported(self) -> tuple[str, ...]:
@@ -271,9 +285,13 @@ class Workspace:
             self._check_base(base)
             if kind in ("undo", "redo", "k", "number") and self.working:
                 raise NotSupportedError("A fit is running; stop it or wait for it first.")
+            if kind == "undo" and not self.can_undo:
+                raise InvalidDataError("There is nothing to undo.")
             if kind in CORRECTIONS and kind not in self.supported:
                 raise NotSupportedError(f"{type(self.fit.model).__name__} cannot follow the correction {kind!r}.")
             event = self.history.next(kind, checked(self, kind, {} if data is None else data))
+            if kind in CORRECTIONS:  # later fits may number its clusters anew, or have them no more
+                event.data["words"] = correction_words(self, event)
             after = state_of(self.history.after(event).active)
             if kind in CORRECTIONS:
                 constraints_of(after.corrections).check(self.rows.numbers)
@@ -349,16 +367,23 @@ class Workspace:
                 self._keep(number, found)
             return self._fits[number]
 
-    def moved(self) -> tuple[WholeNumbers, WholeNumbers] | None:
-        """Keys of all rows before and after the last fit; None if there was none."""
+    @property
+    def before_fit(self) -> tuple[ShownFit, int] | None:
+        """The fit before the present one and its number of clusters that was shown; None if there was none."""
         state = self.state
         if not state.fit:
             return None
         plan = self._event(state.fit).data
         parent = self.fit_of(plan["parent"])
-        if isinstance(parent, NotFitted):
+        return None if isinstance(parent, NotFitted) else (parent, plan["shown"])
+
+    def moved(self) -> tuple[WholeNumbers, WholeNumbers] | None:
+        """Keys of all rows before and after the last fit; None if there was none."""
+        before = self.before_fit
+        if before is None:
             return None
-        return parent.row_keys(plan["shown"]), self.fit.row_keys(self.fit.own)
+        parent, shown = before
+        return parent.row_keys(shown), self.fit.row_keys(self.fit.own)
 
     def names(self) -> dict[str, str]:
         """Names of clusters, by their labels in ``model``."""
@@ -383,6 +408,10 @@ class Workspace:
         corrections = state_of([event for event in self.history.events if event.number in used]).corrections
         wanted = NextFit(constraints_of(corrections), plan["k"], plan["shown"], self.weights)
         return refit(parent, self.X, wanted, callback)
+
+    def _is_first_fit(self, event: Event) -> bool:
+        """Whether an event is the fit of rows that had no clusters before."""
+        return event.kind == "again" and not event.data["parent"] and isinstance(self.opening, NotFitted)
 
     def _event(self, number: int) -> Event:
         return self.history.events[number - 1]

@@ -15,7 +15,6 @@ The codes of a column are multiplied by its weight.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,7 +71,7 @@ class CodedColumns(FeatureMap):
         found = [code for group in groups for code in _codes(X[:, group.columns].astype(np.float64), group)]
         return cls([code for code in found if code.n_codes > 1])
 
-    @cached_property
+    @property
     def ends(self) -> list[int]:
         """Where the codes of the columns begin, and where the last ones end."""
         return [0, *np.cumsum([code.n_codes for code in self.columns]).tolist()]
@@ -84,8 +83,9 @@ class CodedColumns(FeatureMap):
 
     def transform(self, X: Any) -> Doubles:
         table = dense_rows(X, slice(None))
-        found = np.empty((len(table), self.n_codes))
-        for code, left, right in zip(self.columns, self.ends, self.ends[1:], strict=False):
+        ends = self.ends
+        found = np.empty((len(table), ends[-1]))
+        for code, left, right in zip(self.columns, ends, ends[1:], strict=False):
             found[:, left:right] = code.codes(table[:, code.first : code.stop])
         return found
 

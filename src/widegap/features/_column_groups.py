@@ -41,19 +41,31 @@ class ColumnGroup:
 class EncodedTable(np.ndarray[Any, Any]):
     """An array that knows which of its columns form one column of a table; ordinary in every other way."""
 
-    column_groups: Sequence[ColumnGroup] | None
+    _groups: Sequence[ColumnGroup] | None
 
     @classmethod
     def of(cls, values: Floats, groups: Sequence[ColumnGroup]) -> "EncodedTable":
         """The values, without a copy."""
         found = values.view(cls)
-        found.column_groups = groups
+        found._groups = groups
         return found
 
+    @property
+    def column_groups(self) -> Sequence[ColumnGroup] | None:
+        """The groups of the columns; None where the columns are others than those of the table."""
+        fits = self._groups is not None and self.ndim == 2 and self.shape[1] == self._groups[-1].stop
+        return self._groups if fits else None
+
     def __array_finalize__(self, source: Any) -> None:
-        groups = getattr(source, "column_groups", None)
-        fits = groups is not None and self.ndim == 2 and self.shape[1] == groups[-1].stop
-        self.column_groups = groups if fits else None
+        self._groups = getattr(source, "_groups", None)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        of_columns = index[1:] if isinstance(index, tuple) else ()
+        keeps = all(part is Ellipsis or (isinstance(part, slice) and part == slice(None)) for part in of_columns)
+        if isinstance(found, EncodedTable) and not keeps:
+            found._groups = None
+        return found
 
 
 def column_groups(columns: Any, X: Any, n_features: int) -> Sequence[ColumnGroup] | None:

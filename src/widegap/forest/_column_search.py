@@ -8,6 +8,9 @@ the columns independent of each other. EM starts from k-means along the axes tha
 *How sure a row is.* The search is repeated on rows drawn with replacement. What these *members* say about a row tells
 how far its cluster depends on which rows happen to be there.
 
+*Known labels and links.* Rows with a label stay in its class while EM goes on from the classes found, which are first
+matched to the labels; linked rows are then labelled at the least cost in the scores.
+
 *How many classes.* AIC3 compares numbers of classes, up to one more than the axes that the columns share by parallel
 analysis: k classes in general position need k - 1 axes, and more classes than that along few axes are pieces of a
 continuum. Columns that were shuffled one by one share no axis, and have one class. The *strength* of going from j to k
@@ -24,8 +27,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.special import log_softmax
 
 from widegap._types import Doubles, Floats, Labels
+from widegap.constraints._constrained_labels import LabelRule
+from widegap.constraints._known_starts import matched_to_anchors, with_anchors
+from widegap.constraints._side_information import no_size_bounds
+from widegap.constraints._units import Units
 from widegap.features._coded_columns import FEW_LEVELS, CodedColumns
 from widegap.features._column_groups import ColumnGroup
 from widegap.features._explained_columns import column_shares
@@ -37,7 +45,8 @@ from widegap.rows._sampling import all_or_drawn
 
 STARTS = 6  # 10 do no better on mixed tables
 KMEANS_TURNS = 30  # of a start, which EM goes on from
-MEMBERS = 10  # rows drawn with replacement
+MEMBERS = 10  # tables of rows drawn with replacement
+MEMBER_STARTS = 2  # of each: from the classes found, EM would stay there, also in rows without structure
 FIT_ROWS = 10_000  # that EM sees: shares of a class of 100 rows are then known to 0.05
 MOST_CLASSES = 30  # that are compared
 BEYOND = 2  # numbers above the best by AIC3 that are still looked at
@@ -93,25 +102,34 @@ class ColumnSearch:
         if k not in self._found:
             codes, axes = self._fitted
             rng = np.random.default_rng([self.seed, k])
-            starts = [kmeans(axes, k, KMEANS_TURNS, rng).labels for _ in range(STARTS)]
-            fits = [fit_latent_classes(codes, self.coding.ends, start, k) for start in starts]
+            fits = self._fits(codes, axes, k, STARTS, rng)
             full = [found for found in fits if len(np.unique(found.labels(self.codes))) == k]
             self._found[k] = max(full, key=lambda found: found.log_likelihood, default=None)
         return self._found[k]
 
-    def classes_of(self, labels: Labels, k: int) -> LatentClasses:
-        """The classes that have given rows."""
-        return classes_of_labels(self.codes, self.coding.ends, labels, k)
+    def _fits(
+        self, codes: Doubles, axes: Doubles, k: int, n_starts: int, rng: np.random.Generator
+    ) -> list[LatentClasses]:
+        """Classes of some rows from every start."""
+        starts = [kmeans(axes, k, KMEANS_TURNS, rng).labels for _ in range(n_starts)]
+        return [fit_latent_classes(codes, self.coding.ends, start, k) for start in starts]
 
-    def members(self, classes: LatentClasses) -> list[Labels]:
-        """Classes of all rows by rows drawn with replacement: the more likely of two fits, one from these classes."""
+    def constrained(self, labels: Labels, units: Units, k: int) -> tuple[Labels, LatentClasses]:
+        """Labels that keep the constraints, and their classes: EM from labels, with known rows in their classes."""
+        known = units.anchors[units.of_row].astype(np.int32)
+        start = with_anchors(matched_to_anchors(labels, units, None, k), units)
+        classes = fit_latent_classes(self.codes, self.coding.ends, start, k, known)
+        rule = LabelRule.of_units(units, *no_size_bounds(len(labels), k))
+        return rule.label(-log_softmax(classes.scores(self.codes), axis=1)).labels, classes
+
+    def members(self, k: int) -> list[Labels]:
+        """Classes of all rows, each time by other rows drawn with replacement."""
         codes, axes = self._fitted
-        k, rng = len(classes.log_shares), np.random.default_rng([self.seed, len(classes.log_shares), 1])
+        rng = np.random.default_rng([self.seed, k, 1])
         found = []
         for _ in range(MEMBERS):
             rows = rng.integers(len(codes), size=len(codes))
-            starts = classes.labels(codes[rows]), kmeans(axes[rows], k, KMEANS_TURNS, rng).labels
-            fits = [fit_latent_classes(codes[rows], self.coding.ends, start, k) for start in starts]
+            fits = self._fits(codes[rows], axes[rows], k, MEMBER_STARTS, rng)
             found.append(max(fits, key=lambda fit: fit.log_likelihood).labels(self.codes))
         return found
 

@@ -5,13 +5,13 @@ theta_pj, whatever its other columns are. For rows with codes x_i the log-likeli
 
     L = sum_i log sum_p pi_p exp( sum_j x_ij log theta_pj ),        sum of theta_pj over the codes of a column = 1,
 
-and EM never lowers it: the share r_ip of class p in row i, proportional to the p-th term, then
+and EM looks for its maximum: the share r_ip of class p in row i, proportional to the p-th term, then
 
     pi_p = sum_i r_ip / n,      theta_pj proportional to sum_i r_ip x_ij + (mean of x_j),
 
 where the last term is one row of the whole table, which keeps a level that a class happens to lack from being
-impossible. (With it, EM climbs L plus the logarithm of that prior, up to the constant scale of the shares.) Numbers
-enter through their codes, so L makes no assumption on their distribution.
+impossible. With it, what EM climbs is L plus the logarithm of that row in every class, sum_pj (mean of x_j) log
+theta_pj. Numbers enter through their codes, so L makes no assumption on their distribution.
 
 The scores ``log pi_p + sum_j x_j log theta_pj`` are linear in the codes: a row belongs to the class with the largest.
 
@@ -29,7 +29,7 @@ from scipy.special import logsumexp
 from widegap._types import Doubles, Ints, Labels
 
 EM_STEPS = 100  # of EM
-EM_GAIN = 1e-5  # log-likelihood of a row below which a step is the last
+EM_GAIN = 1e-5  # of what EM climbs, for a row, below which a step is the last
 SURE = 0.9  # share of a row in the class where it starts; the rest is shared by all
 PENALTY = 3.0  # of AIC3, for each parameter
 
@@ -61,17 +61,27 @@ class LatentClasses:
         return replace(self, log_shares=self.log_shares[order], log_codes=self.log_codes[order])
 
 
-def fit_latent_classes(codes: Doubles, ends: Sequence[int], start: Labels, k: int) -> LatentClasses:
-    """Classes by EM from labels; ``ends`` is where the codes of the columns begin and the last ones end."""
+def fit_latent_classes(
+    codes: Doubles, ends: Sequence[int], start: Labels, k: int, known: Labels | None = None
+) -> LatentClasses:
+    """Classes by EM from labels; ``ends`` is where the codes of the columns begin and the last ones end.
+
+    Rows whose class is ``known``, not -1, stay in it.
+    """
+    fixed = np.flatnonzero(known >= 0) if known is not None else np.zeros(0, np.int64)
+    of_fixed = np.eye(k)[start[:0] if known is None else known[fixed]]
     shares, before = SURE * np.eye(k)[start] + (1 - SURE) / k, -np.inf
     for _ in range(EM_STEPS):
+        shares[fixed] = of_fixed
         found = _most_likely(codes, ends, shares)
         scores = found.scores(codes)
         totals = logsumexp(scores, axis=1, keepdims=True)
         found = replace(found, log_likelihood=float(totals.sum()))
-        if found.log_likelihood - before <= EM_GAIN * len(codes):
+        # With known rows, what is climbed has their own terms instead of their totals; the rest decides when to stop.
+        climbed = found.log_likelihood + float(found.log_codes.sum(axis=0) @ codes.mean(axis=0))
+        if climbed - before <= EM_GAIN * len(codes):
             break
-        before, shares = found.log_likelihood, np.exp(scores - totals)
+        before, shares = climbed, np.exp(scores - totals)
     return found
 
 

@@ -236,7 +236,7 @@ class Forest:
         if self.columns is None or classes is None:
             return None
         labels = classes.labels(self.columns.codes)
-        found = replace(best, members=self.columns.members(classes)).replaced_by(labels, k)
+        found = replace(best, members=self.columns.members(k)).replaced_by(labels, k)
         first_rows = np.unique(found.labels, return_index=True)[1]
         return replace(found, classes=classes.in_order(labels[first_rows].astype(np.int64)))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import softmax
 
 from widegap._types import Floats, Ints, Labels
 from widegap.constraints._known_classes import Views
@@ -170,17 +171,21 @@ class UnconstrainedCut:
 
     def constrained(self, units: Units) -> Cut:
         """The cut whose clusters keep the constraints and follow from them."""
-        labels, _ = self.seeded.constrained(units)
-        agreement = row_agreement(np.column_stack(self.found.members), labels, self.seeded.k)
-        classes = self.found.classes
-        if self.columns is not None and classes is not None:
-            classes = self.columns.classes_of(labels, self.seeded.k)
+        k, classes = self.seeded.k, None
+        if self.columns is not None and self.found.classes is not None:
+            labels, classes = self.columns.constrained(self.found.labels, units, k)
+        else:
+            labels, _ = self.seeded.constrained(units)
+        agreement = row_agreement(np.column_stack(self.found.members), labels, k)
         return replace(self.found, labels=labels, agreement=agreement, classes=classes)
 
     def belief(self, units: Units | None, labels: Labels) -> Floats:
         """The share of each cluster in each row, (n, k): votes of the members for ``labels`` without constraints."""
         if units is None:
             return member_votes(self.found.members, labels, self.seeded.k)
+        if self.columns is not None and self.found.classes is not None:
+            _, classes = self.columns.constrained(self.found.labels, units, self.seeded.k)
+            return softmax(classes.scores(self.columns.codes), axis=1)
         return self.seeded.constrained(units)[1]
 
 

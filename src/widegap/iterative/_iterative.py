@@ -4,7 +4,9 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
-from widegap._types import Doubles
+import numpy as np
+
+from widegap._types import Doubles, Floats
 from widegap.base._docs import shared_docs
 from widegap.base._validation import Interval
 from widegap.iterative._alternation import Axes, solve_least_squares
@@ -198,6 +200,9 @@ class IterSVR(IterativeClusterer):
         warm = warm or WarmStart(solve_least_squares(axes, y, self.C), RIDGE_MOVED)
         return solve_svm(axes.P, regression_hinges(y, self.epsilon), self.C, warm)
 
+    def _losses(self, margins: Floats) -> Floats:
+        return np.maximum(0.0, np.abs(margins - 1) - self.epsilon)
+
 
 @shared_docs
 class IterLSSVM(IterativeClusterer):
@@ -274,6 +279,9 @@ class IterLSSVM(IterativeClusterer):
 
     def _fit_machine(self, axes: Axes, y: Doubles, warm: WarmStart | None) -> Machine:
         return solve_least_squares(axes, y, self.C)
+
+    def _losses(self, margins: Floats) -> Floats:
+        return np.square(margins - 1) / 2
 
 
 @shared_docs
@@ -356,3 +364,6 @@ class IterSVM(IterativeClusterer):
 
     def _fit_machine(self, axes: Axes, y: Doubles, warm: WarmStart | None) -> Machine:
         return solve_svm(axes.P, classification_hinges(y), self.C, warm)
+
+    def _losses(self, margins: Floats) -> Floats:
+        return np.maximum(0.0, 1 - margins)

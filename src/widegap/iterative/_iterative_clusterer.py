@@ -17,6 +17,7 @@ from widegap.base._clusterer import COMMON_CONSTRAINTS, Objective, WeightVectorC
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger
 from widegap.base._records import Recorder
+from widegap.base._scored_clusterer import below_largest
 from widegap.base._starts import rounded
 from widegap.base._validation import (
     COST,
@@ -327,6 +328,29 @@ class IterativeClusterer(WeightVectorClusterer):
         ndarray of shape (n_samples,), dtype int32
         """
         return self._map_nodes(X, self._leaf_labels)
+
+    def _map_rows(self, X: Any, function: Callable[[Floats], Any]) -> Any:
+        return self._map_nodes(X, function)
+
+    def _distance_rule(self) -> Callable[[Floats], Floats]:
+        half = 0.5 if self.n_clusters_ == 2 else 1.0  # of two scores, -f and f, the decision value is the difference
+        return lambda nodes: below_largest(half * self._leaf_scores(nodes))
+
+    def _value_rule(self) -> Callable[[Floats], Floats]:
+        return self._minus_losses
+
+    def _minus_losses(self, nodes: Floats) -> Floats:
+        """Minus the loss of each row, added up over the bisections on its way."""
+        labels, values = np.zeros(len(nodes), np.int32), np.zeros(len(nodes))
+        for j, cluster in enumerate(self.bisected_):
+            inside = labels == cluster
+            values[inside] -= self._losses(np.abs(nodes[inside, j]))
+            labels[inside & (nodes[:, j] > 0)] = j + 1
+        return values
+
+    def _losses(self, margins: Floats) -> Floats:
+        """The method's loss of rows with given margins, for the side that they are on."""
+        raise NotImplementedError
 
     def _check_stored(self) -> None:
         super()._check_stored()

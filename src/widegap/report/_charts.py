@@ -13,6 +13,7 @@ MAP_WIDTH, MAP_HEIGHT, MAP_EDGE = 720, 480, 16
 BAR_WIDTH, BAR_HEIGHT = 240, 72
 LINE_WIDTH, LINE_HEIGHT, LINE_EDGE = 720, 110, 8
 DENDROGRAM_WIDTH, DENDROGRAM_ROW = 320, 30
+MOST_DECIDED = 30  # columns in the list of how much each decided; the others have smaller shares
 FEWEST_BARS = 24  # numbers of clusters below one another's ticks; more are hard to read
 LEAST_RANGE = 0.02  # of the best objective is the least range of the chart of starts, so that roundings look small
 SAME_OBJECTIVE = 1e-3  # starts within this share of the best count as the best; the solvers are accurate to 1e-3

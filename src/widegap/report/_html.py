@@ -63,8 +63,16 @@ def _template() -> Any:
     environment.filters["number"] = number
     environment.filters["percent"] = percent
     environment.filters["row_number"] = row_number
+    environment.filters["breakable"] = _breakable
     environment.globals["charts"] = charts
     return environment.get_template("report.html.j2")
+
+
+def _breakable(name: Any) -> Any:
+    """A header that may be broken after each underscore: a long one must not push the next columns off the page."""
+    from markupsafe import Markup, escape
+
+    return Markup("_<wbr>").join(map(escape, str(name).split("_")))
 
 
 @cache

@@ -2,16 +2,18 @@
 
 from typing import Any
 
-from widegap._wording import counted
+from widegap._wording import counted, percent
+from widegap.results._deciding_columns import followed_column
 
 TINY_SHARE = 0.02  # of the rows with up to ten clusters, less with more; not tuned
+WITHOUT_IT = "a result without this column"  # the remedy, where there is no option to name
 DOUBT_SHARE = 0.05  # of the rows; below it a few rows on the boundary are no caution
 LEAVES = 1.1  # MaxMarginClustering treats starts as equally good up to this much more left unexplained
 
 
 def plain_warnings(estimator: Any, summary: dict[str, Any]) -> list[str]:
     """One sentence or two for each problem."""
-    found = [*_about_fit(estimator), *_about_starts(summary), *_about_clusters(summary)]
+    found = [*_about_columns(summary), *_about_fit(estimator), *_about_starts(summary), *_about_clusters(summary)]
     universum = summary["universum"]
     if universum is not None and not universum["active"]:
         found.append("The universum changed nothing: its rows already lay between the clusters.")
@@ -22,6 +24,16 @@ def plain_warnings(estimator: Any, summary: dict[str, Any]) -> list[str]:
             "clusters somewhat favoured; all other figures count every one."
         )
     return found
+
+
+def follows(column: str, share: float, remedy: str) -> str:
+    """The caution that one column nearly is the clustering."""
+    return f"Clusters follow {column!r} ({percent(share)}). Compare with {remedy}."
+
+
+def _about_columns(summary: dict[str, Any]) -> list[str]:
+    found = followed_column(summary["decided"]) if summary["fitted"] else None
+    return [] if found is None else [follows(found["column"], found["share"], WITHOUT_IT)]
 
 
 def _about_fit(estimator: Any) -> list[str]:
@@ -53,6 +65,7 @@ def _about_starts(summary: dict[str, Any]) -> list[str]:
 def _about_clusters(summary: dict[str, Any]) -> list[str]:
     found = []
     unit, clusters = summary["unit"], summary["clusters"]
+    group = "topic" if unit == "document" else "cluster"
     tiny = [cluster for cluster in clusters if cluster["share"] < TINY_SHARE / max(1, len(clusters) / 10)]
     if tiny and summary["fitted"]:
         names = ", ".join(f"{c['name']} ({c['size']:,})" for c in tiny[:5])
@@ -60,12 +73,12 @@ def _about_clusters(summary: dict[str, Any]) -> list[str]:
     negative = sum(cluster["margin"]["negative"] for cluster in clusters if cluster["margin"])
     if negative > DOUBT_SHARE * summary["n_rows"]:
         found.append(
-            f"{negative:,} of {counted(summary['n_rows'], unit)} score higher for another cluster than for their own "
+            f"{negative:,} of {counted(summary['n_rows'], unit)} score higher for another {group} than for their own "
             "(a limit on sizes, or their neighbours, placed them)."
         )
     n = summary["unassigned"]
     if n:
         outliers, terms = ("an outlier", "it holds") if n == 1 else ("outliers", "they hold")
         why = f"{terms} no term in use" if unit == "document" else outliers
-        found.append(f"{counted(n, unit)} {'belongs' if n == 1 else 'belong'} to no cluster ({why}).")
+        found.append(f"{counted(n, unit)} {'belongs' if n == 1 else 'belong'} to no {group} ({why}).")
     return found

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from widegap._types import Doubles
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap._warnings import muted
+from widegap.exceptions import ColumnWarning, InvalidDataError, NotSupportedError
 
 
 def is_data_frame(X: Any) -> bool:
@@ -21,7 +22,8 @@ def frame_values(frame: Any) -> tuple[Doubles, list[str], frozenset[int]]:
     try:
         from widegap.tables import TableEncoder
 
-        encoder = TableEncoder(scale="none").fit(frame)
+        with muted(ColumnWarning):  # whoever fitted the model has seen what is to be said of the columns
+            encoder = TableEncoder(scale="none").fit(frame)
     except NotSupportedError:  # without pyarrow, numbers alone
         numbers = frame.select_dtypes("number")
         return numbers.to_numpy(dtype=float, na_value=np.nan), [str(name) for name in numbers.columns], frozenset()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from widegap._wording import plain
+from widegap._wording import counted, plain
 from widegap.forest._cluster_number import ClusterNumberChoice
 from widegap.forest._number_search import MOST_COMPARED_CLUSTERS
 
@@ -38,7 +38,8 @@ def explained_choice(choice: ClusterNumberChoice, chosen: int | None = None) -> 
     sure = how_sure(choice)
     words = f"{choice.sentence()} {HOW_SURE[sure]}{_advice(choice, sure)}"
     if chosen is not None and chosen != choice.n_clusters:
-        words = f"{chosen} clusters, as known labels, links or sizes ask for. By the rows alone: {words}"
+        asked = "as known labels, links or sizes ask for"
+        words = f"{counted(chosen, 'cluster')}, {asked}. By the rows alone: {words}"
     shown = {key: plain(value) for key, value in asdict(choice).items()}
     return {"sure": sure, "words": words, "choice": {**shown, "nearly": choice.nearly, "sentence": choice.sentence()}}
 
@@ -62,7 +63,7 @@ def choice_among(strengths: Mapping[int, float]) -> ClusterNumberChoice:
 def _advice(choice: ClusterNumberChoice, sure: str) -> str:
     advice = ""
     if choice.n_clusters == 1:
-        advice = "" if choice.continuum else " The rows look like noise: no split is clearer than in such rows."
+        advice = "" if choice.continuum else " There are no separate groups; the data may vary continuously."
         advice += (
             " If you expect groups, check the scale of the columns, leave out those that say nothing, or ask for a "
             "number of clusters and see how sure they are."
@@ -84,5 +85,5 @@ def _without_choice(chosen: int, *, older: bool) -> dict[str, Any]:
     """What to say of equal rows, which are not searched, and of models of older versions, which kept less."""
     if not older:
         return {"sure": "clear", "words": EQUAL_ROWS, "choice": None}
-    number = "1 cluster" if chosen == 1 else f"{chosen} clusters"
-    return {"sure": "likely", "words": f"{number}. An older version chose it, without its strength.", "choice": None}
+    words = f"{counted(chosen, 'cluster')}. An older version chose it, without its strength."
+    return {"sure": "likely", "words": words, "choice": None}

@@ -125,7 +125,7 @@ class EncodedRows:
         """Decide how to read a table, and read it; "drop" leaves rows with gaps out before anything is decided."""
         try:
             reading, kept = encoder._fit(table.rows), np.arange(table.n_rows)
-            notes = list(table.notes)
+            notes = [*table.notes, *reading.notes]
             if missing == "drop" and reading.gaps.any():
                 kept = np.flatnonzero(~reading.gaps)
                 notes.append(_dropped(len(reading.gaps) - len(kept)))
@@ -135,7 +135,9 @@ class EncodedRows:
                     )
                 reading = encoder._fit(_take(table.rows, kept))
         except ValueError as error:
-            raise InvalidDataError(f"{table.name}: {error}") from error
+            only = len(getattr(encoder, "feature_names_in_", ())) == 1
+            why = " ".join(["", *table.notes]) if only else ""  # a wrong delimiter makes one column of a table
+            raise InvalidDataError(f"{table.name}: {error}{why}") from error
         return cls(table, encoder, reading.values, kept, missing, notes)
 
     @classmethod
@@ -163,12 +165,14 @@ class EncodedRows:
     @property
     def scales(self) -> bool:
         """Whether an estimator may look at the units of the columns itself: of tables with the default scale."""
-        return bool(self.encoder.scale == "auto" and self.encoder.columns_ is not None)
+        is_default = self.encoder.scale == "auto" and not self.encoder.weights
+        return bool(is_default and self.encoder.columns_ is not None)
 
-    @property
+    @cached_property
     def id_columns(self) -> list[str]:
-        """The columns that name the rows."""
-        return [column.name for column in self.encoder.columns_ or () if column.read_as == "id"]
+        """The columns that name the rows: ids that none of them shares with another."""
+        ids = [column.name for column in self.encoder.columns_ or () if column.read_as == "id"]
+        return [name for name in ids if self.table.frame[name].dropna().is_unique]
 
     @property
     def decimal(self) -> str:

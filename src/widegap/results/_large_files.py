@@ -92,7 +92,7 @@ def without_row_numbers(file: LargeFile) -> LargeFile:
         return file
     first = file.source.read(0, min(COUNTED, file.n_rows))
     counting = (np.diff(first, axis=0) == 1).all(axis=0) & (len(first) > 2)
-    own = {"cluster", "margin"} if {"cluster", "margin"} <= set(file.names) else set()
+    own = {"cluster", "sure", "margin"} if {"cluster", "margin"} <= set(file.names) else set()
     left = [name for name, counts in zip(file.names, counting, strict=True) if counts or name in own]
     kept = [name for name in file.names if name not in left]
     if not left or not kept:

@@ -16,7 +16,8 @@ from widegap._types import Doubles, Floats, Ints
 from widegap._wording import row_number
 from widegap.results._input_rows import WRITTEN_COLUMNS, PlainRows, matrix_columns
 from widegap.results._large_files import LargeFile, stored_columns
-from widegap.results._result import Result
+from widegap.results._result import SURE_DIGITS, Result
+from widegap.results._spreadsheet_files import sheet_writer
 from widegap.rows._collections import count_labels
 from widegap.rows._matrices import scale_columns
 from widegap.rows._state_files import CHUNK_ROWS
@@ -54,11 +55,11 @@ class LargeResult:
         return sizes
 
     def write(self, path: Path) -> None:
-        """Write every row with cluster and margin; "-" is CSV on standard output."""
+        """Write every row with its cluster, how sure it is, and margin; "-" is CSV on standard output."""
         sizes = np.zeros(self.model.n_clusters_, np.int64)
         with _writer(path) as write:
-            for frame in self._frames():
-                sizes += np.bincount(frame.iloc[:, -2], minlength=len(sizes))
+            for frame, labels in self._frames():
+                sizes += np.bincount(labels, minlength=len(sizes))
                 write(frame)
         self.sizes = sizes
 
@@ -77,7 +78,7 @@ class LargeResult:
         )
         labels = self.model.predict(X) if self.labels is None else np.array(self.labels[some])
         found = Result(self.model, sample, labels=labels, title=self.title).summary(SAMPLED_ROWS)
-        sure = None if self.labels is None else self._agreements()
+        sure = self._agreements()
         for cluster in found["clusters"]:
             size = int(self.sizes[cluster["label"]])
             cluster.update(size=size, share=size / n)
@@ -93,8 +94,8 @@ class LargeResult:
     def _scaled(self, values: Floats) -> Any:
         return scale_columns(values, self.file.factors)
 
-    def _frames(self) -> Iterator["pd.DataFrame"]:
-        """The rows some at a time: their values, cluster and margin."""
+    def _frames(self) -> Iterator[tuple["pd.DataFrame", Ints]]:
+        """The rows some at a time, with cluster, how sure it is where that is known, and margin; and the clusters."""
         import pandas as pd
 
         from widegap.tables._writing import with_results
@@ -113,11 +114,18 @@ class LargeResult:
                 if values.shape[1] <= WRITTEN_COLUMNS:
                     columns = pd.DataFrame(values, columns=matrix_columns(values.shape[1]))
                     frame = pd.concat([frame, columns], axis=1)
-            yield with_results(frame, {"cluster": found, "margin": describe.leads(scores, found)})
+            part = slice(start, start + len(values))
+            sure = {"sure": np.round(self.model.agreement_[part], SURE_DIGITS)} if self._has_agreement else {}
+            yield with_results(frame, {"cluster": found, **sure, "margin": describe.leads(scores, found)}), found
+
+    @property
+    def _has_agreement(self) -> bool:
+        """Whether these are the rows of a fit whose search has several members."""
+        return self.labels is not None and hasattr(self.model, "agreement_") and len(self.model.history_) > 1
 
     def _agreements(self) -> Doubles | None:
         """How sure each cluster is on average, where the search has several members; None elsewhere."""
-        if not hasattr(self.model, "agreement_") or len(self.model.history_) < 2:
+        if not self._has_agreement:
             return None
         sums = np.zeros(len(self.sizes))
         for start in range(0, len(self.labels), CHUNK_ROWS):
@@ -136,6 +144,10 @@ def _writer(path: Path) -> Iterator[Callable[[Any], None]]:
     with replacing(path) as temporary:
         if ending == ".parquet":
             with _parquet_writer(temporary) as write:
+                yield write
+            return
+        if ending == ".xlsx":
+            with sheet_writer(temporary, path) as write:
                 yield write
             return
         with temporary.open("w", encoding="utf-8", newline="") as file:

@@ -14,6 +14,15 @@ PHRASES = 2  # in a name; a third only where two clusters would have the same
 NUMBERED = re.compile(r"(column|x|feature|f|v|var)?[ _]?\d+", re.IGNORECASE)
 COUNTING = re.compile(r"^(n|nr|num|no|number of|number|count of|count)[ _]+", re.IGNORECASE)
 YES, NO = ("yes", "true", "y", "t", "1", "1.0"), ("no", "false", "n", "f", "0", "0.0")
+# Units that headers end in, and how they are written if not as there; without words that mean something else as often,
+# such as "in" and "min".
+UNITS = {
+    **dict.fromkeys("mm cm dm m km inch inches ft yd mi mg g kg lb lbs oz ml cl l gal ha sqm sqft".split(), ""),
+    **dict.fromkeys("ms s sec secs mins h hr hrs mph kmh kph hz khz mhz ghz kb mb gb tb px dpi".split(), ""),
+    **dict.fromkeys("kw mw kwh mwh mv mah kpa hpa psi mmhg bpm ppm".split(), ""),
+    **{code: code.upper() for code in "usd eur gbp chf jpy cny inr cad aud sek nok dkk pln czk brl mxn".split()},
+    **dict.fromkeys(("pct", "percent", "perc", "%"), "%"),
+}
 LONGEST_NAME = 80  # letters, one line of the page
 
 
@@ -75,14 +84,15 @@ def _phrases(contrasts: Contrasts, label: int) -> list[str]:
 def _phrase(feature: Feature, more: bool) -> str | None:
     """A feature that is more or less than elsewhere; None if there is no short phrase."""
     column = _plain(feature.column)
-    if feature.kind == "date":
+    if feature.kind in ("date", "year"):
         return f"{'late' if more else 'early'} {column}"
     if feature.kind == "share":
         return _category(column, feature.level, more)
+    column, unit = _unit_apart(column)
     counted = COUNTING.sub("", column)
-    if feature.kind == "count" and (counted != column or _is_plural(column)):
+    if feature.kind == "count" and not unit and (counted != column or _is_plural(column)):
         return f"{'many' if more else 'few'} {counted}"
-    return f"{'high' if more else 'low'} {column}"
+    return f"{'high' if more else 'low'} {column}{unit}"
 
 
 def _category(column: str, level: str | None, more: bool) -> str | None:
@@ -98,6 +108,15 @@ def _category(column: str, level: str | None, more: bool) -> str | None:
 def _plain(column: str) -> str:
     """A header as words: "annual_income" is "annual income"."""
     return " ".join(re.sub(r"[_\s]+", " ", column).split())
+
+
+def _unit_apart(column: str) -> tuple[str, str]:
+    """A header without the unit at its end, and that unit in brackets: "flipper length", " (mm)"; else no unit."""
+    name, _, last = column.rpartition(" ")
+    word = last.strip("()[]")
+    if not name or word.lower() not in UNITS:
+        return column, ""
+    return name, f" ({UNITS[word.lower()] or word})"
 
 
 def _is_plural(column: str) -> bool:

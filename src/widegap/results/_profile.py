@@ -4,6 +4,7 @@ Features are what a table has after encoding; columns are what the file has. Fea
 and 1 are the categories of one column "city"; a column of 0 and 1 under a plain name is a yes or no.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -20,6 +21,9 @@ MOST_LINES = 60  # of the table; the others differ less between clusters
 MARKED = 0.5  # standard deviations from which a difference is marked
 LEVEL = " = "
 EPOCH = date(1970, 1, 1)
+# Whole numbers in the first range read as years in any column, without a comma; in the second only by its name.
+YEARS, NAMED_YEARS = (1800, 2100), (1000, 2999)
+YEAR_NAME = re.compile(r"(?<![a-z])(year|yr|jahr|année|annee|año|anno)(?![a-z])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -27,8 +31,8 @@ class Feature:
     """One feature: the file's column it comes from, and how to read its values.
 
     ``group`` is the number of the first feature of that column, which tells columns of the same name apart.
-    ``kind`` is "number", "count" (whole numbers), "share" (0 or 1) or "date" (days since 1970); ``level`` is the
-    category that it stands for, if any.
+    ``kind`` is "number", "count" (whole numbers), "year", "share" (0 or 1) or "date" (days since 1970); ``level`` is
+    the category that it stands for, if any.
     """
 
     name: str
@@ -43,6 +47,8 @@ class Feature:
             return "–"
         if self.kind == "share":
             return f"{100 * value:.0f} %" if value == 0 or abs(value) >= 0.01 else "<1 %"
+        if self.kind == "year":
+            return f"{value:.0f}"
         if self.kind == "date":
             return (EPOCH + timedelta(days=round(value))).isoformat()
         return number(value)
@@ -65,8 +71,19 @@ def features_of(names: Sequence[str], values: Any, dates: frozenset[int] = froze
             found.append(Feature(name, column, groups.setdefault(column, j), "share", level))
         else:
             kind = "date" if j in dates else "share" if flags[j] else "count" if whole[j] else "number"
+            if kind in ("count", "number") and _is_year(column, low[j], high[j], bool(whole[j])):
+                kind = "year"
             found.append(Feature(name, str(name), j, kind))
     return found
+
+
+def _is_year(column: str, low: float, high: float, whole: bool) -> bool:
+    """Whether numbers are years of the calendar: by their range, which is wider where the name of the column says so.
+
+    Gaps filled with a median may have made halves of whole years, which the name alone then tells.
+    """
+    first, last = NAMED_YEARS if YEAR_NAME.search(column) else YEARS
+    return bool(first <= low and high <= last and (whole or YEAR_NAME.search(column)))
 
 
 def count_columns(features: Sequence[Feature]) -> int:

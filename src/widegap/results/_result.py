@@ -1,13 +1,15 @@
 """A fitted model and its rows: the table with clusters, the summary, and the model file."""
 
-import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from widegap import describe, persistence
 from widegap._types import Floats, Ints
+from widegap._wording import plain
 from widegap.results._input_rows import DocumentRows, EncodedRows, InputRows
 from widegap.results._large_files import LargeFile
 from widegap.results._names import LONGEST_NAME, known_names, own_names
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from widegap.results._large_result import LargeResult
+
+SURE_DIGITS = 6  # behind the point, as many as margins have in text files: more tell nothing
 
 
 class Corrections(NamedTuple):
@@ -127,7 +131,10 @@ class Result:
         return known_names(describe.last_step(self.model), self.view.kinds) | own_names(self.names, self.view.kinds)
 
     def frame(self) -> "pd.DataFrame":
-        """The rows as the user knows them with cluster, its name where there is one, and margin."""
+        """The rows as the user knows them with cluster, its name where there is one, how sure it is, and margin.
+
+        How sure it is, is known of the rows of a fit whose search has several members.
+        """
         from widegap.tables._writing import with_results
 
         if isinstance(self.rows, DocumentRows):
@@ -135,7 +142,9 @@ class Result:
         else:
             unit, names = "cluster", self.own_names
         titles = {f"{unit}_name": [names.get(int(label), "") for label in self.labels]} if names else {}
-        found: pd.DataFrame = with_results(self.rows.written(), {unit: self.labels, **titles, "margin": self.margins})
+        sure = {} if self.view.sure is None else {"sure": np.round(self.view.sure, SURE_DIGITS)}
+        results = {unit: self.labels, **titles, **sure, "margin": self.margins}
+        found: pd.DataFrame = with_results(self.rows.written(), results)
         return found
 
     def write(self, path: Path) -> None:
@@ -145,11 +154,12 @@ class Result:
         write_frame(path, self.frame(), self.rows.dialect)
 
     def assignments(self) -> list[dict[str, Any]]:
-        """The cluster and the margin of every row, by its number from ``ROWS_FROM``, for JSON."""
+        """The cluster, how sure it is and the margin of every row, by its number from ``ROWS_FROM``, for JSON."""
         numbers = range(len(self.labels)) if self.rows.kept is None else self.rows.kept
+        sure = [None] * len(self.labels) if self.view.sure is None else np.round(self.view.sure, SURE_DIGITS).tolist()
         return [
-            {"row": int(row), "cluster": int(label), "margin": float(margin) if math.isfinite(margin) else None}
-            for row, label, margin in zip(numbers, self.labels, self.margins, strict=True)
+            {"row": int(row), "cluster": int(label), "sure": share, "margin": plain(float(margin))}
+            for row, label, share, margin in zip(numbers, self.labels, sure, self.margins, strict=True)
         ]
 
     def summary(self, max_points: int = MAP_POINTS) -> dict[str, Any]:

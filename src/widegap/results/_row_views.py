@@ -1,6 +1,7 @@
 """The rows of a report as tables and documents show them: columns, names of clusters, margins, places on the map."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from widegap import describe
 from widegap._types import Floats, Ints
 from widegap._wording import RowTexts, ShownItem, as_item, clip, number, plain, titled
 from widegap.base._validation import check_labels, check_numbers
+from widegap.documents._markup import plain_text
 from widegap.documents._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
+from widegap.results._deciding_columns import deciding_columns
 from widegap.results._frame_values import frame_values, is_data_frame, row_names
 from widegap.results._images import grey_picture, picture_shape
 from widegap.results._input_rows import InputRows
@@ -104,6 +107,7 @@ class RowView:
         self.pairwise = get_tags(estimator).input_tags.pairwise
         self.item = self._values
         self._contrasts: Contrasts | None = None
+        self._read_columns: dict[str, Any] = {}
 
     def show(self, values: Any) -> None:
         """Take the values to be shown from another table of the same rows; NaN are gaps."""
@@ -118,6 +122,7 @@ class RowView:
         if len(frame) != self.n_rows:
             raise InvalidDataError(f"frame has {len(frame)} rows, but X has {self.n_rows}; pass the same rows.")
         self.frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+        self._read_columns = {}
         if with_values:
             values, self.names, self.dates = frame_values(self.frame)
             self.show(values)
@@ -149,6 +154,8 @@ class RowView:
             raise InvalidDataError(f"feature_names has {len(self.names)} names for {n} columns.")
         self.features = features_of([clip(name, 80) for name in self.names], self.shown, self.dates)
         self.n_columns = count_columns(self.features)
+        for name in ("picture", "_row_groups"):
+            self.__dict__.pop(name, None)  # of other columns
 
     @property
     def contrasts(self) -> Contrasts:
@@ -173,9 +180,15 @@ class RowView:
         found = self.contrasts.table()
         return found if found["lines"] else None
 
-    @property
+    def decided(self) -> list[dict[str, Any]] | None:
+        """How much every column decided."""
+        if self.pairwise or self.picture is not None:
+            return None
+        return deciding_columns(self.shown, self.features, self.labels)
+
+    @cached_property
     def picture(self) -> tuple[int, int] | None:
-        """Height and width if the columns are pixels."""
+        """Height and width if the columns are pixels; every text of a row asks for it."""
         names = [feature.name for feature in self.features]
         return None if self.pairwise else picture_shape(names, column_moments(without_gaps(self.shown)[0])[0])
 
@@ -237,21 +250,34 @@ class RowView:
         """What a row has in a column of the file, which is a group of features."""
         feature = self.features[group]
         if self.frame is not None and feature.column in self.frame.columns:
-            return _cell_text(self.frame[feature.column].iloc[row])
+            cell = self._frame_cells(feature.column)[row]
+            is_year = feature.kind == "year" and isinstance(cell, float | np.floating)
+            return feature.text(float(cell)) if is_year else _cell_text(cell)
         values = dense_rows(self.shown, np.array([row]))[0]
         if feature.level is not None:
             levels = (other.level for j, other in enumerate(self.features) if other.group == group and values[j])
             return next(levels, None) or "–"
         if feature.kind == "share":
             return "yes" if values[group] else "no"
-        return feature.text(values[group]) if feature.kind == "date" else number(values[group], 4)
+        return feature.text(values[group]) if feature.kind in ("date", "year") else number(values[group], 4)
+
+    def _frame_cells(self, column: str) -> Any:
+        """The cells of a column of the frame by their places; thousands of rows ask for one each."""
+        if column not in self._read_columns:
+            self._read_columns[column] = self.frame[column].array
+        return self._read_columns[column]
 
     def _values(self, row: int) -> ShownItem:
         if self.pairwise or self.picture is not None:
             return ShownItem("", "")
-        groups = dict.fromkeys(self.features[j].group for j in self.contrasts.strongest(4 * ROW_COLUMNS))
-        parts = [f"{self.features[group].column} {self.cell(row, group)}" for group in list(groups)[:ROW_COLUMNS]]
+        parts = [f"{self.features[group].column} {self.cell(row, group)}" for group in self._row_groups]
         return ShownItem("", clip(", ".join(parts)))
+
+    @cached_property
+    def _row_groups(self) -> list[int]:
+        """The columns of the file in the text of any row: those in which clusters differ most."""
+        groups = dict.fromkeys(self.features[j].group for j in self.contrasts.strongest(4 * ROW_COLUMNS))
+        return list(groups)[:ROW_COLUMNS]
 
 
 class DocumentView(RowView):
@@ -276,7 +302,7 @@ class DocumentView(RowView):
         self.margins = np.asarray(estimator.margins_, dtype=float) if self.is_fit else np.full(self.n_rows, np.nan)
         if not self.is_fit and self.scores is not None:
             self.margins = describe.leads(self.scores, place[found])
-        self.item = lambda row: titled(self.documents[row])
+        self.item = lambda row: titled(plain_text(str(self.documents[row])))
 
     def name_columns(self, names: Sequence[str] | None) -> None:
         self.n_columns = len(self.estimator.terms_) if self.estimator.terms_ is not None else None
@@ -292,6 +318,9 @@ class DocumentView(RowView):
         return [clip(self.estimator.topic_names_[int(label)], 80) for label in self.kinds]
 
     def profile(self) -> None:
+        return None
+
+    def decided(self) -> None:
         return None
 
     def pictures(self) -> None:

@@ -15,6 +15,7 @@ from widegap._wording import ROWS_FROM, clip, plain
 from widegap.results._cautions import plain_warnings
 from widegap.results._dendrogram import judged_tree, top_of_tree
 from widegap.results._example_rows import RowDescriber
+from widegap.results._followed_kind import followed_kind
 from widegap.results._how_many import number_found
 from widegap.results._row_views import RowView
 
@@ -44,10 +45,12 @@ def summarize_view(
         "n_features": view.n_columns,
         "n_clusters": len(view.kinds),
         "number": number_found(estimator),
+        "kind": followed_kind(estimator) if view.is_fit else None,
         "fitted": view.is_fit,
         "objective": _objective(estimator),
         "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, describer, edges)],
         "profile": view.profile(),
+        "decided": view.decided(),
         "tree": _tree(estimator, judged_tree),
         "unassigned": int(np.count_nonzero(view.labels < 0)),
         "margin_edges": edges,

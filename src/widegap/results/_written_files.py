@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from widegap._atomic import replacing
+from widegap.results._spreadsheet_files import sheet_writer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,11 +21,14 @@ def write_frame(path: Path, frame: "pd.DataFrame", dialect: "Dialect | None" = N
     from widegap.tables._writing import delimited, dialect_for, json_lines, with_numbers
 
     ending = path.suffix.lower()
-    if dialect is not None and ending in (".parquet", ".json", ".jsonl"):
+    if dialect is not None and ending in (".parquet", ".xlsx", ".json", ".jsonl"):
         frame = with_numbers(frame, dialect.decimal or ".")
     if ending == ".parquet":
         with replacing(path) as temporary:
             frame.to_parquet(temporary)
+    elif ending == ".xlsx":
+        with replacing(path) as temporary, sheet_writer(temporary, path) as write:
+            write(frame)
     elif ending in (".json", ".jsonl"):
         write_text(path, json_lines(frame))
     else:

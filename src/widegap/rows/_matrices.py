@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 
-from widegap._types import Doubles, Floats, Indices, Mask, Matrix, SparseMatrix
+from widegap._types import Doubles, Floats, Indices, Ints, Mask, Matrix, SparseMatrix
 from widegap.exceptions import InvalidDataError
 from widegap.rows._centred import finite_moments
 from widegap.rows._sampling import drawn
@@ -125,7 +125,8 @@ def refuse_non_numbers(X: Any, name: str = "X") -> Any:
     for kind in [X.dtype] if hasattr(X, "dtype") else getattr(X, "dtypes", ()):
         if getattr(kind, "kind", None) in ("m", "M"):
             raise InvalidDataError(
-                f"{name} holds {kind}, dates or durations in place of numbers; convert them to numbers of days."
+                f"{name} holds {kind}, dates or durations in place of numbers; convert them to numbers of days, "
+                "which TableEncoder does for a table."
             )
     return X
 
@@ -174,6 +175,13 @@ def without_gaps(X: Matrix) -> tuple[Matrix, Floats | None]:
     counts = present.sum(axis=0)
     means = np.where(present, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
     return np.where(present, X, means), present.astype(X.dtype)
+
+
+def count_missing(X: Matrix) -> Ints:
+    """Number of NaN in every column."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.isnan(X).sum(axis=0))
+    return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
 
 
 def column_sums(X: Matrix) -> Floats:

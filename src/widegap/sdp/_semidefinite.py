@@ -18,9 +18,10 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from widegap._types import Doubles, Matrix
+from widegap._types import Doubles, Floats, Matrix
 from widegap._warnings import warn_caller
 from widegap.base._clusterer import WeightVectorClusterer
+from widegap.base._scored_clusterer import lost_margin
 from widegap.base._validation import COST, Interval, kernel_constraints
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._kernel_maps import KernelMap, centre_kernel, check_values, decompose, without_offsets
@@ -167,6 +168,9 @@ class SDPClusterer(WeightVectorClusterer):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    def _value_rule(self) -> Callable[[Floats], Floats]:
+        return lost_margin
 
     def _read(self, X: Any) -> object:
         self._check_two_clusters()

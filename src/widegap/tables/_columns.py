@@ -7,14 +7,16 @@ user come before every rule.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from widegap._types import Doubles, Mask
 from widegap.exceptions import InvalidDataError
-from widegap.tables._dates import date_part, find_format, looks_like_dates, looks_like_times, read_dates, read_times
+from widegap.tables._dates import date_part, days_in, find_format, hours_in, looks_like_dates, looks_like_times
+from widegap.tables._ids import CODE_WORDS, FEWEST_IDS, MOSTLY_DIFFERENT, is_id_name, why_id, words_of
 from widegap.tables._number_formats import Numbers
+from widegap.tables._number_units import mixed_unit_words, one_unit
 from widegap.tables._text_topics import Topics
 from widegap.tables._values import MISSING, Cells
 
@@ -23,16 +25,6 @@ MAX_LEVELS = 30  # texts with more different values are names rather than catego
 MOST_CATEGORIES = 1000  # columns of 0 and 1 that one column may become, even if asked for: 8 KB a row
 WORDY = 3.0  # mean number of words from which different texts are called free text
 CELLS_SEARCHED = 1000  # cells looked at for one that shows how a column is written
-FEWEST_IDS = 5  # rows; fewer numbers differ by accident
-NO_NAMES = ("", "unnamed: 0")  # headers of row numbers, which other programs write
-ID_WORDS = frozenset(
-    "# id ids idx index key no nr num number row rowid rownum uid uuid guid ref reference account acct".split()
-)
-CODE_WORDS = frozenset(
-    "zip zipcode postcode postal plz code codes sku ean isbn gtin fips phone tel telephone mobile fax iban vat".split()
-)
-TIME_WORDS = frozenset("age date day hour minute month second t time week year yr".split())
-MEASURES = frozenset("count of total amount sum qty quantity rooms items orders visits".split())
 DATE_WORDS = frozenset("date day datum tag since until dob birth birthday born".split())
 DATE_PARTS = ("year", "month", "weekday", "hour")
 
@@ -45,7 +37,8 @@ class Column:
     ----------
     name : str
     read_as : str
-        "number", "yes/no", "category", "date", "time", "text"; or "id", "constant", "empty", "result", "left out".
+        "number", "yes/no", "category", "date", "time", "text"; or "id", "constant", "empty", "repeat", "result",
+        "left out".
     used : bool
     why : str
         The reason, in words.
@@ -61,6 +54,8 @@ class Column:
         Parts of dates that became columns; empty if that is the time since ``origin``.
     topics : Topics or None
         What a free text is about.
+    unit : str
+        What stands behind the numbers in the cells, such as "kg"; empty if nothing does.
     """
 
     name: str
@@ -75,6 +70,7 @@ class Column:
     origin: str = ""
     parts: list[str] = field(default_factory=list)
     topics: Topics | None = None
+    unit: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -126,25 +122,29 @@ def decide(name: str, cells: Cells, options: ColumnOptions) -> Column:
     if name in options.categorical:
         return _as_category(name, cells, options, "you asked for categories")
     numbers = None if cells.kind in ("truth", "date") else cells.numbers(options.decimal, options.usual_decimal)
+    unit = ""
+    if numbers is not None and cells.kind == "text" and not (numbers.read | cells.missing).all():
+        unit = one_unit(cells.units, int((~cells.missing).sum()))
+        numbers = cells.numbers(options.decimal, options.usual_decimal, unit) if unit else numbers
     if name in options.numeric:
-        return _as_asked_number(name, cells, numbers, options)
+        return _as_asked_number(name, cells, numbers, unit)
     found = _as_dates(name, cells, options) or _as_truth(name, cells)
     if found is None and numbers is not None and mostly(numbers.read, cells) and not _is_code(name, cells, numbers):
-        found = _as_number(name, cells, numbers, options)
+        found = _as_number(name, cells, numbers, unit, options)
     if found is None:
-        _check_decimal(name, cells, options)
+        _check_decimal(name, cells, unit, options)
         found = _as_texts(name, cells, options)
     return found
 
 
-def _check_decimal(name: str, cells: Cells, options: ColumnOptions) -> None:
+def _check_decimal(name: str, cells: Cells, unit: str, options: ColumnOptions) -> None:
     """Refuse a decimal sign that the user named, where the other one would read a column as numbers."""
     if options.decimal is None or cells.kind != "text" or cells.has_leading_zeros:
         return
     other = "," if options.decimal == "." else "."
-    read = cells.numbers(other).read
+    read = cells.numbers(other, unit=unit).read
     if mostly(read, cells):
-        odd = read & ~cells.numbers(options.decimal).read
+        odd = read & ~cells.numbers(options.decimal, unit=unit).read
         raise InvalidDataError(
             f"Column {name!r}: {cells.example(odd)[:30]!r} is not a number with {options.decimal!r} as decimal sign; "
             f"use {other!r}, or 'auto', which finds the sign of each column."
@@ -154,34 +154,33 @@ def _check_decimal(name: str, cells: Cells, options: ColumnOptions) -> None:
 # Numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _as_asked_number(name: str, cells: Cells, numbers: Numbers | None, options: ColumnOptions) -> Column:
+def _as_asked_number(name: str, cells: Cells, numbers: Numbers | None, unit: str) -> Column:
     if numbers is None or not numbers.read.any():
         raise InvalidDataError(
             f"Column {name!r} should be read as numbers, but none of its cells is a number (the first is "
             f"{cells.example(~cells.missing)[:30]!r}); leave it out of numeric."
         )
-    return _number(name, cells, numbers, "you asked for a number")
+    return _number(name, cells, numbers, unit, "you asked for a number")
 
 
-def _as_number(name: str, cells: Cells, numbers: Numbers, options: ColumnOptions) -> Column | None:
+def _as_number(name: str, cells: Cells, numbers: Numbers, unit: str, options: ColumnOptions) -> Column | None:
     values = numbers.values[numbers.read]
     if not options.named(name):
         if (values == values[0]).all():
             return constant_column(name, cells, cells.example(numbers.read))
-        reason = _why_id(name, numbers.values)
+        reason = why_id(name, numbers.values)
         if reason:
             return Column(name, "id", used=False, why=reason, change="numeric")
-    return _number(name, cells, numbers, _counting(name, numbers.values))
+    return _number(name, cells, numbers, unit, _counting(numbers.values))
 
 
-def _number(name: str, cells: Cells, numbers: Numbers, why: str) -> Column:
+def _number(name: str, cells: Cells, numbers: Numbers, unit: str, why: str) -> Column:
     fill = _median(numbers.values[numbers.read])
     is_plain = cells.kind != "text" or (cells.plain is not None and numbers.decimal == ".")
     dressed = "" if is_plain else _shown_reading(cells, numbers)
     gaps = gap_words(cells, numbers.read, f"the median, {fill:g}")
-    return Column(
-        name, "number", why=joined_notes(why, dressed, gaps), change="categorical", fill=fill, decimal=numbers.decimal
-    )
+    why = joined_notes(why, f"in {unit}" if unit else "", dressed, gaps)
+    return Column(name, "number", why=why, change="categorical", fill=fill, decimal=numbers.decimal, unit=unit)
 
 
 def _median(values: Doubles) -> float:
@@ -205,26 +204,7 @@ def _shown_reading(cells: Cells, numbers: Numbers) -> str:
     return f"{comma}{str(cells.cell(row)).strip()} is {numbers.values[row]:.15g}"
 
 
-def _why_id(name: str, values: Doubles) -> str:
-    """Why a column of numbers tells rows apart rather than measuring something; empty if it measures."""
-    if len(values) < FEWEST_IDS or np.isnan(values).any() or not (values == np.floor(values)).all():
-        return ""
-    if len(np.unique(values)) < len(values):
-        return ""
-    words = words_of(name)
-    if name.strip().lower() in NO_NAMES or re.fullmatch(r"column \d+", name):
-        return "it has no name, and a different whole number in every row"
-    if words & MEASURES:
-        return ""
-    if words & ID_WORDS:
-        return "its name says so, and every row has a different whole number"
-    low, high = values.min(), values.max()
-    if not words & TIME_WORDS and low in (0, 1) and high - low == len(values) - 1:
-        return f"it numbers the rows from {low:g} to {high:g}"
-    return ""
-
-
-def _counting(name: str, values: Doubles) -> str:
+def _counting(values: Doubles) -> str:
     if len(values) >= FEWEST_IDS and (np.diff(values) == 1).all():
         return "it goes up by one from row to row"
     return ""
@@ -250,7 +230,7 @@ def _as_dates(name: str, cells: Cells, options: ColumnOptions) -> Column | None:
     if cells.plain is not None:
         return _as_digit_dates(name, cells, cells.plain[~cells.missing], options)
     if looks_like_times(cells.texts, MOSTLY):
-        hours = cells.spread(read_times(cells.texts))
+        hours = hours_in(cells)
         if mostly(~np.isnan(hours), cells):
             fill = float(np.nanmedian(hours))
             why = joined_notes("times of day", gap_words(cells, ~np.isnan(hours), f"the median, {fill:.4g} h"))
@@ -261,14 +241,14 @@ def _as_dates(name: str, cells: Cells, options: ColumnOptions) -> Column | None:
     if not form:
         return None
     note = "day and month could be the other way round; read as " + ("month/day" if form[1] == "m" else "day/month")
-    return _date(name, cells, cells.spread(read_dates(cells.texts, form)), form, note if ambiguous else "", options)
+    return _date(name, cells, days_in(cells, form), form, note if ambiguous else "", options)
 
 
 def _as_digit_dates(name: str, cells: Cells, values: Doubles, options: ColumnOptions) -> Column | None:
     """Whole numbers such as 20240131 under a name that mentions dates."""
     if not words_of(name) & DATE_WORDS or not ((values >= 19000101) & (values <= 21001231)).all():
         return None
-    return _date(name, cells, cells.spread(read_dates(cells.texts, "%Y%m%d")), "%Y%m%d", "", options)
+    return _date(name, cells, days_in(cells, "%Y%m%d"), "%Y%m%d", "", options)
 
 
 def _date(name: str, cells: Cells, days: Doubles, form: str, note: str, options: ColumnOptions) -> Column | None:
@@ -333,8 +313,10 @@ def _as_texts(name: str, cells: Cells, options: ColumnOptions) -> Column:
     if words >= WORDY:
         why = f"free text, {words:.0f} words on average"
         return Column(name, "text", used=False, why=why, change="text_columns")
-    if n == present and (words_of(name) & (ID_WORDS | CODE_WORDS) or words < 1.5):
-        return Column(name, "id", used=False, why="every row has a different value", change="categorical")
+    is_named_id = is_id_name(name) or bool(words_of(name) & CODE_WORDS)
+    if n >= MOSTLY_DIFFERENT * present if is_named_id else n == present and words < 1.5:
+        every = "every" if n == present else "nearly every"
+        return Column(name, "id", used=False, why=f"{every} row has a different value", change="categorical")
     why = f"{n:,} different values in {present:,} rows, too many for categories{_mixed_words(cells, options)}"
     return Column(name, "left out", used=False, why=why, change="categorical" if n <= MOST_CATEGORIES else "")
 
@@ -346,20 +328,17 @@ def _code_words(name: str, cells: Cells) -> str:
 
 
 def _mixed_words(cells: Cells, options: ColumnOptions) -> str:
-    """How many cells are numbers, where some are and some are not."""
+    """How many cells are numbers, where some are and some are not; or which units they have, if these differ."""
     if cells.kind != "text":
         return ""
     read = cells.numbers(options.decimal, options.usual_decimal).read
     share = int(read.sum()) / max(1, int((~cells.missing).sum()))
-    return f", and only {100 * share:.0f} % of its cells are numbers" if 0.2 < share < MOSTLY else ""
+    if 0.2 < share < MOSTLY:
+        return f", and only {100 * share:.0f} % of its cells are numbers"
+    return mixed_unit_words(cells.units, int((~cells.missing).sum()))
 
 
 # Words -----------------------------------------------------------------------------------------------------------
-
-
-def words_of(name: str) -> set[str]:
-    """The words of a header in lower case: "Row No.", "row_no" and "rowNo" have the same."""
-    return set(re.findall(r"#|[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
 def mostly(read: Mask, cells: Cells) -> bool:
@@ -385,6 +364,11 @@ def gap_words(cells: Cells, read: Mask, fill: str) -> str:
     if n:
         parts.append(f"{n:,} of {cells.n:,} cells {'is' if n == 1 else 'are'} missing")
     return joined_notes(*parts, f"gaps filled with {fill}" if parts else "")
+
+
+def replaced(column: Column, read_as: str, why: str, change: str) -> Column:
+    """A column that another rule leaves out after all."""
+    return replace(column, read_as=read_as, used=False, why=why, change=change)
 
 
 def constant_column(name: str, cells: Cells, value: str) -> Column:

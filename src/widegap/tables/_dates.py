@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from widegap._types import Doubles
-from widegap.tables._values import days_of
+from widegap.tables._values import Cells, days_of
 
 SHAPE = (
     r"(?i)^\D{0,12}\d{1,4}[-/. ]\d{1,2}[-/. ]\d{1,4}|\d{1,4}[-/. ](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
@@ -80,6 +80,16 @@ def read_times(texts: pa.StringArray) -> Doubles:
         found = pd.to_datetime(cells, format=form, errors="coerce")
         hours = np.where(np.isnan(hours), (found.dt.hour + found.dt.minute / 60 + found.dt.second / 3600), hours)
     return hours
+
+
+def days_in(cells: Cells, form: str) -> Doubles:
+    """The dates of a column of texts as days since 1970; NaN for gaps and where a text does not have the format."""
+    return cells.dates(form, lambda texts: read_dates(texts, form))
+
+
+def hours_in(cells: Cells) -> Doubles:
+    """The times of a column of texts as hours since midnight; NaN for gaps and for texts that are not times."""
+    return cells.dates("time", read_times)
 
 
 def date_part(days: Doubles, part: str) -> Doubles:

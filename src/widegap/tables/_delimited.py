@@ -10,11 +10,14 @@ import pyarrow as pa
 
 from widegap.exceptions import InvalidDataError
 from widegap.tables._frames import few
+from widegap.tables._headers import joined_header, note_on_header
 from widegap.tables._unpacking import SNIFFED, as_utf8, decode, find_encoding
 
 DELIMITERS = ",;\t|"
 LINES_SEEN = 50  # from which delimiter and header are found: tables hardly change further down
 LARGEST_BLOCK = 1 << 28  # bytes that Arrow parses at once, and a row must fit into one: not tuned
+FEWEST_LINES = 3  # of a table with one column in which a delimiter is looked for; two may agree by accident
+REGULAR = 0.9  # share of the lines that a sign must cut into the same number of cells; the others may be notes
 ENDING = ""  # name of a column that only the delimiters at the ends of lines make
 
 
@@ -55,13 +58,19 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
         if skipped:
             notes.append(f"The first {_lines(skipped)} above the table {'was' if skipped == 1 else 'were'} not read.")
     names = next(iter(lines[skipped:]), [])
-    headless, header_notes = _is_headless(names, dialect, lines[skipped + 1 :])
+    joined = _joined(lines[skipped:], dialect)
+    if joined is not None:
+        skipped, names = skipped + 1, joined
+        notes.append(note_on_header(names))
+    headless, header_notes = (False, []) if joined is not None else _is_headless(names, dialect)
     width = _width(lines[skipped:], names)
     columns, more = column_names([] if headless else names, len(names))
     columns += [ENDING] * (width - len(names))
     table = _parse(body, name, delimiter, columns, skipped + (not headless), remedy)
     if not table.num_rows:
         raise InvalidDataError(f"{name} has a header but no rows; it needs {least}.")
+    if table.num_columns == 1:
+        notes += _one_column_notes(head, delimiter)
     line_end = "\r\n" if "\r\n" in head else "\n"
     found = replace(dialect, encoding=encoding, delimiter=delimiter, header=not headless, line_end=line_end)
     return Delimited(table, found, skipped + 2 - headless, [*notes, *header_notes, *more])
@@ -132,7 +141,38 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def _is_headless(head: list[str], dialect: Dialect, rows: list[list[str]]) -> tuple[bool, list[str]]:
+def _joined(lines: list[list[str]], dialect: Dialect) -> list[str] | None:
+    """Names of the columns where the header has two lines; None where it has one, or none."""
+    filled = [line for line in lines[1:] if any(map(str.strip, line))]
+    if dialect.header is False or len(filled) < 2 or lines[1] is not filled[0]:
+        return None
+    return joined_header(lines[0], filled[0], filled[1:])
+
+
+def _one_column_notes(head: str, delimiter: str) -> list[str]:
+    """A question about a sign that cuts the lines of a table with one column evenly."""
+    lines = [line for line in head.splitlines() if line.strip()][:LINES_SEEN]
+    if len(lines) < FEWEST_LINES:
+        return []
+    are_numbers = all(map(is_number, lines[1:]))  # with a decimal comma, unless the header has commas as well
+    signs = [sign for sign in DELIMITERS if sign != delimiter and sign in (lines[0] if are_numbers else head)]
+    if _has_spaced_numbers(lines) and delimiter != " ":
+        signs.append(" ")
+    for sign in signs:
+        share, width = _evenness(head, sign)
+        if width > 1 and share >= REGULAR:
+            shown = "tab" if sign == "\t" else sign
+            return [f"Only one column found; is {shown!r} the delimiter? Pass --delimiter {shown!r} to use it."]
+    return []
+
+
+def _has_spaced_numbers(lines: list[str]) -> bool:
+    """Whether single spaces cut lines of numbers; words of a sentence are not cells."""
+    cells = [cell for line in lines[1:] for cell in line.split(" ")]
+    return 2 * sum(map(is_number, cells)) > len(cells)
+
+
+def _is_headless(head: list[str], dialect: Dialect) -> tuple[bool, list[str]]:
     """Whether the first line is a row rather than names of columns, and a note on it."""
     if dialect.header is not None:
         return not dialect.header, []

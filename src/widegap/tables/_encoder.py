@@ -1,7 +1,8 @@
 """TableEncoder: turns a table of any columns into numbers that people can read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,29 +17,35 @@ from widegap.base._validation import StrOptions
 from widegap.exceptions import ColumnWarning, InvalidDataError
 from widegap.features._column_groups import ColumnGroup, EncodedTable
 from widegap.tables._arrow_tables import is_table
+from widegap.tables._column_values import notes_on_new, numbers_in, read_column, side_by_side, texts_of
+from widegap.tables._column_weights import check_column_weights, notes_on_weights, weighted_factors
 from widegap.tables._columns import Column, ColumnOptions, decide
-from widegap.tables._dates import date_part, read_dates, read_times
 from widegap.tables._frames import Columns, as_columns, few, nearest
+from widegap.tables._gaps import note_on_gaps, refuse_if_all_lack, unused_if_lacking
+from widegap.tables._missing_codes import note_on_codes
 from widegap.tables._number_formats import comma_evidence
+from widegap.tables._repeats import leave_out_repeats
 from widegap.tables._scaling import SCALINGS, column_factors, scaled
-from widegap.tables._text_topics import find_topics, topic_weights
-from widegap.tables._values import Cells, missing_words, truth_value
+from widegap.tables._text_topics import find_topics
+from widegap.tables._unrelated import leave_out_unrelated
+from widegap.tables._values import Cells, missing_words
 
 TEXTS_SAMPLED = 1000  # different texts of a column with which the decimal sign of a table is found: enough to see one
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))  # of an earlier run
 OWN_NAMES = ("cluster_name", "widegap_cluster_name")  # which it wrote beside them, where clusters have names
+OWN_SURE = ("sure", "widegap_sure")  # and where the search tells how sure a cluster is
 # What changes the reading of a column: the parameter of TableEncoder that names it.
 CHANGES = {"numeric", "categorical", "drop", "text_columns"}
-ROWS_AT_ONCE = 4096  # of all columns, which stay in the cache: 4096 rows of 8 bytes are 32 KB a column
 
 
 class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     """Turn messy tables of numbers, words, dates and gaps into features, each with a readable name.
 
-    ``fit`` decides on every column: numbers (also ``€35,978.79``, ``12,5``, ``40 %`` and ``(120)``), yes and
-    no in words, categories, dates and times are used; ids, constants, empty columns, free texts and the results of an
-    earlier run are left out. :meth:`explain` lists each decision, its reason, and how to change it. A model file holds
-    the decisions as JSON.
+    ``fit`` decides on every column: numbers (also ``€35,978.79``, ``12,5``, ``40 %``, ``(120)`` and ``12 cm``), yes
+    and no in words, categories, dates and times are used; ids, constants, empty columns, columns that repeat another
+    one or lack nine of ten values, free texts and the results of an earlier run are left out. :meth:`explain` lists
+    each decision, its reason, and how to change it. ``fit`` warns (``ColumnWarning``) of numbers that may mean a gap,
+    such as -99, and of tables that lack most of their values. A model file holds the decisions as JSON.
 
     Arrays and sparse matrices have no names: their columns are numbers, and only their scale is decided.
 
@@ -55,13 +62,18 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
     dates : {"elapsed", "parts"}, default="elapsed"
         Dates as days since the first one, or as year, month, weekday and hour.
     missing : {"fill", "refuse"}, default="fill"
-        Fill gaps with the median of the fitted rows (categories: no category), or refuse them.
+        Fill gaps, in fitted and in new rows, with the median of the fitted ones (yes/no: the more common answer;
+        categories: no category), or refuse them.
     na_values : sequence of str, default=()
-        Words that mean a gap, besides "", "NA", "n/a", "unknown", "-" and the like.
+        Words or numbers that mean a gap, such as "-99", besides "", "NA", "n/a", "unknown", "-" and the like.
     decimal : {"auto", ".", ","}, default="auto"
         Decimal sign of numbers in texts; "auto" takes, for each column, the one that reads more of its cells.
     scale : {"auto", "none", "standard", "minmax", "robust"}, default="auto"
         "auto" divides numbers by their standard deviation if there are also categories or their units differ.
+    weights : dict of str to float, default=None
+        How often the squared distance in a column counts, by name: ``{"channel": 0.5}`` halves it. Columns without a
+        weight count once; 0 leaves a column out. All features of a category or date have its weight. Pass
+        ``MaxMarginClustering(standardize=False)``, which may otherwise undo large weights.
 
     Attributes
     ----------
@@ -98,6 +110,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         "na_values": ["array-like"],
         "decimal": [StrOptions({"auto", ".", ","})],
         "scale": [StrOptions(set(SCALINGS))],
+        "weights": [Mapping, None],
     }
     _stored: ClassVar[dict[str, Any]] = {
         "columns_": list[Column] | None,
@@ -128,6 +141,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         na_values: Iterable[str] = (),
         decimal: str = "auto",
         scale: str = "auto",
+        weights: Mapping[str, float] | None = None,
     ) -> None:
         self.columns = columns
         self.drop = drop
@@ -139,6 +153,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         self.na_values = na_values
         self.decimal = decimal
         self.scale = scale
+        self.weights = weights
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Decide how every column is read.
@@ -153,7 +168,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self._fit(X)
+        _warn(self._fit(X).notes)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -169,7 +184,9 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         -------
         ndarray or sparse matrix of shape (n_samples, n_features_out)
         """
-        return self._scaled(self._fit(X).values)
+        reading = self._fit(X)
+        _warn(reading.notes)
+        return self._scaled(reading.values)
 
     def transform(self, X: Any) -> Any:
         """Read a table as the fitted one was read.
@@ -197,8 +214,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         ndarray or sparse matrix of shape (n_samples, n_features_out)
         """
         reading = self._apply(X)
-        for line in reading.notes:
-            warn_caller(line, ColumnWarning)
+        _warn(reading.notes)
         return reading.values
 
     def gaps(self, X: Any) -> Mask:
@@ -279,8 +295,12 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             return found
         used = [column for column in self.columns_ if column.names]
         ends = np.cumsum([0, *(len(column.names) for column in used)]).tolist()
-        parts = zip(used, ends, ends[1:], strict=False)
-        return EncodedTable.of(found, [ColumnGroup(first, stop, column.is_flag) for column, first, stop in parts])
+        weights = self.weights or {}
+        groups = [
+            ColumnGroup(first, stop, column.is_flag, float(weights.get(column.name, 1.0)))
+            for column, first, stop in zip(used, ends, ends[1:], strict=False)
+        ]
+        return EncodedTable.of(found, groups)
 
     def _fit(self, X: Any) -> "Reading":
         """Decide, and read the table before scaling."""
@@ -289,15 +309,24 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             table = as_columns(X)
             self.feature_names_in_ = np.array(table.names, dtype=object)
             self.n_features_in_ = len(table.names)
-            self.columns_ = self._decide(table)
+            if table.n_rows < 2:
+                rows = "1 row" if table.n_rows else "no rows"
+                raise InvalidDataError(f"The table has {rows}; at least 2 are needed.")
+            weights = check_column_weights(self.weights, table.names)
+            self.columns_ = self._decide(table, weights)
             reading = self._read(table, fitting=True)
+            reading.notes.extend(notes_on_weights(self.columns_, weights))
             flags = np.array([c.is_flag for c in self.columns_ for _ in c.names], dtype=bool)
             view = np.array([c.topics is not None for c in self.columns_ for _ in c.names], dtype=bool)
         else:
+            if self.weights:
+                raise InvalidDataError("weights names columns, but this is a matrix without names; pass a table.")
             reading = self._matrix(X, reset=True)
             self.columns_ = None
             flags = view = np.zeros(reading.values.shape[1], dtype=bool)
         self.factors_, self.scaling_ = column_factors(reading.values, flags, view, self.scale)
+        if self.columns_ is not None:
+            self.factors_ = weighted_factors(self.factors_, self.columns_, weights)
         self.n_features_out_ = reading.values.shape[1]
         return reading
 
@@ -315,21 +344,28 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             values = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         return Reading(values, np.zeros(values.shape[0], dtype=bool), [])
 
-    def _decide(self, table: Columns) -> list[Column]:
+    def _decide(self, table: Columns, weights: Mapping[str, float]) -> list[Column]:
         options = self._options(table)
-        found = []
-        pairs = zip(OWN_COLUMNS, OWN_NAMES, strict=True)
-        own = {name for pair, title in pairs if set(pair) <= set(table.names) for name in (*pair, title)}
+        found: list[Column] = []
+        written = zip(OWN_COLUMNS, OWN_NAMES, OWN_SURE, strict=True)
+        own = {name for pair, *beside in written if set(pair) <= set(table.names) for name in (*pair, *beside)}
         for name in table:
             if name in self.drop or (options.columns and not options.named(name)):
                 why = "you left it out" if name in self.drop else "not among the columns you asked for"
                 found.append(Column(name, "left out", used=False, why=why))
+            elif weights.get(name) == 0:
+                found.append(Column(name, "left out", used=False, why="its weight is 0", change="weights"))
             elif name in own and not options.named(name):
                 change = "categorical" if name in OWN_NAMES else "numeric"
                 found.append(Column(name, "result", used=False, why="an earlier run wrote it", change=change))
             else:
                 found.append(self._decided(name, table.cells(name, options.gaps), options))
+        cells_of = partial(table.cells, gaps=options.gaps)
+        for leave_out in (leave_out_repeats, leave_out_unrelated):
+            found = leave_out(found, cells_of, options.named)
         if not any(column.used for column in found):
+            tried = [column.name for column in found if column.read_as not in ("left out", "result")]
+            refuse_if_all_lack({name: float(cells_of(name).missing.mean()) for name in tried})
             reasons = "; ".join(f"{c.name!r} is {c.read_as}: {c.why}" for c in found[:5])
             raise InvalidDataError(
                 f"No column tells rows apart ({reasons}); name those to use in numeric or categorical."
@@ -338,6 +374,8 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
 
     def _decided(self, name: str, cells: Cells, options: ColumnOptions) -> Column:
         column = decide(name, cells, options)
+        if not options.named(name):
+            column = unused_if_lacking(column, cells)
         if column.used and column.read_as == "text":
             column.topics = find_topics(texts_of(cells))
             if column.topics is None:
@@ -367,6 +405,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         gaps, gap_words = np.zeros(table.n_rows, dtype=bool), missing_words(self.na_values)
         blocks: list[Doubles] = []
         notes: list[str] = []
+        n_missing = 0
         for column in used:
             cells = table.cells(column.name, gap_words)
             block, lacks = read_column(column, cells)
@@ -377,8 +416,10 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
                 )
             blocks.append(block)
             gaps |= lacks
-            if not fitting:
-                notes += notes_on_new(column, cells, lacks)
+            n_missing += int(np.count_nonzero(lacks))
+            notes += _notes_on_fitted(column, cells) if fitting else notes_on_new(column, cells, lacks)
+        if fitting:
+            notes += filter(None, [note_on_gaps(n_missing, table.n_rows * len(used))])
         return Reading(side_by_side(blocks, table.n_rows), gaps, notes)
 
     def _as_fitted(self, X: Any) -> Columns:
@@ -406,6 +447,19 @@ class Reading:
     notes: list[str]
 
 
+def _warn(notes: Iterable[str]) -> None:
+    for line in notes:
+        warn_caller(line, ColumnWarning)
+
+
+def _notes_on_fitted(column: Column, cells: Cells) -> list[str]:
+    """Questions about the numbers of a column that is used."""
+    if column.read_as != "number":
+        return []
+    note = note_on_codes(column.name, numbers_in(column, cells))
+    return [note] if note else []
+
+
 def _names(names: str | Iterable[Any] | None) -> tuple[str, ...]:
     return () if names is None else (names,) if isinstance(names, str) else tuple(map(str, names))
 
@@ -417,116 +471,10 @@ def _usual_decimal(table: Columns, gaps: frozenset[str]) -> str:
     return "," if sum(map(comma_evidence, texts)) > 0 else "."
 
 
-# Cells as numbers -------------------------------------------------------------------------------------------------
-
-
-def read_column(column: Column, cells: Cells) -> tuple[Doubles, Mask]:
-    """Numbers of one column, gaps filled, and which rows lack a value."""
-    if column.topics is not None:
-        return topic_weights(texts_of(cells), column.topics), np.zeros(cells.n, dtype=bool)
-    if column.read_as == "category":
-        return _flags(column, cells)
-    values = _values(column, cells)
-    lacks = np.isnan(values)
-    filled = np.where(lacks, np.nan if column.fill is None else column.fill, values) if lacks.any() else values
-    if column.read_as != "date":
-        return filled[:, None], lacks
-    if column.parts:
-        return np.column_stack([date_part(filled, part) for part in column.parts]), lacks
-    return (filled - np.datetime64(column.origin, "D").astype(int))[:, None], lacks
-
-
-def _values(column: Column, cells: Cells) -> Doubles:
-    """Numbers, days, hours or 0 and 1; NaN for gaps and for what cannot be read."""
-    if column.read_as == "yes/no":
-        return _truth_values(column, cells)
-    if column.read_as == "date":
-        if cells.kind == "date":
-            return cells.numbers(None).values
-        found = cells.spread(read_dates(cells.texts, column.form or "ISO8601")) if cells.kind == "text" else None
-    elif column.read_as == "time":
-        found = cells.spread(read_times(cells.texts)) if cells.kind == "text" else None
-    else:
-        decimal = column.decimal if cells.kind == "text" else None
-        found = cells.numbers(decimal).values
-        if cells.kind == "text" and np.isnan(found).all():  # the words of truth values, where 0 and 1 were fitted
-            found = cells.spread([truth_value(text) for text in cells.texts.to_pylist()])
-    return np.full(cells.n, np.nan) if found is None else found
-
-
-def _truth_values(column: Column, cells: Cells) -> Doubles:
-    yes, no = column.levels
-    levels, codes = cells.levels
-    known = {yes.lower(): 1.0, no.lower(): 0.0}
-    values = np.array([*(known.get(level.lower(), truth_value(level)) for level in levels), np.nan])
-    return values[codes]
-
-
-def _flags(column: Column, cells: Cells) -> tuple[Doubles, Mask]:
-    """One column of 0 and 1 for each category."""
-    levels, codes = cells.levels
-    place = {level: j for j, level in enumerate(column.levels)}
-    found = np.array([*(place.get(level, -1) for level in levels), -1])[codes]
-    block = np.zeros((cells.n, len(column.levels)))
-    known = np.flatnonzero(found >= 0)
-    block[known, found[known]] = 1
-    return block, cells.missing
-
-
-def side_by_side(blocks: list[Doubles], n_rows: int) -> Doubles:
-    """Columns as one table: some rows of all at a time, which stay in the cache where whole columns do not."""
-    ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
-    table = np.empty((n_rows, ends[-1]))
-    for start in range(0, n_rows, ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
-        for block, left, right in zip(blocks, ends[:-1], ends[1:], strict=True):
-            table[rows, left:right] = block[rows]
-    return table
-
-
-def notes_on_new(column: Column, cells: Cells, lacks: Mask) -> list[str]:
-    """Notes on rows that the encoder was not fitted on; refuses a column of another kind."""
-    odd = lacks & ~cells.missing
-    if odd.any() and (lacks.all() or odd.sum() == (~cells.missing).sum()):
-        raise InvalidDataError(
-            f"Column {column.name!r} was a {column.read_as} when the model was fitted, but no cell is one now "
-            f"(the first is {cells.example(odd)[:30]!r}); correct the column."
-        )
-    notes = []
-    if odd.any():
-        notes.append(
-            f"Column {column.name!r}: {_counted(odd)} cannot be read as a {column.read_as} "
-            f"({cells.example(odd)[:30]!r}) and {_verb(odd)} treated as missing."
-        )
-    if column.read_as == "category" and column.topics is None:
-        levels, codes = cells.levels
-        new = np.array([*(level not in set(column.levels) for level in levels), False])[codes]
-        if new.any():
-            example = next(level for level in levels if level not in set(column.levels))
-            notes.append(
-                f"Column {column.name!r}: {_counted(new)} {'has a category' if new.sum() == 1 else 'have categories'} "
-                f"that the model has not seen ({example[:30]!r}) and {'counts' if new.sum() == 1 else 'count'} as none."
-            )
-    return notes
-
-
-def _counted(rows: Mask) -> str:
-    n = int(rows.sum())
-    return "1 row" if n == 1 else f"{n:,} rows"
-
-
-def _verb(rows: Mask) -> str:
-    return "is" if rows.sum() == 1 else "are"
-
-
-def texts_of(cells: Cells) -> list[str]:
-    """The texts of all cells; gaps are empty."""
-    texts = [*cells.texts.to_pylist(), ""]
-    return [texts[code] for code in cells.codes]
-
-
 def how_to_change(column: Column) -> str:
     """The parameter that changes what was decided, as in a call of TableEncoder."""
     if column.change in CHANGES:
         return f"{column.change}=[{column.name!r}]"
+    if column.change == "weights":
+        return f"weights={{{column.name!r}: 1}}"
     return {"dates": "dates='parts'"}.get(column.change, "")

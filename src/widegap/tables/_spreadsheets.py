@@ -20,6 +20,7 @@ from xml.parsers import expat
 from widegap.exceptions import InvalidDataError
 from widegap.tables._delimited import column_names
 from widegap.tables._frames import few
+from widegap.tables._headers import Spans, joined_header, note_on_header
 from widegap.tables._unpacking import FREE_BYTES, RATIO
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ def read_spreadsheet(content: bytes, name: str, sheet: str | None) -> tuple["pd.
     """The table on one sheet, and what was noticed."""
     import pandas as pd
 
-    names, chosen, rows = _sheet(content, name, sheet)
-    rows = [row for row in rows if any(cell is not None for cell in row)]
+    names, chosen, cells, spans = _sheet(content, name, sheet)
+    filled = [i for i, row in enumerate(cells) if any(cell is not None for cell in row)]
+    rows = [cells[i] for i in filled]
     notes = []
     if len(names) > 1 and sheet is None:
         notes.append(f"Sheet {chosen!r} was read, of {len(names)}; name another as {name}::{names[1]}.")
@@ -58,24 +60,31 @@ def read_spreadsheet(content: bytes, name: str, sheet: str | None) -> tuple["pd.
         )
     head, body = rows[above], rows[above + 1 :]
     width = max((j + 1 for row in rows[above:] for j, cell in enumerate(row) if cell is not None), default=0)
-    columns, more = column_names(["" if cell is None else str(cell) for cell in head[:width]], width)
+    header = ["" if cell is None else str(cell) for cell in head[:width]]
+    if body:
+        joined = joined_header(head[:width], body[0][:width], body[1:], spans.get(filled[above]))
+        if joined is not None:
+            header, body = joined, body[1:]
+            notes.append(note_on_header(header))
+    columns, more = column_names(header, width)
     frame = pd.DataFrame([row[:width] for row in body], columns=columns)
     return frame.infer_objects(), [*notes, *more]
 
 
-def _sheet(content: bytes, name: str, sheet: str | None) -> tuple[list[str], str, list[list[Cell]]]:
-    """The names of the sheets of a workbook, the one that was read, and its cells."""
+def _sheet(content: bytes, name: str, sheet: str | None) -> tuple[list[str], str, list[list[Cell]], dict[int, Spans]]:
+    """The names of the sheets of a workbook, the one that was read, its cells, and merged cells of its rows."""
     try:
         from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
     except ImportError as error:
         raise InvalidDataError(f"{name}: spreadsheets need python-calamine: pip install 'widegap[table]'.") from error
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(_checked(content, name)))
-        names = [found.name for found in book.sheets_metadata if found.typ == SheetTypeEnum.WorkSheet]
+        names = [entry.name for entry in book.sheets_metadata if entry.typ == SheetTypeEnum.WorkSheet]
         if sheet is not None and sheet not in names:
             raise InvalidDataError(f"{name} has no sheet {sheet!r}; it has {few(names)}.")
         chosen = sheet or names[0]
-        cells = book.get_sheet_by_name(chosen).to_python(skip_empty_area=False)
+        found = book.get_sheet_by_name(chosen)
+        cells, spans = found.to_python(skip_empty_area=False), _spans(found.merged_cell_ranges)
     except InvalidDataError:
         raise
     except (CalamineError, zipfile.BadZipFile, expat.ExpatError, struct.error, LookupError, OSError, ValueError,
@@ -83,7 +92,16 @@ def _sheet(content: bytes, name: str, sheet: str | None) -> tuple[list[str], str
         raise InvalidDataError(
             f"{name} is not a spreadsheet, or is damaged ({error}); save it again as .xlsx."
         ) from error
-    return names, chosen, [[_cell(value) for value in row] for row in cells]
+    return names, chosen, [[_cell(value) for value in row] for row in cells], spans
+
+
+def _spans(merged: list[tuple[tuple[int, int], tuple[int, int]]] | None) -> dict[int, Spans]:
+    """First and last column of merged cells by their row, for those that reach over several columns."""
+    spans: dict[int, Spans] = {}
+    for (top, left), (_, right) in merged or ():
+        if right > left:
+            spans.setdefault(top, []).append((left, right))
+    return spans
 
 
 def _cell(value: Cell) -> Cell:

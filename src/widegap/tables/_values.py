@@ -5,7 +5,7 @@ holds a column make no difference: 1, 1.0 and "1.0" are the same number and the 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from widegap._types import Doubles, Ints, Mask
 from widegap.tables._arrow_tables import arrow_column, shortest, texts_of_objects
 from widegap.tables._number_formats import Numbers, bytes_of, is_digit, read_numbers, read_plain
+from widegap.tables._number_units import units_in, without_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,11 @@ def missing_words(more: Iterable[Any] = ()) -> frozenset[str]:
     return MISSING | {str(word).strip().lower() for word in more}
 
 
+def gap_numbers(words: Iterable[str]) -> Doubles:
+    """The numbers among words that mean a gap, such as -99."""
+    return np.array([float(word) for word in words if PLAIN_NUMBER.fullmatch(word)])
+
+
 def level_name(text: str) -> str:
     """Name of the category that a text stands for: "1.0" and "1.00" have the same, and so have "true" and "TRUE"."""
     if text.lower() in ("true", "false"):
@@ -55,14 +61,18 @@ class Cells:
 
     def __init__(self, column: Any, gaps: frozenset[str] = MISSING):
         self._gap_words = gaps
+        self._gap_numbers = gap_numbers(gaps)
         self._column = arrow_column(column)
-        self._numbers: dict[tuple[str | None, str], Numbers] = {}
+        self._numbers: dict[tuple[str | None, str, str], Numbers] = {}
+        self._dates: dict[str, Doubles] = {}
         self.kind = _kind(self._column.type)
         self.n = len(self._column)
         if self.kind == "text":
             self.strings = _as_strings(self._column)
         else:
             self._typed = _as_floats(self._column, self.kind)
+            if self.kind == "number":
+                self._typed = self._without_gap_numbers(self._typed)
 
     # Texts -----------------------------------------------------------------------------------------------------
 
@@ -102,6 +112,12 @@ class Cells:
         """Values of the different texts as values of the cells; NaN for gaps."""
         return np.append(values, np.nan)[self.codes]
 
+    def dates(self, form: str, read: Callable[[pa.StringArray], npt.ArrayLike]) -> Doubles:
+        """Values of the cells that ``read`` finds in texts of a format, which is read once."""
+        if form not in self._dates:
+            self._dates[form] = self.spread(read(self.texts))
+        return self._dates[form]
+
     # What cells mean -------------------------------------------------------------------------------------------
 
     @cached_property
@@ -114,7 +130,14 @@ class Cells:
         cells, empty = self.strings, pc.equal(self.strings, "")
         if pc.any(empty).as_py():
             cells = pc.if_else(empty, pa.scalar(None, cells.type), cells)
-        return None if cells.null_count == self.n else read_plain(cells)
+        found = None if cells.null_count == self.n else read_plain(cells)
+        return None if found is None else self._without_gap_numbers(found)
+
+    def _without_gap_numbers(self, values: Doubles) -> Doubles:
+        """The values, NaN where one of them means a gap."""
+        if not len(self._gap_numbers):
+            return values
+        return np.where(np.isin(values, self._gap_numbers), np.nan, values)
 
     @cached_property
     def has_leading_zeros(self) -> bool:
@@ -129,21 +152,27 @@ class Cells:
             return False
         return bool(pc.any(pc.match_substring_regex(self.strings.take(pa.array(zeros)), r"^0\d+$")).as_py())
 
-    def numbers(self, decimal: str | None, usual: str = ".") -> Numbers:
-        """The numbers of the cells; NaN for gaps and for texts that are none."""
-        if (decimal, usual) not in self._numbers:
-            self._numbers[decimal, usual] = self._read_numbers(decimal, usual)
-        return self._numbers[decimal, usual]
+    def numbers(self, decimal: str | None, usual: str = ".", unit: str = "") -> Numbers:
+        """The numbers of the cells, in ``unit`` if that is behind them; NaN for gaps and for texts that are none."""
+        if (decimal, usual, unit) not in self._numbers:
+            self._numbers[decimal, usual, unit] = self._read_numbers(decimal, usual, unit)
+        return self._numbers[decimal, usual, unit]
 
-    def _read_numbers(self, decimal: str | None, usual: str) -> Numbers:
+    @cached_property
+    def units(self) -> dict[str, int]:
+        """How many cells have each unit behind a number, the most common first; empty if most have none."""
+        return units_in(self.texts, self.counts) if self.kind == "text" and self.plain is None else {}
+
+    def _read_numbers(self, decimal: str | None, usual: str, unit: str) -> Numbers:
         if self.kind != "text":
             return Numbers(self._typed, ".")
         point_is_thousands = "," in (decimal, usual) and bool(pc.any(pc.match_substring(self.strings, ".")).as_py())
         if self.plain is not None and not point_is_thousands:
             return Numbers(self.plain, usual if decimal is None else decimal)
-        found = read_numbers(self.texts, self.counts, decimal, usual)
+        texts = without_unit(self.texts, unit) if unit else self.texts
+        found = read_numbers(texts, self.counts, decimal, usual)
         spread = Numbers(self.spread(found.values), found.decimal)
-        self._numbers[found.decimal, "."] = spread  # as it will be asked for once its sign is known
+        self._numbers[found.decimal, ".", unit] = spread  # as it will be asked for once its sign is known
         return spread
 
     @cached_property

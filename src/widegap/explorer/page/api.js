@@ -11,11 +11,44 @@ async function checked(answer) {
   throw Object.assign(new Error(found.error), { changed: found.changed });
 }
 
+const SLOW = 200; // milliseconds after which an answer counts as slow: below this people notice no wait
+let waiting = 0;
+let slow = 0;
+/** @type {(busy: boolean) => void} */
+let tellBusy = () => {};
+
+/** Call a function with whether people wait for an answer. @param {(busy: boolean) => void} call */
+export function onBusy(call) {
+  tellBusy = call;
+}
+
+// What an answer gives; while it is slow to come, the page says so.
+async function awaited(answer) {
+  waiting++;
+  if (waiting === 1) slow = setTimeout(() => tellBusy(true), SLOW);
+  try {
+    return await answer;
+  } finally {
+    waiting--;
+    if (!waiting) {
+      clearTimeout(slow);
+      tellBusy(false);
+    }
+  }
+}
+
 const query = (parameters) => (parameters ? `?${new URLSearchParams(parameters)}` : "");
 
-export const get = async (name, parameters) => (await checked(await fetch(`api/${name}${query(parameters)}`))).json();
+const asked = async (name, parameters) => checked(await fetch(`api/${name}${query(parameters)}`));
 
-export const bytes = async (name, parameters) => (await checked(await fetch(`api/${name}${query(parameters)}`))).arrayBuffer();
+const read = async (name, parameters) => (await asked(name, parameters)).json();
+
+/** Bytes for later: nobody waits for them. */
+export const bytesAhead = async (name, parameters) => (await asked(name, parameters)).arrayBuffer();
+
+export const get = (name, parameters = undefined) => awaited(read(name, parameters));
+
+export const bytes = (name, parameters = undefined) => awaited(bytesAhead(name, parameters));
 
 const posted = async (name, body) =>
   checked(
@@ -26,9 +59,9 @@ const posted = async (name, body) =>
     }),
   );
 
-export const post = async (name, body = {}) => (await posted(name, body)).json();
+export const post = (name, body = {}) => awaited(posted(name, body).then((answer) => answer.json()));
 
-export const postForBytes = async (name, body) => (await posted(name, body)).arrayBuffer();
+export const postForBytes = (name, body) => awaited(posted(name, body).then((answer) => answer.arrayBuffer()));
 
 export function listen(receive, lost) {
   const source = new EventSource("api/events");

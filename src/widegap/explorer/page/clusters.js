@@ -1,6 +1,6 @@
 // The list of clusters: name, size, how sure, what sets each apart; tick, hide, rename, split.
 
-import { button, element, make, number, sureness } from "./dom.js";
+import { button, element, make, sureness } from "./dom.js";
 import { swatch } from "./palette.js";
 import { act, on, select, store, tell } from "./store.js";
 
@@ -22,7 +22,7 @@ function apart(cluster) {
   const parts = cluster.apart.slice(0, 3).map((one) =>
     one.difference === undefined
       ? one.feature
-      : `${one.feature} ${number(one.mean)} (elsewhere ${number(one.rest)})`,
+      : `${one.feature} ${one.text} (others ${one.rest_text})`,
   );
   return cluster.apart[0]?.difference === undefined
     ? cluster.apart.slice(0, 6).map((one) => one.feature).join(", ")
@@ -34,7 +34,7 @@ function show() {
   const active = list.contains(document.activeElement) ? document.activeElement : null;
   const key = active?.closest("li")?.dataset.key;
   const part = active?.getAttribute("data-part");
-  const last = (cluster) => (cluster.key < 0 ? Infinity : cluster.key); // rows without a cluster
+  const last = (cluster) => (cluster.key < 0 ? Infinity : cluster.label); // rows without a cluster
   list.replaceChildren(...[...store.clusters].sort((a, b) => last(a) - last(b)).map(item));
   if (key !== undefined) focusPart(key, part);
   element("merge").hidden = !store.state.supported.includes("merge");

@@ -2,8 +2,7 @@
 
 import { button, element, field, make } from "./dom.js";
 import { swatch } from "./palette.js";
-import { act, clusterOf, on, select, store, tell } from "./store.js";
-
+import { act, on, select, store, tell } from "./store.js";
 
 export function start() {
   on("state", () => {
@@ -39,7 +38,7 @@ function changes() {
   for (const move of moved.moves) {
     const node = make("li", "");
     const press = button("", { class: "name" }, () => selectMoved(move));
-    press.append(swatch(move.from), ` ${clusterOf(move.from).name} → `, swatch(move.to), ` ${clusterOf(move.to).name}`);
+    press.append(swatch(move.from), ` ${move.names[0]} → `, swatch(move.to), ` ${move.names[1]}`);
     node.append(press, make("span", ` ${move.count}`, { class: "muted" }));
     list.append(node);
   }

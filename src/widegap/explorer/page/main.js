@@ -1,6 +1,6 @@
 // Puts the page together, follows the server, and offers downloads.
 
-import { bytes, get, listen, post } from "./api.js";
+import { bytes, get, listen, onBusy, post } from "./api.js";
 import * as clusters from "./clusters.js";
 import * as corrections from "./corrections.js";
 import { element, field, make, sureness } from "./dom.js";
@@ -30,7 +30,8 @@ function header() {
   document.title = `${state.title} · widegap`;
   element("title").textContent = state.title;
   const count = `${state.n_rows.toLocaleString("en")} ${state.unit}s`;
-  element("summary").textContent = state.fitted ? `${count} · ${state.k} clusters by ${state.method}${sureness(state.sure)}` : count;
+  const found = state.fitted ? ` · ${store.k} clusters by ${state.method}${sureness(store.meanSure)}` : "";
+  element("summary").textContent = count + found;
   field("undo").disabled = !state.can_undo || state.working;
   field("redo").disabled = !state.can_redo || state.working;
   element("again").textContent = state.pending ? `Re-cluster (${state.pending} new)` : "Re-cluster";
@@ -104,7 +105,15 @@ async function exports() {
   }
 }
 
+// A region that screen readers announce; it is there from the beginning, as the first answer may take long.
+function busy(waits) {
+  element("busy").hidden = !waits;
+  element("busytext").textContent = waits ? "Loading …" : "";
+  document.body.setAttribute("aria-busy", String(waits));
+}
+
 async function begin() {
+  onBusy(busy);
   on("message", (text, bad) => {
     element("message").textContent = text;
     element("message").classList.toggle("bad", Boolean(bad));
@@ -112,6 +121,7 @@ async function begin() {
   for (const part of [map, clusters, selection, corrections, questions, search, tree, profile, slider, keys]) part.start();
   controls();
   on("state", header);
+  on("recut", header);
   let placed = null;
   on("state", async () => {
     if (placed === null) {

@@ -101,9 +101,13 @@ function fillAll() {
   refill();
 }
 
-export function recut(keys) {
+export function recut({ keys, sure }) {
   store.keys = keys;
-  if (points) points.fill(1, keys);
+  store.sure = sure;
+  if (points) {
+    points.fill(1, keys);
+    points.fill(2, sure);
+  }
   refill();
 }
 

@@ -56,7 +56,7 @@ function names(pen, view, style, shown) {
   pen.lineJoin = "round";
   for (const [key, x, y] of keptMiddles(shown)) {
     const cluster = store.clusters.find((one) => one.key === key);
-    const name = cluster?.name ?? String(key);
+    const name = cluster?.name ?? "";
     const short = name.length > 24 ? `${name.slice(0, 23)}…` : name;
     const [at, py] = view.toPixel(x, y);
     const half = pen.measureText(short).width / 2 + 3;

@@ -81,7 +81,7 @@ export class Points {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
-  // Attribute 0: float32 pairs; 1: int16; 2 and 3: uint8.
+  // Attribute 0: float32 pairs; 1: int32; 2 and 3: uint8.
   fill(number, values) {
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[number]);
@@ -91,7 +91,7 @@ export class Points {
       this.n = values.length / 2;
       gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
     } else {
-      gl.vertexAttribIPointer(number, 1, number === 1 ? gl.SHORT : gl.UNSIGNED_BYTE, 0, 0);
+      gl.vertexAttribIPointer(number, 1, number === 1 ? gl.INT : gl.UNSIGNED_BYTE, 0, 0);
     }
   }
 

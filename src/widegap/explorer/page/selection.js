@@ -6,12 +6,16 @@ import { swatch } from "./palette.js";
 import { act, clusterOf, on, select, store, tell } from "./store.js";
 
 const target = field("target");
+let opened = null; // the row that is open
 
 export function start() {
   on("selection", show);
   on("state", show);
   on("recut", show);
   on("open", open);
+  on("state", () => {
+    if (opened !== null) open(opened); // its cluster may be another now
+  });
   element("unselect").addEventListener("click", () => select([]));
   element("assign").addEventListener("click", () => correct("is"));
 }
@@ -56,7 +60,9 @@ function show() {
 
 async function open(row) {
   const box = element("row");
+  opened = row;
   const found = await get("row", { row });
+  if (opened !== row) return;
   const table = make("table");
   table.append(make("caption", found.title));
   for (const [name, value] of found.cells) {

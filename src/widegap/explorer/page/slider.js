@@ -1,9 +1,9 @@
-// The number of clusters: labels are fetched ahead, so that sliding only changes colours.
+// The number of clusters: labels, and how sure they are, are fetched ahead, so that sliding only changes colours.
 
 import { get } from "./api.js";
 import { element, field } from "./dom.js";
 import { recut } from "./map.js";
-import { act, hasKeysAt, keysAt, on, store, tell } from "./store.js";
+import { act, cutAhead, cutAt, on, store, tell } from "./store.js";
 
 const slider = field("k");
 const shown = element("kvalue");
@@ -31,13 +31,14 @@ async function slide() {
   const k = Number(slider.value);
   shown.textContent = String(k);
   slider.setAttribute("aria-valuetext", `${k} clusters`);
-  const keys = await keysAt(k);
+  const cut = await cutAt(k);
   if (Number(slider.value) !== k) return;
   store.k = k;
-  recut(keys);
-  const clusters = await get("clusters", { k });
+  recut(cut);
+  const found = await get("clusters", { k });
   if (store.k !== k) return;
-  store.clusters = clusters;
+  store.clusters = found.clusters;
+  store.meanSure = found.sure;
   tell("recut");
 }
 
@@ -51,7 +52,7 @@ async function fetchAhead() {
   for (const k of numbers) {
     if (turn !== ahead) return;
     try {
-      if (!hasKeysAt(k)) await keysAt(k);
+      await cutAhead(k);
     } catch {
       return; // another fit has come
     }

@@ -1,6 +1,6 @@
 // What all parts of the page share, and functions that are called after changes.
 
-import { bytes, get, post } from "./api.js";
+import { bytes, bytesAhead, get, post } from "./api.js";
 
 const listeners = new Map();
 
@@ -9,8 +9,9 @@ export const store = {
   rows: new Uint32Array(0), // rows on the map, as the server numbers them, from 0
   numbers: new Uint32Array(0), // what people call them: numbers in the table, from 1
   places: new Float32Array(0), // x and y of each
-  keys: new Int16Array(0), // cluster of each
+  keys: new Int32Array(0), // cluster of each
   sure: new Uint8Array(0), // how sure, 0 to 255
+  meanSure: null, // of all rows, 0 to 1
   moved: new Uint8Array(0), // whether the last fit moved it
   found: null, // whether a search found it, null without a search
   hidden: new Set(), // clusters that are not shown
@@ -28,15 +29,19 @@ export function tell(name, ...values) {
   for (const call of listeners.get(name) ?? []) call(...values);
 }
 
-const cuts = new Map(); // `${fit} ${k}` to keys
+const cuts = new Map(); // `${fit} ${k}` to the keys of the rows and how sure they are
 
-export async function keysAt(k) {
-  const name = `${store.state.fit} ${k}`;
-  if (!cuts.has(name)) cuts.set(name, new Int16Array(await bytes("labels", { k, fit: store.state.fit })));
+export async function cutAt(k, fetched = bytes) {
+  const { fit } = store.state;
+  const name = `${fit} ${k}`;
+  if (!cuts.has(name)) {
+    const [keys, sure] = await Promise.all([fetched("labels", { k, fit }), fetched("sure", { k, fit })]);
+    cuts.set(name, { keys: new Int32Array(keys), sure: new Uint8Array(sure) });
+  }
   return cuts.get(name);
 }
 
-export const hasKeysAt = (k) => cuts.has(`${store.state.fit} ${k}`);
+export const cutAhead = (k) => cutAt(k, bytesAhead);
 
 let acting = Promise.resolve(true);
 
@@ -75,17 +80,15 @@ async function taken(state) {
   store.state = state;
   store.k = state.k;
   store.clusters = state.clusters;
+  store.meanSure = state.sure;
   const fitted = !before || before.fit !== state.fit;
-  if (fitted) {
-    store.sure = new Uint8Array(await bytes("sure"));
-    store.moved = new Uint8Array(await bytes("moved"));
-  }
-  store.keys = await keysAt(state.k);
+  if (fitted) store.moved = new Uint8Array(await bytes("moved"));
+  Object.assign(store, await cutAt(state.k));
   tell("state", fitted);
 }
 
 export const clusterOf = (key) =>
-  store.clusters.find((cluster) => cluster.key === key) ?? { key, name: key < 0 ? "none" : `Cluster ${key}`, size: 0 };
+  store.clusters.find((cluster) => cluster.key === key) ?? { key, name: key < 0 ? "none" : "a cluster that is not shown", size: 0 };
 
 export function select(places) {
   store.selected = new Set(places);

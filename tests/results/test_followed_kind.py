@@ -1,0 +1,56 @@
+"""Which kind of labeling won, in one sentence."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from widegap import CPM3C, MaxMarginClustering
+from widegap.cli._main import main
+from widegap.forest._choice import Candidate
+from widegap.report import render, summarize
+from widegap.results._followed_kind import followed_kind
+
+
+def candidate(pool, chosen, share=None, k=3):
+    return Candidate(k, pool, 0.1, 0.9, 0.9, chosen, share)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "words"),
+    [
+        (
+            [candidate("gaps", False, 0.22), candidate("columns", True, 0.414)],
+            "Clusters follow all columns evenly (they explain 41 % of them; following gaps 22 %).",
+        ),
+        ([candidate("columns", True, 0.41)], "Clusters follow all columns evenly (they explain 41 % of them)."),
+        ([candidate("columns", True)], "Clusters follow all columns evenly."),
+        ([candidate("gaps", True, 0.22), candidate("columns", False, 0.41)], "Clusters follow gaps."),
+        ([candidate("gaps", False), candidate("moves", True)], "Clusters follow gaps."),
+        ([candidate("columns", True, 0.4, k=2), candidate("gaps", True)], "Clusters follow gaps."),
+    ],
+)
+def test_the_sentence(candidates, words):
+    assert followed_kind(SimpleNamespace(n_clusters_=3, candidates_=candidates))["words"] == words
+
+
+def test_nothing_to_tell():
+    assert followed_kind(SimpleNamespace(n_clusters_=3, candidates_=[candidate("gaps", True, k=2)])) is None
+    assert followed_kind(SimpleNamespace(n_clusters_=1, candidates_=[candidate("gaps", True, k=1)])) is None
+    X = np.repeat([[0.0], [9.0]], 10, axis=0) + np.linspace(0, 1, 20)[:, None]
+    assert summarize(CPM3C(2, random_state=0).fit(X), X)["kind"] is None
+    page = render(summarize(MaxMarginClustering(2, random_state=0).fit(X), X))
+    assert "Clusters follow gaps." in page
+
+
+def test_a_table_with_categories_follows_its_columns(tmp_path, capsys, wide_screen):
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], 60)
+    frame = pd.DataFrame({"size": rng.normal(size=120) + 3 * group})
+    for name in ("kind", "plan", "city"):
+        frame[name] = np.where(rng.random(120) < 0.85, group, 1 - group)
+        frame[name] = frame[name].map({0: f"{name} a", 1: f"{name} b"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert main(["cluster", str(tmp_path / "t.csv"), "-k", "2"]) == 0
+    assert "Clusters follow all columns evenly (they explain " in capsys.readouterr().out
