@@ -1,10 +1,10 @@
-r"""Four rules for missing cells, each before the same k-means.
+r"""Four rules for missing cells, each before the same k-means, and two of them before our own search.
 
 A column is a block of coordinates of the rows: a number, or the flags of a category. Two geometries scale the blocks:
 
 - encoded: numbers as ``TableEncoder`` scales them, flags 0 and 1; k-means gets all axes;
-- FAMD: numbers over their standard deviation, flags over the square root of their share; k-means gets the principal
-  axes with eigenvalues above 1, but at least two.
+- FAMD: numbers over their standard deviation, flags over the square root of their share (``widegap.features._famd``);
+  k-means gets the principal axes with eigenvalues above 1, but at least two.
 
 The rules:
 
@@ -20,6 +20,7 @@ The rules:
   out. Without gaps the coordinates are those of the filled table.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,35 @@ from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
 from experiments.cells import Task, method
-from experiments.mixed_data import ONE_FLAG, MixedColumn, columns_of, with_missing_level
+from experiments.mixed_data import ONE_FLAG, MixedColumn, columns_of, missing_in, with_missing_level
+from experiments.mixed_methods import table_max_margin
+from widegap import TableEncoder
 from widegap._types import Doubles, Mask
+from widegap.features._column_groups import ColumnGroup
+from widegap.features._famd import FEWEST_AXES, scaled_groups
 
 FILLED, MEAN, LEVEL, PRESENT = "filled", "at the mean", "own level", "present columns"
 RULES = (FILLED, MEAN, LEVEL, PRESENT)
-LEAST_AXES = 2
+NOT_GIVEN = "not given"  # none of the words that TableEncoder reads as a gap
 ZERO = 1e-9  # eigenvalues below this share of the largest are rounding
+
+
+@method("TableEncoder + MaxMarginClustering, own level")
+def table_max_margin_with_levels(task: Task, seed: int) -> Any:
+    """What the rule makes of the frame is given to the same pipeline as the frame itself."""
+    return table_max_margin(replace(task, frame=frame_with_levels(task.frame)), seed)
+
+
+def frame_with_levels(frame: Any) -> Any:
+    """Missing is a level of each category, and a column beside each number says whether there is one."""
+    found = frame.copy()
+    for column in TableEncoder().fit(frame).columns_ or ():
+        missing = missing_in(frame, column.name) if column.used else np.zeros(len(frame), dtype=bool)
+        if missing.any() and column.is_flag:
+            found[column.name] = np.where(missing, NOT_GIVEN, frame[column.name].astype(str))
+        elif missing.any():
+            found[f"{column.name} is {NOT_GIVEN}"] = np.where(missing, "yes", "no")
+    return found
 
 
 @method("KMeans(10) of table axes")
@@ -49,7 +72,7 @@ def axes_of(columns: list[MixedColumn], rule: str, *, famd: bool, axes: int | No
     ruled = [part for column in columns for part in _with_level(column)] if rule == LEVEL else columns
     parts = [_coordinates(column, rule, famd=famd) for column in ruled]
     found, eigenvalues = _by_distances(parts, ruled) if rule == PRESENT else _by_rows(np.concatenate(parts, axis=1))
-    by_rule = max(LEAST_AXES, int((eigenvalues > 1).sum())) if famd else len(eigenvalues)
+    by_rule = max(FEWEST_AXES, int((eigenvalues > 1).sum())) if famd else len(eigenvalues)
     return found[:, : axes or by_rule]
 
 
@@ -65,15 +88,17 @@ def _with_level(column: MixedColumn) -> list[MixedColumn]:
 
 
 def _coordinates(column: MixedColumn, rule: str, *, famd: bool) -> Doubles:
-    """The column as the geometry scales it, centred; both by all rows, or by those that have a value."""
+    """The column as the geometry scales it, centred; both by all rows, or by those that have a value.
+
+    In the second case the others are at the mean.
+    """
     rows = ~column.missing if rule in (MEAN, PRESENT) else np.ones_like(column.missing)
-    values = column.values[:, column.values[rows].any(axis=0)] if column.is_category else column.values
-    present = values[rows]
-    unit = 1 / column.factor
-    if famd:
-        unit = np.sqrt(present.mean(axis=0)) if column.is_category else present.std(axis=0)
-    centred = (values - present.mean(axis=0)) / unit
-    return np.where(column.missing[:, None], 0.0, centred) if rule == MEAN else centred
+    values = column.values[rows]
+    group = ColumnGroup(0, values.shape[1], column.is_category)
+    centred = scaled_groups(values, [group])[0] if famd else (values - values.mean(axis=0)) * column.factor
+    found = np.zeros((len(rows), centred.shape[1]))
+    found[rows] = centred
+    return found
 
 
 def _by_rows(rows: Doubles) -> tuple[Doubles, Doubles]:

@@ -52,14 +52,19 @@ def _read(name: str) -> tuple[Any, Any]:
 @task("mixed")
 def mixed(name: str) -> Task:
     frame, classes = _read(name)
-    return Task(TableEncoder().fit_transform(frame), classes, frame=frame)
+    return Task(_encoded(frame), classes, frame=frame)
 
 
 @task("mixed-shuffled")
 def mixed_shuffled(name: str) -> Task:
     rng = np.random.default_rng(SHUFFLED_WITH)
     frame = _read(name)[0].apply(lambda column: column.to_numpy()[rng.permutation(len(column))])
-    return Task(TableEncoder().fit_transform(frame), np.zeros(len(frame), dtype=int), frame=frame)
+    return Task(_encoded(frame), np.zeros(len(frame), dtype=int), frame=frame)
+
+
+def _encoded(frame: Any) -> Doubles:
+    """Numbers alone: which of them are one column is what methods of frames find out by themselves."""
+    return np.asarray(TableEncoder().fit_transform(frame))
 
 
 def columns_of(frame: Any) -> list[MixedColumn]:
@@ -71,12 +76,17 @@ def columns_of(frame: Any) -> list[MixedColumn]:
     for column in encoder.columns_ or ():
         if column.used:
             at = [names.index(name) for name in column.names]
-            missing = TableEncoder(columns=[column.name]).fit(frame).gaps(frame)
+            missing = missing_in(frame, column.name)
             is_yes_or_no = column.is_flag and len(at) == 1
             flags = np.column_stack([values[:, at], 1 - values[:, at]]) if is_yes_or_no else values[:, at]
             factor = ONE_FLAG if is_yes_or_no else 1.0 if column.is_flag else float(factors[at[0]])
             found.append(MixedColumn(flags, column.is_flag, missing, factor))
     return found
+
+
+def missing_in(frame: Any, name: str) -> Mask:
+    """Which cells of a column ``TableEncoder`` takes for missing."""
+    return TableEncoder(columns=[name]).fit(frame).gaps(frame)
 
 
 def with_missing_level(column: MixedColumn) -> Doubles:

@@ -16,10 +16,9 @@ CONSTANT = 3  # what one may answer without a look at the table
 
 
 @method("TableEncoder + MaxMarginClustering")
-def table_max_margin(task: Task, seed: int) -> Any:
-    return make_pipeline(TableEncoder(), MaxMarginClustering(task.n_clusters, random_state=seed)).fit_predict(
-        task.frame
-    )
+def table_max_margin(task: Task, seed: int, **settings: Any) -> Any:
+    model = MaxMarginClustering(task.n_clusters, random_state=seed, **settings)
+    return make_pipeline(TableEncoder(), model).fit_predict(task.frame)
 
 
 @method("TableEncoder + MKC")

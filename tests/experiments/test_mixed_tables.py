@@ -19,6 +19,8 @@ from experiments.store import Record, Store
 from experiments.tables import mixed
 from experiments.tables.mixed import GAPS, MIXED, NAMES, NUMBERS
 from widegap import TableEncoder
+from widegap.features._column_groups import ColumnGroup
+from widegap.features._famd import mixed_axes
 
 assert catalogue
 
@@ -151,6 +153,18 @@ def test_filled_is_what_the_encoder_does_and_other_rules_are_not():
     assert all(np.abs(other - expected).max() > 0.1 for other in found.values())
 
 
+@pytest.mark.parametrize("share_missing", [0.0, 0.2])
+def test_filled_axes_of_famd_are_those_of_the_package(share_missing):
+    frame, _ = drawn_frame(share_missing=share_missing)
+    encoder = TableEncoder().fit(frame)
+    groups = [ColumnGroup(0, 1, False), ColumnGroup(1, 2, False), ColumnGroup(2, 5, True), ColumnGroup(5, 6, True)]
+    expected = mixed_axes(encoder.readable(frame), groups)
+    columns = columns_of(frame)
+    for axes, coordinates in ((None, expected.leading), (5, expected.coordinates[:, :5])):
+        found = axes_of(columns, missing_rules.FILLED, famd=True, axes=axes)
+        assert np.abs(found) == pytest.approx(np.abs(coordinates), abs=1e-6)
+
+
 def test_distances_over_shared_columns_by_brute_force():
     frame, _ = drawn_frame(n=15, share_missing=0.4)
     columns = columns_of(frame)
@@ -178,6 +192,17 @@ def test_missing_is_a_level_of_a_category_and_a_flag_beside_a_number():
     number, flag = missing_rules._with_level(columns[0])
     assert number is columns[0]
     assert flag.values[:, 0].tolist() == columns[0].missing.tolist()
+
+
+def test_a_frame_with_levels_has_no_gaps_but_those_of_numbers():
+    frame, _ = drawn_frame(share_missing=0.2)
+    found = missing_rules.frame_with_levels(frame)
+    assert found.columns.tolist() == [*frame, "income is not given", "age is not given"]
+    encoder = TableEncoder().fit(found)
+    assert {c.name: c.read_as for c in encoder.columns_}["member"] == "category"
+    assert {"colour = not given", "member = not given"} <= set(encoder.get_feature_names_out())
+    assert not TableEncoder(drop=["income", "age"]).fit(found).gaps(found).any()
+    assert missing_rules.frame_with_levels(drawn_frame()[0]).equals(drawn_frame()[0])
 
 
 def test_kernels_of_numbers_and_categories():
@@ -230,12 +255,18 @@ def test_wins_and_losses_are_told_from_the_margin_on(tmp_path):
         tmp_path / "r.jsonl", MIXED, lambda title, data: leads.get(data, 50.0) if title == mixed.OURS else 50.0
     )
     words = MIXED.after(MIXED, store)
-    assert (
-        "less k-prototypes: +0.002 in the mean; above on 2 (zoo +0.10, flags +0.05); below on 1 (crabs -0.10)." in words
-    )
+    assert "less k-prototypes: +0.002 (p = " in words
+    assert "above on 2 (zoo +0.10, flags +0.05); below on 1 (crabs -0.10)." in words
     del store.records[MIXED.cells()[0]]
     assert MIXED.after(MIXED, store) == "Not complete."
     assert "not run" in MIXED.section(store)
+
+
+def test_signed_ranks_by_hand():
+    """Ranks 4, 3, 1 and -2 of four tables: 3 of 16 signs give a sum of 2 or less; of the real ones 2 of 8 give 1."""
+    found = mixed._tested(("zoo", "flags", "syn00", "crabs"), np.array([0.13, 0.05, 0.02, -0.04]))
+    assert found == "+0.040 (p = 0.38), on real tables +0.047 (p = 0.5)"
+    assert mixed._tested(("zoo", "flags"), np.zeros(2)) == "+0.000 (p = 1), on real tables +0.000 (p = 1)"
 
 
 def test_the_first_half_chooses_and_the_second_reports(tmp_path):
