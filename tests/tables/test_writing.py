@@ -20,6 +20,9 @@ DIALECTS = [
 texts = st.text(st.sampled_from("ab\"',;\t\n\r=+-@1.5é 0"), max_size=5)
 # Of numbers next to 0 the shortest text has fewer digits than six, which is as right.
 numbers = st.floats(allow_nan=False, allow_subnormal=False) | st.integers(-(10**6), 10**6).map(float)
+beside_texts = numbers.filter(
+    np.isfinite
+)  # "-inf" beside texts is a text, which a spreadsheet must not take for a formula
 
 
 def by_csv(columns, dialect):
@@ -40,7 +43,9 @@ def written(cell, dialect):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=["comma", "semicolon", "tab"])
-@given(cells=st.lists(st.tuples(texts | st.none(), numbers, texts | st.integers() | numbers | st.none()), max_size=5))
+@given(
+    cells=st.lists(st.tuples(texts | st.none(), numbers, texts | st.integers() | beside_texts | st.none()), max_size=5)
+)
 def test_cells_are_those_of_csv(dialect, cells):
     text, number, mixed = map(list, zip(*cells, strict=True)) if cells else ([], [], [])
     frame = pd.DataFrame({"text": pd.Series(text, dtype="str"), "number": pd.Series(number, dtype="float64")})

@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logsumexp
 
 from widegap._types import Doubles, Ints, Labels
 
@@ -74,21 +73,30 @@ def fit_latent_classes(
     for _ in range(EM_STEPS):
         shares[fixed] = of_fixed
         found = _most_likely(codes, ends, shares)
-        scores = found.scores(codes)
-        totals = logsumexp(scores, axis=1, keepdims=True)
-        found = replace(found, log_likelihood=float(totals.sum()))
+        shares, likelihood = shares_of_scores(found.scores(codes))
+        found = replace(found, log_likelihood=likelihood)
         # With known rows, what is climbed has their own terms instead of their totals; the rest decides when to stop.
         climbed = found.log_likelihood + float(found.log_codes.sum(axis=0) @ codes.mean(axis=0))
         if climbed - before <= EM_GAIN * len(codes):
             break
-        before, shares = climbed, np.exp(scores - totals)
+        before = climbed
     return found
+
+
+def shares_of_scores(scores: Doubles) -> tuple[Doubles, float]:
+    """Shares proportional to the exponentials of scores, which it overwrites, and the sum of the logs of the totals."""
+    largest = scores.max(axis=1, keepdims=True)
+    scores -= largest
+    shares = np.exp(scores, out=scores)
+    totals = shares.sum(axis=1, keepdims=True)
+    shares /= totals
+    return shares, float(np.log(totals).sum() + largest.sum())
 
 
 def classes_of_labels(codes: Doubles, ends: Sequence[int], labels: Labels, k: int) -> LatentClasses:
     """The classes that have given rows."""
     found = _most_likely(codes, ends, np.eye(k)[labels])
-    return replace(found, log_likelihood=float(logsumexp(found.scores(codes), axis=1).sum()))
+    return replace(found, log_likelihood=shares_of_scores(found.scores(codes))[1])
 
 
 def _most_likely(codes: Doubles, ends: Sequence[int], shares: Doubles) -> LatentClasses:

@@ -26,7 +26,7 @@ from widegap.rows._matrices import column_weights, dense_rows, storage
 from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks
 
-ROWS_LOOKED_AT = 1_000  # which tell whether a table has few values in most columns
+COLUMN_ROWS = 1_000  # which tell whether a table has few values in most columns
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class RowPreparation:
 
 def _follows_columns(rows: RowsToFit) -> bool:
     """Whether clusters follow the columns of a table: it is dense, and has categories or few values in most columns."""
-    first = rows.blocks.take(np.arange(min(rows.shape[0], ROWS_LOOKED_AT))) if rows.groups else None
+    first = rows.blocks.take(np.arange(min(rows.shape[0], COLUMN_ROWS))) if rows.groups else None
     if first is None or rows.groups is None or storage(first) == "sparse":
         return False
     return has_few_levels(dense_rows(first, slice(None)), rows.groups)
