@@ -77,7 +77,7 @@ class ShownFit:
         self._models = {self.own: model}
         sure = _sure(model, X)
         self._sure = None if sure is None else self._spread(sure, 0.0)
-        self._bytes: dict[int, npt.NDArray[np.uint8]] = {}  # the same at other numbers, in a byte a row
+        self._bytes: dict[int, npt.NDArray[np.uint8]] = {}  # the same at other numbers, one byte per row
         # Least keys are left for the clusters of the first fit and for those that corrections make.
         start = KEY_SPAN * (self.generation + 1)
         if before is None:
