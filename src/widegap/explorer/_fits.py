@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 # Rows of each cluster that keep their cluster in a fit with known labels, so that keys stay with their clusters; not
 # tuned: a few more hold rows back that should follow the corrections.
 TYPICAL = 20
+SURE_STEPS = 255  # between not sure at all and sure, at numbers other than the fit's own: more nobody sees
 
 
 _Value = TypeVar("_Value", bound=np.number[Any])
 
 
 class PageModel(Protocol):
-    """What the page asks of an estimator; what goes beyond scikit-learn is asked for by name first."""
-
-    agreement_: Floats
+    """What the page asks of an estimator; methods beyond scikit-learn's are asked for by name first."""
 
     def get_params(self, deep: bool = True) -> dict[str, object]: ...
 
@@ -34,8 +33,6 @@ class PageModel(Protocol):
     def fit(self, X: object, **arguments: object) -> "PageModel": ...
 
     def refit(self, **arguments: object) -> "PageModel": ...
-
-    def cut(self, k: int) -> WholeNumbers: ...
 
     def with_clusters(self, k: int) -> "PageModel": ...
 
@@ -79,7 +76,8 @@ class ShownFit:
         self._cuts = {self.own: self._spread(_compact(found, self.classes), -1)}
         self._models = {self.own: model}
         sure = _sure(model, X)
-        self._sure = {self.own: None if sure is None else self._spread(sure, 0.0)}
+        self._sure = None if sure is None else self._spread(sure, 0.0)
+        self._bytes: dict[int, npt.NDArray[np.uint8]] = {}  # the same at other numbers, one byte per row
         # Least keys are left for the clusters of the first fit and for those that corrections make.
         start = KEY_SPAN * (self.generation + 1)
         if before is None:
@@ -104,9 +102,17 @@ class ShownFit:
     def cut(self, k: int) -> WholeNumbers:
         """Clusters of all rows at k, numbered from 0; -1 for rows in none."""
         if k not in self._cuts:
-            labels = np.asarray(self.model.cut(k))
-            self._cuts[k] = self._spread(labels.astype(np.int8 if k < 128 else np.int32), -1)
+            self._recut(k)
         return self._cuts[k]
+
+    def _recut(self, k: int) -> None:
+        """Find clusters and how sure they are in one cut of the search, which takes nearly all of the time."""
+        model: Any = self.model
+        kept: KeptSearch = model._kept.at(k)
+        labels = np.asarray(kept.label_all(model.labels_, model._size_bounds))
+        sure = np.asarray(kept.agreement_of_all(labels, has_outliers=bool(model.outliers)))
+        self._bytes[k] = self._spread(np.rint(SURE_STEPS * sure).astype(np.uint8), 0)
+        self._cuts[k] = self._spread(labels.astype(np.int8 if k < 128 else np.int32), -1)
 
     def _spread(self, values: npt.NDArray[_Value], fill: float) -> npt.NDArray[_Value]:
         """Values of the rows that were fitted as values of all rows."""
@@ -118,11 +124,10 @@ class ShownFit:
 
     def sure_at(self, k: int) -> Floats | None:
         """How sure the cluster of each row at k is, where the model measures it."""
-        if self._sure[self.own] is None:
-            return None
-        if k not in self._sure:
-            self._sure[k] = self._spread(np.asarray(self.model_at(k).agreement_, np.float32), 0.0)
-        return self._sure[k]
+        if k == self.own or self._sure is None:
+            return self._sure
+        self.cut(k)
+        return self._bytes[k].astype(np.float32) / SURE_STEPS
 
     def keys(self, k: int) -> Ints:
         """Key of each cluster at k."""

@@ -20,7 +20,7 @@ WholeNumbers = npt.NDArray[np.signedinteger]  # labels and keys of rows, as narr
 
 LOOKS = 30  # colours and shapes by key: 10 colours, 6 shapes, so that the pairs repeat after 30 keys
 KEY_SPAN = 200 * LOOKS  # keys reserved for the new clusters of one fit: at least twice the 1,000 clusters of a fit
-MOST_EARLIER = 4  # partitions that a fit remembers, of the last two fits: each costs an integer a row
+MOST_EARLIER = 4  # partitions that a fit remembers, of the last two fits: each costs one integer per row
 
 
 @dataclass(frozen=True)
