@@ -595,8 +595,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         """Labels and scores of the documents that take part."""
         corpus, outside = self._corpus.take(active), self._universum_features(marked, universum)
         recorder = Recorder(TopicRecord, self.callback, logger.info if self.verbose else None)
-        search = TopicSearch(rules, rng, recorder)
-        return self._found(search, corpus, start, outside)
+        return self._found(TopicSearch(rules, rng, recorder), corpus, start, outside)
 
     def _found(
         self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: Matrix | None
