@@ -165,7 +165,7 @@ def test_filled_axes_of_famd_are_those_of_the_package(share_missing):
         assert np.abs(found) == pytest.approx(np.abs(coordinates), abs=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::widegap.exceptions.ColumnWarning")  # half of the cells are missing
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.ColumnWarning")  # a column lacks half of its values
 def test_distances_over_shared_columns_by_brute_force():
     frame, _ = drawn_frame(n=15, share_missing=0.4)
     columns = columns_of(frame)
@@ -230,6 +230,7 @@ def test_halves_are_every_other_name():
 
 
 @requires_data
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.ColumnWarning")  # some lack many values
 def test_tables_are_those_of_the_folder():
     assert [path.stem for path in sorted(Path(FOLDER, "mixed").glob("*.csv"))] == NAMES
     with_gaps = {
