@@ -3,6 +3,9 @@
 /** @param {string} id */
 export const element = (id) => document.getElementById(id);
 
+/** @param {number} k */
+export const countedClusters = (k) => (k === 1 ? "1 cluster" : `${k} clusters`);
+
 /**
  * A field of the page, of whatever kind: its value is read and written alike.
  * @param {string} id

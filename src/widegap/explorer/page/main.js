@@ -3,7 +3,7 @@
 import { bytes, get, listen, onBusy, post } from "./api.js";
 import * as clusters from "./clusters.js";
 import * as corrections from "./corrections.js";
-import { element, field, make, sureness } from "./dom.js";
+import { countedClusters, element, field, make, sureness } from "./dom.js";
 import * as keys from "./keys.js";
 import * as map from "./map.js";
 import * as profile from "./profile.js";
@@ -30,7 +30,7 @@ function header() {
   document.title = `${state.title} · widegap`;
   element("title").textContent = state.title;
   const count = `${state.n_rows.toLocaleString("en")} ${state.unit}s`;
-  const found = state.fitted ? ` · ${store.k} clusters by ${state.method}${sureness(store.meanSure)}` : "";
+  const found = state.fitted ? ` · ${countedClusters(store.k)} by ${state.method}${sureness(store.meanSure)}` : "";
   element("summary").textContent = count + found;
   field("undo").disabled = !state.can_undo || state.working;
   field("redo").disabled = !state.can_redo || state.working;

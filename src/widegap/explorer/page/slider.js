@@ -1,7 +1,7 @@
 // The number of clusters: labels, and how sure they are, are fetched ahead, so that sliding only changes colours.
 
 import { get } from "./api.js";
-import { element, field } from "./dom.js";
+import { countedClusters, element, field } from "./dom.js";
 import { recut } from "./map.js";
 import { act, cutAhead, cutAt, on, store, tell } from "./store.js";
 
@@ -30,7 +30,7 @@ export function start() {
 async function slide() {
   const k = Number(slider.value);
   shown.textContent = String(k);
-  slider.setAttribute("aria-valuetext", `${k} clusters`);
+  slider.setAttribute("aria-valuetext", countedClusters(k));
   const cut = await cutAt(k);
   if (Number(slider.value) !== k) return;
   store.k = k;
