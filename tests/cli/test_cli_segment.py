@@ -323,7 +323,7 @@ def test_the_number_of_segments_is_found(number, how, picture, tmp_path, capsys)
     assert main(["segment", str(picture), *number, how]) == 0
     said = capsys.readouterr()
     assert "60 x 40 pixels, 3 segments\n" in said.out
-    assert said.err == "note: The number of segments (3) was found; -k sets another.\n"
+    assert said.err == "Segmenting photo.png ...\nnote: The number of segments (3) was found; -k sets another.\n"
     areas = [np.unique(labels_of(tmp_path / "photo.segments.png")[:, start : start + 20]) for start in (0, 20, 40)]
     assert sorted(area.tolist() for area in areas) == [[0], [1], [2]]
     assert (tmp_path / "photo.segments.2.png").exists() == (how == "--recursive")
@@ -355,7 +355,7 @@ def test_pictures_with_too_few_colours_are_skipped_by_name(photos, tmp_path, cap
     assert main(["segment", str(photos), "-k", "3"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("areas.png: 60 x 40 pixels, 3 segments")
-    flat, line = said.err.splitlines()
+    _, flat, line = said.err.splitlines()
     assert (
         flat
         == f"note: Skipped: {photos}/flat.png: All pixels have one colour, too few for 3 segments; ask for at most 1."
@@ -372,7 +372,8 @@ def test_every_picture_of_a_folder_gets_its_own_number(photos, capsys):
     said = capsys.readouterr()
     numbers = [line.split(", ")[1].split(" segment")[0] for line in said.out.splitlines()[:3]]
     assert numbers == ["3", "1", "2"]
-    assert said.err == "note: The number of segments was found for each picture by itself; -k sets one for all.\n"
+    note = "note: The number of segments was found for each picture by itself; -k sets one for all.\n"
+    assert said.err == f"Segmenting 3 pictures ...\n{note}"
 
 
 def test_the_present_folder_has_a_name(photos, tmp_path, capsys, monkeypatch):
