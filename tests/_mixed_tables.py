@@ -12,7 +12,7 @@ def customers(n=600, seed=0):
     frame = pd.DataFrame(
         {
             "spend": np.array([50.0, 200.0, 120.0])[segment] + rng.normal(0, 25, n),
-            "visits": rng.poisson(np.array([2, 9, 20])[segment]),
+            "visits": np.minimum(rng.poisson(np.array([1, 5, 11])[segment]), 11),
             "channel": _drawn(["shop", "web", "phone"], odds, segment, rng),
             "member": np.where(rng.random(n) < np.array([0.1, 0.5, 0.9])[segment], "yes", "no"),
         }

@@ -25,10 +25,11 @@ Labelings are compared in a fixed order:
    That is looked at for few clusters of similar size alone: for many, R2 does not tell good labels from bad, and it
    never sees why one cluster should be small.
 
-4. ``BY_COLUMNS``, latent classes of a table with categories (``forest/_column_search.py``), is followed wherever it is
-   there. The graph cannot judge it: flags of a category make gaps that every cut along them seems to respect. Of 54
-   mixed tables it is right more often than any choice by explained columns between it and the rest
-   (``benchmarks/choices.md``).
+4. ``BY_COLUMNS``, latent classes of a table with categories (``forest/_column_search.py``), is followed unless gaps are
+   plain. The graph is then one of the numbers alone, as flags of a category make gaps that every cut along them seems
+   to respect; with fewer than two numbers there are no gaps to follow. Gaps are plain if the members that follow them
+   agree (``AGREED_GAPS``) and cut much less per bit than latent classes do (``GAPS_FACTOR``): moons and rings beside a
+   flag are found, and clusters that touch are left to the columns.
 
 The constants were compared on the halves of 61 public tasks and of others, with both halves in view
 (``benchmarks/choices.md``).
@@ -52,6 +53,8 @@ MOVES_FACTOR = 1.15  # 1.05 to 1.2 gain on both halves
 MOST_TIMES_CUT = 2.5  # digits 4 and 9 have 1.7, spirals that no edge connects 7 and more; with 2 to 3 nothing changes
 MOVES_CLUSTERS = 4  # the most for which R2 ranks labelings well: for 6 and more it does not
 MOVES_EVENNESS = 0.9  # below it thinned pairs of classes lose what is gained elsewhere
+AGREED_GAPS = 0.97  # penguins have 0.98 and more, moons 1; drawn tables whose gaps mislead 0.963 and less
+GAPS_FACTOR = 0.85  # penguins have 0.4, moons 0.6; where classes by either are alike it is 0.9 and more
 LEAST_EVENNESS = 0.01  # one cluster with all rows must not divide by 0
 
 
@@ -137,6 +140,11 @@ def choose(merits: Mapping[str, Merits]) -> str:
     if MOVES in merits and merits[best].evenness >= MOVES_EVENNESS and _explains_more(merits[MOVES], merits[best]):
         best = MOVES
     return best
+
+
+def are_plain(gaps: Merits, agreement: float, columns: Merits) -> bool:
+    """Whether to follow gaps in the numbers of a table, on which members agree so far, instead of its columns."""
+    return agreement >= AGREED_GAPS and gaps.cut_per_bit < GAPS_FACTOR * columns.cut_per_bit
 
 
 def may_be_moved(merits: Mapping[str, Merits], k: int) -> bool:

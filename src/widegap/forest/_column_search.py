@@ -3,7 +3,8 @@
 Flags of a category make gaps of their own, whatever the other columns say, and a search that follows gaps ends with
 sexes, islands or combinations of yes and no. Latent classes (``forest/_latent_classes.py``) ask instead which rows make
 the columns independent of each other. EM starts from k-means along the axes that several columns share
-(``features/_famd.py``), and the most likely result of several starts is taken.
+(``features/_famd.py``), and the most likely result of several starts is taken. Gaps between the numbers alone may still
+be plain; then they are followed (``forest/_choice.py``).
 
 *How sure a row is.* The search is repeated on rows drawn with replacement. What these *members* say about a row tells
 how far its cluster depends on which rows happen to be there.
@@ -44,6 +45,7 @@ from widegap.forest._latent_classes import PENALTY, LatentClasses, classes_of_la
 from widegap.rows._sampling import all_or_drawn
 from widegap.rows._threads import one_blas_thread
 
+FEWEST_MEASURED = 2  # columns of many values in which a search by gaps looks for any
 STARTS = 6  # 10 do no better on mixed tables
 KMEANS_TURNS = 30  # of a start, which EM goes on from
 MEMBERS = 10  # tables of rows drawn with replacement
@@ -60,17 +62,32 @@ def has_few_levels(X: Floats, groups: Sequence[ColumnGroup]) -> bool:
     return any(group.is_category for group in groups) or 2 * sum(few) >= len(few)
 
 
+def unmeasured_columns(X: Floats, groups: Sequence[ColumnGroup]) -> list[int] | None:
+    """The columns of X in which gaps mean nothing; None if fewer than two are left in which they may.
+
+    Gaps mean nothing between the flags of a category, and between the values of a number that has few.
+    """
+    few = [group.is_category or _n_levels(X[:, group.first]) <= FEW_LEVELS for group in groups]
+    if few.count(False) < FEWEST_MEASURED:
+        return None
+    return [j for group, has_few in zip(groups, few, strict=True) if has_few for j in range(group.first, group.stop)]
+
+
 def _n_levels(column: Floats) -> int:
     return len(np.unique(column))
 
 
 @dataclass(frozen=True)
 class ColumnSearch:
-    """Latent classes of the searched rows at any number of clusters; ``table`` has the rows as they came, dense."""
+    """Latent classes of the searched rows at any number of clusters; ``table`` has the rows as they came, dense.
+
+    ``measures_gaps`` is whether a search by gaps sees enough numbers beside them.
+    """
 
     table: Floats
     groups: Sequence[ColumnGroup]
     seed: int
+    measures_gaps: bool = False
     _found: dict[int, LatentClasses | None] = field(default_factory=dict, compare=False)
 
     @cached_property

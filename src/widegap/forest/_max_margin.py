@@ -209,7 +209,7 @@ class MaxMarginClustering(SelectiveClusterer):
     candidates_ : list of Candidate
         The labelings between which the search chose, for every number of clusters at which it was cut. "gaps" and
         "communities" merge groups freely, "even" under a cap on the inequality of sizes; "moves" is for few clusters,
-        "columns" for tables with categories, where it is always followed.
+        "columns" for tables with categories, where it is followed unless gaps between the numbers are plain.
 
     history_ : list of StartRecord
         One record a start, or a member of the pool that was followed; ``callback`` gets those of the other pools, too.

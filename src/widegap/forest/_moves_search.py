@@ -80,6 +80,11 @@ class MovesSearch:
         """Number of k-means starts."""
         return AUTO_STARTS if self.n_init == "auto" else int(self.n_init)
 
+    @property
+    def follows_columns(self) -> bool:
+        """Single moves take every column for a number."""
+        return False
+
     def n_searched(self, shape: tuple[int, int], *, sparse: bool, by_columns: bool) -> int:
         """How many rows of a table to search, at most."""
         return shape[0] if shape[0] <= MOST_MOVED else sample_size(self.n_clusters)

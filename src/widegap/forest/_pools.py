@@ -26,6 +26,7 @@ from widegap.forest._choice import (
     MOVES,
     Candidate,
     Merits,
+    are_plain,
     choose,
     conductances,
     cut_per_bit,
@@ -220,7 +221,9 @@ class Forest:
                 cuts[MOVES], best = cuts[best].replaced_by(labels, k), MOVES
         followed = self._by_columns(k, cuts[best])
         if followed is not None:
-            cuts[BY_COLUMNS], merits[BY_COLUMNS], best = followed, self._merits(followed.labels, k), BY_COLUMNS
+            cuts[BY_COLUMNS], merits[BY_COLUMNS] = followed, self._merits(followed.labels, k)
+            agreement = float(cuts[best].agreement.mean())
+            best = best if self._gaps_are_plain(merits[best], agreement, merits[BY_COLUMNS]) else BY_COLUMNS
         self._candidates[k] = [
             Candidate(
                 k, name, found.cut_per_bit, found.explained, float(cuts[name].agreement.mean()), name == best,
@@ -239,6 +242,10 @@ class Forest:
         found = replace(best, members=self.columns.members(k)).replaced_by(labels, k)
         first_rows = np.unique(found.labels, return_index=True)[1]
         return replace(found, classes=classes.in_order(labels[first_rows].astype(np.int64)))
+
+    def _gaps_are_plain(self, gaps: Merits, agreement: float, columns: Merits) -> bool:
+        assert self.columns is not None
+        return self.columns.measures_gaps and are_plain(gaps, agreement, columns)
 
     def _explained_columns(self, labels: Labels, k: int) -> float | None:
         return None if self.columns is None else float(self.columns.shares(labels, k).mean())

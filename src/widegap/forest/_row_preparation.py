@@ -1,7 +1,7 @@
 """How the rows of a fit become those that a search sees: sampled, mapped by the kernel, outliers left out."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from widegap.features._column_groups import ColumnGroup
 from widegap.features._kernel_maps import KernelMap, fit_kernel_map, fit_precomputed_map
 from widegap.features._kernels import holds_values
 from widegap.features._neighbours import neighbour_graph
-from widegap.forest._column_search import ColumnSearch, has_few_levels
+from widegap.forest._column_search import ColumnSearch, has_few_levels, unmeasured_columns
 from widegap.forest._forest_search import ForestSearch
 from widegap.forest._merge_search import LEADING
 from widegap.forest._moves_search import MovesSearch
@@ -66,13 +66,17 @@ class KernelSettings:
 
 @dataclass(frozen=True)
 class RowPreparation:
-    """How rows are prepared: for which search, by which kernel, with which ridge and share of outliers."""
+    """How rows are prepared: for which search, by which kernel, with which ridge and share of outliers.
+
+    The kernel does not see ``unmeasured`` columns.
+    """
 
     search: ForestSearch | MovesSearch
     settings: KernelSettings
     C: float
     outliers: float | str
     n_threads: int
+    unmeasured: Sequence[int] | None = None
 
     @property
     def precomputed(self) -> bool:
@@ -81,8 +85,13 @@ class RowPreparation:
 
     def run(self, rows: RowsToFit, rng: np.random.Generator) -> SearchedRows:
         """The rows to be searched."""
+        first = _first_rows_of_table(rows) if self.search.follows_columns else None
+        if first is None or rows.groups is None:
+            return self._run(rows, rng, by_columns=False)
+        return replace(self, unmeasured=unmeasured_columns(first, rows.groups))._run(rows, rng, by_columns=True)
+
+    def _run(self, rows: RowsToFit, rng: np.random.Generator, *, by_columns: bool) -> SearchedRows:
         k = self.search.n_clusters
-        by_columns = _follows_columns(rows)
         part, sample, outliers = self._choose(rows, k, rng, by_columns=by_columns)
         check_cluster_number(len(np.unique(part.searched)), 1 if k == "auto" else k)
         kernel_map = self._fit_map(sample, part.searched, rng, self.settings.gamma)
@@ -94,7 +103,7 @@ class RowPreparation:
             units=searched_units(rows.constraints, part),
             feature_sets=self._feature_sets(space, kernel_map, sample, part.searched, rng),
             by_angle=self._by_angle(space.rows),
-            columns=ColumnSearch(sample, rows.groups or (), int(rng.integers(2**31))) if by_columns else None,
+            columns=self._column_search(sample, rows.groups, rng) if by_columns and rows.groups else None,
         )
         return SearchedRows(prepared, part, kernel_map, outliers)
 
@@ -148,21 +157,34 @@ class RowPreparation:
             params=settings.params,
             n_components=rank,
             rng=rng,
-            weights=column_weights(sample, settings.standardize),
+            weights=self._column_weights(sample),
             unit_rows=self._by_angle(sample),
         )
+
+    def _column_search(self, sample: Any, groups: Sequence[ColumnGroup], rng: np.random.Generator) -> ColumnSearch:
+        return ColumnSearch(sample, groups, int(rng.integers(2**31)), self.unmeasured is not None)
+
+    def _column_weights(self, sample: Any) -> Floats | None:
+        """Factors of the columns: 0 for those whose values make gaps of their own."""
+        found = column_weights(sample, self.settings.standardize)
+        if not self.unmeasured:
+            return found
+        weights = np.ones(sample.shape[1]) if found is None else found.copy()
+        weights[list(self.unmeasured)] = 0.0
+        return weights
 
     def _by_angle(self, rows: Any) -> bool:
         """Whether rows are normalised to length one, as documents are compared."""
         return self.settings.standardize == "auto" and self.search.unit_rows and storage(rows) == "sparse"
 
 
-def _follows_columns(rows: RowsToFit) -> bool:
-    """Whether clusters follow the columns of a table: it is dense, and has categories or few values in most columns."""
+def _first_rows_of_table(rows: RowsToFit) -> Floats | None:
+    """Some rows of a dense table that has categories, or few values in most columns; None of all others."""
     first = rows.blocks.take(np.arange(min(rows.shape[0], COLUMN_ROWS))) if rows.groups else None
     if first is None or rows.groups is None or storage(first) == "sparse":
-        return False
-    return has_few_levels(dense_rows(first, slice(None)), rows.groups)
+        return None
+    table = dense_rows(first, slice(None))
+    return table if has_few_levels(table, rows.groups) else None
 
 
 def searched_units(constraints: RowConstraints, part: TakingPart) -> Units | None:
