@@ -17,7 +17,7 @@ moons, _ = make_moons(600, noise=0.15, random_state=0)
 blob, _ = make_blobs(150, centers=[[2.4, 1.2]], cluster_std=0.3, random_state=0)
 X = np.vstack([moons, blob])
 model = MaxMarginClustering(3, random_state=0).fit(X)
-members = model._forest.members
+members = model._forest.pools["gaps"].members
 print(f"{len(members)} members, such as {members[0].kind!r}")
 
 # %%
@@ -30,7 +30,7 @@ left.scatter(*X.T, s=8, c=np.random.default_rng(0).permutation(groups.max() + 1)
 left.set_title(f"{groups.max() + 1} small groups")
 numbers = np.arange(2, 13)
 for color, rule in zip(("C0", "C1", "C2"), ("margin", "graph", "degree product"), strict=True):
-    crossing = [1 - member.tree.margins[-(numbers - 1)] for member in members if member.kind.startswith(rule)]
+    crossing = [1 - member.tree.margins[-(numbers - 1)] for member in members if member.rule == rule]
     middle.semilogy(numbers, np.maximum(np.median(crossing, axis=0), 1e-4), ".-", color=color, label=rule)
 middle.axvspan(1.5, 3.5, color="0.9")
 middle.set_xlabel("clusters before the merge")

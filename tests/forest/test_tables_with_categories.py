@@ -16,6 +16,7 @@ from tests._mixed_tables import customers, shuffled
 from widegap import MaxMarginClustering, TableEncoder, persistence
 from widegap.exceptions import NoStructureWarning
 from widegap.features._coded_columns import CodedColumns
+from widegap.selection import compare_cluster_numbers
 
 
 def rings():
@@ -60,6 +61,26 @@ def test_the_number_is_found_and_shuffled_columns_are_one_cluster():
 def test_a_given_number_of_clusters_of_shuffled_columns_is_warned_of():
     with pytest.warns(NoStructureWarning, match="do not go together"):
         fitted(shuffled(customers()[0]))
+
+
+def test_a_range_of_numbers_is_judged_as_auto_is():
+    frame, _ = customers()
+    X = TableEncoder().fit_transform(frame)
+    auto = MaxMarginClustering("auto", random_state=0).fit(X)
+    strengths = {score.n_clusters: score.strength for score in auto.n_clusters_scores_}
+    records = compare_cluster_numbers(
+        MaxMarginClustering(random_state=0), X, range(2, 7), n_subsamples=2, random_state=0
+    )
+    found = {record.n_clusters: record.strength for record in records if record.strength is not None}
+    assert max(k for k in found if found[k] > 1) == auto.n_clusters_ == max(k for k in strengths if strengths[k] > 1)
+
+
+def test_score_is_the_log_likelihood_of_a_row():
+    frame, _ = customers()
+    found = fitted(frame)
+    scores = found[-1]._scores(TableEncoder().fit_transform(frame))
+    assert found.score(frame) == pytest.approx(np.log(np.exp(scores).sum(axis=1)).mean())
+    assert found.score(frame) > found.score(shuffled(frame))
 
 
 def test_numbers_alone_are_searched_as_before():

@@ -29,10 +29,11 @@ from widegap._types import Array, Floats
 from widegap.base._docs import shared_docs
 from widegap.base._progress import progress_logging
 from widegap.base._records import Record
-from widegap.base._scored_clusterer import ScoredClusterer, explained_scatter
+from widegap.base._scored_clusterer import ScoredClusterer, explained_scatter, log_likelihoods
 from widegap.base._site import HasPage
 from widegap.base._validation import Interval, check_cluster_number, check_generator, check_rows, check_threads
 from widegap.exceptions import InvalidDataError
+from widegap.features._coded_columns import CodedColumns
 from widegap.features._kernel_maps import FeatureMap, FoldedScores, KernelMap
 from widegap.features._kernels import check_kernel_params
 from widegap.rows._blocks import Block, RowBlocks, Scorer
@@ -321,7 +322,12 @@ class WeightVectorClusterer(ScoredClusterer, Clusterer):
         return blocks.map(label)
 
     def _value_rule(self) -> Callable[[Floats], Floats]:
-        """The rule of nearest means, whose constants are ``-|M_p|^2 / 2``; a method with a loss has its own."""
+        """The rule of nearest means, whose constants are ``-|M_p|^2 / 2``; a method with a loss has its own.
+
+        Scores of codes are logarithms of joint probabilities.
+        """
+        if isinstance(self.kernel_map_, CodedColumns):
+            return log_likelihoods
         sizes = count_labels(self.labels_[self.labels_ >= 0], self.n_clusters_)
         at_fit = float(-self._mean_scores @ sizes / sizes.sum())
         return partial(explained_scatter, unit=self.objective_ / at_fit if at_fit else 0.0)

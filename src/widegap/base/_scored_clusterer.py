@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -83,7 +84,8 @@ class ScoredClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         :class:`MaxMarginClustering`: R², which is ``objective_`` on the rows of the fit (as far as ``predict`` repeats
         their labels), and for other rows in proportion to what the clusters explain of them: the mean of
-        :math:`|q|^2 - \\min_p |q - m_p|^2` with whitened features q and means :math:`m_p` of the clusters.
+        :math:`|q|^2 - \\min_p |q - m_p|^2` with whitened features q and means :math:`m_p` of the clusters. Where its
+        clusters follow the columns of a table, the mean log-likelihood of a row.
         All other methods: minus the mean loss that the method minimises, each row taken for its own cluster, without
         the regulariser; at most 0, where all rows keep the margin. The loss is the hinge for :class:`CPM3C`,
         :class:`M2DCU`, :class:`MKC`, :class:`MMC`, :class:`GMMC` and :class:`IterSVM`, that of the regression for
@@ -120,6 +122,11 @@ def below_largest(scores: Floats) -> Floats:
 def explained_scatter(scores: Floats, unit: float) -> Floats:
     """``unit`` times half of ``|q|^2 - min_p |q - M_p|^2``, from the scores of nearest means."""
     return np.asarray(unit * scores.max(axis=1))
+
+
+def log_likelihoods(scores: Floats) -> Floats:
+    """The logarithm of each row's probability, from those of the row and every class together."""
+    return np.asarray(logsumexp(scores, axis=1))
 
 
 def lost_margin(scores: Floats) -> Floats:

@@ -195,7 +195,9 @@ def _verdict(records: list[Any], found: Comparison) -> tuple[int, str, bool]:
     unit = found.unit
 
     steadiest = max(records, key=lambda record: (record.stability, -record.n_clusters)).n_clusters
-    choice = choice_among({record.n_clusters: record.strength for record in records if record.strength is not None})
+    judged = [record for record in records if record.strength is not None]
+    by_columns = any(record.separation is None for record in judged)  # latent classes are compared by likelihood
+    choice = choice_among({record.n_clusters: record.strength for record in judged}, by_columns=by_columns)
     span = _span([record.n_clusters for record in records])
     if choice.n_clusters > 1:
         return choice.n_clusters, explained_choice(choice)["words"], False

@@ -52,12 +52,12 @@ def how_sure(choice: ClusterNumberChoice) -> str:
     return "clear" if distance >= CLEARLY else "likely" if distance >= CLOSE else "close"
 
 
-def choice_among(strengths: Mapping[int, float]) -> ClusterNumberChoice:
+def choice_among(strengths: Mapping[int, float], *, by_columns: bool = False) -> ClusterNumberChoice:
     """The choice between some numbers of clusters by their strengths alone, which do not tell a continuum."""
     chosen = max((k for k in strengths if strengths[k] > NEEDED), default=1)
     rejected = max((k for k in strengths if k > chosen), key=strengths.__getitem__, default=None)
     beyond = 0.0 if rejected is None else strengths[rejected]
-    return ClusterNumberChoice(chosen, strengths.get(chosen, beyond), [], rejected, beyond, continuum=False)
+    return ClusterNumberChoice(chosen, strengths.get(chosen, beyond), [], rejected, beyond, False, by_columns)
 
 
 def _advice(choice: ClusterNumberChoice, sure: str) -> str:

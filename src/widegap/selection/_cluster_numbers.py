@@ -14,7 +14,7 @@ from widegap._warnings import muted
 from widegap.base._validation import check_generator, take_rows
 from widegap.describe import last_step
 from widegap.exceptions import NoStructureWarning
-from widegap.forest._number_search import ClusterNumberScore, find_number
+from widegap.forest._number_search import ClusterNumberScore, find_number, reasons_by_columns
 from widegap.selection._trials import FittedClusterer, Trials, check_plan, gain_over_null, read_rows
 
 __all__ = ["ClusterNumberRecord", "compare_cluster_numbers"]
@@ -152,6 +152,8 @@ def _compare_cuts(
 def _number_scores(model: Any, rng: np.random.Generator) -> list[ClusterNumberScore]:
     """Scores of other numbers of clusters of the rows of a fitted model."""
     kept = model._kept_search()
+    if kept.forest.columns is not None:
+        return reasons_by_columns(kept.forest.columns.number(), kept.forest.most_clusters).scores
     return find_number(kept.space.rows, model.n_neighbors, rng).reasons(kept.forest, model.n_clusters_).scores
 
 
