@@ -4,7 +4,7 @@
 level, in any case of its letters, if the other cells alone make a category and
 
 - most of them are words, which begin with a letter: 12, 00123, <5 and 12 kg are not;
-- they are neither dates nor the two words for yes and no. One of these alone has no other opposite than "none".
+- they are neither dates nor both words for yes and no. "yes" alone is a word like others: "none" is its opposite.
 
 Words that the user calls gaps stay gaps. The decision is kept as a level of the column, so that new rows follow it.
 """
