@@ -21,8 +21,8 @@ REAL = (
 ).split()
 DRAWN = [*(f"syn{i:02d}" for i in range(0, 60, 2)), "syn_customers0", "syn_customers2"]
 NAMES = sorted([*REAL, *DRAWN])
-WITH_GAPS = (  # as TableEncoder reads them: "none" in credit_g counts as missing
-    "anneal autompg breast_w cars93 credit_g dermatology heart_h hepatitis msleep penguins soybean survey titanic "
+WITH_GAPS = (  # as TableEncoder reads them: "none" in credit_g is a category
+    "anneal autompg breast_w cars93 dermatology heart_h hepatitis msleep penguins soybean survey titanic "
     "syn02 syn06 syn08 syn12 syn16 syn20 syn22 syn24 syn26 syn32 syn44 syn48 syn50 syn52 syn54"
 ).split()
 HALVES = ("first half", "second half")

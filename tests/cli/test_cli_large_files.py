@@ -110,6 +110,20 @@ def test_new_rows_get_the_clusters_of_the_model(streamed, tmp_path, capsys):
     assert "lacks the columns 'c3' of the model" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ending", [".npy", ".parquet"])
+def test_new_rows_have_their_largest_probability(ending, streamed, tmp_path):
+    X = values(2 * N) * np.float32([1, 1, 1, 1000])  # scaled, as units differ
+    model, out = tmp_path / "model.widegap", tmp_path / "out.csv"
+    run("cluster", written(tmp_path, ending, X[:N]), "-k", 4, "--model", model, "-q")
+    run("predict", model, written(tmp_path, ending, X[N:]), "-o", out, "-q")
+    estimator, extra = persistence.load(model)
+    largest = estimator.predict_proba(X[N:] * np.float32(extra["large"]["factors"])).max(axis=1)
+    assert largest.min() < 0.9  # of four clusters, two share a group
+    found = read(out)
+    assert list(found.columns)[-3:] == ["cluster", "sure", "margin"]
+    np.testing.assert_allclose(found["sure"], largest, atol=1e-4)
+
+
 def test_numbers_of_rows_are_left_out_and_sizes_count_all(streamed, tmp_path, capsys):
     frame = pd.DataFrame(values(6000), columns=list("abcd"))
     frame.insert(0, "id", np.arange(6000))

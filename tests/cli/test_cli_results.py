@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from widegap import persistence
 from widegap.cli._column_options import TableOptions, stated_weights
 from widegap.cli._delivery import Targets
 from widegap.cli._main import main
@@ -89,6 +90,21 @@ def test_the_written_share_is_the_printed_one(ending, table, tmp_path, capsys):
         assert by_cluster["sure"].mean()[cluster["label"]] == pytest.approx(cluster["agreement"], abs=1e-6)
         assert by_cluster["margin"].median()[cluster["label"]] == pytest.approx(cluster["margin"]["median"], rel=1e-5)
     assert [row["sure"] for row in found["assignments"]] == pytest.approx(frame["sure"].tolist())
+
+
+def test_predicted_rows_have_their_largest_probability(table, tmp_path, capsys):
+    model, new, out = tmp_path / "m.widegap", tmp_path / "new.csv", tmp_path / "out.csv"
+    said_by(capsys, "cluster", table, "-k", "3", "--drop", "class,note", "--model", model, "-o", tmp_path / "first.csv")
+    said_by(capsys, "predict", model, table, "-o", out)
+    assert out.read_bytes() == (tmp_path / "first.csv").read_bytes()  # the rows of the fit keep their agreement
+    frame = groups().assign(width=groups()["width"] + 0.5)
+    frame.to_csv(new, index=False)
+    found = json.loads(said_json(capsys, "predict", model, new, "-o", out))
+    written = pd.read_csv(out)
+    pipeline = persistence.load(model)[0]
+    largest = pipeline.predict_proba(read_table(new).rows).max(axis=1)
+    assert written["sure"].tolist() == pytest.approx(largest.tolist(), abs=1e-6)
+    assert [row["sure"] for row in found["assignments"]] == pytest.approx(largest.tolist(), abs=1e-6)
 
 
 def test_a_method_that_cannot_tell_writes_no_shares(table, tmp_path, capsys):

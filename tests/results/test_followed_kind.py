@@ -24,6 +24,10 @@ def candidate(pool, chosen, share=None, k=3):
             [candidate("gaps", False, 0.22), candidate("columns", True, 0.414)],
             "Clusters follow all columns evenly (they explain 41 % of them; following gaps 22 %).",
         ),
+        (
+            [candidate("gaps", False, 0.4), candidate("columns", True, 0.39)],
+            "Clusters follow all columns evenly (they explain 39 % of them).",
+        ),
         ([candidate("columns", True, 0.41)], "Clusters follow all columns evenly (they explain 41 % of them)."),
         ([candidate("columns", True)], "Clusters follow all columns evenly."),
         ([candidate("gaps", True, 0.22), candidate("columns", False, 0.41)], "Clusters follow gaps."),

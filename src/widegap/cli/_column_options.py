@@ -134,7 +134,7 @@ def option_for(column: "Column") -> str:
     """The option that changes what was decided for a column."""
     if column.change in OPTIONS:
         return f"{OPTIONS[column.change]} {quoted(column.name)}"
-    return {"dates": "--dates parts"}.get(column.change, "")
+    return {"dates": "--dates parts", "na_values": "--na-values none"}.get(column.change, "")
 
 
 def quoted(name: str) -> str:

@@ -32,6 +32,7 @@ def followed_kind(estimator: Any) -> dict[str, Any] | None:
 def _words(pool: str, own: float | None, other: float | None) -> str:
     if pool != EVENLY:
         return "Clusters follow gaps."
-    rival = "" if other is None else f"; following gaps {percent(other)}"
+    # Columns may win with the lower share, by another criterion; the two figures would then read like a mistake.
+    rival = f"; following gaps {percent(other)}" if own is not None and other is not None and other < own else ""
     share = "" if own is None else f" (they explain {percent(own)} of them{rival})"
     return f"Clusters follow all columns evenly{share}."

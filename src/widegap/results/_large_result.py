@@ -14,6 +14,7 @@ from widegap import describe, persistence
 from widegap._atomic import replacing
 from widegap._types import Doubles, Floats, Ints
 from widegap._wording import row_number
+from widegap.results._certainty import agreement_of, probability_of
 from widegap.results._input_rows import WRITTEN_COLUMNS, PlainRows, matrix_columns
 from widegap.results._large_files import LargeFile, stored_columns
 from widegap.results._result import SURE_DIGITS, Result
@@ -114,23 +115,26 @@ class LargeResult:
                 if values.shape[1] <= WRITTEN_COLUMNS:
                     columns = pd.DataFrame(values, columns=matrix_columns(values.shape[1]))
                     frame = pd.concat([frame, columns], axis=1)
-            part = slice(start, start + len(values))
-            sure = {"sure": np.round(self.model.agreement_[part], SURE_DIGITS)} if self._has_agreement else {}
+            shares = self._sure(start, values, found)
+            sure = {} if shares is None else {"sure": np.round(shares, SURE_DIGITS)}
             yield with_results(frame, {"cluster": found, **sure, "margin": describe.leads(scores, found)}), found
 
-    @property
-    def _has_agreement(self) -> bool:
-        """Whether these are the rows of a fit whose search has several members."""
-        return self.labels is not None and hasattr(self.model, "agreement_") and len(self.model.history_) > 1
+    def _sure(self, start: int, values: Floats, found: Ints) -> Floats | None:
+        """How sure the clusters ``found`` of some rows are; None if the model does not tell."""
+        if self.labels is None:
+            return probability_of(self.model, self._scaled(values), found)
+        agreement = agreement_of(self.model)
+        return None if agreement is None else agreement[start : start + len(values)]
 
     def _agreements(self) -> Doubles | None:
         """How sure each cluster is on average, where the search has several members; None elsewhere."""
-        if not self._has_agreement:
+        agreement = None if self.labels is None else agreement_of(self.model)
+        if agreement is None:
             return None
         sums = np.zeros(len(self.sizes))
         for start in range(0, len(self.labels), CHUNK_ROWS):
             part = slice(start, start + CHUNK_ROWS)
-            sums += np.bincount(self.labels[part], self.model.agreement_[part], len(sums))
+            sums += np.bincount(self.labels[part], agreement[part], len(sums))
         return sums / np.maximum(self.sizes, 1)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from widegap import describe, persistence
 from widegap._types import Floats, Ints
 from widegap._wording import plain
+from widegap.results._certainty import probability_of
 from widegap.results._input_rows import DocumentRows, EncodedRows, InputRows
 from widegap.results._large_files import LargeFile
 from widegap.results._names import LONGEST_NAME, known_names, own_names
@@ -126,6 +127,14 @@ class Result:
         return self.view.margins
 
     @cached_property
+    def sure(self) -> Floats | None:
+        """How sure the cluster of every row is; None if the model does not tell."""
+        found = self.view.sure
+        if found is None:
+            found = probability_of(self.model, self.rows.X, self.labels)
+        return None if found is None else np.round(found, SURE_DIGITS)
+
+    @cached_property
     def own_names(self) -> dict[int, str]:
         """Names of clusters that people gave them, or that known labels carry; the others are named by the report."""
         return known_names(describe.last_step(self.model), self.view.kinds) | own_names(self.names, self.view.kinds)
@@ -133,7 +142,7 @@ class Result:
     def frame(self) -> "pd.DataFrame":
         """The rows as the user knows them with cluster, its name where there is one, how sure it is, and margin.
 
-        How sure it is, is known of the rows of a fit whose search has several members.
+        How sure it is, is known where the search has several members, and of models with probabilities.
         """
         from widegap.tables._writing import with_results
 
@@ -142,7 +151,7 @@ class Result:
         else:
             unit, names = "cluster", self.own_names
         titles = {f"{unit}_name": [names.get(int(label), "") for label in self.labels]} if names else {}
-        sure = {} if self.view.sure is None else {"sure": np.round(self.view.sure, SURE_DIGITS)}
+        sure = {} if self.sure is None else {"sure": self.sure}
         results = {unit: self.labels, **titles, **sure, "margin": self.margins}
         found: pd.DataFrame = with_results(self.rows.written(), results)
         return found
@@ -156,7 +165,7 @@ class Result:
     def assignments(self) -> list[dict[str, Any]]:
         """The cluster, how sure it is and the margin of every row, by its number from ``ROWS_FROM``, for JSON."""
         numbers = range(len(self.labels)) if self.rows.kept is None else self.rows.kept
-        sure = [None] * len(self.labels) if self.view.sure is None else np.round(self.view.sure, SURE_DIGITS).tolist()
+        sure = [None] * len(self.labels) if self.sure is None else self.sure.tolist()
         return [
             {"row": int(row), "cluster": int(label), "sure": share, "margin": plain(float(margin))}
             for row, label, share, margin in zip(numbers, self.labels, sure, self.margins, strict=True)

@@ -14,6 +14,7 @@ from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._markup import plain_text
 from widegap.documents._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
+from widegap.results._certainty import agreement_of
 from widegap.results._deciding_columns import deciding_columns
 from widegap.results._frame_values import frame_values, is_data_frame, row_names
 from widegap.results._images import grey_picture, picture_shape
@@ -102,8 +103,8 @@ class RowView:
         self.margins = np.full(self.n_rows, np.nan)
         if self.scores is not None:
             self.margins = describe.leads(self.scores, self.labels)
-        if self.is_fit and len(getattr(estimator, "history_", ())) > 1:  # a single member agrees with itself
-            self.sure = getattr(estimator, "agreement_", None)
+        if self.is_fit:
+            self.sure = agreement_of(estimator)
         self.pairwise = get_tags(estimator).input_tags.pairwise
         self.item = self._values
         self._contrasts: Contrasts | None = None

@@ -13,6 +13,7 @@ import numpy as np
 from widegap import describe
 from widegap._wording import ROWS_FROM, clip, plain
 from widegap.results._cautions import plain_warnings
+from widegap.results._certainty import agreement_of
 from widegap.results._dendrogram import judged_tree, top_of_tree
 from widegap.results._example_rows import RowDescriber
 from widegap.results._followed_kind import followed_kind
@@ -76,7 +77,7 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
     """What a fitted estimator shows without its rows: sizes, how sure they are, the tree and the search."""
     labels = np.asarray(estimator.labels_)
     names = getattr(estimator, "topic_names_", {})
-    sure = getattr(estimator, "agreement_", None) if len(getattr(estimator, "history_", ())) > 1 else None
+    sure = agreement_of(estimator)
     clusters: list[dict[str, Any]] = [
         {
             "label": int(label),

@@ -105,6 +105,7 @@ class ColumnOptions:
     usual_decimal: str = "."
     dates: str = "elapsed"
     gaps: frozenset[str] = MISSING
+    none_is_gap: bool = False  # in every column, as the user says
 
     def named(self, name: str) -> bool:
         """Whether the user asked for a column by name."""

@@ -19,16 +19,17 @@ from widegap.features._column_groups import ColumnGroup, EncodedTable
 from widegap.tables._arrow_tables import is_table
 from widegap.tables._column_values import notes_on_new, numbers_in, read_column, side_by_side, texts_of
 from widegap.tables._column_weights import check_column_weights, notes_on_weights, weighted_factors
-from widegap.tables._columns import Column, ColumnOptions, decide
+from widegap.tables._columns import Column, ColumnOptions
 from widegap.tables._frames import Columns, as_columns, few, nearest
 from widegap.tables._gaps import note_on_gaps, refuse_if_all_lack, unused_if_lacking
 from widegap.tables._missing_codes import note_on_codes
+from widegap.tables._none_level import decide_with_none, gaps_of
 from widegap.tables._number_formats import comma_evidence
 from widegap.tables._repeats import leave_out_repeats
 from widegap.tables._scaling import SCALINGS, column_factors, scaled
 from widegap.tables._text_topics import find_topics
 from widegap.tables._unrelated import leave_out_unrelated
-from widegap.tables._values import Cells, missing_words
+from widegap.tables._values import NONE, Cells, missing_words, stated_words
 
 TEXTS_SAMPLED = 1000  # different texts of a column with which the decimal sign of a table is found: enough to see one
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))  # of an earlier run
@@ -66,6 +67,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         categories: no category), or refuse them.
     na_values : sequence of str, default=()
         Words or numbers that mean a gap, such as "-99", besides "", "NA", "n/a", "unknown", "-" and the like.
+        "none" is a gap among numbers, dates and yes/no, and a category among words unless it is named here.
     decimal : {"auto", ".", ","}, default="auto"
         Decimal sign of numbers in texts; "auto" takes, for each column, the one that reads more of its cells.
     scale : {"auto", "none", "standard", "minmax", "robust"}, default="auto"
@@ -359,8 +361,12 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
                 change = "categorical" if name in OWN_NAMES else "numeric"
                 found.append(Column(name, "result", used=False, why="an earlier run wrote it", change=change))
             else:
-                found.append(self._decided(name, table.cells(name, options.gaps), options))
-        cells_of = partial(table.cells, gaps=options.gaps)
+                found.append(self._decided(name, table, options))
+        gaps_by_name = {column.name: gaps_of(column, options.gaps) for column in found}
+
+        def cells_of(name: str) -> Cells:
+            return table.cells(name, gaps_by_name[name])
+
         for leave_out in (leave_out_repeats, leave_out_unrelated):
             found = leave_out(found, cells_of, options.named)
         if not any(column.used for column in found):
@@ -372,8 +378,9 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
             )
         return found
 
-    def _decided(self, name: str, cells: Cells, options: ColumnOptions) -> Column:
-        column = decide(name, cells, options)
+    def _decided(self, name: str, table: Columns, options: ColumnOptions) -> Column:
+        column = decide_with_none(name, partial(table.cells, name), options)
+        cells = table.cells(name, gaps_of(column, options.gaps))
         if not options.named(name):
             column = unused_if_lacking(column, cells)
         if column.used and column.read_as == "text":
@@ -396,7 +403,10 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         decimal = None if self.decimal == "auto" else self.decimal
         gaps = missing_words(self.na_values)
         usual = _usual_decimal(table, gaps) if decimal is None else decimal
-        return ColumnOptions(**chosen, decimal=decimal, usual_decimal=usual, dates=self.dates, gaps=gaps)
+        none_is_gap = NONE in stated_words(self.na_values)
+        return ColumnOptions(
+            **chosen, decimal=decimal, usual_decimal=usual, dates=self.dates, gaps=gaps, none_is_gap=none_is_gap
+        )
 
     def _read(self, X: Any, *, fitting: bool = False) -> "Reading":
         """Numbers of a table in its own units, rows with gaps, and notes on rows other than the fitted ones."""
@@ -407,7 +417,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         notes: list[str] = []
         n_missing = 0
         for column in used:
-            cells = table.cells(column.name, gap_words)
+            cells = table.cells(column.name, gaps_of(column, gap_words))
             block, lacks = read_column(column, cells)
             if lacks.any() and self.missing == "refuse":
                 raise InvalidDataError(
@@ -477,4 +487,4 @@ def how_to_change(column: Column) -> str:
         return f"{column.change}=[{column.name!r}]"
     if column.change == "weights":
         return f"weights={{{column.name!r}: 1}}"
-    return {"dates": "dates='parts'"}.get(column.change, "")
+    return {"dates": "dates='parts'", "na_values": f"na_values=[{NONE!r}]"}.get(column.change, "")

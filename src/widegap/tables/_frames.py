@@ -22,17 +22,17 @@ class Columns:
 
     def __init__(self, names: list[str], at: "Callable[[int], pa.ChunkedArray]", n_rows: int):
         self.names, self._at, self.n_rows = names, at, n_rows
-        self._cells: dict[str, Cells] = {}
+        self._cells: dict[tuple[str, frozenset[str]], Cells] = {}
         self._places = {name: j for j, name in enumerate(names)}
         if len(self._places) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
             raise InvalidDataError(f"Columns must have different names, but {few(twice)} occur more than once; rename.")
 
     def cells(self, name: str, gaps: frozenset[str]) -> Cells:
-        """The cells of a column, read once for as long as this table is looked at."""
-        if name not in self._cells:
-            self._cells[name] = Cells(self._at(self._places[name]), gaps)
-        return self._cells[name]
+        """The cells of a column, read once for as long as this table is looked at, by the words that mean a gap."""
+        if (name, gaps) not in self._cells:
+            self._cells[name, gaps] = Cells(self._at(self._places[name]), gaps)
+        return self._cells[name, gaps]
 
     def __contains__(self, name: str) -> bool:
         return name in self._places

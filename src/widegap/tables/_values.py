@@ -22,8 +22,9 @@ from widegap.tables._number_units import units_in, without_unit
 if TYPE_CHECKING:
     import pandas as pd
 
+NONE = "none"  # a gap, but for columns of words
 MISSING = frozenset(
-    {"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "–", "—", ".", "unknown", "missing", "n.a.",
+    {"", "na", "n/a", "#n/a", "nan", "null", NONE, "nil", "?", "-", "--", "–", "—", ".", "unknown", "missing", "n.a.",
      "n.a", "not available", "not applicable", "<na>", "nat", "k.a.", "unbekannt", "#div/0!", "#value!", "#ref!"}
 )  # fmt: skip
 TRUTH_WORDS = (
@@ -36,7 +37,12 @@ PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?
 
 def missing_words(more: Iterable[Any] = ()) -> frozenset[str]:
     """Words that mean a gap, with those of the user, in lower case."""
-    return MISSING | {str(word).strip().lower() for word in more}
+    return MISSING | stated_words(more)
+
+
+def stated_words(words: Iterable[Any]) -> frozenset[str]:
+    """Words of the user as they are compared: in lower case, without spaces around them."""
+    return frozenset(str(word).strip().lower() for word in words)
 
 
 def gap_numbers(words: Iterable[str]) -> Doubles:
@@ -46,6 +52,8 @@ def gap_numbers(words: Iterable[str]) -> Doubles:
 
 def level_name(text: str) -> str:
     """Name of the category that a text stands for: "1.0" and "1.00" have the same, and so have "true" and "TRUE"."""
+    if text.lower() == NONE:
+        return NONE
     if text.lower() in ("true", "false"):
         return text.capitalize()
     if text.lstrip("+-").isdigit() or not PLAIN_NUMBER.fullmatch(text):
