@@ -19,6 +19,8 @@ LARGEST_BLOCK = 1 << 28  # bytes that Arrow parses at once, and a row must fit i
 FEWEST_LINES = 3  # of a table with one column in which a delimiter is looked for; two may agree by accident
 REGULAR = 0.9  # share of the lines that a sign must cut into the same number of cells; the others may be notes
 ENDING = ""  # name of a column that only the delimiters at the ends of lines make
+# Bytes that one thread reads: a program that ends while Arrow's threads are just starting is aborted.
+SMALL_FILE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,12 @@ def _parse(body: bytes, name: str, delimiter: str, columns: list[str], skipped: 
     try:
         table = arrow.read_csv(
             pa.BufferReader(body),
-            read_options=arrow.ReadOptions(column_names=keys, skip_rows=skipped, block_size=_block(body, quoted)),
+            read_options=arrow.ReadOptions(
+                column_names=keys,
+                skip_rows=skipped,
+                block_size=_block(body, quoted),
+                use_threads=len(body) > SMALL_FILE,
+            ),
             parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
             convert_options=arrow.ConvertOptions(
                 column_types=dict.fromkeys(keys, pa.string()), strings_can_be_null=False
