@@ -8,7 +8,7 @@ import pytest
 from tests._mixed_tables import customers
 from widegap import TableEncoder
 from widegap.exceptions import InvalidDataError
-from widegap.features._column_groups import ColumnGroup, EncodedTable, column_groups
+from widegap.features._column_groups import ColumnGroup, EncodedTable, column_groups, shuffle_groups
 
 GROUPS = [ColumnGroup(0, 1), ColumnGroup(1, 2), ColumnGroup(2, 5, True), ColumnGroup(5, 6, True)]
 
@@ -26,6 +26,14 @@ def test_an_encoded_table_is_an_ordinary_array_otherwise():
     X = EncodedTable.of(values, GROUPS)
     np.testing.assert_array_equal(X @ np.ones(6), values.sum(axis=1))
     assert np.shares_memory(X, values) and (X + 1).column_groups == GROUPS
+
+
+def test_shuffled_groups_keep_their_rows_of_flags():
+    X = TableEncoder().fit_transform(customers()[0])
+    found = shuffle_groups(X, np.random.default_rng(0))
+    assert found.column_groups == GROUPS and (found[:, 2:5].sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(X, axis=0))
+    assert not (np.asarray(found) == np.asarray(X)).all(axis=1).all()
 
 
 @pytest.mark.parametrize("container", ["pandas", "polars"])

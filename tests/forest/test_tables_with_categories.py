@@ -72,6 +72,7 @@ def test_a_range_of_numbers_is_judged_as_auto_is():
         MaxMarginClustering(random_state=0), X, range(2, 7), n_subsamples=2, random_state=0
     )
     found = {record.n_clusters: record.strength for record in records if record.strength is not None}
+    assert all(record.separation is None for record in records)
     assert max(k for k in found if found[k] > 1) == auto.n_clusters_ == max(k for k in strengths if strengths[k] > 1)
 
 

@@ -68,6 +68,13 @@ class EncodedTable(np.ndarray[Any, Any]):
         return found
 
 
+def shuffle_groups(X: EncodedTable, rng: np.random.Generator) -> EncodedTable:
+    """The table with every group of columns shuffled on its own: no row has two levels of a category."""
+    assert X.column_groups is not None
+    parts = [np.asarray(X)[rng.permutation(len(X)), group.columns] for group in X.column_groups]
+    return EncodedTable.of(np.hstack(parts), X.column_groups)
+
+
 def column_groups(columns: Any, X: Any, n_features: int) -> Sequence[ColumnGroup] | None:
     """The groups of the columns of X, as the user or X tells; None if all columns are numbers.
 

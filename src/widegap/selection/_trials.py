@@ -12,7 +12,8 @@ from widegap._types import Indices, Labels
 from widegap.base._clusterer import Objective
 from widegap.base._validation import check_numbers, take_rows
 from widegap.exceptions import InvalidDataError
-from widegap.rows._matrices import shuffle_columns, storage
+from widegap.features._column_groups import EncodedTable, shuffle_groups
+from widegap.rows._matrices import dense_rows, shuffle_columns, storage
 from widegap.rows._sampling import drawn
 
 TRIAL_ROWS = 2000  # a sample of more rows is enough to compare settings, and each is fitted several times
@@ -30,7 +31,8 @@ def read_rows(X: Any) -> Any:
         raise InvalidDataError(f"X is a single text of {len(X)} characters; pass a list of documents.")
     if hasattr(X, "iloc") or _are_documents(X):
         return X
-    return check_numbers(X)
+    groups = getattr(X, "column_groups", None)
+    return check_numbers(X) if groups is None else EncodedTable.of(dense_rows(check_numbers(X), slice(None)), groups)
 
 
 def _are_documents(X: Any) -> bool:
@@ -103,6 +105,8 @@ def _shuffled(X: Any, rng: np.random.Generator) -> Any:
     """The table with every column shuffled; None for documents and for sparse rows, whose zeros are their structure."""
     if _are_documents(X):
         return None
+    if getattr(X, "column_groups", None) is not None:
+        return shuffle_groups(X, rng)
     if not hasattr(X, "columns"):
         return shuffle_columns(X, rng) if storage(X) == "dense" else None
     frame = X.copy()
