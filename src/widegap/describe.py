@@ -281,7 +281,7 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     >>> import pandas as pd
     >>> from sklearn.pipeline import make_pipeline
     >>> from widegap import MaxMarginClustering, TableEncoder, describe
-    >>> frame = pd.DataFrame({"age": [21, 23, 22, 64, 66, 65], "city": ["Bonn", "Bonn", "Bonn", "Ulm", "Ulm", "Bonn"]})
+    >>> frame = pd.DataFrame({"age": [21, 23, 22, 64, 66, 65], "city": ["Bonn", "Bonn", "Bonn", "Ulm", "Ulm", "Ulm"]})
     >>> model = make_pipeline(TableEncoder(), MaxMarginClustering(2, random_state=0)).fit(frame)
     >>> sorted(describe.centers(model, frame)["age"].tolist())
     [22.0, 65.0]
