@@ -47,7 +47,7 @@ def _show_input(view: "RowView", steps: Any, X: Any) -> None:
     """Show the rows as they entered a pipeline if they are a frame or numbers, and else the columns its steps made."""
     encoder = next((step for _, step in getattr(steps, "steps", ()) if hasattr(step, "readable")), None)
     if encoder is not None and hasattr(encoder, "explain"):  # a TableEncoder knows the values behind the texts
-        view.show(encoder.readable(X))
+        view.show(encoder._observed(X))
         view.names = encoder.get_feature_names_out()
         view.frame = X if hasattr(X, "iloc") else None
         return
@@ -196,7 +196,7 @@ class RowView:
         """The mean picture of every cluster as data addresses, if the columns are pixels."""
         if self.picture is None:
             return None
-        means = self.contrasts.means
+        means = np.nan_to_num(self.contrasts.means)  # of a cluster without rows an empty picture
         return [grey_picture(mean.reshape(self.picture), float(means.min()), float(means.max())) for mean in means]
 
     def separates(self, label: int) -> list[dict[str, Any]]:
@@ -258,7 +258,7 @@ class RowView:
             levels = (other.level for j, other in enumerate(self.features) if other.group == group and values[j])
             return next(levels, None) or "–"
         if feature.kind == "share":
-            return "yes" if values[group] else "no"
+            return "–" if np.isnan(values[group]) else "yes" if values[group] else "no"
         return feature.text(values[group]) if feature.kind in ("date", "year") else number(values[group], 4)
 
     def _frame_cells(self, column: str) -> Any:
