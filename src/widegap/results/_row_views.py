@@ -78,6 +78,7 @@ class RowView:
     ids: Sequence[Any] | None = None
     frame: Any = None  # the rows as they were read, for single cells
     sure: Floats | None = None  # how much the members of the search agree on each row
+    weighted = False  # whether the user gave the columns weights
     names: Sequence[str] | None
     n_rows: int
     labels: Ints
@@ -93,6 +94,7 @@ class RowView:
     def __init__(self, estimator: Any, X: Any, labels: Any):
         self.names = getattr(estimator, "feature_names_in_", None)
         self.X = check_numbers(X)
+        self.weighted = any(group.weight != 1 for group in getattr(X, "column_groups", None) or ())
         self.shown = self.X
         self.n_rows = self.X.shape[0]
         self.labels = _checked_labels(estimator, X, self.n_rows, labels)
