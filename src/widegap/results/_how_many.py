@@ -38,7 +38,8 @@ def number_found(estimator: Any) -> dict[str, Any] | None:
 
 def _too_few(chosen: int, estimator: Any) -> str:
     rows = counted(len(estimator.labels_), "document" if hasattr(estimator, "topic_names_") else "row")
-    return f"{counted(chosen, 'cluster')}: {rows} are too few to tell how many there are; at least {LEAST_ROWS} are needed."
+    number = counted(chosen, "cluster")
+    return f"{number}: {rows} are too few to tell how many there are; at least {LEAST_ROWS} are needed."
 
 
 def explained_choice(choice: ClusterNumberChoice, chosen: int | None = None) -> dict[str, Any]:

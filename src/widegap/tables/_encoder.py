@@ -446,8 +446,9 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         table = as_columns(X)
         absent = [c.name for c in self.columns_ or () if c.used and c.name not in table]
         if absent:
+            columns = "column" if len(absent) == 1 else "columns"
             raise InvalidDataError(
-                f"The table lacks the column{'s' if len(absent) > 1 else ''} {few(absent)} that the model was fitted with; "
+                f"The table lacks the {columns} {few(absent)} that the model was fitted with; "
                 f"{nearest(absent[0], table.names)}"
             )
         return table
