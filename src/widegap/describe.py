@@ -216,13 +216,12 @@ def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats
     -------
     differences, means, means_of_the_others : ndarrays of shape (n_clusters, n_features)
         The differences are in standard deviations of the column over all rows; 0 for constant columns, and
-        for clusters that have no row or all of them.
+        for clusters that have no row or all of them. A mean of no values is NaN.
     """
     _check_two_axes(X, "X")
     clusters = check_labels(labels, X.shape[0], n_clusters)
     filled, present = without_gaps(X)
-    # Sparse rows have no gaps.
-    counted = filled if present is None else dense_rows(filled, slice(None)) * present
+    counted = _without_filled(filled, present)
     sums, sizes = _cluster_sums(counted, present, clusters, n_clusters)
     counts = np.full(1, float(len(clusters)))
     deviations = column_moments(filled)[1]
@@ -231,11 +230,20 @@ def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats
         deviations = deviations * np.sqrt(counts / np.maximum(observed, 1))  # filled cells do not vary
         counts = observed
     total = np.asarray(column_sums(counted), dtype=np.float64).reshape(1, -1)
-    means = sums / np.maximum(sizes, 1)
-    rest = (total - sums) / np.maximum(counts - sizes, 1)
+    means, rest = _means(sums, sizes), _means(total - sums, counts - sizes)
     varying = (deviations > 0) & (sizes > 0) & (sizes < counts)  # otherwise there is nothing to compare
     differences = np.where(varying, (means - rest) / np.where(varying, deviations, 1.0), 0.0)
     return differences, means, rest
+
+
+def _without_filled(filled: Matrix, present: Floats | None) -> Matrix:
+    """The table with 0 where it had gaps; sparse rows have none."""
+    return filled if present is None else dense_rows(filled, slice(None)) * present
+
+
+def _means(sums: Doubles, sizes: Doubles) -> Doubles:
+    """Means of sums over so many rows each; NaN where there is none."""
+    return np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0)
 
 
 def _cluster_sums(
@@ -297,9 +305,7 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     check_labels(clusters, found.values.shape[0], k)
     weights = None if sample_weight is None else check_row_weights(sample_weight, len(clusters))
     filled, present = without_gaps(found.values)
-    counted = filled if present is None else dense_rows(filled, slice(None)) * present
-    sums, sizes = _cluster_sums(counted, present, clusters, k, weights)
-    means = np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0)
+    means = _means(*_cluster_sums(_without_filled(filled, present), present, clusters, k, weights))
     shown = {name: found.shown(j, means[:, j]) for j, name in enumerate(found.names)}
     return _frame_of(shown, k)
 

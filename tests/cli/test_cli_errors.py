@@ -184,7 +184,7 @@ def test_a_model_without_the_columns_of_the_table(good, tmp_path, capsys):
     other, model = tmp_path / "other.csv", tmp_path / "m.widegap"
     other.write_text("x,z\n1,2\n", encoding="utf-8")
     assert main(["cluster", str(good), "-k", "2", "-q", "--model", str(model)]) == 0
-    assert "lacks the columns 'y' that the model was fitted with" in complaint(capsys, ["predict", model, other])
+    assert "lacks the column 'y' that the model was fitted with" in complaint(capsys, ["predict", model, other])
     np.save(tmp_path / "x.npy", np.eye(2))
     assert "The model needs the columns 'x', 'y'" in complaint(capsys, ["predict", model, tmp_path / "x.npy"])
 

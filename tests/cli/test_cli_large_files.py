@@ -107,7 +107,7 @@ def test_new_rows_get_the_clusters_of_the_model(streamed, tmp_path, capsys):
     assert "fitted on a large file of .parquet or .feather" in capsys.readouterr().err
     written(tmp_path, ".parquet", X[:, :3])
     run("predict", model, path, code=2)
-    assert "lacks the columns 'c3' of the model" in capsys.readouterr().err
+    assert "lacks the column 'c3' of the model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ending", [".npy", ".parquet"])

@@ -354,8 +354,8 @@ def test_few_new_rows_are_not_described_by_the_fit(table, model, tmp_path, capsy
 
 
 def test_the_objective_is_told_as_a_share(table, capsys):
-    assert " % explained" in said_by(capsys, "cluster", table, "-k", "3")
-    assert " % explained" in said_by(capsys, "cluster", table, "-k", "2")
+    assert " % of the cluster labels explained" in said_by(capsys, "cluster", table, "-k", "3")
+    assert " % of the cluster labels explained" in said_by(capsys, "cluster", table, "-k", "2")
     assert "(lower is better)" in said_by(capsys, "cluster", table, "-k", "2", "--method", "cpm3c")
     alone = said_by(capsys, "cluster", table, "-k", "1")
     assert "1 cluster by" in alone

@@ -446,10 +446,10 @@ def test_nothing_sets_apart_a_cluster_that_is_empty_or_alone():
 def test_the_objective_is_shown_as_a_share(summary, fitted):
     assert summary["objective"]["most"] == 2
     assert summary["objective"]["share"] == pytest.approx(fitted.objective_ / 2)
-    assert f"{50 * fitted.objective_:.0f} % explained" in Page(render(summary)).text
+    assert f"{50 * fitted.objective_:.0f} % of the cluster labels explained" in Page(render(summary)).text
     two = summarize(model := MaxMarginClustering(2, random_state=0).fit(X := np.r_[np.eye(4), 9 + np.eye(4)]), X)
     assert two["objective"]["share"] == two["objective"]["value"] == model.objective_
-    assert "% explained" in Page(render(two)).text
+    assert "% of the cluster labels explained" in Page(render(two)).text
 
 
 NASTY = [

@@ -4,7 +4,7 @@ import pytest
 
 from widegap.forest._cluster_number import ClusterNumberChoice
 from widegap.forest._number_search import ClusterNumberScore
-from widegap.results._how_many import EQUAL_ROWS, choice_among, explained_choice, number_found
+from widegap.results._how_many import EQUAL_ROWS, LEAST_ROWS, choice_among, explained_choice, number_found
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,14 @@ class Stub:
     """A fitted model of an older version, or of equal rows."""
 
     def __init__(self, **attributes):
-        vars(self).update({"n_clusters": "auto", "n_clusters_": 1, **attributes})
+        vars(self).update({"n_clusters": "auto", "n_clusters_": 1, "labels_": [0] * LEAST_ROWS, **attributes})
+
+
+def test_nothing_is_claimed_of_few_rows():
+    found = number_found(Stub(labels_=[0] * (LEAST_ROWS - 1)))
+    assert found["words"] == "1 cluster: 9 rows are too few to tell how many there are; at least 10 are needed."
+    assert found["sure"] is None
+    assert number_found(Stub(n_clusters=3, labels_=[0, 1, 2])) is None
 
 
 def test_models_without_a_choice():

@@ -23,13 +23,20 @@ def test_counts_are_those_of_a_crosstab(rows):
             assert count == (truth.loc[line["cluster"], name] if line["cluster"] in truth.index else 0)
 
 
-def test_classes_stand_beside_the_cluster_that_has_most_of_them():
+def test_classes_are_sorted():
     labels = np.array([0] * 6 + [1] * 4 + [2] * 5)
     classes = ["z"] * 5 + ["a"] + ["y"] * 4 + ["x"] * 5
     found = label_table(labels, classes, "kind", range(3))
-    assert found["classes"] == ["z", "a", "y", "x"]
-    assert [line["counts"] for line in found["lines"]] == [[5, 1, 0, 0], [0, 0, 4, 0], [0, 0, 0, 5]]
+    assert found["classes"] == ["a", "x", "y", "z"]
+    assert [line["counts"] for line in found["lines"]] == [[1, 0, 0, 5], [0, 0, 4, 0], [0, 5, 0, 0]]
     assert found["words"].startswith("93.3 % of the rows are in a cluster whose majority has their class;")
+
+
+def test_numbers_are_sorted_by_value_before_words():
+    classes = [10, 9.5, "Zoo", "-1", "ant", 2, 10]
+    found = label_table(np.zeros(7, int), classes, "kind", [0])
+    assert found["classes"] == ["-1", "2", "9.5", "10", "ant", "Zoo"]
+    assert found["lines"][0]["counts"] == [1, 1, 1, 2, 1, 1]
 
 
 def test_rare_classes_share_a_column():

@@ -289,12 +289,27 @@ def test_a_table_of_gaps_is_refused_and_one_of_many_is_warned_of():
     empty = pd.DataFrame({"a": [1.0, 2.0] + [None] * 38, "b": [None] * 37 + ["x", "y", "x"]})
     with pytest.raises(InvalidDataError, match=r"Every column lacks 90 % or more of its values \('a' 95 %, 'b' 92 %\)"):
         TableEncoder().fit(empty)
-    with pytest.warns(ColumnWarning, match="The columns that are used lack 95 % of their values"):
+    with (
+        pytest.warns(ColumnWarning, match="The columns that are used lack 95 % of their values"),
+        pytest.warns(ColumnWarning, match="38 rows lack every value that is used; filled, they are all alike"),
+    ):
         TableEncoder(numeric=["a"]).fit(empty)
     rng = np.random.default_rng(0)
     sparse = pd.DataFrame(rng.normal(size=(60, 5))).where(rng.random((60, 5)) < 0.3).rename(columns="c{}".format)
-    with pytest.warns(ColumnWarning, match=r"The columns that are used lack 7\d % of their values"):
+    sparse = sparse[sparse.notna().any(axis=1)]
+    with pytest.warns(ColumnWarning, match=r"The columns that are used lack 6\d % of their values"):
         TableEncoder().fit(sparse)
+
+
+def test_rows_without_any_value_are_named():
+    frame = pd.DataFrame({"a": [*np.linspace(0, 1, 30), *[None] * 3], "b": [*"xyz" * 10, "x", None, None]})
+    with pytest.warns(ColumnWarning, match="^2 rows lack every value that is used; filled, they are all alike"):
+        TableEncoder().fit(frame)
+    with pytest.warns(ColumnWarning, match="^1 row lacks every value that is used and holds filled cells alone"):
+        TableEncoder().fit(frame[:-1])
+    TableEncoder().fit(frame[:-2])  # no warning
+    with pytest.warns(ColumnWarning, match="^3 rows lack every value that is used"):
+        TableEncoder(columns=["a"]).fit(frame)
 
 
 @requires_data

@@ -274,7 +274,7 @@ def test_rows_that_do_not_fit_are_told():
         InvalidDataError, match="'visits' was a number when the model was fitted, but no cell is one now"
     ):
         encoder.transform(new.assign(visits="many"))
-    with pytest.raises(InvalidDataError, match="lacks the columns 'visits' that the model was fitted with"):
+    with pytest.raises(InvalidDataError, match="lacks the column 'visits' that the model was fitted with"):
         encoder.transform(new.drop(columns="visits"))
     with pytest.raises(InvalidDataError, match="but this is a matrix without names; pass a table"):
         encoder.transform(np.ones((3, 3)))

@@ -42,6 +42,16 @@ class TableOptions:
     scale: str = "auto"
     weights: tuple[tuple[str, float], ...] = ()
 
+    @property
+    def uses(self) -> dict[str, str]:
+        """What columns that are not clustered are there for."""
+        uses = {
+            self.label_column: "it has the labels",
+            self.known_column: "it has the known labels",
+            self.weight_column: "it has the weights of the rows",
+        }
+        return {name: why for name, why in uses.items() if name is not None}
+
     def encoder(self) -> "TableEncoder":
         """A TableEncoder with these parameters; rows with gaps are dropped before it sees them."""
         from widegap import TableEncoder
@@ -72,6 +82,8 @@ def encode(table: "Table", chosen: "TableOptions") -> "EncodedRows":
     except InvalidDataError as error:
         raise CommandError(in_options(str(error))) from error
     rows.notes = [in_options(note) for note in rows.notes]
+    for column in rows.encoder.columns_ or ():
+        column.why = chosen.uses.get(column.name, column.why)
     return rows
 
 

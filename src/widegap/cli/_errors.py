@@ -25,6 +25,7 @@ OPTION_WORDS = (
     *NUMBER_WORDS,
     ("cannot_link", "--cannot-link"),
     ("numeric or categorical", "--numeric or --categorical"),
+    ("out before the fit", "out with --missing drop"),
     ("missing='fill'", "--missing median, or leave those rows out with --missing drop"),
 )
 NA_VALUES = re.compile(r"na_values=\[([^\]]*)\]")

@@ -77,7 +77,9 @@ def _headline(summary: dict[str, Any]) -> str:
         line += f", {_percent(summary['search']['agreement'])} sure"
     if objective and summary["fitted"]:
         if objective["share"] is not None:
-            line += f", {_percent(objective['share'])} explained"
+            # Where clusters follow columns, the next line says how much of these they explain.
+            follows_columns = (summary["kind"] or {}).get("pool") == "columns"
+            line += "" if follows_columns else f", {_percent(objective['share'])} of the cluster labels explained"
         elif summary["n_clusters"] > 1:
             line += f", {objective['name']} {objective['value']:.4g} ({objective['better']} is better)"
     return line

@@ -18,7 +18,7 @@ from widegap._types import Doubles, Floats, Ints
 from widegap.exceptions import InvalidDataError
 from widegap.features._neighbours import NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalAxes
-from widegap.rows._matrices import without_far_offsets
+from widegap.rows._matrices import without_far_offsets, without_gaps
 
 MAP_ROWS = 100_000  # rows on the map: seven frames a second without a graphics card (benchmarks/explorer.py)
 GRAPH_ROWS = 3_000  # rows whose graph is laid out, while a page waits; not tuned
@@ -47,8 +47,8 @@ def by_principal_axes(X: Any, rows: Ints) -> Floats:
 
 
 def by_columns(x: Floats, y: Floats, rows: Ints) -> Floats:
-    """Places by two columns."""
-    return np.column_stack([x[rows], y[rows]])
+    """Places by two columns; a row that lacks a value is in the middle."""
+    return np.asarray(without_gaps(np.column_stack([x, y]))[0])[rows]
 
 
 def by_neighbours(X: Any, rows: Ints, seed: int = 0) -> Floats:

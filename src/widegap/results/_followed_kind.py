@@ -1,4 +1,4 @@
-"""What the clusters follow, of the labelings between which the search chose: all columns evenly, or gaps."""
+"""What the clusters follow, of the labelings between which the search chose: all columns, or gaps between rows."""
 
 from typing import Any
 
@@ -8,10 +8,11 @@ EVENLY = "columns"  # the candidate that follows all columns evenly; the others 
 GAPS_ALONE = "gaps"
 
 
-def followed_kind(estimator: Any) -> dict[str, Any] | None:
+def followed_kind(estimator: Any, *, weighted: bool = False) -> dict[str, Any] | None:
     """The pool that won, how much of the columns it and the other kind explain, and one sentence; None if none won.
 
-    The other kind is that by gaps where columns won, and that by columns where another did.
+    The other kind is that by gaps where columns won, and that by columns where another did. ``weighted`` tells that the
+    user gave the columns weights.
     """
     k = getattr(estimator, "n_clusters_", None)
     found = [candidate for candidate in getattr(estimator, "candidates_", None) or () if candidate.n_clusters == k]
@@ -25,14 +26,15 @@ def followed_kind(estimator: Any) -> dict[str, Any] | None:
         "pool": winner.pool,
         "explained_columns": plain(own),
         "other_explained_columns": plain(other),
-        "words": _words(winner.pool, own, other),
+        "words": _words(winner.pool, own, other, "the columns by your weights" if weighted else "all columns evenly"),
     }
 
 
-def _words(pool: str, own: float | None, other: float | None) -> str:
+def _words(pool: str, own: float | None, other: float | None, columns: str) -> str:
     if pool != EVENLY:
-        return "Clusters follow gaps."
+        return "Clusters follow gaps between rows."
     # Columns may win with the lower share, by another criterion; the two figures would then read like a mistake.
-    rival = f"; following gaps {percent(other)}" if own is not None and other is not None and other < own else ""
-    share = "" if own is None else f" (they explain {percent(own)} of them{rival})"
-    return f"Clusters follow all columns evenly{share}."
+    lower = own is not None and other is not None and other < own
+    rival = f"; clusters along gaps between rows {percent(other)}" if lower else ""
+    share = "" if own is None else f": they explain {percent(own)} of the columns' variance{rival}"
+    return f"Clusters follow {columns}{share}."

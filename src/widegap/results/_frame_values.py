@@ -17,7 +17,7 @@ def is_data_frame(X: Any) -> bool:
 def frame_values(frame: Any) -> tuple[Doubles, list[str], frozenset[int]]:
     """Values of the columns that tell rows apart, their names, and which of them are dates, as days since 1970.
 
-    Categories become one column of 0 and 1 each; NaN where a cell is empty.
+    Categories become one column of 0 and 1 each, 0 in all where a cell is empty; other columns have NaN there.
     """
     try:
         from widegap.tables import TableEncoder
@@ -29,14 +29,12 @@ def frame_values(frame: Any) -> tuple[Doubles, list[str], frozenset[int]]:
         return numbers.to_numpy(dtype=float, na_value=np.nan), [str(name) for name in numbers.columns], frozenset()
     except InvalidDataError:  # no column tells rows apart
         return np.zeros((len(frame), 0)), [], frozenset()
-    values = encoder.readable(frame)
+    values = encoder._observed(frame)
     names: list[str] = []
     dates: list[int] = []
     for column in encoder.columns_ or ():
         for name in column.names:
             j = len(names)
-            if not column.is_flag:
-                values[frame[column.name].isna().to_numpy(dtype=bool), j] = np.nan
             is_date = column.read_as == "date"
             if is_date:
                 values[:, j] += np.datetime64(column.origin, "D").astype(int)

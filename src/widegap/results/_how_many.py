@@ -12,11 +12,15 @@ NEEDED = 1.0  # strength above which a number is taken
 # Of 1324 drawn tables the number was right in 97 % of those beyond the first, and in 43 % of those below the second.
 CLEARLY, CLOSE = 0.8, 0.3  # distance of the strengths from what is needed
 HOW_SURE = {"clear": "The number is clear.", "likely": "The number is likely.", "close": "It is a close call."}
+LEAST_ROWS = 10  # not tuned: of fewer, one row more or less changes which groups there are
 EQUAL_ROWS = "One cluster: all rows are equal, or too few to tell groups apart."
 
 
 def number_found(estimator: Any) -> dict[str, Any] | None:
-    """The number that "auto" chose, the scores of all numbers, and what they mean; None if the number was given."""
+    """The number that "auto" chose, the scores of all numbers, and what they mean; None if the number was given.
+
+    Of fewer than ``LEAST_ROWS`` rows nothing is claimed: "sure" is None.
+    """
     if getattr(estimator, "n_clusters", None) != "auto":
         return None
     scores = [
@@ -25,9 +29,17 @@ def number_found(estimator: Any) -> dict[str, Any] | None:
     ]
     chosen, choice = int(estimator.n_clusters_), getattr(estimator, "n_clusters_choice_", None)
     found = {"chosen": chosen, "most": MOST_COMPARED_CLUSTERS, "needed": NEEDED, "scores": scores}
+    if len(estimator.labels_) < LEAST_ROWS:
+        return {**found, "sure": None, "words": _too_few(chosen, estimator), "choice": None}
     if choice is None:
         return {**found, **_without_choice(chosen, older=bool(scores))}
     return {**found, **explained_choice(choice, chosen)}
+
+
+def _too_few(chosen: int, estimator: Any) -> str:
+    rows = counted(len(estimator.labels_), "document" if hasattr(estimator, "topic_names_") else "row")
+    number = counted(chosen, "cluster")
+    return f"{number}: {rows} are too few to tell how many there are; at least {LEAST_ROWS} are needed."
 
 
 def explained_choice(choice: ClusterNumberChoice, chosen: int | None = None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from widegap.tables import Table, TableEncoder
     from widegap.tables._delimited import Dialect
+    from widegap.tables._encoder import Reading
 
 WRITTEN_COLUMNS = 100  # of a matrix; a spreadsheet of more is not read, so wider ones give the row numbers alone
 
@@ -102,8 +103,9 @@ class EncodedRows:
         As it was read.
     encoder : TableEncoder
         Fitted.
-    values : ndarray or sparse matrix
-        The rows that are kept, read by the encoder, in the units of the table.
+    reading : Reading
+        The rows that are kept, read by the encoder. ``values`` are its numbers in the units of the table, NaN where
+        the file has no number.
     kept : ndarray of int
         Their places in the table.
     missing : str
@@ -114,31 +116,33 @@ class EncodedRows:
     items = None
 
     def __init__(
-        self, table: "Table", encoder: "TableEncoder", values: Any, kept: Indices, missing: str, notes: list[str]
+        self, table: "Table", encoder: "TableEncoder", reading: "Reading", kept: Indices, missing: str, notes: list[str]
     ):
-        self.table, self.encoder, self.values, self.kept = table, encoder, values, kept
+        self.table, self.encoder, self.values, self.kept = table, encoder, reading.observed, kept
         self.missing, self.notes = missing, notes
-        self.X = encoder._scaled(values)
+        self.X = encoder._scaled(reading.values)
 
     @classmethod
     def fit(cls, table: "Table", encoder: "TableEncoder", missing: str) -> "EncodedRows":
         """Decide how to read a table, and read it; "drop" leaves rows with gaps out before anything is decided."""
         try:
             reading, kept = encoder._fit(table.rows), np.arange(table.n_rows)
-            notes = [*table.notes, *reading.notes]
+            notes = list(table.notes)
             if missing == "drop" and reading.gaps.any():
                 kept = np.flatnonzero(~reading.gaps)
-                notes.append(_dropped(len(reading.gaps) - len(kept)))
+                dropped = _dropped(len(reading.gaps) - len(kept))
                 if not len(kept):
                     raise InvalidDataError(
                         "every row lacks a value, so that none is left; fill them in, or use fewer columns."
                     )
                 reading = encoder._fit(_take(table.rows, kept))
+                notes.append(dropped)
+            notes += reading.notes
         except ValueError as error:
             only = len(getattr(encoder, "feature_names_in_", ())) == 1
             why = " ".join(["", *table.notes]) if only else ""  # a wrong delimiter makes one column of a table
             raise InvalidDataError(f"{table.name}: {error}{why}") from error
-        return cls(table, encoder, reading.values, kept, missing, notes)
+        return cls(table, encoder, reading, kept, missing, notes)
 
     @classmethod
     def read(cls, table: "Table", encoder: "TableEncoder", missing: str) -> "EncodedRows":
@@ -147,15 +151,16 @@ class EncodedRows:
             reading, kept = encoder._apply(table.rows), np.arange(table.n_rows)
         except ValueError as error:
             raise InvalidDataError(f"{table.name}: {error}") from error
-        notes, n, values = [*table.notes, *reading.notes], int(reading.gaps.sum()), reading.values
+        notes, n = [*table.notes, *reading.notes], int(reading.gaps.sum())
         if missing == "drop" and n:
-            kept, values = np.flatnonzero(~reading.gaps), values[~reading.gaps]
+            kept = np.flatnonzero(~reading.gaps)
+            reading = replace(reading, values=reading.values[kept], gaps=reading.gaps[kept], filled={})
             notes.append(_dropped(n))
             if not len(kept):
                 raise InvalidDataError("Every row lacks a value, and the model leaves such rows out; fill some in.")
         elif n:
             notes.append(f"{counted(n, 'row')} {'lacks' if n == 1 else 'lack'} a value; filled with training medians.")
-        return cls(table, encoder, values, kept, missing, notes)
+        return cls(table, encoder, reading, kept, missing, notes)
 
     @property
     def feature_names(self) -> list[str] | None:

@@ -33,14 +33,14 @@ def label_table(labels: Ints, classes: Sequence[Any], column: str, kinds: Sequen
     Returns
     -------
     dict
-        ``column``; ``classes``, the names of the columns, beside each other those that share a cluster; ``lines``, each
-        with its ``cluster`` (-1 for rows in none, a line that is there only if there are some) and its ``counts``; and
+        ``column``; ``classes``, the names of the columns, sorted, numbers by their value; ``lines``, each with its
+        ``cluster`` (-1 for rows in none, a line that is there only if there are some) and its ``counts``; and
         ``words``, the agreement in a sentence.
     """
     known = [None if cell is None or cell != cell or str(cell).strip() == "" else str(cell) for cell in classes]
     counts = Counter(zip(labels.tolist(), known, strict=True))
     lines = [*map(int, kinds), *([-1] if -1 in labels else [])]
-    names, merged = _columns(Counter(name for name in known if name is not None), counts, lines)
+    names, merged = _columns(Counter(name for name in known if name is not None))
     shown = [*names, *([OTHER_CLASSES] if merged else []), *([NO_CLASS] if None in known else [])]
     table = []
     for label in lines:
@@ -54,18 +54,19 @@ def label_table(labels: Ints, classes: Sequence[Any], column: str, kinds: Sequen
     return {**found, "words": _agreement(labels, known)}
 
 
-def _columns(
-    sizes: Counter[str], counts: Counter[tuple[int, str | None]], lines: list[int]
-) -> tuple[list[str], list[str]]:
-    """The classes that have a column each, ordered by the cluster that has most of their rows; and the others."""
+def _columns(sizes: Counter[str]) -> tuple[list[str], list[str]]:
+    """The classes that have a column each, sorted; and the others."""
     frequent = [name for name, _ in sizes.most_common()]
     shown, merged = frequent[:SHOWN_CLASSES], frequent[SHOWN_CLASSES:]
+    return sorted(shown, key=_place), merged
 
-    def place(name: str) -> tuple[int, int]:
-        best = max(range(len(lines)), key=lambda i: (counts[lines[i], name], -i))
-        return best, -sizes[name]
 
-    return sorted(shown, key=place), merged
+def _place(name: str) -> tuple[bool, float, str]:
+    """Numbers come first, by their value, and then words, as in a dictionary."""
+    try:
+        return False, float(name), name
+    except ValueError:
+        return True, 0.0, name.casefold()
 
 
 def _agreement(labels: Ints, known: list[str | None]) -> str:

@@ -154,7 +154,8 @@ def stored_file(path: Path, stored: Any) -> LargeFile:
         known = ColumnarSource.column_names(path)
         absent = [name for name in names if name not in known]
         if absent:
-            raise InvalidDataError(f"{path} lacks the columns {', '.join(map(repr, absent[:5]))} of the model.")
+            columns = "column" if len(absent) == 1 else "columns"
+            raise InvalidDataError(f"{path} lacks the {columns} {', '.join(map(repr, absent[:5]))} of the model.")
         source = ColumnarSource(path, names)
     if source.shape[1] != n_features:
         raise InvalidDataError(f"{path} has {source.shape[1]} columns, but the model was fitted with {n_features}.")

@@ -14,7 +14,7 @@ import numpy as np
 
 from widegap import describe
 from widegap._types import Floats, Indices, Ints
-from widegap._wording import number
+from widegap._wording import number, plain
 from widegap.rows._matrices import column_moments, column_ranges, whole_columns, without_gaps
 
 MOST_LINES = 60  # of the table; the others differ less between clusters
@@ -55,11 +55,13 @@ class Feature:
 
 
 def features_of(names: Sequence[str], values: Any, dates: frozenset[int] = frozenset()) -> list[Feature]:
-    """How to read each feature of a table of numbers."""
-    values = without_gaps(values)[0]
-    means, deviations = column_moments(values)
-    low, high = column_ranges(values)
-    whole = whole_columns(values)
+    """How to read each feature of a table of numbers, NaN for gaps."""
+    filled, present = without_gaps(values)
+    means, deviations = column_moments(filled)
+    low, high = column_ranges(filled)
+    whole = whole_columns(filled if present is None else np.nan_to_num(values))
+    if present is not None:  # filled cells do not vary
+        deviations = deviations / np.sqrt(np.maximum(present.mean(axis=0, dtype=np.float64), 1 / len(present)))
     # Numbers between 0 and 1 vary at most like this, and only if all are 0 or 1.
     flags = (low == 0) & (high == 1) & np.isclose(np.square(deviations), means * (1 - means), rtol=1e-6)
     found: list[Feature] = []
@@ -97,8 +99,10 @@ class Contrasts:
     def __init__(self, values: Any, labels: Ints, features: list[Feature], n_clusters: int):
         self.features = features
         self.differences, self.means, self.rest = describe.contrasts(values, labels, n_clusters)
-        self.sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
-        self.everywhere: Floats = column_moments(without_gaps(values)[0])[0]
+        filled, present = without_gaps(values)
+        self.everywhere: Floats = column_moments(filled)[0]
+        if present is not None:
+            self.everywhere = np.where(present.any(axis=0), self.everywhere, np.nan)
 
     def order(self, label: int) -> Indices:
         """Features by how much they set a cluster apart, the strongest first; without those that do not.
@@ -141,12 +145,12 @@ class Contrasts:
         feature = self.features[j]
         cells = [
             {
-                "value": float(mean) if size else None,
-                "text": feature.text(mean if size else None),
+                "value": plain(mean),
+                "text": feature.text(mean),
                 "difference": round(float(difference), 4),
                 "mark": int(np.sign(difference)) * int(abs(difference) >= MARKED),
             }
-            for mean, difference, size in zip(self.means[:, j], self.differences[:, j], self.sizes, strict=True)
+            for mean, difference in zip(self.means[:, j], self.differences[:, j], strict=True)
         ]
         everywhere = float(self.everywhere[j])
         return {
@@ -154,7 +158,7 @@ class Contrasts:
             "column": feature.column,
             "level": feature.level,
             "kind": feature.kind,
-            "value": everywhere,
+            "value": plain(everywhere),
             "text": feature.text(everywhere),
             "cells": cells,
         }

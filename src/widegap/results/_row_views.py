@@ -48,7 +48,7 @@ def _show_input(view: "RowView", steps: Any, X: Any) -> None:
     """Show the rows as they entered a pipeline if they are a frame or numbers, and else the columns its steps made."""
     encoder = next((step for _, step in getattr(steps, "steps", ()) if hasattr(step, "readable")), None)
     if encoder is not None and hasattr(encoder, "explain"):  # a TableEncoder knows the values behind the texts
-        view.show(encoder.readable(X))
+        view.show(encoder._observed(X))
         view.names = encoder.get_feature_names_out()
         view.frame = X if hasattr(X, "iloc") else None
         return
@@ -79,6 +79,7 @@ class RowView:
     ids: Sequence[Any] | None = None
     frame: Any = None  # the rows as they were read, for single cells
     sure: Floats | None = None  # how much the members of the search agree on each row
+    weighted = False  # whether the user gave the columns weights
     names: Sequence[str] | None
     n_rows: int
     labels: Ints
@@ -94,6 +95,7 @@ class RowView:
     def __init__(self, estimator: Any, X: Any, labels: Any):
         self.names = getattr(estimator, "feature_names_in_", None)
         self.X = check_numbers(X)
+        self.weighted = any(group.weight != 1 for group in getattr(X, "column_groups", None) or ())
         self.shown = self.X
         self.n_rows = self.X.shape[0]
         self.labels = _checked_labels(estimator, X, self.n_rows, labels)
@@ -197,7 +199,7 @@ class RowView:
         """The mean picture of every cluster as data addresses, if the columns are pixels."""
         if self.picture is None:
             return None
-        means = self.contrasts.means
+        means = np.nan_to_num(self.contrasts.means)  # of a cluster without rows an empty picture
         return [grey_picture(mean.reshape(self.picture), float(means.min()), float(means.max())) for mean in means]
 
     def separates(self, label: int) -> list[dict[str, Any]]:
@@ -259,7 +261,7 @@ class RowView:
             levels = (other.level for j, other in enumerate(self.features) if other.group == group and values[j])
             return next(levels, None) or "–"
         if feature.kind == "share":
-            return "yes" if values[group] else "no"
+            return "–" if np.isnan(values[group]) else "yes" if values[group] else "no"
         return feature.text(values[group]) if feature.kind in ("date", "year") else number(values[group], 4)
 
     def _frame_cells(self, column: str) -> Any:

@@ -46,7 +46,7 @@ def summarize_view(
         "n_features": view.n_columns,
         "n_clusters": len(view.kinds),
         "number": number_found(estimator),
-        "kind": followed_kind(estimator) if view.is_fit else None,
+        "kind": followed_kind(estimator, weighted=view.weighted) if view.is_fit else None,
         "fitted": view.is_fit,
         "objective": _objective(estimator),
         "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, describer, edges)],
@@ -63,14 +63,31 @@ def summarize_view(
         "versions": _versions(),
     }  # fmt: skip
     summary["warnings"] = [*map(clip, notes), *plain_warnings(estimator, summary)]
+    if summary["number"] is not None and summary["number"]["sure"] is None:
+        _claim_nothing(summary)
     return summary
 
 
 def number_rows(summary: dict[str, Any], numbers: Any) -> None:
     """Number the rows of a summary as in the table that they are some of; ``numbers`` begin with ``ROWS_FROM``."""
-    examples = [row for cluster in summary["clusters"] for row in (*cluster["representatives"], *cluster["borderline"])]
-    for row in (*examples, *(summary["map"] or {}).get("points", ())):
+    for row in _shown_rows(summary):
         row["row"] = int(numbers[row["row"]])
+
+
+def _shown_rows(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The examples and the points of the map."""
+    examples = [row for cluster in summary["clusters"] for row in (*cluster["representatives"], *cluster["borderline"])]
+    return [*examples, *(summary["map"] or {}).get("points", ())]
+
+
+def _claim_nothing(summary: dict[str, Any]) -> None:
+    """Take out how sure clusters and rows are, where rows are too few to tell: members of a search agree on any."""
+    for cluster in summary["clusters"]:
+        cluster["agreement"] = cluster["unsure"] = None
+    for row in _shown_rows(summary):
+        row["sure"] = None
+    if summary["search"] is not None:
+        summary["search"]["agreement"] = None
 
 
 def summarize_fit(estimator: Any) -> dict[str, Any]:

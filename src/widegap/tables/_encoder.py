@@ -1,7 +1,7 @@
 """TableEncoder: turns a table of any columns into numbers that people can read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,7 @@ from widegap.tables._column_values import notes_on_new, numbers_in, read_column,
 from widegap.tables._column_weights import check_column_weights, notes_on_weights, weighted_factors
 from widegap.tables._columns import Column, ColumnOptions
 from widegap.tables._frames import Columns, as_columns, few, nearest
-from widegap.tables._gaps import note_on_gaps, refuse_if_all_lack, unused_if_lacking
+from widegap.tables._gaps import note_on_empty_rows, note_on_gaps, refuse_if_all_lack, unused_if_lacking
 from widegap.tables._missing_codes import note_on_codes
 from widegap.tables._none_level import decide_with_none, gaps_of
 from widegap.tables._number_formats import comma_evidence
@@ -304,6 +304,12 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         ]
         return EncodedTable.of(found, groups)
 
+    def _observed(self, X: Any) -> Any:
+        """The same as :meth:`readable` with NaN in place of filled cells."""
+        reading = self._apply(X)
+        _warn(reading.notes)
+        return reading.observed
+
     def _fit(self, X: Any) -> "Reading":
         """Decide, and read the table before scaling."""
         self._validate_params()
@@ -413,7 +419,10 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         table = X if isinstance(X, Columns) else self._as_fitted(X)
         used = [column for column in self.columns_ or () if column.used]
         gaps, gap_words = np.zeros(table.n_rows, dtype=bool), missing_words(self.na_values)
+        lacks_all = np.ones(table.n_rows, dtype=bool)
         blocks: list[Doubles] = []
+        filled: dict[int, Mask] = {}
+        width = 0
         notes: list[str] = []
         n_missing = 0
         for column in used:
@@ -424,13 +433,19 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
                     f"Column {column.name!r} lacks {int(lacks.sum()):,} of {table.n_rows:,} values; fill them in, "
                     "leave the column or the rows out, or pass missing='fill'."
                 )
+            # Parts of a date are whole numbers, and have no place for a gap; a gap in a category is 0 in all its flags.
+            if column.fill is not None and not column.parts and lacks.any():
+                filled[width] = lacks
             blocks.append(block)
+            width += block.shape[1]
             gaps |= lacks
+            lacks_all &= lacks
             n_missing += int(np.count_nonzero(lacks))
             notes += _notes_on_fitted(column, cells) if fitting else notes_on_new(column, cells, lacks)
         if fitting:
-            notes += filter(None, [note_on_gaps(n_missing, table.n_rows * len(used))])
-        return Reading(side_by_side(blocks, table.n_rows), gaps, notes)
+            n_empty = int(np.count_nonzero(lacks_all))
+            notes += filter(None, [note_on_gaps(n_missing, table.n_rows * len(used)), note_on_empty_rows(n_empty)])
+        return Reading(side_by_side(blocks, table.n_rows), gaps, notes, filled)
 
     def _as_fitted(self, X: Any) -> Columns:
         if not is_table(X):
@@ -441,8 +456,9 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         table = as_columns(X)
         absent = [c.name for c in self.columns_ or () if c.used and c.name not in table]
         if absent:
+            columns = "column" if len(absent) == 1 else "columns"
             raise InvalidDataError(
-                f"The table lacks the columns {few(absent)} that the model was fitted with; "
+                f"The table lacks the {columns} {few(absent)} that the model was fitted with; "
                 f"{nearest(absent[0], table.names)}"
             )
         return table
@@ -450,11 +466,22 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Reading:
-    """Numbers of a table, which rows have gaps, and notes for the user."""
+    """Numbers of a table, which rows have gaps, notes for the user, and the filled cells by column of ``values``."""
 
     values: Any
     gaps: Mask
     notes: list[str]
+    filled: dict[int, Mask] = field(default_factory=dict)
+
+    @property
+    def observed(self) -> Any:
+        """The numbers with NaN in the cells that were filled, for averages that people read."""
+        if not self.filled:
+            return self.values
+        found = self.values.copy()
+        for j, rows in self.filled.items():
+            found[rows, j] = np.nan
+        return found
 
 
 def _warn(notes: Iterable[str]) -> None:

@@ -11,6 +11,8 @@ from widegap.tables._values import Cells
 if TYPE_CHECKING:
     import pyarrow as pa
 
+SIMILAR = 0.7  # of difflib, from which a name may be meant: "incme" and "income" 0.91, "nope" and "income" 0.6
+
 
 def as_columns(X: Any) -> "Columns":
     """A table with named columns of pandas, polars or Arrow."""
@@ -51,7 +53,7 @@ def few(names: Iterable[str]) -> str:
 def nearest(name: str, names: list[str]) -> str:
     """What the table has instead of a name that it lacks: similar names, or the first ones."""
     lower = {known.lower(): known for known in reversed(names)}
-    close = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    close = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=SIMILAR)]
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
     return f"it has {few(names)}."

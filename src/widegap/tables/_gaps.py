@@ -44,6 +44,15 @@ def note_on_gaps(n_missing: int, n_cells: int) -> str:
     )
 
 
+def note_on_empty_rows(n: int) -> str:
+    """A note on rows that lack every value that is used; empty if there are none."""
+    if n == 0:
+        return ""
+    if n == 1:
+        return "1 row lacks every value that is used and holds filled cells alone. Leave it out before the fit."
+    return f"{n:,} rows lack every value that is used; filled, they are all alike. Leave them out before the fit."
+
+
 def whole_percent(share: float) -> str:
     """A share in whole percent, rounded down: 100 % is all."""
     return f"{math.floor(100 * share + 1e-9)} %"

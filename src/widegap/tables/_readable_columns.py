@@ -5,7 +5,7 @@ a value, and a date is a day of the calendar.
 """
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,7 @@ def readable_columns(table: Any, encoder: TableEncoder | None) -> ReadableColumn
     A category is a column of 0 and 1 for each of its levels.
     """
     encoder = TableEncoder(scale="none").fit(table) if encoder is None else copy.copy(encoder)
-    if encoder.columns_ is not None:
-        # Parts of a date are whole numbers, and have no place for a gap.
-        encoder.columns_ = [column if column.parts else replace(column, fill=None) for column in encoder.columns_]
-    values = encoder.set_params(missing="fill")._apply(table).values
+    values = encoder.set_params(missing="fill")._apply(table).observed
     if encoder.columns_ is None:
         return ReadableColumns(list(encoder.get_feature_names_out()), values, {})
     names: list[str] = []
