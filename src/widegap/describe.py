@@ -25,7 +25,7 @@ from widegap.base._validation import (
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._collections import is_collection
-from widegap.rows._matrices import column_moments, column_sums, dense_rows, sample_rows, without_gaps
+from widegap.rows._matrices import cluster_means, column_moments, column_sums, sample_rows, without_gaps, zeros_for_gaps
 
 __all__ = [
     "centers",
@@ -221,7 +221,7 @@ def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats
     _check_two_axes(X, "X")
     clusters = check_labels(labels, X.shape[0], n_clusters)
     filled, present = without_gaps(X)
-    counted = _without_filled(filled, present)
+    counted = zeros_for_gaps(filled, present)
     sums, sizes = _cluster_sums(counted, present, clusters, n_clusters)
     counts = np.full(1, float(len(clusters)))
     deviations = column_moments(filled)[1]
@@ -230,20 +230,10 @@ def contrasts(X: Matrix, labels: npt.ArrayLike, n_clusters: int) -> tuple[Floats
         deviations = deviations * np.sqrt(counts / np.maximum(observed, 1))  # filled cells do not vary
         counts = observed
     total = np.asarray(column_sums(counted), dtype=np.float64).reshape(1, -1)
-    means, rest = _means(sums, sizes), _means(total - sums, counts - sizes)
+    means, rest = cluster_means(sums, sizes), cluster_means(total - sums, counts - sizes)
     varying = (deviations > 0) & (sizes > 0) & (sizes < counts)  # otherwise there is nothing to compare
     differences = np.where(varying, (means - rest) / np.where(varying, deviations, 1.0), 0.0)
     return differences, means, rest
-
-
-def _without_filled(filled: Matrix, present: Floats | None) -> Matrix:
-    """The table with 0 where it had gaps; sparse rows have none."""
-    return filled if present is None else dense_rows(filled, slice(None)) * present
-
-
-def _means(sums: Doubles, sizes: Doubles) -> Doubles:
-    """Means of sums over so many rows each; NaN where there is none."""
-    return np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0)
 
 
 def _cluster_sums(
@@ -305,7 +295,7 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     check_labels(clusters, found.values.shape[0], k)
     weights = None if sample_weight is None else check_row_weights(sample_weight, len(clusters))
     filled, present = without_gaps(found.values)
-    means = _means(*_cluster_sums(_without_filled(filled, present), present, clusters, k, weights))
+    means = cluster_means(*_cluster_sums(zeros_for_gaps(filled, present), present, clusters, k, weights))
     shown = {name: found.shown(j, means[:, j]) for j, name in enumerate(found.names)}
     return _frame_of(shown, k)
 

@@ -107,3 +107,11 @@ def test_gaps_change_neither_the_kind_of_a_column_nor_count(seed, share):
             own = own[~np.isnan(own)]
             assert np.isnan(found.means[label, j]) if not len(own) else np.isclose(found.means[label, j], own.mean())
     np.testing.assert_allclose(found.everywhere, np.nanmean(values, axis=0))
+
+
+def test_a_column_without_any_value_has_no_mean():
+    values = np.array([[0.0, np.nan, 1], [1, np.nan, 2], [8, np.nan, np.nan], [9, np.nan, np.nan]])
+    found = Contrasts(values, np.array([0, 0, 1, 1]), features_of(["a", "b", "c"], values), 2)
+    assert found.everywhere[0] == 4.5 and np.isnan(found.everywhere[1]) and found.everywhere[2] == 1.5
+    assert np.isnan(found.means[:, 1]).all() and np.isnan(found.means[1, 2]) and np.isnan(found.rest[0, 2])
+    assert (found.differences[:, 1:] == 0).all()

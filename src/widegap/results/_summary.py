@@ -64,7 +64,7 @@ def summarize_view(
     }  # fmt: skip
     summary["warnings"] = [*map(clip, notes), *plain_warnings(estimator, summary)]
     if summary["number"] is not None and summary["number"]["sure"] is None:
-        _claim_nothing(summary)
+        _without_certainty(summary)
     return summary
 
 
@@ -80,7 +80,7 @@ def _shown_rows(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [*examples, *(summary["map"] or {}).get("points", ())]
 
 
-def _claim_nothing(summary: dict[str, Any]) -> None:
+def _without_certainty(summary: dict[str, Any]) -> None:
     """Take out how sure clusters and rows are, where rows are too few to tell: members of a search agree on any."""
     for cluster in summary["clusters"]:
         cluster["agreement"] = cluster["unsure"] = None

@@ -177,6 +177,16 @@ def without_gaps(X: Matrix) -> tuple[Matrix, Floats | None]:
     return np.where(present, X, means), present.astype(X.dtype)
 
 
+def zeros_for_gaps(filled: Matrix, present: Floats | None) -> Matrix:
+    """What ``without_gaps`` gives with 0 where there were gaps; sparse rows have none."""
+    return filled if present is None else dense_rows(filled, slice(None)) * present
+
+
+def cluster_means(sums: Doubles, sizes: Doubles) -> Doubles:
+    """Means of sums over so many rows each; NaN where there is none."""
+    return np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0)
+
+
 def count_missing(X: Matrix) -> Ints:
     """Number of NaN in every column."""
     if isinstance(X, np.ndarray):
