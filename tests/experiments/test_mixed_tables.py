@@ -24,6 +24,9 @@ from widegap.features._famd import mixed_axes
 
 assert catalogue
 
+# Drawn tables and real ones lack many values, which the encoder warns of.
+pytestmark = pytest.mark.filterwarnings("ignore::widegap.exceptions.ColumnWarning")
+
 
 def drawn_frame(seed=0, n=40, share_missing=0.0):
     """Three classes in two numbers of different units, a category and a yes/no, and random gaps."""
@@ -165,7 +168,6 @@ def test_filled_axes_of_famd_are_those_of_the_package(share_missing):
         assert np.abs(found) == pytest.approx(np.abs(coordinates), abs=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::widegap.exceptions.ColumnWarning")  # a column lacks half of its values
 def test_distances_over_shared_columns_by_brute_force():
     frame, _ = drawn_frame(n=15, share_missing=0.4)
     columns = columns_of(frame)
@@ -230,7 +232,6 @@ def test_halves_are_every_other_name():
 
 
 @requires_data
-@pytest.mark.filterwarnings("ignore::widegap.exceptions.ColumnWarning")  # some lack many values
 def test_tables_are_those_of_the_folder():
     assert [path.stem for path in sorted(Path(FOLDER, "mixed").glob("*.csv"))] == NAMES
     with_gaps = {

@@ -22,8 +22,8 @@ def candidate(pool, chosen, share=None, k=3):
     [
         (
             [candidate("gaps", False, 0.22), candidate("columns", True, 0.414)],
-            "Clusters follow all columns evenly: they explain 41 % of the columns' variance; clusters "
-            "along gaps between rows 22 %.",
+            "Clusters follow all columns evenly: they explain 41 % of the columns' variance, clusters "
+            "along gaps between rows would explain 22 %.",
         ),
         (
             [candidate("columns", True, 0.41)],

@@ -35,6 +35,6 @@ def _words(pool: str, own: float | None, other: float | None, columns: str) -> s
         return "Clusters follow gaps between rows."
     # Columns may win with the lower share, by another criterion; the two figures would then read like a mistake.
     lower = own is not None and other is not None and other < own
-    rival = f"; clusters along gaps between rows {percent(other)}" if lower else ""
+    rival = f", clusters along gaps between rows would explain {percent(other)}" if lower else ""
     share = "" if own is None else f": they explain {percent(own)} of the columns' variance{rival}"
     return f"Clusters follow {columns}{share}."
