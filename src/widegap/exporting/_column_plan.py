@@ -38,6 +38,14 @@ class ColumnPlan:
         """How many numbers the column becomes."""
         return len(self.levels) if self.read_as == "category" else max(1, len(self.parts))
 
+    @property
+    def spelled_words(self) -> dict[str, float]:
+        """The words of a yes/no in their usual spellings, for formats that compare texts as they are."""
+        found: dict[str, float] = {}
+        for word, value in self.truth.items():
+            found |= {spelling: value for spelling in (word, word.upper(), word.capitalize())}
+        return found | dict(zip(self.levels, (1.0, 0.0), strict=True))
+
 
 @dataclass(frozen=True)
 class TablePlan:
