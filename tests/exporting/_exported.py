@@ -202,5 +202,3 @@ def worst(found, wanted):
     """Largest difference of scores relative to their range."""
     spread = float(np.ptp(wanted)) or 1.0
     return float(np.abs(same_form(found, wanted) - wanted).max()) / spread
-
-

@@ -82,7 +82,9 @@ def onnx_file(plan: ScoringPlan, table: TablePlan | None, version: str) -> bytes
             "Files in .onnx need onnx, which is not installed: pip install 'widegap[export]'."
         ) from error
     graph = _Graph(onnx)
-    rows = _encoded_rows(graph, table) if table is not None else graph.feed("X", _double(graph), ["rows", plan.n_features])
+    rows = (
+        _encoded_rows(graph, table) if table is not None else graph.feed("X", _double(graph), ["rows", plan.n_features])
+    )
     _outputs(graph, plan, rows, _scores(graph, plan, rows))
     made = onnx.helper.make_graph(graph.nodes, "widegap", graph.inputs, _declared(graph, plan), graph.constants)
     model = onnx.helper.make_model(

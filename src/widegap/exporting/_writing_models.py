@@ -15,9 +15,7 @@ from widegap.exporting._scoring_plan import ScoringPlan, plan_of
 ENDINGS = (".py", ".onnx", ".sql")  # one for each format
 
 
-def export(
-    model: Any, path: str | os.PathLike[str], *, table: str = "rows", keep: Sequence[str] = ()
-) -> None:
+def export(model: Any, path: str | os.PathLike[str], *, table: str = "rows", keep: Sequence[str] = ()) -> None:
     """Write a fitted model as a file that runs without widegap.
 
     The ending decides about the format. A ``.py`` file needs NumPy alone, an ``.onnx`` file runs in onnxruntime, and a
@@ -57,9 +55,7 @@ def export(
         Path(temporary).write_bytes(content)
 
 
-def _content(
-    plan: ScoringPlan, columns: TablePlan | None, ending: str, table: str, keep: Sequence[str]
-) -> bytes:
+def _content(plan: ScoringPlan, columns: TablePlan | None, ending: str, table: str, keep: Sequence[str]) -> bytes:
     if ending == ".py":
         return python_file(plan, columns, widegap.__version__).encode("ascii")
     if columns is not None and not columns.fills:
