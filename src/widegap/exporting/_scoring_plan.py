@@ -171,7 +171,7 @@ def _own_columns(kernel: FittedKernel, columns: Ints) -> Ints:
         )
     if isinstance(kernel.source, str):
         raise NotSupportedError(
-            f"Kernel {kernel.name!r} reads the view {kernel.source!r}, and a model of several views cannot be exported; "
+            f"Kernel {kernel.name!r} reads the view {kernel.source!r}, and models of several views cannot be exported; "
             "put the views side by side in one table, and name the columns of every kernel."
         )
     return columns if kernel.source is None else columns[np.asarray(kernel.source)]
@@ -229,10 +229,10 @@ def _rejection(model: WeightVectorClusterer) -> Rejection | None:
         return Rejection(below=least if np.isfinite(least) else None)
     if hasattr(model, "reject_beyond_"):
         beyond = float(model.reject_beyond_)
-        limits = beyond * np.asarray(model._radii, np.float64)  # type: ignore[attr-defined]
+        limits = beyond * np.asarray(model._radii, np.float64)
         if not np.isfinite(beyond):
             return Rejection()
-        return Rejection(centres=np.asarray(model._centres, np.float64), limits=limits)  # type: ignore[attr-defined]
+        return Rejection(centres=np.asarray(model._centres, np.float64), limits=limits)
     return None
 
 
