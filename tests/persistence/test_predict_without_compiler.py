@@ -45,7 +45,10 @@ MODELS = {
     "MaxMarginClustering": ("dense", lambda: MaxMarginClustering(3, random_state=0).fit(rows(150))),
     "CPM3C": ("dense", lambda: CPM3C(3, random_state=0).fit(rows(150))),
     "CPM3C of CSR rows": ("sparse", lambda: CPM3C(3, random_state=0).fit(sparse.csr_array(rows(150)))),
-    "pipeline": ("table", lambda: make_pipeline(TableEncoder(), MaxMarginClustering(3, random_state=0)).fit(frame(150))),
+    "pipeline": (
+        "table",
+        lambda: make_pipeline(TableEncoder(), MaxMarginClustering(3, random_state=0)).fit(frame(150)),
+    ),
     "pipeline of CPM3C": ("table", lambda: make_pipeline(TableEncoder(), CPM3C(3, random_state=0)).fit(frame(150))),
 }
 

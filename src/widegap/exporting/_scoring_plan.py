@@ -105,6 +105,11 @@ def plan_of(model: Any) -> ScoringPlan:
             f"{name} reads texts and cannot be exported; use widegap.persistence.save, or cluster a table of numbers."
         )
     check_is_fitted(model)
+    if getattr(model, "_has_views", False):
+        raise NotSupportedError(
+            f"This {name} was fitted on several views, and models of views cannot be exported; put the views side by "
+            "side in one table, and name the columns of every kernel."
+        )
     parts, constants = _parts(model, name)
     if not all(np.isfinite(constants)):
         raise NotSupportedError(f"The scores of this {name} are not finite; fit it again on rescaled columns.")
@@ -168,11 +173,6 @@ def _own_columns(kernel: FittedKernel, columns: Ints) -> Ints:
         raise NotSupportedError(
             f"Kernel {kernel.name!r} begins with a transformer, {type(kernel.transformer).__name__}, which cannot be "
             "exported; transform the table before the fit."
-        )
-    if isinstance(kernel.source, str):
-        raise NotSupportedError(
-            f"Kernel {kernel.name!r} reads the view {kernel.source!r}, and models of several views cannot be exported; "
-            "put the views side by side in one table, and name the columns of every kernel."
         )
     return columns if kernel.source is None else columns[np.asarray(kernel.source)]
 

@@ -48,16 +48,22 @@ def sql_statement(plan: ScoringPlan, table: TablePlan | None, name: str, keep: S
 
 def quote_name(name: str) -> str:
     """A name as SQL quotes it."""
-    if "\0" in name or not name:
-        raise InvalidDataError(f"{name!r} cannot be a name in SQL; rename the column or table.")
-    return '"' + name.replace('"', '""') + '"'
+    return '"' + _check_text(name, "name").replace('"', '""') + '"'
 
 
 def quote_text(text: str) -> str:
     """A text as SQL quotes it."""
-    if "\0" in text:
-        raise InvalidDataError(f"{text!r:.60} holds a zero byte, which SQL texts cannot; rename it before the fit.")
-    return "'" + text.replace("'", "''") + "'"
+    return "'" + _check_text(text, "text").replace("'", "''") + "'"
+
+
+def _check_text(text: str, what: str) -> str:
+    """The text; refuses signs that SQL, or a program that reads the file as lines, would change."""
+    if "\0" in text or "\r" in text or (what == "name" and not text):
+        raise InvalidDataError(
+            f"{text!r:.60} cannot be a {what} in a .sql file: it must hold neither a zero byte nor a carriage return, "
+            "and a name must not be empty. Rename it before the fit, or export a .py file."
+        )
+    return text
 
 
 def _double(value: float) -> str:

@@ -1,0 +1,41 @@
+"""``widegap export``: a saved model as a file that runs without widegap."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from widegap.cli import _options as options
+from widegap.cli._errors import guarded
+from widegap.cli._places import check_distinct, check_writable
+from widegap.cli._predict import ModelFile, load_model
+
+
+@guarded
+def export_model(
+    model: ModelFile,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="File to write: .py (NumPy), .onnx or .sql.", rich_help_panel=options.RESULTS
+        ),
+    ],
+    table: Annotated[str, typer.Option(help="Table that a .sql file reads.", rich_help_panel=options.RESULTS)] = "rows",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that a .sql file passes on beside its results; may be repeated.",
+            rich_help_panel=options.RESULTS,
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a saved model as a Python file, an ONNX graph or an SQL query, which run without widegap."""
+    from widegap.exporting import export
+
+    check_distinct({"-o": output}, (model,), False)
+    check_writable(output)
+    export(load_model(model)[0], output, table=table, keep=tuple(keep or ()))
+    if not quiet:
+        print(f"exported: {output}")
