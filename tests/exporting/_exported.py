@@ -7,6 +7,7 @@ import warnings
 from functools import cache
 
 import numpy as np
+from scipy import sparse
 
 import widegap
 
@@ -40,6 +41,20 @@ def linear_universum():
     return widegap.M2DCU(3, random_state=0).fit(blobs(300), universum=blobs(60, seed=7, shift=2.0))
 
 
+def words(n, seed=0):
+    """Counts of words, most of them 0, in three topics."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(3, size=n)
+    rates = np.where(np.arange(30) // 10 == topic[:, None], 0.5, 0.08)
+    return rng.poisson(rates).astype(float)
+
+
+KERNEL_LIST = [
+    "linear",
+    ("poly", {"degree": 2}),
+    ("angle", "cosine", [0, 2]),
+    ("some", ("rbf", {"gamma": 0.1}), [3, 1]),
+]
 MODELS = {
     "forest": lambda: widegap.MaxMarginClustering(3, random_state=0).fit(blobs(400)),
     "forest outliers": lambda: widegap.MaxMarginClustering(3, outliers=0.05, random_state=0).fit(blobs(400)),
@@ -54,6 +69,8 @@ MODELS = {
     "CPM3C outliers": lambda: widegap.CPM3C(3, outliers=0.05, random_state=0).fit(blobs(300)),
     "M2DCU": linear_universum,
     "MKC": lambda: widegap.MKC(3, n_components=30, random_state=0).fit(blobs(200)),
+    "MKC parts": lambda: widegap.MKC(3, kernels=KERNEL_LIST, n_components=25, random_state=0).fit(blobs(200)),
+    "forest words": lambda: widegap.MaxMarginClustering(3, random_state=0).fit(sparse.csr_array(words(400))),
     "IterSVR": lambda: widegap.IterSVR(2, random_state=0).fit(blobs(200, k=2)),
     "IterSVR tree": lambda: widegap.IterSVR(4, random_state=0).fit(blobs(300, k=4)),
     "IterLSSVM": lambda: widegap.IterLSSVM(3, random_state=0).fit(blobs(200)),
@@ -67,6 +84,8 @@ def new_rows(name, n=N_ROWS):
     """Rows that a model has not seen, as its fit saw them."""
     if name == "forest codes":
         return mixed(n, seed=1)
+    if name == "forest words":
+        return words(n, seed=1)
     two = ("IterSVR", "IterSVM", "MMC", "GMMC")
     k = 2 if name in two else 4 if "tree" in name else 3
     return blobs(n, k=k, seed=1, shift=1e5 if name == "forest far" else 0.0)

@@ -39,6 +39,10 @@ REFUSED = {
         lambda: make_pipeline(PCA(2), CPM3C(2, random_state=0)).fit(blobs(60)),
         "pipeline of PCA and CPM3C.*pass its last step",
     ),
+    "transformers": (
+        lambda: MKC(2, kernels=["linear", PCA(1)], random_state=0).fit(blobs(60)),
+        "begins with a transformer, PCA.*transform the table before the fit",
+    ),
     "scaled matrix": (
         lambda: make_pipeline(TableEncoder(scale="standard"), CPM3C(2, random_state=0)).fit(blobs(60)),
         "matrix without names.*data frame",
