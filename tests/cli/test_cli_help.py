@@ -24,11 +24,11 @@ def test_every_option_of_cluster_belongs_to_a_panel():
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_an_option_means_the_same_in_every_command(command):
-    """--model saves a model, --report writes a page, -o the clusters of every row or pixel."""
+    """--model saves a model, --report writes a page, -o the clusters of every row or pixel, or the exported model."""
     found = {name: option.help for option in shown_options(command) for name in option.opts}
     assert "ave" in found.get("--model", "save") and "apply" not in found.get("--model", "").lower()
     assert "HTML" in found.get("--report", "HTML")
-    assert any(word in found.get("-o", "Rows") for word in ("Rows", "Label picture"))
+    assert any(word in found.get("-o", "Rows") for word in ("Rows", "Label picture", "Exported model"))
     assert all(text and text[0].isupper() and text.endswith(".") for text in found.values())
 
 

@@ -17,7 +17,7 @@ def export_model(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="File to write: .py (NumPy), .onnx or .sql.", rich_help_panel=options.RESULTS
+            "--output", "-o", help="Exported model: .py (NumPy), .onnx or .sql.", rich_help_panel=options.RESULTS
         ),
     ],
     table: Annotated[str, typer.Option(help="Table that a .sql file reads.", rich_help_panel=options.RESULTS)] = "rows",

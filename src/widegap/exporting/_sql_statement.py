@@ -3,7 +3,7 @@
 The statement is a chain of named queries, each with the columns of the one before it and some more: features, kernel
 values, scores, then the results. They are MATERIALIZED: a database that put one into the next would compute every
 kernel value once for each cluster. Only +, -, *, /, CASE, CAST, exp, sqrt and pow are used. SQLite has the last three
-in builds with SQLITE_ENABLE_MATH_FUNCTIONS, as Python's and most systems' are; others stop with "no such function".
+in builds with SQLITE_ENABLE_MATH_FUNCTIONS, such as Debian's; others stop with "no such function: exp".
 
 Numbers are written with an exponent, which makes them doubles in both databases. Columns of the table are always
 qualified: SQLite takes a quoted name that is not a column for a text, unless it is qualified. A row that lacks a number
@@ -20,8 +20,8 @@ from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.exporting._column_plan import ColumnPlan, TablePlan
 from widegap.exporting._scoring_plan import CodePart, KernelPart, ScoringPlan, n_values
 
-MOST_BYTES = 1_000_000  # of a statement: DuckDB takes 2.4 s for 10,000 rows at 942,250 bytes, SQLite 32 s
-MOST_COLUMNS = 1_900  # of a named query: SQLite's limit is 2,000
+MOST_SQL_BYTES = 1_000_000  # of a statement: at 942,250 DuckDB takes 2.4 s for 10,000 rows, SQLite 3.2 s for 1,000
+MOST_SQL_COLUMNS = 1_900  # of a named query: SQLite's limit is 2,000
 TERMS_A_SUM = 50  # in brackets: both databases limit the depth of an expression to 1,000
 LARGEST = "1.7976931348623157e308"  # what is beyond is infinite; NaN of DuckDB is above all numbers, too
 TEXT_TYPES = "('text', 'blob', 'VARCHAR', 'BLOB')"  # of cells, in SQLite and in DuckDB
@@ -35,13 +35,13 @@ def sql_statement(plan: ScoringPlan, table: TablePlan | None, name: str, keep: S
         f" ({numbers:,} numbers)"
     )
     remedy = "Export a .py or .onnx file, or fit with fewer landmarks (n_components)."
-    if landmarks + plan.n_features > MOST_COLUMNS:
-        raise NotSupportedError(f"{reason}, and SQL has at most {MOST_COLUMNS:,} columns in one query. {remedy}")
+    if landmarks + plan.n_features > MOST_SQL_COLUMNS:
+        raise NotSupportedError(f"{reason}, and SQL has at most {MOST_SQL_COLUMNS:,} columns in one query. {remedy}")
     text = _Statement(plan, table, name, keep).text()
     size = len(text.encode("utf-8"))
-    if size > MOST_BYTES:
+    if size > MOST_SQL_BYTES:
         raise NotSupportedError(
-            f"{reason}, and its SQL statement would have {size:,} bytes; at most {MOST_BYTES:,} are written. {remedy}"
+            f"{reason}, and its SQL statement would have {size:,} bytes; at most {MOST_SQL_BYTES:,} fit. {remedy}"
         )
     return text
 

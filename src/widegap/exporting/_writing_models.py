@@ -12,7 +12,7 @@ from widegap.exporting._column_plan import TablePlan, table_plan
 from widegap.exporting._python_file import python_file
 from widegap.exporting._scoring_plan import ScoringPlan, plan_of
 
-ENDINGS = (".py", ".onnx", ".sql")  # one for each format
+EXPORT_ENDINGS = (".py", ".onnx", ".sql")  # one for each format
 
 
 def export(model: Any, path: str | os.PathLike[str], *, table: str = "rows", keep: Sequence[str] = ()) -> None:
@@ -45,8 +45,8 @@ def export(model: Any, path: str | os.PathLike[str], *, table: str = "rows", kee
     >>> widegap.export(model, "irises.py")  # doctest: +SKIP
     """
     ending = Path(path).suffix.lower()
-    if ending not in ENDINGS:
-        raise InvalidDataError(f"{os.fspath(path)!r} ends in {ending!r}; name a file in {', '.join(ENDINGS)}.")
+    if ending not in EXPORT_ENDINGS:
+        raise InvalidDataError(f"{os.fspath(path)!r} ends in {ending!r}; name a file in {', '.join(EXPORT_ENDINGS)}.")
     if ending != ".sql" and (table != "rows" or len(keep)):
         raise InvalidDataError(f"table and keep are for .sql files, and {os.fspath(path)!r} is none; leave them out.")
     plan, columns = _plans(model, dates=ending == ".py")
