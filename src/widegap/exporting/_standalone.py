@@ -7,7 +7,7 @@ So it needs NumPy alone, and all of its names are private: the file has ``scores
 # begin
 import base64
 import re
-from datetime import UTC, date, datetime
+from datetime import date, datetime, timezone
 
 import numpy as np
 
@@ -135,9 +135,9 @@ def _read_cells(table, column, X):  # type: ignore[no-untyped-def]
         raise ValueError(f"X lacks the column {name!r}; pass a dict of columns.") from None
     cells = cells if type(cells) is np.ndarray else np.array(list(cells), dtype=object)
     if read_as == "category":
-        names = [_level(table, cell) for cell in cells.tolist()]
-        _refuse_gaps(table, name, [level is None for level in names])
         place = {level: j for j, level in enumerate(column["levels"])}
+        names = [_level(table, cell, place) for cell in cells.tolist()]
+        _refuse_gaps(table["fills"], name, [level is None for level in names])
         flags = np.zeros((len(names), len(place) + 1))
         flags[np.arange(len(names)), [place.get(level, len(place)) for level in names]] = 1
         return flags[:, :-1]
@@ -148,8 +148,8 @@ def _read_cells(table, column, X):  # type: ignore[no-untyped-def]
     else:
         values = _numbers(table, column, cells)
     lacks = np.isnan(values)
-    _refuse_gaps(table, name, lacks | (lacks if column["fill"] is None else False))
-    values = np.where(lacks, np.nan if column["fill"] is None else column["fill"], values)
+    _refuse_gaps(table["fills"] and column["fill"] is not None, name, lacks)
+    values = np.where(lacks, column["fill"], values) if lacks.any() else values
     if read_as != "date":
         return values[:, None]
     if column["parts"]:
@@ -157,29 +157,36 @@ def _read_cells(table, column, X):  # type: ignore[no-untyped-def]
     return values[:, None] - column["origin"]
 
 
-def _refuse_gaps(table, name, lacks):  # type: ignore[no-untyped-def]
-    if not table["fills"] and np.any(lacks):
+def _refuse_gaps(fills, name, lacks):  # type: ignore[no-untyped-def]
+    if not fills and np.any(lacks):
         raise ValueError(f"Column {name!r} lacks {int(np.sum(lacks))} values; fill them in, or leave the rows out.")
 
 
-def _text(table, cell):  # type: ignore[no-untyped-def]
-    """A cell as a text without spaces around it; None for a gap."""
+def _text(cell):  # type: ignore[no-untyped-def]
+    """A cell as a text without spaces around it; None where there is none."""
     if cell is None or cell != cell or cell in (np.inf, -np.inf):
         return None
-    text = str(repr(float(cell)).removesuffix(".0") if isinstance(cell, float) else cell).strip()
-    return None if text.lower() in table["gaps"] else text
+    return str(repr(float(cell)).removesuffix(".0") if isinstance(cell, float) else cell).strip()
 
 
-def _level(table, cell):  # type: ignore[no-untyped-def]
-    """The category of a cell; None for a gap."""
-    text = _text(table, cell)
+def _filled_text(table, cell):  # type: ignore[no-untyped-def]
+    """The same, and None for words that mean a gap."""
+    text = _text(cell)
+    return None if text is None or text.lower() in table["gaps"] else text
+
+
+def _level(table, cell, levels=()):  # type: ignore[no-untyped-def]
+    """The category of a cell; None for a gap. A word that is one of the levels does not mean a gap."""
+    text = _text(cell)
     if text is None:
         return None
     if text.lower() in ("true", "false"):
-        return text.capitalize()
-    if text.lstrip("+-").isdigit() or not _PLAIN.fullmatch(text):
-        return text
-    return repr(float(text)).removesuffix(".0")
+        name = text.capitalize()
+    elif text.lstrip("+-").isdigit() or not _PLAIN.fullmatch(text):
+        name = text
+    else:
+        name = repr(float(text)).removesuffix(".0")
+    return None if name not in levels and text.lower() in table["gaps"] else name
 
 
 def _truth(table, column, cell):  # type: ignore[no-untyped-def]
@@ -196,7 +203,7 @@ def _numbers(table, column, cells):  # type: ignore[no-untyped-def]
 
 
 def _number(table, column, cell):  # type: ignore[no-untyped-def]
-    text = _text(table, cell)
+    text = _filled_text(table, cell)
     if text is None:
         return np.nan
     if not isinstance(cell, str):
@@ -215,7 +222,7 @@ def _days(table, name, cells):  # type: ignore[no-untyped-def]
 
 
 def _day(table, name, cell):  # type: ignore[no-untyped-def]
-    text = _text(table, cell)
+    text = _filled_text(table, cell)
     if text is None:
         return np.nan
     if isinstance(cell, str):
@@ -223,7 +230,7 @@ def _day(table, name, cell):  # type: ignore[no-untyped-def]
             found = datetime.fromisoformat(text)
         except ValueError:
             raise ValueError(f"Column {name!r}: {cell[:40]!r} is not a date such as 2024-01-31.") from None
-        found = found if found.tzinfo is None else found.astimezone(UTC)
+        found = found if found.tzinfo is None else found.astimezone(timezone.utc)  # noqa: UP017 - the file may run in an older Python
     elif isinstance(cell, date):
         found = cell if isinstance(cell, datetime) else datetime(cell.year, cell.month, cell.day)
     else:
