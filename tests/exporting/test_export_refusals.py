@@ -153,3 +153,11 @@ def test_the_command_refuses_like_the_function(tmp_path, capsys):
     assert "name a file in .py, .onnx, .sql" in capsys.readouterr().err
     assert main(["export", str(tmp_path / "none.widegap"), "-o", str(tmp_path / "m.py")]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_the_command_refuses_models_whose_columns_stand_beside_them(tmp_path, capsys):
+    stored = {"large": {"names": None, "n_features": 4, "factors": [1.0, 2.0, 1.0, 1.0]}}
+    persistence.save(fitted("CPM3C"), tmp_path / "m.widegap", extra=stored)
+    assert main(["export", str(tmp_path / "m.widegap"), "-o", str(tmp_path / "m.py")]) == 2
+    assert "too large to be read whole" in capsys.readouterr().err
+    assert not (tmp_path / "m.py").exists()

@@ -105,7 +105,7 @@ def test_python_file_of_a_table_needs_numpy_alone(tmp_path):
     check(run_python(tmp_path / "m.py", cells_of(frame), tmp_path), model, frame)
 
 
-LEVELS = st.sampled_from(["new", " new ", "used", 'it\'s "odd"', "NEW", "3", "3.0", "n/a", "", None, "unknown"])
+LEVELS = st.sampled_from(["new", " new ", "used", 'it\'s "odd"', "NEW", "3", "3.0", "n/a", "none", "", None, "unknown"])
 WORDS = st.sampled_from(["yes", "no", "Yes", " NO", "true", "1", "0", "maybe", "n/a", "", None, "oui"])
 NUMBERS = st.one_of(
     st.floats(-1e6, 1e6), st.integers(-100, 100), st.sampled_from(["-99", " 12.5 ", "n/a", "1e3", None])

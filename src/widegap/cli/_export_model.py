@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from widegap.cli import _options as options
-from widegap.cli._errors import guarded
+from widegap.cli._errors import CommandError, guarded
 from widegap.cli._places import check_distinct, check_writable
 from widegap.cli._predict import ModelFile, load_model
 
@@ -36,6 +36,12 @@ def export_model(
 
     check_distinct({"-o": output}, (model,), False)
     check_writable(output)
-    export(load_model(model)[0], output, table=table, keep=tuple(keep or ()))
+    estimator, extra = load_model(model)
+    if "large" in extra:  # names and factors of the columns stand beside the model, not in it
+        raise CommandError(
+            f"{model} was fitted on a file too large to be read whole, and such models cannot be exported; fit a sample "
+            "of the rows, such as the first 100,000, and export that model."
+        )
+    export(estimator, output, table=table, keep=tuple(keep or ()))
     if not quiet:
         print(f"exported: {output}")
