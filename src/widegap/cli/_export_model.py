@@ -39,8 +39,8 @@ def export_model(
     estimator, extra = load_model(model)
     if "large" in extra:  # names and factors of the columns stand beside the model, not in it
         raise CommandError(
-            f"{model} was fitted on a file too large to be read whole, and such models cannot be exported; fit a sample "
-            "of the rows, such as the first 100,000, and export that model."
+            f"{model} was fitted on a file too large to be read whole, and such models cannot be exported; fit a "
+            "sample of the rows, such as the first 100,000, and export that model."
         )
     export(estimator, output, table=table, keep=tuple(keep or ()))
     if not quiet:
