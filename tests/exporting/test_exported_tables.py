@@ -270,3 +270,16 @@ def test_databases_and_onnx_read_any_cells_as_the_encoder_does(cells):
     check(run_sqlite(written("sql"), "rows", columns, KINDS), model, frame)
     check(run_duckdb(written("sql"), "rows", columns), model, frame)
     check(run_onnx(written("onnx"), feeds_of(model, frame)), model, frame)
+
+
+def test_a_word_for_no_that_means_a_gap_is_a_gap_in_every_format(tmp_path):
+    frame = customers(200).fillna({"kind": "new", "member": "no"})
+    frame["member"] = frame["member"].map({"yes": "true", "no": "false"})
+    model = make_pipeline(TableEncoder(na_values=["off", "-99"]), CPM3C(2, random_state=0)).fit(frame)
+    frame.loc[:50, "member"] = "off"
+    for ending in ("py", "onnx"):
+        widegap.export(model, tmp_path / f"m.{ending}")
+    widegap.export(model, tmp_path / "m.sql", keep=["id"])
+    check(run_here(tmp_path / "m.py", frame), model, frame)
+    check(run_onnx(tmp_path / "m.onnx", feeds_of(model, frame)), model, frame)
+    check(run_sqlite(tmp_path / "m.sql", "rows", {"id": range(200), **cells_of(frame)}, KINDS), model, frame)

@@ -34,11 +34,6 @@ class ColumnPlan:
     origin: float
 
     @property
-    def n_features(self) -> int:
-        """How many numbers the column becomes."""
-        return len(self.levels) if self.read_as == "category" else max(1, len(self.parts))
-
-    @property
     def spelled_words(self) -> dict[str, float]:
         """The words of a yes/no in their usual spellings, for formats that compare texts as they are."""
         found: dict[str, float] = {}
@@ -67,11 +62,11 @@ def table_plan(encoder: "TableEncoder", *, dates: bool) -> TablePlan | None:
     used = [column for column in encoder.columns_ if column.used]
     gaps = missing_words(encoder.na_values)
     factors = None if encoder.factors_ is None else np.asarray(encoder.factors_, np.float64)
-    columns = tuple(_column_plan(column, dates=dates) for column in used)
+    columns = tuple(_column_plan(column, gaps, dates=dates) for column in used)
     return TablePlan(columns, factors, encoder.missing == "fill", tuple(sorted(gaps)), gap_numbers(gaps))
 
 
-def _column_plan(column: "Column", *, dates: bool) -> ColumnPlan:
+def _column_plan(column: "Column", gaps: frozenset[str], *, dates: bool) -> ColumnPlan:
     from widegap.tables._dates import ISO
 
     readable = READ_AS | ({"date"} if dates else set())
@@ -88,7 +83,7 @@ def _column_plan(column: "Column", *, dates: bool) -> ColumnPlan:
             "alone, such as 2024-01-31; convert the column before the fit."
         )
     origin = float(np.datetime64(column.origin, "D").astype(int)) if column.origin else 0.0
-    truth = _truth_words(column.levels) if column.read_as == "yes/no" else {}
+    truth = _truth_words(column.levels, gaps) if column.read_as == "yes/no" else {}
     return ColumnPlan(
         str(column.name),
         column.read_as,
@@ -101,8 +96,8 @@ def _column_plan(column: "Column", *, dates: bool) -> ColumnPlan:
     )
 
 
-def _truth_words(levels: Iterable[str]) -> dict[str, float]:
-    """The words for yes and no: those of every column, and before them its own."""
+def _truth_words(levels: Iterable[str], gaps: frozenset[str]) -> dict[str, float]:
+    """The words for yes and no that mean no gap: those of every column, and before them its own."""
     from widegap.tables._values import TRUTH_WORDS
 
     yes, no = levels
@@ -110,4 +105,5 @@ def _truth_words(levels: Iterable[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for positive, negative in pairs:
         found |= {positive: 1.0, negative: 0.0}
-    return {**found, yes.lower(): 1.0, no.lower(): 0.0}
+    found |= {yes.lower(): 1.0, no.lower(): 0.0}
+    return {word: value for word, value in found.items() if word not in gaps}
