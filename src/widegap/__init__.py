@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from widegap.cutting_plane._mkc import MKC
     from widegap.documents._document_clustering import DocumentClustering
     from widegap.explorer import explore
+    from widegap.exporting import export
     from widegap.forest._max_margin import MaxMarginClustering
     from widegap.iterative._iterative import IterLSSVM, IterSVM, IterSVR
     from widegap.sdp._gmmc import GMMC
@@ -48,6 +49,7 @@ __all__ = [
     "datasets",
     "describe",
     "explore",
+    "export",
     "image",
     "metrics",
     "persistence",
@@ -57,7 +59,8 @@ __all__ = [
     "universum",
 ]
 
-_ELSEWHERE = {"explore": "explorer", "TableEncoder": "tables"}  # names that are no estimators, and their modules
+# Names that are no estimators, and their modules.
+_ELSEWHERE = {"explore": "explorer", "export": "exporting", "TableEncoder": "tables"}
 _MODULES = tuple(name for name in __all__ if name not in ESTIMATORS and name not in _ELSEWHERE)
 
 

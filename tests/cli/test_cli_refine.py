@@ -356,10 +356,10 @@ def opened(refine, n=None):
 
 def taken_home(refine, workspace):
     """Export the model of a workspace as the next one of ``refine``."""
-    from widegap.explorer._export import export
+    from widegap.explorer._export import download
 
     refine.n += 1
-    (refine.folder / f"{refine.n}.widegap").write_bytes(export(workspace, "model.widegap")[0])
+    (refine.folder / f"{refine.n}.widegap").write_bytes(download(workspace, "model.widegap")[0])
 
 
 def same_statements(first, second):
@@ -423,13 +423,13 @@ def test_what_was_fixed_can_be_taken_back_on_the_page_and_survives_a_session(ref
 
 
 def test_the_script_takes_a_model_that_was_corrected_before(refine):
-    from widegap.explorer._export import export
+    from widegap.explorer._export import download
 
     workspace = opened(refine)
     workspace.act("is", {"rows": [5], "cluster": int(workspace.keys[5])})
     workspace.again()
     made = {"__name__": "made"}
-    exec(compile(export(workspace, "reproduce.py")[0].decode(), "reproduce.py", "exec"), made)  # noqa: S102
+    exec(compile(download(workspace, "reproduce.py")[0].decode(), "reproduce.py", "exec"), made)  # noqa: S102
     again = made["reproduce"](workspace.X, workspace.opening.model)
     assert again.state.corrections == workspace.state.corrections and again.notes == []
     np.testing.assert_array_equal(again.labels, workspace.labels)

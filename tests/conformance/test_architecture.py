@@ -51,7 +51,7 @@ LOWER_SLICES = {
     "tables": MADE_OF[:3],
 }
 # Parts that are not listed may import all but these, and these only those before them.
-PUBLIC = {"persistence", "selection"}  # slices that users import by name, between the methods and TOP
+PUBLIC = {"exporting", "persistence", "selection"}  # slices that users import by name, between the methods and TOP
 TOP = ("corrections", "results", "report", "plot", "explorer", "__init__", "cli", "__main__")
 
 

@@ -97,7 +97,7 @@ for name in (TableEncoder, explore):
     except TypeError:  # explore needs a model
         pass
 """
-EXTRAS = ["pyarrow", "pandas", "jinja2", "starlette,uvicorn", "typer,rich", "dask,distributed", "PIL", "scs"]
+EXTRAS = ["pyarrow", "pandas", "jinja2", "starlette,uvicorn", "typer,rich", "dask,distributed", "PIL", "scs", "onnx"]
 
 
 @pytest.mark.parametrize("missing", EXTRAS)
@@ -163,6 +163,7 @@ tries = {
     "explore|table": lambda: widegap.explore(model, X),  # it shows tables: whichever is missed first
     "report": lambda: report.render(report.summarize(model, X)),
     "table": lambda: widegap.TableEncoder(),
+    "export": lambda: widegap.export(model, "m.onnx"),
     "documents": lambda: widegap.DocumentClustering(2, stop_words="german").fit(["brot mehl", "tor spiel"] * 3),
     "dask": dask,
 }

@@ -200,7 +200,7 @@ def test_known_rows_are_stored_for_every_number_of_clusters(k, tmp_path):
     """In a cut with fewer clusters some keys are gone; known rows are where the model of the file has them."""
     from widegap import persistence
     from widegap.corrections._stored_log import StoredCorrections
-    from widegap.explorer._export import export
+    from widegap.explorer._export import download
 
     for group in ROWS:
         rows = group[:3].tolist()
@@ -210,7 +210,7 @@ def test_known_rows_are_stored_for_every_number_of_clusters(k, tmp_path):
         places = {row: int(model.labels_[row]) for row in rows}
         workspace = Workspace(model, X, extra=StoredCorrections.of_side_information(places, [], [], None).stored())
         workspace.act("k", {"k": k})
-        (tmp_path / "model").write_bytes(export(workspace, "model.widegap")[0])
+        (tmp_path / "model").write_bytes(download(workspace, "model.widegap")[0])
         loaded, extra = persistence.load(tmp_path / "model")
         found = Workspace(loaded, X, extra=extra).keyed_constraints.known
         assert found == {row: int(loaded.labels_[row]) for row in rows}

@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 from widegap import MaxMarginClustering
 from widegap.exceptions import InvalidDataError
 from widegap.explorer import Workspace
-from widegap.explorer._export import export
+from widegap.explorer._export import download
 from widegap.explorer._identity import CutKeys, NewKeys, matched_keys, with_keys
 from widegap.explorer._payloads import clusters, overview, row, shown_at
 from widegap.explorer._rows import ShownRows
@@ -88,7 +88,7 @@ def test_a_later_fit_can_be_undone(workspace):
 def test_files_hold_the_numbers_and_names_of_the_page(workspace, k):
     workspace.act("rename", {"cluster": 2, "name": "mine"})
     workspace.act("k", {"k": k})
-    lines = list(csv.DictReader(io.StringIO(export(workspace, "assignments.csv")[0].decode())))
+    lines = list(csv.DictReader(io.StringIO(download(workspace, "assignments.csv")[0].decode())))
     assert [line["cluster_name"] for line in lines] == names_of_rows(workspace).tolist()
     for line in lines:
         assert line["cluster_name"] in ("mine", f"Cluster {line['cluster']}")
@@ -98,7 +98,7 @@ def test_files_hold_the_numbers_and_names_of_the_page(workspace, k):
 def test_files_after_a_merge_hold_the_numbers_and_names_of_the_page(workspace):
     workspace.act("merge", {"clusters": [1, 2]})
     workspace.again()
-    lines = list(csv.DictReader(io.StringIO(export(workspace, "assignments.csv")[0].decode())))
+    lines = list(csv.DictReader(io.StringIO(download(workspace, "assignments.csv")[0].decode())))
     assert [line["cluster_name"] for line in lines] == names_of_rows(workspace).tolist()
     assert {line["cluster_name"] for line in lines} == {f"Cluster {number}" for number in range(4)}
 
@@ -216,7 +216,7 @@ def test_frames_name_clusters_as_the_page_does(model):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     workspace = Workspace(model, X, rows=ShownRows(X, frame=frame))
     workspace.act("k", {"k": 6})
-    found = pd.read_json(io.BytesIO(export(workspace, "assignments.jsonl")[0]), lines=True)
+    found = pd.read_json(io.BytesIO(download(workspace, "assignments.jsonl")[0]), lines=True)
     assert found["cluster_name"].tolist() == names_of_rows(workspace).tolist()
     np.testing.assert_array_equal(found["cluster"], workspace.labels)
     np.testing.assert_array_equal(found["cluster"], workspace.model.labels_)

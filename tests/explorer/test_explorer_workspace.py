@@ -351,16 +351,16 @@ def test_tree_and_profile_are_those_of_the_report(workspace):
 
 def test_model_and_report_are_of_what_is_shown(workspace, tmp_path):
     from widegap import persistence
-    from widegap.explorer._export import export
+    from widegap.explorer._export import download
 
     workspace.act("k", {"k": 3})
     workspace.act("rename", {"cluster": int(workspace.keys[0]), "name": "Mine & <yours>"})
-    content, _ = export(workspace, "model.widegap")
+    content, _ = download(workspace, "model.widegap")
     (tmp_path / "model").write_bytes(content)
     loaded, extra = persistence.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.labels_, workspace.labels)
     assert extra["names"] == {str(workspace.labels[0]): "Mine & <yours>"}
-    page, _ = export(workspace, "report.html")
+    page, _ = download(workspace, "report.html")
     assert b"Mine &amp; &lt;yours&gt;" in page
 
 
@@ -369,7 +369,7 @@ def test_a_pipeline_is_saved_with_the_steps_before_its_model(tmp_path):
     from sklearn.pipeline import make_pipeline
 
     from widegap import TableEncoder, persistence
-    from widegap.explorer._export import export
+    from widegap.explorer._export import download
     from widegap.explorer._payloads import clusters
 
     frame = pd.DataFrame(X, columns=["width", "height", "depth"]).assign(city=np.array(["Berlin", "Rome"])[TRUTH % 2])
@@ -379,7 +379,7 @@ def test_a_pipeline_is_saved_with_the_steps_before_its_model(tmp_path):
     assert all(cluster["apart"] for cluster in clusters(workspace, 4))
     assert workspace.rows.text(1).startswith("width ") and workspace.rows.text(1).endswith("city Rome")
     workspace.act("k", {"k": 3})
-    (tmp_path / "model").write_bytes(export(workspace, "model.widegap")[0])
+    (tmp_path / "model").write_bytes(download(workspace, "model.widegap")[0])
     loaded, _ = persistence.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(frame), workspace.labels)
     np.testing.assert_array_equal(workspace.pipeline.predict(frame), workspace.labels)
@@ -390,7 +390,7 @@ def test_rows_with_their_clusters(model):
 
     import pandas as pd
 
-    from widegap.explorer._export import export
+    from widegap.explorer._export import download
     from widegap.explorer._rows import ShownRows
 
     frame = pd.DataFrame({"who": [f"=row {i}" for i in range(160)], "cluster": "mine", "price": 1.5})
@@ -403,7 +403,7 @@ def test_rows_with_their_clusters(model):
         "jsonl": lambda content: pd.read_json(io.BytesIO(content), lines=True),
     }
     for ending, reader in read.items():
-        found = reader(export(workspace, f"assignments.{ending}")[0])
+        found = reader(download(workspace, f"assignments.{ending}")[0])
         assert found["widegap_cluster"].tolist() == workspace.labels.tolist()
         assert found["cluster"].tolist() == ["mine"] * 160
         assert found["widegap_cluster"][7] == -1
@@ -412,14 +412,14 @@ def test_rows_with_their_clusters(model):
 
 
 def test_the_script_does_it_again(workspace):
-    from widegap.explorer._export import export
+    from widegap.explorer._export import download
 
     workspace.title = 'Rows """ \\ of <b>'
     workspace.act("junk", {"rows": [1, 2]})
     workspace.again()
     workspace.act("rename", {"cluster": 0, "name": 'a """ b \\n'})
     workspace.act("k", {"k": 3})
-    text = export(workspace, "reproduce.py")[0].decode()
+    text = download(workspace, "reproduce.py")[0].decode()
     made: dict = {"__name__": "made"}
     exec(compile(text, "reproduce.py", "exec"), made)  # noqa: S102
     again = made["reproduce"](X)

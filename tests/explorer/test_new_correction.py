@@ -37,7 +37,7 @@ from sklearn.datasets import make_blobs
 
 from widegap import MaxMarginClustering, persistence
 from widegap.explorer import Workspace
-from widegap.explorer._export import export
+from widegap.explorer._export import download
 from widegap.explorer._payloads import overview
 
 folder = sys.argv[1]
@@ -69,7 +69,7 @@ np.testing.assert_array_equal(resumed.labels, workspace.labels)
 
 path = f"{folder}/model.widegap"
 with open(path, "wb") as file:
-    file.write(export(workspace, "model.widegap")[0])
+    file.write(download(workspace, "model.widegap")[0])
 model, extra = persistence.load(path)
 (stored,) = extra["corrections"]["events"]
 assert stored["kind"] == "doublets" and stored["rows"] == rows and stored["words"] == words

@@ -11,7 +11,7 @@ import pytest
 from widegap import MaxMarginClustering, persistence
 from widegap.cli._main import main
 from widegap.explorer import Workspace
-from widegap.explorer._export import export
+from widegap.explorer._export import download
 from widegap.explorer._payloads import find, overview, short_row
 from widegap.explorer._rows import ShownRows
 from widegap.report import summarize
@@ -43,7 +43,7 @@ def test_the_column_of_a_matrix_counts_from_one(model, tmp_path):
     out = tmp_path / "out.csv"
     assert main(["cluster", str(tmp_path / "x.npy"), "-k", "2", "-q", "-o", str(out)]) == 0
     assert pd.read_csv(out)["row"].tolist() == [*range(1, 41)]
-    page = export(Workspace(model, X), "assignments.csv")[0]
+    page = download(Workspace(model, X), "assignments.csv")[0]
     assert pd.read_csv(io.BytesIO(page))["row"].tolist() == [*range(1, 41)]
 
 

@@ -13,6 +13,7 @@ from widegap.cli._datasets import datasets
 from widegap.cli._documents import documents
 from widegap.cli._errors import guarded
 from widegap.cli._explore import open_explorer
+from widegap.cli._export_model import export_model
 from widegap.cli._predict import predict, report
 from widegap.cli._refine import refine
 from widegap.cli._segment import segment_pictures
@@ -70,3 +71,4 @@ for command in (cluster, documents, predict, report, refine, datasets, demo):
     app.command(cls=_Command)(command)
 app.command("segment", cls=_Command)(segment_pictures)
 app.command("explore", cls=_Command)(open_explorer)
+app.command("export", cls=_Command)(export_model)

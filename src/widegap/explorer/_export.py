@@ -26,7 +26,7 @@ from widegap.tables._writing import delimited, dialect_for, json_lines, with_num
 MOST_LISTED_ITEMS = 50_000  # rows whose texts are made for a report, which shows some thousands of them
 
 
-def export(workspace: Workspace, name: str) -> tuple[bytes, str]:
+def download(workspace: Workspace, name: str) -> tuple[bytes, str]:
     """The content of a file to download, and its media type."""
     with workspace.lock:
         if not isinstance(workspace.fit, ShownFit):

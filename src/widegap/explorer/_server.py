@@ -16,7 +16,7 @@ from widegap._types import Floats
 from widegap.exceptions import WidegapError
 from widegap.explorer import _layouts as layouts
 from widegap.explorer import _payloads as views
-from widegap.explorer._export import EXPORTS, export
+from widegap.explorer._export import EXPORTS, download
 from widegap.explorer._fits import NotFitted, ShownFit
 from widegap.explorer._guard import TooLargeRequestError
 from widegap.explorer._question_payloads import questions
@@ -223,7 +223,7 @@ class Pages:
 
     def exported(self, name: str) -> Handler:
         async def answer(request: Request) -> Response:
-            content, kind = await run_in_threadpool(export, self.workspace, name)
+            content, kind = await run_in_threadpool(download, self.workspace, name)
             headers = {"content-disposition": f'attachment; filename="{name}"'}
             return Response(content, media_type=kind, headers=headers)
 
