@@ -96,6 +96,7 @@ def test_moves_tell_pairs_of_digits_apart():
     ],
     ids=["digits", "optdigits", "satimage", "segment", "w1a", "engytime", "ringnorm", "MNIST test"],
 )
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.NoStructureWarning")  # the clouds of engytime overlap far
 def test_sets(load, least, spread, predicted):
     data = load()
     X, y = data if isinstance(data, tuple) else (data.data, data.target)
