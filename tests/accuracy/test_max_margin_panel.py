@@ -28,7 +28,7 @@ SEEDS = range(5)
 
 # More than two points below k-means, and why.
 SHORTFALLS = {
-    "a3a": "all columns are flags, which have no groups; other samples of the same table are less than two points below",
+    "a3a": "all columns are flags, which have no groups; other samples of that table are nearer",
     "image": "both cuts run along gaps, and the even one, which tells more, is not that of the classes",
     "ionosphere": "good returns are one dense group, and bad ones lie around it without a group of their own",
 }
