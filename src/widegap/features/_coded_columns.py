@@ -25,7 +25,7 @@ from widegap.features._kernel_maps import FeatureMap
 from widegap.rows._matrices import dense_rows, row_chunks
 
 FEW_LEVELS = 12  # values of a column up to which each is a knot: months, grades, small counts; not tuned
-KNOTS = 8  # of a number with more values: 6 and 8 do alike on mixed tables, 4 lose 0.02 of ARI (benchmarks/choices.md)
+KNOTS = 8  # of a number with more values: 6 and 8 do alike on mixed tables, 4 lose 0.026 of ARI (benchmarks/choices.md)
 
 
 @dataclass(frozen=True)

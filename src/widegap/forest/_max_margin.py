@@ -133,8 +133,8 @@ class MaxMarginClustering(SelectiveClusterer):
     columns : "auto", None or list of slice or str, default="auto"
         Columns of X that form one category each: slices, or names of a data frame; all others are numbers. "auto" takes
         them from what :class:`TableEncoder` attaches, and from columns of truth values or categories in a frame. Such
-        tables, and those of TableEncoder in which half of the columns have at most 12 values, follow all columns
-        evenly (latent classes); ``search="agree"`` alone does. None: all columns are numbers.
+        tables, and those of TableEncoder in which half of the columns have at most 12 values, are divided by latent
+        classes with ``search="agree"``, unless gaps between the numbers are plain. None: all columns are numbers.
 
     min_cluster_fraction : "auto" or float, default="auto"
         Every cluster keeps at least this fraction of n / k rows (and one row). "auto" means 0, and
