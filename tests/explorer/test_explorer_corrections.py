@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from widegap import CPM3C, MaxMarginClustering
+from tests._mixed_tables import customers
+from widegap import CPM3C, MaxMarginClustering, TableEncoder
 from widegap.corrections._actions import constraints_of, count_after
 from widegap.corrections._events import Event
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -214,3 +215,19 @@ def test_known_rows_are_stored_for_every_number_of_clusters(k, tmp_path):
         loaded, extra = persistence.load(tmp_path / "model")
         found = Workspace(loaded, X, extra=extra).keyed_constraints.known
         assert found == {row: int(loaded.labels_[row]) for row in rows}
+
+
+def test_a_table_with_categories_is_slid_and_corrected():
+    table = TableEncoder().fit_transform(customers(300)[0])
+    model = MaxMarginClustering(3, random_state=0).fit(table)
+    workspace = Workspace(model, table)
+    for k in (2, 4, 3):
+        workspace.act("k", {"k": k})
+        np.testing.assert_array_equal(workspace.labels, model.cut(k))
+    workspace.act("together", {"rows": [5, 6]})
+    workspace.act("apart", {"rows": [2, 3]})
+    workspace.again()
+    assert workspace.labels[5] == workspace.labels[6] and workspace.labels[2] != workspace.labels[3]
+    assert any(c.pool == "columns" and c.chosen for c in workspace.model.candidates_)
+    workspace.undo()
+    np.testing.assert_array_equal(workspace.labels, model.labels_)
