@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Array, Floats
+from widegap._types import Array, Floats, Labels
 from widegap.base._docs import shared_docs
 from widegap.base._progress import progress_logging
 from widegap.base._records import Record
@@ -37,7 +37,7 @@ from widegap.features._coded_columns import CodedColumns
 from widegap.features._kernel_maps import FeatureMap, FoldedScores, KernelMap
 from widegap.features._kernels import check_kernel_params
 from widegap.rows._blocks import Block, RowBlocks, Scorer
-from widegap.rows._collections import count_labels, is_collection, map_collection
+from widegap.rows._collections import count_labels, is_collection, look_up, map_collection
 from widegap.rows._few_rows import certain_labels, largest
 from widegap.rows._state_files import write_labels
 
@@ -48,6 +48,7 @@ COMMON_CONSTRAINTS: dict[str, list[object]] = {
     "verbose": ["verbose"],
     "callback": [callable, None],
 }
+MOST_NUMBERS = 10**6  # of clusters that a file may name: tables of this size are made to look numbers up
 LABELS_OUT: dict[str, list[object]] = {"labels_out": [str, PathLike, None]}
 
 
@@ -93,6 +94,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         "n_features_in_": int,
         "feature_names_in_": np.ndarray,
         "_rows_digest": str,
+        "_numbers": np.ndarray,
     }
     # A function, choices for one machine, and scikit-learn's routing of arguments and form of results.
     _not_stored: ClassVar[frozenset[str]] = frozenset(
@@ -111,6 +113,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
     labels_: np.ndarray[Any, Any]
     n_clusters_: int
     objective_: float
+    _numbers: Labels | None = None  # of the clusters, in the order of their scores; None where they count from 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -139,9 +142,37 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
 
     def _check_stored(self) -> None:
         """Raise an error if what a model file holds, beyond weights, is inconsistent."""
-        inside = self.labels_.dtype.kind == "i" and (-1 <= self.labels_) & (self.labels_ < self.n_clusters_)
+        numbers = self.cluster_numbers_
+        if numbers.shape != (self.n_clusters_,) or numbers.dtype.kind != "i" or numbers.min(initial=0) < 0:
+            raise ValueError(f"its {self.n_clusters_} clusters have numbers of shape {numbers.shape}")
+        if len(np.unique(numbers)) < len(numbers) or numbers.max(initial=0) >= MOST_NUMBERS:
+            raise ValueError("two of its clusters have the same number, or one has a number that is far too large")
+        inside = self.labels_.dtype.kind == "i" and (-1 <= self.labels_) & np.isin(self.labels_, [-1, *numbers])
         if self.labels_.ndim != 1 or not np.all(inside):
             raise ValueError(f"labels_ are not numbers of {self.n_clusters_} clusters")
+
+    @property
+    def cluster_numbers_(self) -> Labels:
+        """The numbers of the clusters, in the order of the columns of ``decision_function`` and ``transform``.
+
+        They are 0, 1, ... after ``fit``. After updates some may be missing: a number is never given twice.
+        """
+        check_is_fitted(self)
+        return np.arange(self.n_clusters_, dtype=np.int32) if self._numbers is None else self._numbers.copy()
+
+    def _to_numbers(self, positions: Any) -> Any:
+        """Numbers of clusters by their positions among the scores; -1 stays. Lazy where the positions are."""
+        if self._numbers is None:
+            return positions
+        return look_up(np.append(self._numbers, np.int32(-1)), positions)
+
+    def _to_positions(self, labels: Any) -> Any:
+        """The way back."""
+        if self._numbers is None:
+            return labels
+        table = np.full(int(self._numbers.max(initial=0)) + 2, -1, np.int32)
+        table[self._numbers] = np.arange(len(self._numbers))
+        return look_up(table, labels)
 
     @property
     def _n_score_vectors(self) -> int:
@@ -178,7 +209,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         own = self.get_params(deep=False)
         single = {name: value.item() for name, value in own.items() if isinstance(value, np.floating)}
         if single:  # a float32 would round all that it meets, and parameters must stay as the user set them
-            _take_over(self, copy.copy(self).set_params(**single)._fit(X, **options))
+            take_over(self, copy.copy(self).set_params(**single)._fit(X, **options))
             return self
         with progress_logging(self.verbose):
             self._fit_rows(X, check_generator(self.random_state), **options)
@@ -186,6 +217,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
 
     def _fit_rows(self, X: Any, rng: np.random.Generator, *args: Any, **options: Any) -> None:
         """The steps of a fit once the parameters are checked."""
+        self.__dict__.pop("_numbers", None)  # of an earlier update
         rows = self._prepare(self._read(X), rng, *args, **options)
         if self.n_clusters == 1:
             self._store_single_cluster(rows)
@@ -229,7 +261,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         return self.fit(X, y).labels_
 
 
-def _take_over(estimator: Clusterer, other: Clusterer) -> None:
+def take_over(estimator: Clusterer, other: Clusterer) -> None:
     """Copy the fitted attributes of one estimator to another, and remove all others."""
     own = estimator.get_params(deep=False)
     for name in vars(estimator).keys() - vars(other).keys():
@@ -328,7 +360,7 @@ class WeightVectorClusterer(ScoredClusterer, Clusterer):
         """
         if isinstance(self.kernel_map_, CodedColumns):
             return log_likelihoods
-        sizes = count_labels(self.labels_[self.labels_ >= 0], self.n_clusters_)
+        sizes = count_labels(self._to_positions(self.labels_[self.labels_ >= 0]), self.n_clusters_)
         at_fit = float(-self._mean_scores @ sizes / sizes.sum())
         return partial(explained_scatter, unit=self.objective_ / at_fit if at_fit else 0.0)
 
@@ -374,7 +406,7 @@ class WeightVectorClusterer(ScoredClusterer, Clusterer):
         -------
         ndarray of shape (n_samples,), dtype int32
         """
-        return self._map_scores(X, largest)
+        return self._to_numbers(self._map_scores(X, largest))
 
 
 def _check_scores(scores: Floats) -> Floats:

@@ -48,6 +48,16 @@ size_max : None, int, float or sequence of n_clusters of them, default=None
     Largest size of every cluster, in the same form; None means no bound. Bounds are met exactly; bounds that cannot be
     met raise an error.
 
+memory : int, default=5000
+    Most rows that the model remembers for ``update``: a weighted sample of every cluster, which is also written to
+    model files unless they are saved without rows. 0 remembers none.
+
+[changes_]
+changes_, drift_ : list of Change, and Drift
+    After ``update``: what became of every cluster, each with ``kind``, ``cluster``, ``share_before``, ``share_after``,
+    ``p_value`` and ``text``; and the p-value that the new rows come from the source of those before, with the columns
+    that speak most against it.
+
 outliers : float or "auto", default=0
     Rows to leave out as outliers: a share of all, or, with "auto", the rows that lie far outside the bulk, by the
     distance to their nearest neighbours among the rows that are kept, repeated until nothing changes. They get label -1

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Labels, Mask
 from widegap.exceptions import InvalidDataError
 from widegap.features._label_spreading import Spread
 
@@ -80,6 +80,8 @@ class Doubts:
         How labels spread.
     first_copy : ndarray of shape (rows,)
         The first copy of every row; weights make several copies.
+    at_hand : ndarray of shape (rows,)
+        Whether the user has the row: after an update remembered rows are neither asked about nor shown.
     """
 
     belief: Floats
@@ -90,6 +92,7 @@ class Doubts:
     groupings: list[Labels]
     spread: Spread
     first_copy: Any
+    at_hand: Mask
 
     @cached_property
     def order(self) -> Any:
@@ -125,13 +128,14 @@ class Doubts:
 
     @cached_property
     def typical(self) -> list[int]:
-        """A central row of each cluster with little doubt; -1 for a cluster without rows."""
-        clusters = (np.flatnonzero(self.labels == p) for p in range(self.belief.shape[1]))
+        """A central row of each cluster with little doubt; -1 for a cluster without rows at hand."""
+        clusters = (np.flatnonzero((self.labels == p) & self.at_hand) for p in range(self.belief.shape[1]))
         return [self._best_row(rows, self.centrality * (1 - self.doubt / 2)) for rows in clusters]
 
     def candidates(self, most: int) -> list[int]:
         """A row of every group, those of the groups worth most first, without known ones; and of unnamed clusters."""
-        in_reach = self.spread.spread_values(self.worth) * self.trust * ~self.settled
+        open_ = self.at_hand & ~self.settled
+        in_reach = self.spread.spread_values(self.worth) * self.trust * open_
         worth: dict[int, float] = {}
         for groups in self.groupings:
             sums = np.bincount(groups, self.worth)
@@ -139,7 +143,7 @@ class Doubts:
             for total, rows in zip(sums.tolist(), rows_of, strict=True):
                 row = self._best_row(rows, in_reach)
                 worth[row] = max(total, worth.get(row, 0.0))
-        found = [row for row in sorted(worth, key=lambda row: (-worth[row], row)) if not self.settled[row]][:most]
+        found = [row for row in sorted(worth, key=lambda row: (-worth[row], row)) if open_[row]][:most]
         return list(dict.fromkeys([*found, *(self.typical[p] for p in self.unnamed)]))
 
     def _best_row(self, rows: Any, values: Floats) -> int:
@@ -154,7 +158,8 @@ def choose_questions(n: int, doubts: Doubts) -> list[Question]:
         row = coverage.take([p for p in doubts.unnamed if p not in names])
         names[int(doubts.labels[row])] = row
     found = [coverage.take() for _ in range(min(n - len(names), len(coverage.left)))]
-    asked = [(names[p], (p,)) for p in sorted(names)] + [(row, tuple(doubts.order[row].tolist())) for row in found]
+    shown = [[p for p in doubts.order[row].tolist() if doubts.typical[p] >= 0] for row in found]
+    asked = [(names[p], (p,)) for p in sorted(names)] + list(zip(found, map(tuple, shown), strict=True))
     return [
         Question(row, clusters, tuple(doubts.typical[p] for p in clusters), float(doubts.doubt[row]))
         for row, clusters in asked

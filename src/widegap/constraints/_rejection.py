@@ -54,9 +54,7 @@ class OutlierRejection(SelectiveClusterer):
         super()._fit_rows(X, rng, **further)
 
     def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:
-        if self.outliers:
-            kept = part.to_all(self.labels_, -1)[part.present]
-            self._store_rejection(some_rows(X, part.present), kept)
+        self._note_outliers(some_rows(X, part.present), part.to_all(self.labels_, -1)[part.present])
         super()._label_unfitted(X, part, side, constraints)
 
     def _refuse_to_leave_out(self, X: Any, side: SideInformation) -> None:
@@ -107,15 +105,18 @@ class OutlierRejection(SelectiveClusterer):
             if values is None or values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
                 raise ValueError(f"{name} does not fit {shape[0]} clusters")
 
-    def _store_rejection(self, X: Any, labels: Any) -> None:
+    def _note_outliers(self, X: Any, positions: Labels) -> None:
         """Means and radii of the clusters, and how many radii away a row is rejected."""
+        if not self.outliers:
+            return
+        labels = positions
         blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
         k, counts = self.n_clusters_, np.bincount(labels[labels >= 0], minlength=self.n_clusters_)
         sums = np.zeros((k, blocks.shape[1]))
         for rows in _in_turn(np.flatnonzero(labels >= 0)):
             sums += np.asarray(blocks.take(rows).T @ np.eye(k)[labels[rows]]).T
         self._centres = sums / np.maximum(counts, 1)[:, None]
-        nearest = np.where(labels >= 0, labels, self.predict(X))
+        nearest = np.where(labels >= 0, labels, self._to_positions(self.predict(X)))
         away = self._distances(blocks, nearest)
         medians = [np.median(away[labels == p]) if count else 0.0 for p, count in enumerate(counts)]
         self._radii = np.maximum(medians, np.finfo(np.float64).tiny ** 0.5)
@@ -143,7 +144,8 @@ class OutlierRejection(SelectiveClusterer):
             )
         labels = self.predict(X)
         blocks = check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs))
-        away = self._distances(blocks, labels) / self._radii[labels]
+        nearest = self._to_positions(labels)
+        away = self._distances(blocks, nearest) / self._radii[nearest]
         return np.where(away > self.reject_beyond_, np.int32(-1), labels)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widegap._types import Floats, Ints, Mask
+from widegap._types import Floats, Ints, Labels, Mask
 from widegap.base._clusterer import WeightVectorClusterer
 from widegap.base._docs import shared_docs
 from widegap.base._validation import check_start_labels, digest_of, take_rows
@@ -79,6 +79,9 @@ class SelectiveClusterer(ConstrainedClusterer, WeightVectorClusterer):
     def _find_outliers(self, X: Any, constrained: Mask) -> Mask:
         """Which rows belong to no cluster; ``constrained`` ones always belong to one."""
         raise NotImplementedError
+
+    def _note_outliers(self, X: Any, positions: Labels) -> None:
+        """Store what tells outliers from other rows, after a fit without them; ``positions`` are -1 for outliers."""
 
     def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:
         """Labels of all rows, from those of the fitted ones."""

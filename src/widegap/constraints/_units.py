@@ -77,6 +77,36 @@ class Units:
         sizes = np.bincount(of_row, minlength=len(kept))
         return Units(of_row, sizes, self.anchors[kept], np.sort(apart, axis=1))
 
+    def followed_by(self, others: "Units") -> "Units":
+        """The units of these rows and then of other rows; those of one label are one unit."""
+        shift = len(self.sizes)
+        of_row = np.concatenate([self.of_row, others.of_row + shift])
+        anchors = np.concatenate([self.anchors, others.anchors])
+        apart = np.concatenate([self.apart, others.apart + shift])
+        same = np.arange(len(anchors))
+        for label in np.intersect1d(self.anchors, others.anchors[others.anchors >= 0]):
+            held = np.flatnonzero(anchors == label)
+            same[held] = held[0]
+        kept, number = np.unique(same, return_inverse=True)
+        of_row = number[of_row]
+        sizes = np.bincount(of_row, minlength=len(kept))
+        return Units(of_row, sizes, anchors[kept], np.unique(np.sort(number[apart], axis=1), axis=0).reshape(-1, 2))
+
+    def check(self, n_rows: int, n_clusters: int) -> None:
+        """Raise an error if a file holds units that do not fit together."""
+        n_units = len(self.sizes)
+        parts = (self.of_row, (n_rows,), n_units), (self.anchors, (n_units,), n_clusters)
+        shapes = all(part.shape == shape and part.dtype.kind == "i" for part, shape, _ in parts)
+        if not shapes or not all(
+            np.all((part >= least) & (part < most)) for (part, _, most), least in zip(parts, (0, -1), strict=True)
+        ):
+            raise ValueError("labels or links of the rows it remembers name clusters or rows that are not there")
+        if not np.array_equal(self.sizes, np.bincount(self.of_row, minlength=n_units)):
+            raise ValueError("the links of the rows it remembers have other sizes than their rows")
+        fits = self.apart.ndim == 2 and self.apart.shape[1] == 2 and self.apart.dtype.kind == "i"
+        if not fits or not np.all((self.apart >= 0) & (self.apart < n_units)):
+            raise ValueError("rows it remembers are to be apart from rows that are not there")
+
     @property
     def constrained(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which rows have a label or a link."""

@@ -9,10 +9,11 @@ from widegap.base._docs import shared_docs
 from widegap.base._records import IterationRecord
 from widegap.base._validation import COST, StrOptions
 from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer
+from widegap.updating._updatable import MEMORY, UpdatableClusterer
 
 
 @shared_docs
-class CPM3C(CuttingPlaneClusterer):
+class CPM3C(UpdatableClusterer, CuttingPlaneClusterer):
     r"""Cutting plane multiclass maximum margin clustering (CPM3C).
 
     Finds k weight vectors and a labeling that minimise the multi-class hinge of Crammer and Singer,
@@ -66,6 +67,8 @@ class CPM3C(CuttingPlaneClusterer):
 
     <n_init>
 
+    <memory>
+
     <tol>
 
     max_iter : int, default=300
@@ -109,6 +112,8 @@ class CPM3C(CuttingPlaneClusterer):
     <reject_beyond_>
 
     <n_clusters_>
+
+    <changes_>
 
     <kernel_map_>
 
@@ -158,6 +163,7 @@ class CPM3C(CuttingPlaneClusterer):
 
     _parameter_constraints: dict = {
         **CuttingPlaneClusterer._parameter_constraints,
+        **MEMORY,
         "C": [StrOptions({"auto"}), COST],
     }
     _objective = Objective(
@@ -185,6 +191,7 @@ class CPM3C(CuttingPlaneClusterer):
         loss: str = "max",
         init: Any = "k-means",
         n_init: str | int = "auto",
+        memory: int = 5000,
         tol: float = 0.01,
         max_iter: int = 300,
         random_state: Any = None,
@@ -210,6 +217,7 @@ class CPM3C(CuttingPlaneClusterer):
         self.loss = loss
         self.init = init
         self.n_init = n_init
+        self.memory = memory
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state

@@ -367,7 +367,7 @@ def identity_of(estimator: BaseEstimator, rows: Rows, constraints: str, further:
     settings = {
         name: _described(value)
         for name, value in estimator.get_params().items()
-        if name not in ("callback", "checkpoint", "labels_out", "n_jobs", "verbose")
+        if name not in ("callback", "checkpoint", "labels_out", "memory", "n_jobs", "verbose")
     }
     found = {"version": version("widegap"), "method": type(estimator).__name__, **settings}
     digests = {"the digest of the rows": digest_of_rows(rows), "the digest of further rows": further}

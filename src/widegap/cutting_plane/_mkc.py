@@ -37,6 +37,7 @@ from widegap.features._kernel_stack import KernelStack, fit_kernel_stack
 from widegap.rows._centred import CentredRows, optional_state
 from widegap.rows._protocols import Rows
 from widegap.rows._threads import one_blas_thread
+from widegap.updating._updatable import MEMORY, UpdatableClusterer
 
 KEPT_STARTS = 4  # of twenty k-means runs; settled with the other defaults on digits, letters, satellite and ringnorm
 AUTO_LANDMARKS_A_KERNEL = 100  # the search holds the features of all kernels side by side; settled as KEPT_STARTS
@@ -45,7 +46,7 @@ ONE_DIRECTION = 1.1  # effective rank below which nearly all of a kernel lies in
 
 
 @shared_docs
-class MKC(CuttingPlaneClusterer):
+class MKC(UpdatableClusterer, CuttingPlaneClusterer):
     r"""Multiple kernel clustering (MKC).
 
     Finds, together, k weight vectors for each of M kernels, the weights of the kernels and a labeling that minimise
@@ -191,6 +192,8 @@ class MKC(CuttingPlaneClusterer):
 
     <n_clusters_>
 
+    <changes_>
+
     kernel_map_ : KernelStack
         The fitted kernels, as ``kernel_map_.kernels``; each knows its ``negative_share``.
 
@@ -252,6 +255,7 @@ class MKC(CuttingPlaneClusterer):
             for name, rule in CuttingPlaneClusterer._parameter_constraints.items()
             if name not in kernel_constraints()
         },
+        **MEMORY,
         "kernels": [list, tuple],
         "C": [COST],
         "norm": [Interval(Real, 1, 1e6, closed="right")],
@@ -292,6 +296,7 @@ class MKC(CuttingPlaneClusterer):
         loss: str = "max",
         init: Any = "k-means",
         n_init: str | int = "auto",
+        memory: int = 5000,
         tol: float = 0.003,
         max_iter: int = 300,
         random_state: Any = None,
@@ -317,6 +322,7 @@ class MKC(CuttingPlaneClusterer):
         self.loss = loss
         self.init = init
         self.n_init = n_init
+        self.memory = memory
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state

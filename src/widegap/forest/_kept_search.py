@@ -22,7 +22,7 @@ from widegap.forest._row_labels import SizeBounds, rule_of_fitted
 from widegap.forest._row_preparation import searched_units
 from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
 from widegap.forest._search_space import SearchSpace
-from widegap.rows._collections import chunk_states, count_labels, in_chunks_of, look_up
+from widegap.rows._collections import chunk_states, count_labels, entries_at, in_chunks_of, look_up
 from widegap.rows._protocols import Rows, State
 
 
@@ -86,6 +86,8 @@ class KeptSearch:
         Side information as it came, and as it was read.
     records : sequence of StartRecord
         One of every member, in the order in which they were found.
+    n_own : int or None
+        After an update: how many rows of the table are the user's; those after them are remembered ones.
     """
 
     space: SearchSpace
@@ -96,6 +98,30 @@ class KeptSearch:
     side: SideInformation
     constraints: RowConstraints
     records: Sequence[StartRecord]
+    n_own: int | None = None
+
+    def own(self, values: Any) -> Any:
+        """Values of the user's rows, from those of all rows."""
+        return values if self.n_own is None else values[: self.n_own]
+
+    def searched_labels(self, labels: Any) -> Labels:
+        """Labels of the searched rows, from those of the user's; remembered ones have those that were found."""
+        if self.n_own is None:
+            return entries_at(labels, self.part.searched)
+        found: Labels = self.result.labels.copy()
+        own = self.part.searched < self.n_own
+        found[own] = labels[self.part.searched[own]]
+        return found
+
+    def with_remembered(self, constraints: RowConstraints) -> RowConstraints:
+        """Constraints on the user's rows, and those that the remembered rows have."""
+        if self.n_own is None:
+            return constraints
+        remembered = np.arange(self.n_own, self.part.n)
+        if self.constraints.units is not None:
+            return constraints.followed_by(self.constraints.of_rows(remembered, len(remembered)), self.n_own)
+        free = RowConstraints(None if constraints.units is None else Units.free(len(remembered)))
+        return constraints.followed_by(free, self.n_own)
 
     @property
     def cuts(self) -> ForestCuts:
@@ -174,6 +200,8 @@ class KeptSearch:
         labels = self.extension.to_all_rows(self.result.labels, self.result.n_clusters)
         if not self.extension.in_process:
             return self._label_on_workers(labels, bounds)
+        if self.n_own is not None:  # remembered rows are no outliers
+            before = np.pad(np.asarray(before), (0, self.part.n - self.n_own))
         return in_chunks_of(self._keep_constraints(np.asarray(labels), np.asarray(before) < 0, bounds), labels)
 
     def _keep_constraints(self, labels: Labels, outlying: Any, bounds: SizeBounds) -> Labels:
@@ -226,6 +254,7 @@ class KeptSearch:
             centrality=np.asarray(self.forest.graph.weights.sum(axis=0)).ravel(),
             groupings=list({id(member.groups): member.groups for member in cut.pool.members}.values()),
             spread=cut.spread,
+            at_hand=searched < (self.part.n if self.n_own is None else self.n_own),
         )
         found = choose_questions(n, doubts)
         return [
@@ -237,7 +266,7 @@ class KeptSearch:
         """Known labels of all rows, with the answers to questions."""
         units, names = self.constraints.units, [*self.constraints.classes, None]
         before = np.full(self.part.n, -1) if units is None else units.anchors[units.of_row]
-        return add_answers([names[p] for p in before], questions, answers)
+        return add_answers(self.own([names[p] for p in before]), questions, answers)
 
 
 def refuse_to_cut(cuts_anywhere: bool) -> NoReturn:

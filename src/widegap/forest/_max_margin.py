@@ -10,14 +10,13 @@ from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, Clusterer, Objective
+from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, Clusterer, Objective, take_over
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger
 from widegap.base._records import Recorder
@@ -32,9 +31,14 @@ from widegap.base._validation import (
     kernel_constraints,
     one_point_error,
 )
-from widegap.constraints._questions import Question
-from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
-from widegap.constraints._side_information import SIZE_CONSTRAINTS, RowConstraints, SideInformation, refuse_elsewhere
+from widegap.constraints._selective_clusterer import some_rows
+from widegap.constraints._side_information import (
+    SIZE_CONSTRAINTS,
+    RowConstraints,
+    SideInformation,
+    no_size_bounds,
+    refuse_elsewhere,
+)
 from widegap.constraints._size_bounds import fewest_of_size
 from widegap.constraints._taking_part import TakingPart
 from widegap.features._coded_columns import CodedColumns
@@ -45,7 +49,9 @@ from widegap.forest._choice import Candidate
 from widegap.forest._cluster_number import ClusterNumberChoice
 from widegap.forest._cluster_scores import ClusterScores, Scoring
 from widegap.forest._forest_search import MOST_LANDMARKS, ForestSearch
-from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
+from widegap.forest._joint_search import JointSearch
+from widegap.forest._kept_clusterer import KeptSearchClusterer
+from widegap.forest._kept_search import Extension, KeptSearch
 from widegap.forest._linkage import MergeTree
 from widegap.forest._moves_search import MovesSearch
 from widegap.forest._number_search import ClusterNumberScore
@@ -61,17 +67,19 @@ from widegap.forest._row_preparation import (
 )
 from widegap.forest._search_result import SearchResult, StartRecord
 from widegap.rows._centred import CentredRows
-from widegap.rows._collections import count_labels, entries_at, is_collection
+from widegap.rows._collections import count_labels, is_collection
 from widegap.rows._few_rows import largest
 from widegap.rows._matrices import storage
 from widegap.rows._protocols import Rows, constant_state
 from widegap.rows._threads import one_blas_thread
+from widegap.updating._joint_rows import Followed, JointRows
+from widegap.updating._updatable import MEMORY
 
 FEW_VALUES = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
 
 
 @shared_docs
-class MaxMarginClustering(SelectiveClusterer):
+class MaxMarginClustering(KeptSearchClusterer):
     r"""Maximum margin clustering with a kernel least-squares margin: the estimator to try first.
 
     Finds groups that a kernel ridge classifier separates, by one of three searches. ``search="agree"`` looks for many
@@ -159,6 +167,8 @@ class MaxMarginClustering(SelectiveClusterer):
     n_init : "auto" or int, default="auto"
         Number of k-means starts of ``search="moves"``, and of random directions where there are any; "auto" is 10.
 
+    <memory>
+
     random_state : int, RandomState instance or None, default=None
         Determines landmarks, samples and starts.
 
@@ -225,6 +235,8 @@ class MaxMarginClustering(SelectiveClusterer):
         answer; then there is a ``StarvedClusterWarning``.
 
     <n_clusters_>
+
+    <changes_>
 
     kernel_map_ : KernelMap or CodedColumns
         The feature map; the codes of the columns where clusters follow these.
@@ -296,6 +308,7 @@ class MaxMarginClustering(SelectiveClusterer):
         "columns": [StrOptions({"auto"}), list, tuple, None],
         "min_cluster_fraction": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         **SIZE_CONSTRAINTS,
+        **MEMORY,
         "outliers": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
         "init": [StrOptions({"k-means", "random", "spectral"}), "array-like"],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -326,7 +339,6 @@ class MaxMarginClustering(SelectiveClusterer):
     _fits_collections = True
 
     history_: Sequence[StartRecord]
-    _kept: KeptSearch | None = None  # the search, as long as it is in memory
     _groups: Sequence[ColumnGroup] | None = None  # of the columns of the rows that are being fitted
 
     def __init__(
@@ -349,6 +361,7 @@ class MaxMarginClustering(SelectiveClusterer):
         outliers: float | str = 0,
         init: Any = "k-means",
         n_init: int | str = "auto",
+        memory: int = 5000,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -372,6 +385,7 @@ class MaxMarginClustering(SelectiveClusterer):
         self.outliers = outliers
         self.init = init
         self.n_init = n_init
+        self.memory = memory
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -511,6 +525,21 @@ class MaxMarginClustering(SelectiveClusterer):
             self._store_scores(replace(scores, mean=mean, coef=coef, constants=constants))
         self._store_labels(rows.blocks.publish(labels), rows.constraints)
 
+    def _follow(self, old: Any, joint: JointRows) -> Followed:
+        if not self._method.cuts_anywhere:
+            return super()._follow(old, joint)
+        inner = self._for_joint_rows(max(2, len(joint.numbers)))
+        take_over(self, inner._fit(joint.rows, side=SideInformation(constraints=joint.constraints)))
+        if self._kept is None:  # hardly any rows differ
+            return super()._follow(old, joint)
+        found = JointSearch(self._kept, joint).labels()
+        kept = replace(self._kept, result=found.result, n_own=joint.n_new, side=SideInformation())
+        labels = kept.label_all(self.labels_[: joint.n_new], lambda constraints, n, k: no_size_bounds(n, k))
+        self._store_recut(kept, labels, found.numbers)
+        alike, coordinates = labels.copy(), np.zeros((len(labels), found.coordinates.shape[1]), np.float32)
+        alike[kept.part.searched], coordinates[kept.part.searched] = found.alike, found.coordinates
+        return Followed(self._to_numbers(labels), self._to_numbers(alike), coordinates, found.lineage)
+
     # Storing
 
     def _store_result(self, result: SearchResult, constraints: RowConstraints, records: Sequence[StartRecord]) -> None:
@@ -536,10 +565,10 @@ class MaxMarginClustering(SelectiveClusterer):
         self.temperature_, self.reject_below_ = scores.temperature, scores.least
 
     def _store_labels(self, labels: Any, constraints: RowConstraints) -> None:
-        """Store labels of all rows, and what follows from them."""
-        self.labels_ = labels
+        self.labels_ = self._to_numbers(labels)
         if self._kept is not None:
-            self.agreement_ = self._kept.agreement_of_all(labels, has_outliers=bool(self.outliers))
+            agreement = self._kept.agreement_of_all(labels, has_outliers=bool(self.outliers))
+            self.labels_, self.agreement_ = self._kept.own(self.labels_), self._kept.own(agreement)
         weighted = constraints.weighted
         present = labels if weighted is None else labels[weighted.present]
         sizes = count_labels(present[present >= 0] if self.outliers else present, self.n_clusters_)
@@ -558,7 +587,7 @@ class MaxMarginClustering(SelectiveClusterer):
 
     def _predict_or_reject(self, X: Any) -> np.ndarray[Any, Any]:
         check_is_fitted(self)
-        return self._map_scores(X, partial(largest_or_none, least=self.reject_below_))
+        return self._to_numbers(self._map_scores(X, partial(largest_or_none, least=self.reject_below_)))
 
     @shared_docs
     def predict_proba(self, X: Any) -> np.ndarray[Any, Any]:
@@ -577,124 +606,3 @@ class MaxMarginClustering(SelectiveClusterer):
         check_is_fitted(self)
         temperature = self.temperature_
         return self._map_scores(X, lambda scores: softmax(scores / temperature, axis=1))
-
-    # Other numbers of clusters, corrections and questions
-
-    def cut(self, k: int) -> np.ndarray[Any, Any]:
-        """Clusters of the fitted rows at another number, without a new search.
-
-        Parameters
-        ----------
-        k : int
-            From 1 (from the number of known labels) to the number of groups of the search.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), dtype int32
-            ``labels_`` if k is ``n_clusters_``. Cuts of ``search="merge"`` are nested: every cluster of ``cut(k)`` is a
-            union of clusters of ``cut(k + 1)``. Those of "agree" need not be, as the members agree anew at each number;
-            ``tree_.cut`` gives nested ones. Known labels, links and sizes are kept at every number, and outliers stay
-            outliers.
-        """
-        kept = self._kept_search()
-        if kept.check_number(k) == self.n_clusters_:
-            return self.labels_
-        kept, labels = kept.at(int(k)), self.labels_
-        self.candidates_ = kept.forest.candidates
-        return kept.label_all(labels, self._size_bounds)
-
-    def with_clusters(self, k: int) -> Self:
-        """A fitted estimator for another number of clusters, without a new search.
-
-        Parameters
-        ----------
-        k : int
-            As for ``cut``.
-
-        Returns
-        -------
-        estimator
-            A new one, with ``labels_`` equal to ``cut(k)``; this one is left as it is.
-        """
-        labels, kept = self.labels_, self._kept_search()
-        kept = kept.at(kept.check_number(k))
-        other = self._copied().set_params(n_clusters=int(k))
-        other._store_recut(kept, labels if k == self.n_clusters_ else kept.label_all(labels, self._size_bounds))
-        return other
-
-    def refit(self, *, known: Any = None, must_link: Any = None, cannot_link: Any = None) -> Self:
-        """A fitted estimator for the same rows with more side information, without a new search.
-
-        Parameters
-        ----------
-        known, must_link, cannot_link
-            As for ``fit``; an argument replaces the one from before, None keeps that.
-
-        Returns
-        -------
-        estimator
-            A new one; this one is left as it is. Neighbours, features and members of the search are those of the last
-            fit. Rows that were not searched keep their labels and links, but do not inform other rows.
-        """
-        kept, later = self._kept_search(), {"known": known, "must_link": must_link, "cannot_link": cannot_link}
-        side = replace(kept.side, **{name: value for name, value in later.items() if value is not None})
-        constraints = self._read_constraints(side, len(self.labels_))
-        k = max(self.n_clusters_, self._fewest_clusters(constraints, int(np.count_nonzero(self.labels_ >= 0))))
-        kept = kept.with_side(side, constraints).at(kept.check_groups(k))
-        other = self._copied()
-        other._store_recut(kept, kept.label_all(self.labels_, self._size_bounds))
-        return other
-
-    def questions(self, n: int = 10) -> list[Question]:
-        """Rows whose label would help most, to be answered and passed back.
-
-        Parameters
-        ----------
-        n : int, default=10
-            Number of questions, at most.
-
-        Returns
-        -------
-        list of Question
-            Each has ``row``, ``candidates`` (clusters), ``examples`` (a typical row of each candidate) and ``doubt``.
-            First comes a row of each cluster without a known label, except small ones, then rows between two clusters;
-            each is the one whose answer would reach the most rows in doubt that those asked before do not reach.
-            ``refit(known=answered(questions, answers))`` uses the answers.
-        """
-        kept = self._kept_search()
-        return kept.questions(n, entries_at(self.labels_, kept.part.searched), self.classes_)
-
-    def answered(self, questions: Any, answers: Any) -> np.ndarray[Any, Any]:
-        """The known labels of all rows once questions were answered, for ``refit``.
-
-        Parameters
-        ----------
-        questions : sequence of Question
-            From ``questions``.
-        answers : sequence
-            A label for each of them, None where it is not known.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), dtype object
-            Labels, those known before included, None elsewhere.
-        """
-        return self._kept_search().answered(questions, answers)
-
-    def _kept_search(self) -> KeptSearch:
-        check_is_fitted(self)
-        return self._kept or refuse_to_cut(self._method.cuts_anywhere)
-
-    def _copied(self) -> Self:
-        other, parameters = clone(self), self.get_params()
-        vars(other).update({name: value for name, value in vars(self).items() if name not in parameters})
-        return other
-
-    def _store_recut(self, kept: KeptSearch, labels: Any) -> None:
-        """Store a search that was cut again, with labels of all rows."""
-        searched = entries_at(labels, kept.part.searched)
-        self._kept = kept
-        self._store_result(kept.result, kept.constraints, kept.records)
-        result = replace(kept.result, labels=searched)
-        self._store_scores(kept.scoring.fit(result))
-        self._store_labels(labels, kept.constraints)

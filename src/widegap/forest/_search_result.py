@@ -109,13 +109,30 @@ class ForestCuts:
     A search for the number of clusters judges the merges of their trees; where there was none, it runs on demand.
     """
 
-    def __init__(self, forest: Forest, numbers: NumberSearch | None = None):
+    def __init__(self, forest: Forest, numbers: NumberSearch | None = None, kept: Cut | None = None):
         self.forest, self._numbers = forest, numbers
+        self._kept = kept  # in place of the cut of the forest at its number of clusters
         self._last: UnconstrainedCut | None = None
+
+    def keeping(self, labels: Labels, k: int) -> "ForestCuts":
+        """The same cuts, but at k these labels: clusters that an update keeps."""
+        found = self.cut(k)
+        classes = None
+        if self.forest.columns is not None and found.classes is not None:
+            classes = self.forest.columns.classes_of(labels, k)
+        agreement = row_agreement(np.column_stack(found.members), labels, k)
+        kept = replace(found, labels=labels, agreement=agreement, classes=classes)
+        return ForestCuts(self.forest, self._numbers, kept)
+
+    def cut(self, k: int) -> Cut:
+        """The clusters at k without constraints."""
+        if self._kept is not None and k == int(self._kept.labels.max()) + 1:
+            return self._kept
+        return self.forest.cut(k)
 
     def result(self, k: int, units: Units | None, number: NumberReasons | None = None) -> SearchResult:
         """The clusters at k that keep the constraints."""
-        found = self.forest.cut(k) if units is None else self.unconstrained(k).constrained(units)
+        found = self.cut(k) if units is None else self.unconstrained(k).constrained(units)
         sizes, leaf_of_row = np.bincount(found.labels, minlength=k), found.source.item_of_row
         return SearchResult(
             labels=found.labels,
@@ -142,7 +159,7 @@ class ForestCuts:
     def unconstrained(self, k: int) -> "UnconstrainedCut":
         """The cut at k without constraints, with all that these need."""
         if self._last is None or self._last.seeded.k != k:
-            self._last = UnconstrainedCut.of(self.forest, k)
+            self._last = UnconstrainedCut.of(self.forest, self.cut(k), k)
         return self._last
 
 
@@ -157,9 +174,9 @@ class UnconstrainedCut:
     seeded: SeededClusters
 
     @classmethod
-    def of(cls, forest: Forest, k: int) -> "UnconstrainedCut":
+    def of(cls, forest: Forest, found: Cut, k: int) -> "UnconstrainedCut":
         """Labels spread over the groups of all members of the pool that is followed, and their clusters at k and 2k."""
-        found, finer = forest.cut(k), min(2 * k, forest.most_clusters)
+        finer = min(2 * k, forest.most_clusters)
         pool = forest.pools[found.pool]
         sets = [(labels, 1) for labels in (*found.members, *pool.cuts(finer))]
         groups = [member.groups for member in pool.members]

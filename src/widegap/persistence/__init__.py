@@ -15,6 +15,7 @@ model of unknown origin runs no code but may give any answer.
 It may import the methods and tables, whose types it reads, but nothing that shows results. Begin with ``_archive.py``.
 """
 
+import copy
 import json
 import os
 import re
@@ -43,7 +44,9 @@ FORMAT = 2  # format 1 had no checksums
 TABLE = "table"  # beside the model: what a TableEncoder decided, or null; files without this key hold it in "extra"
 
 
-def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
+def save(
+    estimator: Any, path: str | os.PathLike[str], *, rows: bool = True, extra: Mapping[str, Any] | None = None
+) -> None:
     """Write a fitted estimator to a file.
 
     Parameters
@@ -54,6 +57,9 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
         ``callback`` and ``n_jobs`` are left out, and a ``DocumentClustering`` cannot ``refit`` after it is loaded.
     path : path
         The file appears whole or not at all.
+    rows : bool, default=True
+        Whether the file holds the rows that the model remembers (up to ``memory`` of them, with their values), so that
+        the loaded model can be updated. Pass False if whoever gets the file must not see rows, or to keep it small.
     extra : mapping, default=None
         Further values for JSON, returned by ``load``.
     """
@@ -66,7 +72,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, extra: Mapping[str, An
     if refusal is not None:
         raise NotSupportedError(refusal)
     writer = Writer()
-    tree = writer.estimator(estimator, name)
+    tree = writer.estimator(estimator if rows else _without_rows(estimator), name)
     head = {"format": f"widegap.model/{FORMAT}", "version": widegap.__version__}
     text = json.dumps({**head, "model": tree, TABLE: table, "extra": dict(extra or {})})
     with replacing(path) as temporary:
@@ -116,6 +122,13 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_MODEL_BYTES) -> t
         except Exception as error:  # whatever a damaged file causes in zipfile, zlib, json or NumPy
             raise _refusal(path, document, error) from error
     return model, extra
+
+
+def _without_rows(estimator: Clusterer) -> Clusterer:
+    """A copy that remembers no rows."""
+    found = copy.copy(estimator)
+    found.__dict__.pop("_memory", None)
+    return found
 
 
 def _without_table(model: Any) -> tuple[Any, dict[str, Any] | None]:

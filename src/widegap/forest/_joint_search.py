@@ -1,0 +1,177 @@
+"""The search of an update: clusters of joint rows, new ones and remembered ones, that keep their identity.
+
+Two labelings are compared. *Kept* labels are those that the rows have: of remembered rows the clusters before, of new
+rows what the old model predicts, and new clusters where there are any (``updating/_new_clusters.py``). The *search*
+knows nothing of them; it divides the joint rows into as many clusters. More rows show clusters better, so that where
+both say the same of every cluster, the search draws the borders, if it cuts fewer edges per bit
+(``forest/_choice.py``; tables that follow their columns are judged by what the clusters explain of these). Where the
+search divides a cluster, or joins two, it has to be far better: the cut per bit must be below ``CONTRADICTED`` of that
+of the kept labels. Otherwise clusters stay what they are.
+
+Two clusters also become one where new rows have filled the gap between them: the search at one cluster less joins them,
+its cut per bit is far lower, and of the rows that lie between both, far too many are new (Fisher's exact test).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import fisher_exact
+
+from widegap._types import Floats, Ints, Labels, Mask
+from widegap.forest._choice import cut_per_bit
+from widegap.forest._kept_search import KeptSearch
+from widegap.forest._merge_search import LEADING
+from widegap.forest._search_result import SearchResult
+from widegap.updating._changes import Lineage
+from widegap.updating._identity import Match, match_clusters
+from widegap.updating._joint_rows import JointRows
+from widegap.updating._new_clusters import find_new_clusters
+
+# Of updates of the digits from the same source, with 450 or 890 rows before and as many new ones, the search divides
+# or joins clusters at ratios of 0.83 and more; where 165 rows were too few at first, at 0.71 to 0.84, and is better.
+CONTRADICTED = 0.8
+BETWEEN = 0.25  # of a row's edges lead to the other cluster: it lies between both
+BRIDGED = 0.01  # chance of as many new rows between two clusters, corrected for the pairs of clusters
+
+
+@dataclass(frozen=True)
+class JointLabels:
+    """Clusters of the searched joint rows.
+
+    ``result`` has positions; ``numbers`` are the numbers of the clusters. ``alike`` are positions that were found in
+    one way for new and for remembered rows.
+    """
+
+    result: SearchResult
+    numbers: Labels
+    alike: Labels
+    coordinates: Floats
+    lineage: Lineage
+
+
+class JointSearch:
+    """A finished search of joint rows, and what is known of these."""
+
+    def __init__(self, kept: KeptSearch, joint: JointRows):
+        self.kept, self.joint, self.k = kept, joint, len(joint.numbers)
+        self.searched = kept.part.searched
+        self.is_new = joint.is_new[self.searched]
+        self.counts = joint.counts[self.searched]
+        self.coordinates = kept.space.leading(LEADING)
+        self.fresh = self._new_clusters()
+        self.n_fresh = int(self.fresh.max(initial=-1)) + 1
+
+    def _new_clusters(self) -> Labels:
+        """New clusters, the largest ones if the search has formed too few groups for all."""
+        found = find_new_clusters(self.coordinates, self.is_new, self.counts, np.random.default_rng(0))
+        room, sizes = max(0, self.kept.forest.most_clusters - self.k), np.bincount(found[found >= 0])
+        number = np.full(len(sizes) + 1, -1, np.int32)
+        for place, cluster in enumerate(np.argsort(-sizes, kind="stable")[:room]):
+            number[cluster] = place
+        return number[found]
+
+    def labels(self) -> JointLabels:
+        """The labels to take."""
+        k = self.k + self.n_fresh
+        kept = np.where(self.fresh >= 0, self.k + self.fresh, self.joint.before[self.searched]).astype(np.int32)
+        numbers: Ints = np.concatenate([self.joint.numbers, self.joint.next_number + np.arange(self.n_fresh)])
+        found = self.kept.cuts.result(k, self.kept.units)
+        if k == 1:
+            return self._of(found, numbers, found.labels)
+        match, cut = self._matched(found.labels, kept, numbers), self._cut(kept, k, found)
+        ratio = self._cut(found.labels, k, found) / cut
+        if ratio < (1.0 if match.clean else CONTRADICTED):
+            return self._of(found, match.numbers, found.labels, match)
+        predicted = np.where(self.fresh >= 0, kept, self.joint.predicted[self.searched]).astype(np.int32)
+        return self._joined(kept, numbers, cut) or self._of(self._kept_result(kept, k), numbers, predicted)
+
+    def _matched(self, found: Labels, kept: Labels, numbers: Ints) -> Match:
+        """The clusters of the search, matched by remembered rows, and by new ones of new clusters."""
+        rows, known = ~self.is_new | (self.fresh >= 0), len(self.kept.constraints.classes)
+        return match_clusters(
+            found[rows],
+            numbers[kept[rows]],
+            self.counts[rows],
+            int(found.max()) + 1,
+            self.joint.next_number + self.n_fresh,
+            numbers[:known],
+        )
+
+    def _cut(self, labels: Labels, k: int, found: SearchResult) -> float:
+        """What speaks against labels: the cut per bit; where clusters follow columns, the less of these explained."""
+        columns = self.kept.forest.columns
+        if columns is None or found.classes is None:
+            return cut_per_bit(self.kept.forest.graph, labels, k)
+        return 1 / max(float(columns.shares(labels, k).mean()), np.finfo(np.float64).tiny)
+
+    def _kept_result(self, labels: Labels, k: int) -> SearchResult:
+        """The labels as the result of the search."""
+        return self.kept.cuts.keeping(labels, k).result(k, None)
+
+    def _of(self, result: SearchResult, numbers: Ints, alike: Labels, match: Match | None = None) -> JointLabels:
+        """Labels with what became of every cluster; new ones are numbered without gaps."""
+        fresh = np.flatnonzero(numbers >= self.joint.next_number)
+        numbers = numbers.copy()
+        numbers[fresh[np.argsort(numbers[fresh])]] = self.joint.next_number + np.arange(len(fresh))
+        before, after = self.joint.numbers.tolist(), numbers.tolist()
+        parents: dict[int, int] = {}
+        heirs = {p: self._heir(p, result.labels, numbers) for p in before if p not in after}
+        for position, p in enumerate(after if match is not None else []):
+            is_split = p not in before and not self._is_made_of_new_rows(result.labels == position)
+            if match is not None and is_split:
+                parents[p] = int(match.parents[position])
+        lineage = Lineage(before, after, parents, heirs)
+        return JointLabels(result, numbers.astype(np.int32), alike, self.coordinates, lineage)
+
+    def _heir(self, p: int, labels: Labels, numbers: Ints) -> int:
+        """The cluster that most of what is remembered of a former one belongs to."""
+        place = int(np.flatnonzero(self.joint.numbers == p)[0])
+        rows = ~self.is_new & (self.joint.before[self.searched] == place)
+        return int(numbers[np.bincount(labels[rows], self.counts[rows], len(numbers)).argmax()])
+
+    def _is_made_of_new_rows(self, inside: Mask) -> bool:
+        """Whether most rows of a cluster are those of a new one."""
+        counts = self.counts * inside
+        return float(counts[self.fresh >= 0].sum()) > 0.5 * float(counts.sum())
+
+    # Clusters that new rows have joined
+
+    def _joined(self, kept: Labels, numbers: Ints, cut: float) -> JointLabels | None:
+        """Labels in which two clusters are one, if new rows have filled the gap between them."""
+        k = len(numbers)
+        if k < 3:
+            return None
+        found = self.kept.cuts.result(k - 1, self.kept.units)
+        pair = self._pair_joined(found.labels, kept, k)
+        if pair is None or not self._is_bridged(kept, *pair, k):
+            return None
+        position = np.arange(k) - (np.arange(k) > pair[1])
+        position[pair[1]] = pair[0]
+        labels = position[kept].astype(np.int32)
+        if self._cut(labels, k - 1, found) >= CONTRADICTED * cut:
+            return None
+        alike = position[np.where(self.fresh >= 0, kept, self.joint.predicted[self.searched])].astype(np.int32)
+        return self._of(self._kept_result(labels, k - 1), np.delete(numbers, pair[1]), alike)
+
+    def _pair_joined(self, found: Labels, kept: Labels, k: int) -> tuple[int, int] | None:
+        """The two clusters, the lower first, that a search with one cluster less has as one; known labels stay."""
+        rows = ~self.is_new | (self.fresh >= 0)
+        shared = np.zeros((k, k - 1))
+        np.add.at(shared, (kept[rows], found[rows]), self.counts[rows])
+        homes = shared.argmax(axis=1)
+        twice = np.flatnonzero(np.bincount(homes, minlength=k - 1) == 2)
+        if len(twice) != 1 or len(np.unique(homes)) != k - 1:
+            return None
+        low, high = np.flatnonzero(homes == twice[0]).tolist()
+        return None if high < len(self.kept.constraints.classes) else (low, high)
+
+    def _is_bridged(self, kept: Labels, low: int, high: int, k: int) -> bool:
+        """Whether far too many of the rows between two clusters are new."""
+        to, _ = self.kept.forest.graph.weights_to(kept, k)
+        both = (kept == low) | (kept == high)
+        own = np.where(kept == low, to[low], to[high])
+        other = np.where(kept == low, to[high], to[low])
+        between = both & (other > BETWEEN * (own + other))
+        kinds = self.is_new, ~self.is_new
+        table = np.array([[(between & kind).sum(), (both & ~between & kind).sum()] for kind in kinds])
+        return float(fisher_exact(table, alternative="greater")[1]) < BRIDGED / (k * (k - 1) / 2)
