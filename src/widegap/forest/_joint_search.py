@@ -30,6 +30,7 @@ from widegap.updating._new_clusters import find_new_clusters
 # Of updates of the digits from the same source, with 450 or 890 rows before and as many new ones, the search divides
 # or joins clusters at ratios of 0.83 and more; where 165 rows were too few at first, at 0.71 to 0.84, and is better.
 CONTRADICTED = 0.8
+SELF_TRAINING = 3  # rounds in which a new cluster takes new rows; not tuned
 BETWEEN = 0.25  # of a row's edges lead to the other cluster: it lies between both
 BRIDGED = 0.01  # chance of as many new rows between two clusters, corrected for the pairs of clusters
 
@@ -63,7 +64,9 @@ class JointSearch:
 
     def _new_clusters(self) -> Labels:
         """New clusters, the largest ones if the search has formed too few groups for all."""
-        found = find_new_clusters(self.coordinates, self.is_new, self.counts, np.random.default_rng(0))
+        before = self.joint.before[self.searched]
+        smooth = self.kept.forest.graph.smooth(self.coordinates, 1)
+        found = find_new_clusters(smooth, self.is_new, self.counts, before, np.random.default_rng(0))
         room, sizes = max(0, self.kept.forest.most_clusters - self.k), np.bincount(found[found >= 0])
         number = np.full(len(sizes) + 1, -1, np.int32)
         for place, cluster in enumerate(np.argsort(-sizes, kind="stable")[:room]):
@@ -73,7 +76,7 @@ class JointSearch:
     def labels(self) -> JointLabels:
         """The labels to take."""
         k = self.k + self.n_fresh
-        kept = np.where(self.fresh >= 0, self.k + self.fresh, self.joint.before[self.searched]).astype(np.int32)
+        kept = self._kept_labels()
         numbers: Ints = np.concatenate([self.joint.numbers, self.joint.next_number + np.arange(self.n_fresh)])
         found = self.kept.cuts.result(k, self.kept.units)
         if k == 1:
@@ -82,8 +85,22 @@ class JointSearch:
         ratio = self._cut(found.labels, k, found) / cut
         if ratio < (1.0 if match.clean else CONTRADICTED):
             return self._of(found, match.numbers, found.labels, match)
-        predicted = np.where(self.fresh >= 0, kept, self.joint.predicted[self.searched]).astype(np.int32)
+        predicted = self._alike(kept)
         return self._joined(kept, numbers, cut) or self._of(self._kept_result(kept, k), numbers, predicted)
+
+    def _kept_labels(self) -> Labels:
+        """The clusters that the rows have; new clusters also get the new rows that a classifier gives them."""
+        k, space = self.k + self.n_fresh, self.kept.space
+        kept = np.where(self.fresh >= 0, self.k + self.fresh, self.joint.before[self.searched]).astype(np.int32)
+        for _ in range(SELF_TRAINING if self.n_fresh else 0):
+            coef, constants = space.nearest_mean_scores(kept, k)
+            likely = ((space.features - space.mean) @ coef.T + constants).argmax(axis=1)
+            kept = np.where(self.is_new & (likely >= self.k), likely, kept).astype(np.int32)
+        return kept
+
+    def _alike(self, kept: Labels) -> Labels:
+        """The same found in one way for all rows: remembered ones have what the old model predicts, as new ones do."""
+        return np.where(self.is_new, kept, self.joint.predicted[self.searched]).astype(np.int32)
 
     def _matched(self, found: Labels, kept: Labels, numbers: Ints) -> Match:
         """The clusters of the search, matched by remembered rows, and by new ones of new clusters."""
@@ -150,7 +167,7 @@ class JointSearch:
         labels = position[kept].astype(np.int32)
         if self._cut(labels, k - 1, found) >= CONTRADICTED * cut:
             return None
-        alike = position[np.where(self.fresh >= 0, kept, self.joint.predicted[self.searched])].astype(np.int32)
+        alike = position[self._alike(kept)].astype(np.int32)
         return self._of(self._kept_result(labels, k - 1), np.delete(numbers, pair[1]), alike)
 
     def _pair_joined(self, found: Labels, kept: Labels, k: int) -> tuple[int, int] | None:

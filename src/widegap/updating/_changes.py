@@ -4,8 +4,8 @@ Remembered and new rows are compared under the labels of the update, so that a b
 for a change of the rows. With m remembered and n new rows that count, two tests are made of every cluster:
 
     share    Fisher's exact test of the rows of the cluster among the m and among the n
-    centre   Welch's t-test of every column, corrected for their number, and Hotelling's T^2 of the leading coordinates
-             of the search; the smaller p-value, doubled
+    centre   Student's t-test of every column, corrected for their number, and Hotelling's T^2 of the leading
+             coordinates of the search; the smaller p-value, doubled
 
 The p-value of a record is the smaller of both, times twice the number of clusters (Bonferroni). A change below
 ``SIGNIFICANT`` is told if it is large enough to matter: by a tenth of the share, or of a standard deviation.
@@ -29,6 +29,7 @@ LEAST_MOVE = 0.1  # standard deviations of a column
 VANISHED = 0.1  # of its share before, at most, is left of a cluster that vanished: classifiers always err a little
 FEWEST_ROWS = 10  # remembered and new, of a cluster whose centre can be compared
 LEADING_AXES = 10  # of the coordinates of the search, in Hotelling's test; not tuned
+ROUNDING = 1e-12  # relative difference of means that are equal
 SHOWN_COLUMNS = 3  # of a record, those that changed most
 
 
@@ -203,7 +204,7 @@ def _compare_centres(found: Compared, p: int) -> tuple[float, tuple[ColumnChange
         return 1.0, ()
     (mean_old, deviation_old), (mean_new, deviation_new) = (column_moments(found.rows[rows]) for rows in (old, new))
     var_old, var_new = np.square(deviation_old), np.square(deviation_new)
-    p_values = _welch(mean_old, var_old, len(old), mean_new, var_new, len(new))
+    p_values = _student(mean_old, var_old, len(old), mean_new, var_new, len(new))
     n_columns = max(1, int(((var_old + var_new) > 0).sum()))
     p_centre = min(1.0, 2 * min(n_columns * float(p_values.min()), _hotelling(found.coordinates, old, new)))
     moves = np.abs(mean_new - mean_old) / np.maximum(np.sqrt((var_old + var_new) / 2), np.finfo(np.float64).tiny)
@@ -215,15 +216,17 @@ def _compare_centres(found: Compared, p: int) -> tuple[float, tuple[ColumnChange
     return p_centre, columns
 
 
-def _welch(mean_a: Floats, var_a: Floats, n_a: int, mean_b: Floats, var_b: Floats, n_b: int) -> Doubles:
-    """Two-sided p-values of Welch's test, column by column; 1 where nothing varies and nothing differs."""
-    tiny = np.finfo(np.float64).tiny
-    part_a, part_b = var_a / (n_a - 1), var_b / (n_b - 1)
-    freedom = (part_a + part_b) ** 2 / np.maximum(part_a**2 / (n_a - 1) + part_b**2 / (n_b - 1), tiny)
-    difference = np.abs(mean_a - mean_b)
-    scale = np.maximum(np.abs(mean_a), np.abs(mean_b))
-    t = np.where(difference > 1e-12 * scale, difference / np.sqrt(np.maximum(part_a + part_b, tiny)), 0.0)
-    return np.asarray(2 * t_distribution.sf(t, np.maximum(freedom, 1.0)))
+def _student(mean_a: Floats, var_a: Floats, n_a: int, mean_b: Floats, var_b: Floats, n_b: int) -> Doubles:
+    """Two-sided p-values of Student's test, column by column; 1 where nothing varies and nothing differs.
+
+    The variance is that of both kinds of rows together: a column that is 0 in nearly all rows may vary in one of them
+    alone by accident, and Welch's test would take that for a difference.
+    """
+    freedom = n_a + n_b - 2
+    pooled = (var_a * n_a + var_b * n_b) / freedom
+    difference, scale = np.abs(mean_a - mean_b), np.maximum(np.abs(mean_a), np.abs(mean_b))
+    error = np.sqrt(np.maximum(pooled * (1 / n_a + 1 / n_b), np.finfo(np.float64).tiny))
+    return np.asarray(2 * t_distribution.sf(np.where(difference > ROUNDING * scale, difference / error, 0.0), freedom))
 
 
 def _hotelling(coordinates: Floats, old: Ints, new: Ints) -> float:

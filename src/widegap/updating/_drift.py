@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from widegap._types import Doubles, Floats, Ints, Mask, Matrix
+from widegap._types import Doubles, Floats, Indices, Matrix
 from widegap.rows._matrices import column_moments
 from widegap.updating._changes import ColumnChange, Compared
+from widegap.updating._new_clusters import thinned
 
 PERMUTATIONS = 399  # p-values are multiples of 1 / 400
 MOST_ROWS = 5_000  # of either kind in the test: more would only find smaller changes
@@ -48,7 +49,8 @@ class Drift:
 
 def find_drift(found: Compared, rng: np.random.Generator) -> Drift:
     """The test; p = 1 for fewer than ``FEWEST_ROWS`` rows of either kind."""
-    old, new = (_thinned(found, kind, rng) for kind in (~found.is_new, found.is_new))
+    kinds = (np.flatnonzero(kind & (found.labels >= 0)) for kind in (~found.is_new, found.is_new))
+    old, new = (thinned(rows, found.weights, MOST_ROWS, rng) for rows in kinds)
     if min(len(old), len(new)) < FEWEST_ROWS:
         return Drift(1.0)
     rows = np.concatenate([old, new])
@@ -66,14 +68,6 @@ def find_drift(found: Compared, rng: np.random.Generator) -> Drift:
     unusual = np.column_stack([rankdata(-column, "max") for column in statistics.T]).min(axis=1)
     p_value = float(np.mean(unusual <= unusual[0]))
     return Drift(p_value, _shown_columns(found, old, new, columns))
-
-
-def _thinned(found: Compared, kind: Mask, rng: np.random.Generator) -> Ints:
-    """Rows of one kind, light ones left out at random, so that those that stay stand for as many rows each."""
-    rows = np.flatnonzero(kind & (found.labels >= 0) & (found.weights > 0))
-    weights = found.weights[rows]
-    rows = rows[rng.random(len(rows)) * weights.max(initial=0.0) < weights]
-    return rows if len(rows) <= MOST_ROWS else np.sort(rng.choice(rows, MOST_ROWS, replace=False))
 
 
 def _differences(n_old: int, n_new: int, rng: np.random.Generator) -> Callable[[Matrix], Doubles]:
@@ -97,7 +91,7 @@ def _deviations(X: Matrix) -> Doubles:
     return np.where(deviations > 0, deviations, np.inf)
 
 
-def _inside(found: Compared, rows: Ints) -> tuple[Floats, Floats]:
+def _inside(found: Compared, rows: Indices) -> tuple[Floats, Floats]:
     """Indicators of the clusters, and leading coordinates inside each about its mean; columns have variance 1."""
     k_labels, positions = np.unique(found.labels[rows], return_inverse=True)
     indicators = np.eye(len(k_labels))[positions]
@@ -108,7 +102,7 @@ def _inside(found: Compared, rows: Ints) -> tuple[Floats, Floats]:
     return indicators / _deviations(indicators), centres / _deviations(centres)
 
 
-def _shown_columns(found: Compared, old: Ints, new: Ints, columns: Doubles) -> tuple[ColumnChange, ...]:
+def _shown_columns(found: Compared, old: Indices, new: Indices, columns: Doubles) -> tuple[ColumnChange, ...]:
     """The columns that differ most."""
     largest = columns.max(axis=1)
     means_old, means_new = column_moments(found.rows[old])[0], column_moments(found.rows[new])[0]

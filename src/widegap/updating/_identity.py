@@ -2,8 +2,9 @@
 
 With the overlaps C(f, p), the weight of remembered rows that are in cluster f now and were in cluster p before, the
 optimal assignment maximises the weight of all matched pairs. A pair keeps the number of p if most of what is
-remembered of f comes from p: then the number means what it meant. All other clusters of the search get new numbers.
-The match is *clean* if, besides, most of every p is in its match: no cluster was divided, and none joined with another.
+remembered of f comes from p: then the number means what it meant. If several clusters before have most of their rows in
+f, and are together most of f, they were joined, and f keeps the number of the largest. All other clusters of the search
+get new numbers. The match is *clean* if no cluster was divided, and none joined with another.
 """
 
 from dataclasses import dataclass
@@ -51,9 +52,13 @@ def match_clusters(
     same = (shared > 0) & (shared > MOST * of_found[pairs[0]])
     numbers = np.full(k, -1)
     numbers[pairs[0][same]] = pairs[1][same]
+    joined = np.where(overlaps > MOST * of_before, overlaps, 0.0)
+    for f in np.flatnonzero((numbers < 0) & (joined.sum(axis=1) > MOST * of_found)):
+        numbers[f] = joined[f].argmax()
+    unclean = not same.all() or len(pairs[0]) < k
     fresh = np.flatnonzero(numbers < 0)
     numbers[fresh] = next_number + np.arange(len(fresh))
     kept_most = np.zeros(next_number, bool)
     kept_most[pairs[1][same & (shared > MOST * of_before[pairs[1]])]] = True
-    clean = not len(fresh) and bool(kept_most[of_before > 0].all())
+    clean = not unclean and bool(kept_most[of_before > 0].all())
     return Match(numbers, np.where(of_found > 0, overlaps.argmax(axis=1), -1), clean)

@@ -29,6 +29,7 @@ from widegap.constraints._taking_part import TakingPart
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._column_groups import column_groups
 from widegap.features._kernel_rows import is_views, n_rows
+from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._collections import entries_at, is_collection
@@ -44,6 +45,7 @@ MEMORY: dict[str, list[object]] = {"memory": [Interval(Integral, 0, None, closed
 SEARCHED_ROWS = 90_000  # new rows that an update searches; the others get their cluster by predict
 POOL = 20  # times as many rows as are remembered: of more, these are drawn first
 AXES = 30  # principal axes in which methods without a search of their own look for new clusters; not tuned
+NEIGHBOURS = 30  # over which coordinates are averaged there, as in MaxMarginClustering
 NO_MEMORY = (
     "{name} remembers no rows, which update needs: {why}. Fit the rows again with memory=5000, and save the model with "
     "its rows."
@@ -189,7 +191,8 @@ class UpdatableClusterer(SelectiveClusterer):
     def _follow(self, old: Any, joint: JointRows) -> Followed:
         """Search the joint rows from the labels that they have, and store what is found; for rows of any method."""
         coordinates = PrincipalAxes(joint.rows, AXES, 0).coordinates(joint.rows).astype(np.float32)
-        fresh = find_new_clusters(coordinates, joint.is_new, joint.counts, np.random.default_rng(0))
+        smooth = neighbour_graph(coordinates, NEIGHBOURS, check_threads(self.n_jobs)).smooth(coordinates, 1)
+        fresh = find_new_clusters(smooth, joint.is_new, joint.counts, joint.before, np.random.default_rng(0))
         k = len(joint.numbers)
         start = np.where(fresh >= 0, k + fresh, joint.before)
         n_clusters = k + int(fresh.max(initial=-1)) + 1
