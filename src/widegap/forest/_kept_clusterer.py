@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap._types import Labels
 from widegap.constraints._questions import Question
 from widegap.constraints._side_information import RowConstraints
+from widegap.exceptions import NotSupportedError
 from widegap.forest._cluster_scores import ClusterScores
 from widegap.forest._kept_search import KeptSearch, refuse_to_cut
 from widegap.forest._search_result import SearchResult, StartRecord
@@ -158,7 +159,14 @@ class KeptSearchClusterer(UpdatableClusterer):
 
     def _kept_search(self) -> KeptSearch:
         check_is_fitted(self)
-        return self._kept or refuse_to_cut(self._method.cuts_anywhere)
+        kept = self._kept or refuse_to_cut(self._method.cuts_anywhere)
+        if kept.n_own is not None and (self.size_min is not None or self.size_max is not None):
+            raise NotSupportedError(
+                f"size_min={self.size_min!r} and size_max={self.size_max!r} bound the new rows of an update, and the "
+                "search has remembered rows as well: cut and refit would not keep the bounds. Fit the rows again, or "
+                "leave the bounds out."
+            )
+        return kept
 
     def _copied(self) -> Self:
         other, parameters = clone(self), self.get_params()

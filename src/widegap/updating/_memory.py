@@ -147,6 +147,8 @@ def _quotas(labels: Labels, weights: Doubles, inside: Indices, size: int) -> tup
     shares = np.array([weights[rows].sum() for rows in clusters]) / weights[inside].sum()
     wanted = np.minimum(counts, np.maximum(size * shares, LEAST_SHARE * size / len(clusters)))
     quotas = np.maximum(1, np.floor(wanted * min(1.0, size / wanted.sum()))).astype(np.int64)
+    for _ in range(int(quotas.sum()) - size):  # one row a cluster may be more than its part
+        quotas[quotas.argmax()] -= quotas.max() > 1
     return clusters, quotas
 
 

@@ -23,9 +23,11 @@ from widegap._types import Floats, Indices, Labels, Mask, Matrix
 from widegap.base._clusterer import take_over
 from widegap.base._docs import shared_docs
 from widegap.base._validation import Interval, check_rows, check_table, check_threads, digest_of, take_rows
-from widegap.constraints._selective_clusterer import SelectiveClusterer
+from widegap.constraints._constrained_labels import LabelRule
+from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
 from widegap.constraints._side_information import RowConstraints, SideInformation, read_sample_weight
 from widegap.constraints._taking_part import TakingPart
+from widegap.constraints._units import Units
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._column_groups import column_groups
 from widegap.features._kernel_rows import is_views, n_rows
@@ -237,11 +239,24 @@ class UpdatableClusterer(SelectiveClusterer):
             self._label_others(X, new)
         elif not is_collection(X) and not isinstance(X, RowBlocks):
             self._rows_digest = digest_of(X)
+        self._keep_sizes(X)
         columns = [f"column {j}" for j in range(joint.rows.shape[1])] if names is None else list(map(str, names))
         compared = followed.compared(joint, columns)
         self.changes_ = find_changes(compared, followed.lineage)
         self.drift_ = find_drift(compared, np.random.default_rng(0))
         self._memory = self._remember_joint(joint, followed)
+
+    def _keep_sizes(self, X: Any) -> None:
+        """Move new rows at least cost where bounds on sizes demand it; the bounds are for the new rows."""
+        if self.size_min is None and self.size_max is None:
+            return
+        labels = self._to_positions(self.labels_)
+        rows = np.flatnonzero(labels >= 0)
+        bounds = self._size_bounds(RowConstraints(), len(rows), self.n_clusters_)
+        rule = LabelRule.of_units(Units.free(len(rows)), *bounds)
+        if not rule.admits(labels[rows]):
+            labels[rows] = rule.label(-self._scores(some_rows(X, rows))).labels
+            self.labels_ = self._to_numbers(labels)
 
     def _label_others(self, X: Any, new: NewRows) -> None:
         """Labels of all new rows where some were not searched; these are predicted."""
