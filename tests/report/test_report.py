@@ -93,7 +93,7 @@ def summary(wine, fitted):
 
 def test_the_summary_is_json_with_a_schema(summary, fitted):
     again = json.loads(json.dumps(summary, allow_nan=False))
-    assert again["schema"] == SCHEMA == "widegap.report/1"
+    assert again["schema"] == SCHEMA == "widegap.report/2"
     assert [cluster["size"] for cluster in again["clusters"]] == np.bincount(fitted.labels_).tolist()
     assert again["objective"]["value"] == fitted.objective_
     assert again["search"]["members"] == len(fitted.history_)

@@ -1,0 +1,80 @@
+"""Clusters against true classes."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from widegap.exceptions import InvalidDataError
+from widegap.plot._axes import INK, MUTED, axes_for, short, without_frame
+from widegap.plot._clusters import fitted_clusters
+from widegap.results._label_table import label_table
+from widegap.results._palette import light_colour
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STRONG = 0.55  # share of a cluster from which its colour is dark enough for white figures
+
+
+def confusion(
+    model: Any, y: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw how many rows of each cluster have each class.
+
+    A cell is the darker, the larger its share of the cluster. Clusters are in the order of the classes that most of
+    their rows have. Beyond the twelve most frequent classes, the others share a column.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+        Fitted.
+    y : array-like of shape (n_samples,)
+        The class of every row of the fit; None, NaN and empty texts are rows without one.
+    X : {array-like, frame, sparse matrix} of shape (n_samples, n_features), default=None
+        The rows of the fit. With them, clusters are named by what sets them apart, as in the report.
+    names : mapping, default=None
+        Names of clusters by their labels.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    clusters = fitted_clusters(model, X, names)
+    if np.ndim(y) != 1 or len(y) != len(clusters.labels):
+        raise InvalidDataError(
+            f"y has shape {np.shape(y)}, but the fit had {len(clusters.labels)} rows; pass a class for each."
+        )
+    table = label_table(clusters.labels, list(y), getattr(y, "name", None) or "class", clusters.kinds)
+    lines = sorted(table["lines"], key=lambda line: (line["cluster"] < 0, int(np.argmax(line["counts"]))))
+    counts = np.array([line["counts"] for line in lines])
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    ax = axes_for(ax, 2.6 + 0.5 * counts.shape[1], 1.2 + 0.36 * len(lines))
+    ax.imshow(_shades([line["cluster"] for line in lines], shares), aspect="auto")
+    for (i, j), count in np.ndenumerate(counts):
+        colour = "white" if shares[i, j] > STRONG else INK if count else MUTED
+        ax.text(j, i, f"{count:,}", color=colour, ha="center", va="center", fontsize=9)
+    slanted: dict[str, Any] = (
+        {"rotation": 30, "ha": "left", "rotation_mode": "anchor"} if _are_long(table["classes"]) else {}
+    )
+    ax.set_xticks(range(counts.shape[1]), [short(name) for name in table["classes"]], **slanted)
+    ax.set_yticks(range(len(lines)), [clusters.numbered(line["cluster"]) for line in lines])
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.set_xlabel(table["column"])
+    without_frame(ax)
+    return ax
+
+
+def _shades(labels: list[int], shares: Any) -> Any:
+    """The colour of every cell: white at 0, the cluster's own at 1."""
+    from matplotlib.colors import to_rgb
+
+    colours = np.array([to_rgb(light_colour(label)) for label in labels])[:, None]
+    return 1 - shares[:, :, None] * (1 - colours)
+
+
+def _are_long(classes: list[str]) -> bool:
+    return max(len(name) for name in classes) > 5

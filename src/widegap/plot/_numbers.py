@@ -1,0 +1,59 @@
+"""How many clusters: the strength of every number."""
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from widegap import describe
+from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.plot._axes import INK, MUTED, axes_for, without_frame
+from widegap.results._how_many import number_found, shown_scores
+from widegap.results._palette import NO_CLUSTER, light_colour
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def numbers(model: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the strength of every number of clusters, for a model that chose its number itself.
+
+    The strength says how clearly a number stands out from the next smaller one that does. The largest number above the
+    dashed line is chosen; if no bar reaches it, there is one cluster.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+        Fitted with ``n_clusters="auto"``.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    estimator = describe.last_step(model)
+    name = type(estimator).__name__
+    if getattr(estimator, "n_clusters", None) != "auto":
+        given = getattr(estimator, "n_clusters", None)
+        raise NotSupportedError(
+            f"{name} was given n_clusters={given!r}, so no other number was tried; fit MaxMarginClustering('auto'), or "
+            "compare numbers with selection.compare_cluster_numbers."
+        )
+    if not hasattr(estimator, "labels_"):
+        raise InvalidDataError(f"{name} has no labels_: fit it first.")
+    found = number_found(estimator)
+    assert found is not None  # as n_clusters is "auto"
+    scores = shown_scores(found)
+    if not scores:
+        raise NotSupportedError(f"{name} compared no numbers of clusters. {found['words']}")
+    ax = axes_for(ax, 7.2, 3.2)
+    ks = [score["n_clusters"] for score in scores]
+    heights = [max(0.0, score["strength"] or 0.0) for score in scores]
+    ax.bar(ks, heights, 0.7, color=[light_colour(0) if k == found["chosen"] else NO_CLUSTER for k in ks])
+    ax.axhline(found["needed"], color=MUTED, ls="--", lw=1)
+    ax.set_ylim(0, 1.05 * max(*heights, 2 * found["needed"]))
+    ax.set_xticks(ks)
+    ax.set(xlabel="number of clusters", ylabel="strength")
+    sentence = found["words"] if found["choice"] is None else found["choice"]["sentence"]
+    ax.set_title(fill(sentence, 80), color=INK, fontsize="medium", loc="left")
+    without_frame(ax, "bottom", "left")
+    return ax
