@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widegap import describe
+from widegap._wording import counted, percent
 from widegap.exceptions import NotSupportedError
-from widegap.plot._axes import MUTED, axes_for, without_frame
+from widegap.plot._axes import MUTED, axes_for, in_lines, without_frame
 from widegap.plot._clusters import fitted_clusters
 from widegap.results._certainty import agreement_of
 from widegap.results._palette import light_colour
@@ -16,15 +17,15 @@ from widegap.results._summary import UNSURE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-GAP = 0.02  # of all rows lies between two clusters
+HEIGHT = 0.8  # of the distance of two clusters
 MOST_STEPS = 1000  # of the outline of a cluster, more than a figure has pixels
 
 
 def agreement(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw how much the members of the search agree on every row, cluster by cluster, the surest row first.
 
-    The length of a row is its ``agreement_``, and the height of a cluster is its size. On rows that end left of the
-    dashed line, less than half of the members agree.
+    The length of a row is its ``agreement_``; each cluster is as high as the others, whatever its size. On rows that
+    end left of the dashed line, less than half of the members agree.
 
     Parameters
     ----------
@@ -49,24 +50,22 @@ def agreement(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = No
             f"{type(estimator).__name__} has a single search, so nothing to agree with; fit "
             "MaxMarginClustering(search='merge'), whose searches vote on every row."
         )
-    sure = np.asarray(sure)
-    ax = axes_for(ax, 7.2, 1.2 + 0.42 * len(clusters.kinds))
-    start, ticks, texts = 0.0, [], []
-    for label in clusters.kinds:
+    unit = "document" if hasattr(estimator, "topic_names_") else "row"
+    ax = axes_for(ax, 7.2, 1.0 + 0.6 * len(clusters.kinds))
+    shown = [label for label in clusters.kinds if (clusters.labels == label).any()]
+    texts = []
+    for row, label in enumerate(shown):
         found = np.sort(sure[clusters.labels == label])[::-1]
-        if not len(found):
-            continue
-        steps = np.linspace(0, len(found), min(len(found), MOST_STEPS) + 1)
-        lengths = found[np.minimum(steps[:-1].astype(int), len(found) - 1)]
-        ax.fill_betweenx(
-            start + steps, 0, np.append(lengths, lengths[-1]), step="post", color=light_colour(label), lw=0
+        steps = np.linspace(0, 1, min(len(found), MOST_STEPS) + 1)
+        lengths = found[(steps[:-1] * len(found) + 0.5).astype(int).clip(0, len(found) - 1)]
+        edges = row - HEIGHT / 2 + HEIGHT * np.repeat(steps, 2)[1:-1]
+        ax.fill_betweenx(edges, 0, np.repeat(lengths, 2), color=light_colour(label), lw=0)
+        texts.append(
+            in_lines(clusters.numbered(label)) + f"\n{counted(len(found), unit)}, {percent(found.mean())} sure"
         )
-        ticks.append(start + len(found) / 2)
-        texts.append(f"{clusters.numbered(label)}\n{100 * found.mean():.0f} % sure")
-        start += len(found) + GAP * len(sure)
     ax.axvline(UNSURE, color=MUTED, ls="--", lw=1)
-    ax.set_yticks(ticks, texts)
-    ax.set_ylim(start, 0)
+    ax.set_yticks(range(len(shown)), texts, fontsize="small")
+    ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlim(0, 1)
     ax.set_xlabel("share of the searches that agree on a row")
     without_frame(ax, "bottom")

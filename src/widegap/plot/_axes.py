@@ -1,6 +1,6 @@
 """What all figures share: Axes to draw on, and the ink."""
 
-from textwrap import shorten
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, MUTED, LINE = "#1d2129", "#636b78", "#d9dce1"  # as on the pages
-SHOWN_LETTERS = 40  # of a name beside a figure; reports show twice as many
+NAME_WIDTH, NAME_LINES = 26, 3  # letters and lines of a name beside a figure; names have at most 80 letters
 
 
 def axes_for(ax: "Axes | None", width: float, height: float) -> "Axes":
@@ -30,9 +30,9 @@ def axes_for(ax: "Axes | None", width: float, height: float) -> "Axes":
     return ax
 
 
-def short(name: str) -> str:
-    """A name that fits beside a figure; a dollar sign does not begin a formula."""
-    return shorten(name, SHOWN_LETTERS, placeholder=" …").replace("$", r"\$")
+def in_lines(name: str, width: int = NAME_WIDTH) -> str:
+    """A name in lines that fit beside a figure; a dollar sign does not begin a formula."""
+    return "\n".join(wrap(name, width, max_lines=NAME_LINES, placeholder=" …")).replace("$", r"\$")
 
 
 def without_frame(ax: "Axes", *kept: str) -> None:

@@ -14,7 +14,6 @@ from widegap import describe
 from widegap._types import Ints
 from widegap.base._validation import check_labels
 from widegap.exceptions import InvalidDataError, NotSupportedError
-from widegap.plot._axes import short
 from widegap.results import PlainRows, Result
 from widegap.results._names import fit_names, own_names
 from widegap.rows._collections import is_collection
@@ -30,14 +29,12 @@ class Clusters:
     kinds: list[int]
     names: Mapping[int, str]
 
-    def name(self, label: int) -> str:
-        """What a figure calls a cluster; -1 is none."""
-        return short(self.names[label]) if label >= 0 else NO_CLUSTER_NAME
-
     def numbered(self, label: int) -> str:
-        """The number of a cluster and its name, unless the name is its number."""
-        name = self.name(label)
-        return name if label < 0 or name == f"Cluster {label}" else f"{label}  {name}"
+        """What a figure calls a cluster: its number, and its name unless that is the number; -1 is none."""
+        if label < 0:
+            return NO_CLUSTER_NAME
+        name = self.names[label]
+        return name if name == f"Cluster {label}" else f"{label}: {name}"
 
     @property
     def shown(self) -> list[int]:

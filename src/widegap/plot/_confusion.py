@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widegap.exceptions import InvalidDataError
-from widegap.plot._axes import INK, MUTED, axes_for, short, without_frame
+from widegap.plot._axes import INK, MUTED, axes_for, in_lines, without_frame
 from widegap.plot._clusters import fitted_clusters
 from widegap.results._label_table import label_table
 from widegap.results._palette import light_colour
@@ -51,7 +51,7 @@ def confusion(
     lines = sorted(table["lines"], key=lambda line: (line["cluster"] < 0, int(np.argmax(line["counts"]))))
     counts = np.array([line["counts"] for line in lines])
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    ax = axes_for(ax, 2.6 + 0.5 * counts.shape[1], 1.2 + 0.36 * len(lines))
+    ax = axes_for(ax, 2.4 + 0.65 * counts.shape[1], 1.2 + 0.42 * len(lines))
     ax.imshow(_shades([line["cluster"] for line in lines], shares), aspect="auto")
     for (i, j), count in np.ndenumerate(counts):
         colour = "white" if shares[i, j] > STRONG else INK if count else MUTED
@@ -59,8 +59,8 @@ def confusion(
     slanted: dict[str, Any] = (
         {"rotation": 30, "ha": "left", "rotation_mode": "anchor"} if _are_long(table["classes"]) else {}
     )
-    ax.set_xticks(range(counts.shape[1]), [short(name) for name in table["classes"]], **slanted)
-    ax.set_yticks(range(len(lines)), [clusters.numbered(line["cluster"]) for line in lines])
+    ax.set_xticks(range(counts.shape[1]), [in_lines(name) for name in table["classes"]], **slanted)
+    ax.set_yticks(range(len(lines)), [in_lines(clusters.numbered(line["cluster"])) for line in lines], fontsize="small")
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel(table["column"])
@@ -77,4 +77,4 @@ def _shades(labels: list[int], shares: Any) -> Any:
 
 
 def _are_long(classes: list[str]) -> bool:
-    return max(len(name) for name in classes) > 5
+    return max(len(name) for name in classes) > 7

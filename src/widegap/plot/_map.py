@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widegap import describe
-from widegap.plot._axes import INK, LINE, MUTED, axes_for
+from widegap.plot._axes import INK, LINE, MUTED, axes_for, in_lines
 from widegap.plot._clusters import clusters_of, result_of
 from widegap.results._palette import light_colour
 from widegap.results._summary import MAP_POINTS
@@ -54,24 +54,31 @@ def map(model: Any, X: Any, *, names: Mapping[Any, str] | None = None, ax: "Axes
     labels = view.labels[rows]
     for label in clusters.shown[::-1]:  # the first clusters on top; rows without one below all others
         inside = places[labels == label]
-        colour, name = light_colour(label), clusters.numbered(label)
+        colour, name = light_colour(label), in_lines(clusters.numbered(label))
         x, y = inside.T
         ax.scatter(x, y, s=14, color=colour, alpha=0.62, edgecolors="white", linewidths=0.3, label=name)
     for label in clusters.kinds:
         inside = places[labels == label]
         if len(inside):
             _tag(ax, np.median(inside, axis=0), label)
-    ax.set_aspect("equal", adjustable="datalim")
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_color(LINE)
     if len(rows) < view.n_rows:
         words = f"a sample of {len(rows):,} of {view.n_rows:,} {view.unit}s"
         ax.set_xlabel(words, color=MUTED, fontsize="small")
     if len(clusters.shown) <= MOST_IN_LEGEND:
-        handles, texts = ax.get_legend_handles_labels()
-        style = {"frameon": False, "labelcolor": INK, "markerscale": 1.5, "borderaxespad": 0.0}
-        ax.legend(handles[::-1], texts[::-1], loc="upper left", bbox_to_anchor=(1.01, 1.0), **style)
+        _explain_colours(ax)
     return ax
+
+
+def _explain_colours(ax: "Axes") -> None:
+    """A legend beside the map, in the order of the clusters."""
+    handles, texts = ax.get_legend_handles_labels()
+    style = {"frameon": False, "labelcolor": INK, "markerscale": 1.8, "borderaxespad": 0.0, "fontsize": "small"}
+    legend = ax.legend(handles[::-1], texts[::-1], loc="upper left", bbox_to_anchor=(1.01, 1.0), **style)
+    for handle in legend.legend_handles:
+        if handle is not None:
+            handle.set_alpha(1)
 
 
 def _tag(ax: "Axes", place: Any, label: int) -> None:

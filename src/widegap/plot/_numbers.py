@@ -52,6 +52,7 @@ def numbers(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax.axhline(found["needed"], color=MUTED, ls="--", lw=1)
     ax.set_ylim(0, 1.05 * max(*heights, 2 * found["needed"]))
     ax.set_xticks(ks)
+    ax.set_xlim(ks[0] - 0.6, ks[-1] + 0.6)
     ax.set(xlabel="number of clusters", ylabel="strength")
     sentence = found["words"] if found["choice"] is None else found["choice"]["sentence"]
     ax.set_title(fill(sentence, 80), color=INK, fontsize="medium", loc="left")

@@ -1,12 +1,12 @@
 """The profile: how clusters differ, column by column, or their mean pictures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from widegap.exceptions import NotSupportedError
-from widegap.plot._axes import INK, axes_for, short, without_frame
+from widegap.plot._axes import INK, axes_for, in_lines, without_frame
 from widegap.plot._clusters import Clusters, clusters_of, result_of
 from widegap.results._palette import light_colour
 from widegap.results._row_views import RowView
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN_LINES = 15  # columns in which clusters differ most; more do not fit a figure
 MOST_DEVIATIONS = 2.0  # from which on a difference has the full colour
+CELL_WIDTH, CELL_LETTERS = 1.05, 14  # inches of the column of a cluster, and letters of a line above it
 MORE, LESS = "#3a8f3f", "#c05a2a"  # as in the report's table
 
 
@@ -60,19 +61,16 @@ def profile(model: Any, X: Any, *, names: Mapping[Any, str] | None = None, ax: "
 def _draw_table(lines: list[dict[str, Any]], clusters: Clusters, ax: "Axes | None") -> "Axes":
     from matplotlib.colors import LinearSegmentedColormap
 
-    ax = axes_for(ax, 2.8 + 0.9 * len(clusters.kinds), 1.4 + 0.32 * len(lines))
+    ax = axes_for(ax, 2.2 + CELL_WIDTH * len(clusters.kinds), 1.2 + 0.36 * len(lines))
     differences = np.array([[cell["difference"] for cell in line["cells"]] for line in lines])
     shades = LinearSegmentedColormap.from_list("profile", [LESS, "white", MORE])
     ax.imshow(differences, cmap=shades, vmin=-MOST_DEVIATIONS, vmax=MOST_DEVIATIONS, alpha=0.75, aspect="auto")
     for i, line in enumerate(lines):
         for j, cell in enumerate(line["cells"]):
             ax.text(j, i, cell["text"], color=INK, ha="center", va="center", fontsize=9)
-    ax.set_yticks(range(len(lines)), [short(line["feature"]) for line in lines])
-    ax.set_xticks(range(len(clusters.kinds)), [clusters.numbered(label) for label in clusters.kinds])
+    ax.set_yticks(range(len(lines)), [in_lines(line["feature"]) for line in lines], fontsize="small")
+    _name_columns(ax, range(len(clusters.kinds)), clusters)
     ax.xaxis.tick_top()
-    without_frame(ax)
-    for text, label in zip(ax.get_xticklabels(), clusters.kinds, strict=True):
-        text.set(color=light_colour(label), rotation=30, ha="left", rotation_mode="anchor", fontweight="bold")
     return ax
 
 
@@ -90,9 +88,14 @@ def _draw_pictures(view: RowView, clusters: Clusters, ax: "Axes | None") -> "Axe
         )
     ax.set_xlim(-1, k * step)
     ax.set_ylim(height + 1, -1)
-    ax.set_xticks([i * step + width / 2 for i in range(k)], [clusters.numbered(label) for label in clusters.kinds])
     ax.set_yticks([])
+    _name_columns(ax, [i * step + width / 2 for i in range(k)], clusters)
+    return ax
+
+
+def _name_columns(ax: "Axes", places: Sequence[float], clusters: Clusters) -> None:
+    """Call the columns by their clusters, in their colours."""
+    ax.set_xticks(places, [in_lines(clusters.numbered(label), CELL_LETTERS) for label in clusters.kinds])
     without_frame(ax)
     for text, label in zip(ax.get_xticklabels(), clusters.kinds, strict=True):
-        text.set(color=light_colour(label), fontweight="bold")
-    return ax
+        text.set(color=light_colour(label), fontweight="bold", fontsize=8)

@@ -7,7 +7,7 @@ from widegap import describe
 from widegap._wording import counted
 from widegap.exceptions import NotSupportedError
 from widegap.forest._split_words import CLOUD_WORD
-from widegap.plot._axes import MUTED, axes_for, without_frame
+from widegap.plot._axes import MUTED, axes_for, in_lines, without_frame
 from widegap.plot._clusters import fitted_clusters
 from widegap.results._dendrogram import judged_tree, top_of_tree
 from widegap.results._palette import light_colour
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def tree(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw the tree in which clusters would join if there were fewer of them.
 
-    The further right two branches meet, the more clearly they are apart. Each meeting says whether the split is *clear*
-    or *likely*, or no clearer than within one cloud (dashed), where that is known: :ref:`n_clusters="auto"` measures
-    it, and for other models in memory it is measured now, which takes about as long as the fit.
+    Two branches that meet above a number are one cluster from that number on. Each meeting says whether the split is
+    *clear* or *likely*, or *as in a cloud* (dashed): no clearer than within one group. ``n_clusters="auto"`` measures
+    this; for other models in memory it is measured now, which takes about as long as the fit.
 
     Parameters
     ----------
@@ -41,22 +41,23 @@ def tree(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, a
     clusters = fitted_clusters(model, X, names)
     top = _top(describe.last_step(model))
     leaves = top["leaves"]
-    ax = axes_for(ax, 7.2, 0.9 + 0.34 * len(leaves))
+    ax = axes_for(ax, 7.2, 0.9 + 0.42 * len(leaves))
     places = {leaf: (0.0, float(row)) for row, leaf in enumerate(leaves)}
-    for pair, height, word in zip(top["merges"], top["heights"], top["words"], strict=True):
+    for x, (pair, word) in enumerate(zip(top["merges"], top["words"], strict=True), 1):
         (x0, y0), (x1, y1) = (places[node] for node in pair)
         style = "--" if word == CLOUD_WORD else "-"
-        ax.plot([x0, height, height, x1], [y0, y0, y1, y1], style, color=MUTED, lw=1.4, zorder=1)
-        if word:
-            ax.annotate(
-                word, (height, (y0 + y1) / 2), (4, 0), textcoords="offset points", va="center", fontsize=8, color=MUTED
-            )
-        places[len(places)] = (height, (y0 + y1) / 2)
-    ax.scatter([0] * len(leaves), range(len(leaves)), s=70, c=[light_colour(leaf) for leaf in leaves], zorder=2)
-    ax.set_yticks(range(len(leaves)), [clusters.numbered(leaf) for leaf in leaves])
-    ax.set_ylim(len(leaves) - 0.5, -0.5)
-    ax.set_xlim(-0.02 * max(top["heights"]), 1.18 * max(*top["heights"], 1e-9))
-    ax.set_xlabel("margin between the parts")
+        ax.plot([x0, x, x, x1], [y0, y0, y1, y1], style, color=MUTED, lw=1.4, zorder=1)
+        middle = (y0 + y1) / 2
+        ax.annotate(word, (x, middle), (3, 2), textcoords="offset points", va="bottom", fontsize=8, color=MUTED)
+        places[len(places)] = (x, middle)
+    k, end = len(leaves), len(leaves) - 0.4
+    ax.plot([k - 1, end], [middle, middle], color=MUTED, lw=1.4, zorder=1)  # the word of the last one stands on it
+    ax.scatter([0] * k, range(k), s=70, c=[light_colour(leaf) for leaf in leaves], zorder=2)
+    ax.set_yticks(range(k), [in_lines(clusters.numbered(leaf)) for leaf in leaves], fontsize="small")
+    ax.set_ylim(k - 0.5, -0.5)
+    ax.set_xlim(-0.02 * k, end)
+    ax.set_xticks(range(1, k), [str(k - joined) for joined in range(1, k)])
+    ax.set_xlabel("number of clusters")
     without_frame(ax, "bottom")
     return ax
 
