@@ -10,6 +10,7 @@ These are the gradients of the cross entropy with the kernel 1 / (1 + d^2), one 
 random pairs, with steps that shrink to zero.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -28,8 +29,9 @@ GRAPH_NEIGHBOURS = 15  # of a row, edges of the graph: UMAP's default, not tuned
 LAYOUT_ROUNDS = 120  # of attraction and repulsion, while a page waits; not tuned
 NEGATIVES = 3  # random rows that push each row away, a round
 NEAREST = 3  # rows of the sample whose mean is the place of another row
-FEWEST_ROWS = 3 * GRAPH_NEIGHBOURS  # for other packages, which need more rows than a row has neighbours
-PERPLEXITY = 30  # openTSNE's default: it looks at three times as many neighbours
+FEWEST_FOR_OTHERS = 3 * GRAPH_NEIGHBOURS  # rows for other packages, which need more rows than a row has neighbours
+# Of openTSNE: its default of neighbours, and half of its default steps, as it begins with places that are nearly right.
+PERPLEXITY, EARLY_STEPS, LATER_STEPS = 30, 100, 250
 OWN_LAYOUT = "widegap"
 
 
@@ -93,7 +95,7 @@ def _laid_out(features: Floats, seed: int) -> Layout:
     rng = np.random.default_rng(seed)
     graph = neighbour_graph(features, min(GRAPH_NEIGHBOURS, n - 1), 1)
     first = _first_places(features, graph, rng)
-    made_by, other = _other_package() if n >= FEWEST_ROWS and np.ptp(features) else (OWN_LAYOUT, None)
+    made_by, other = _other_package() if n >= FEWEST_FOR_OTHERS and np.ptp(features) else (OWN_LAYOUT, None)
     places = spread_out(graph.nearest, first, rng) if other is None else other(features, first, seed)
     return Layout(places - places.mean(axis=0), made_by)
 
@@ -101,7 +103,9 @@ def _laid_out(features: Floats, seed: int) -> Layout:
 def _other_package() -> tuple[str, Callable[[Floats, Doubles, int], Doubles] | None]:
     """The package for neighbour layouts that is installed and its layout, or our own name and None."""
     try:
-        from umap import UMAP
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImportWarning)  # it says that it has no TensorFlow
+            from umap import UMAP
     except ImportError:
         pass
     else:
@@ -122,7 +126,8 @@ def _by_umap(umap: Any, features: Floats, first: Doubles, seed: int) -> Doubles:
 def _by_opentsne(tsne: Any, features: Floats, first: Doubles, seed: int) -> Doubles:
     small = 1e-4 * first / first[:, 0].std()  # as t-SNE wants to begin
     perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
-    method = tsne(perplexity=perplexity, initialization=small, random_state=seed, n_jobs=1)
+    steps = {"early_exaggeration_iter": EARLY_STEPS, "n_iter": LATER_STEPS}
+    method = tsne(perplexity=perplexity, initialization=small, random_state=seed, n_jobs=1, **steps)
     return np.asarray(method.fit(features), dtype=np.float64)
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, MUTED, LINE = "#1d2129", "#636b78", "#d9dce1"  # as on the pages
-NAME_WIDTH, NAME_LINES = 26, 3  # letters and lines of a name beside a figure; names have at most 80 letters
+NAME_WIDTH, NAME_LINES = 26, 4  # letters and lines of a name beside a figure; names have at most 80 letters
 
 
 def axes_for(ax: "Axes | None", width: float, height: float) -> "Axes":

@@ -7,9 +7,10 @@ import numpy as np
 
 from widegap import describe
 from widegap._wording import counted, percent
+from widegap.base._docs import shared_docs
 from widegap.exceptions import NotSupportedError
 from widegap.plot._axes import MUTED, axes_for, in_lines, without_frame
-from widegap.plot._clusters import fitted_clusters
+from widegap.plot._shown_clusters import fitted_clusters
 from widegap.results._certainty import agreement_of
 from widegap.results._palette import light_colour
 from widegap.results._summary import UNSURE
@@ -17,10 +18,11 @@ from widegap.results._summary import UNSURE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HEIGHT = 0.8  # of the distance of two clusters
-MOST_STEPS = 1000  # of the outline of a cluster, more than a figure has pixels
+BAR_SHARE = 0.8  # of the distance of two clusters
+OUTLINE_STEPS = 1000  # of the outline of a cluster, more than a figure has pixels
 
 
+@shared_docs
 def agreement(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw how much the members of the search agree on every row, cluster by cluster, the surest row first.
 
@@ -31,16 +33,21 @@ def agreement(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = No
     ----------
     model : estimator or pipeline
         Fitted, with ``agreement_``: ``MaxMarginClustering(search="merge")`` or ``DocumentClustering``.
-    X : {array-like, frame, sparse matrix} of shape (n_samples, n_features), default=None
-        The rows of the fit. With them, clusters are named by what sets them apart, as in the report.
-    names : mapping, default=None
-        Names of clusters by their labels.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a new figure.
+    <X, to name clusters>
+    <ax>
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widegap import MaxMarginClustering, plot
+    >>> model = MaxMarginClustering(3, random_state=0).fit(load_iris().data)
+    >>> ax = plot.agreement(model, names={0: "large", 1: "small"})
+    >>> [text.get_text().splitlines()[0] for text in ax.get_yticklabels()]
+    ['0: large', '1: small', 'Cluster 2']
     """
     estimator = describe.last_step(model)
     clusters = fitted_clusters(model, X, names)
@@ -56,9 +63,9 @@ def agreement(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = No
     texts = []
     for row, label in enumerate(shown):
         found = np.sort(sure[clusters.labels == label])[::-1]
-        steps = np.linspace(0, 1, min(len(found), MOST_STEPS) + 1)
+        steps = np.linspace(0, 1, min(len(found), OUTLINE_STEPS) + 1)
         lengths = found[(steps[:-1] * len(found) + 0.5).astype(int).clip(0, len(found) - 1)]
-        edges = row - HEIGHT / 2 + HEIGHT * np.repeat(steps, 2)[1:-1]
+        edges = row - BAR_SHARE / 2 + BAR_SHARE * np.repeat(steps, 2)[1:-1]
         ax.fill_betweenx(edges, 0, np.repeat(lengths, 2), color=light_colour(label), lw=0)
         texts.append(
             in_lines(clusters.numbered(label)) + f"\n{counted(len(found), unit)}, {percent(found.mean())} sure"

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from widegap import describe
 from widegap._wording import counted
+from widegap.base._docs import shared_docs
 from widegap.exceptions import NotSupportedError
 from widegap.forest._split_words import CLOUD_WORD
 from widegap.plot._axes import MUTED, axes_for, in_lines, without_frame
-from widegap.plot._clusters import fitted_clusters
+from widegap.plot._shown_clusters import fitted_clusters
 from widegap.results._dendrogram import judged_tree, top_of_tree
 from widegap.results._palette import light_colour
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@shared_docs
 def tree(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw the tree in which clusters would join if there were fewer of them.
 
@@ -27,16 +29,20 @@ def tree(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, a
     ----------
     model : estimator or pipeline
         Fitted ``MaxMarginClustering(search="merge")`` with three clusters or more, or a pipeline that ends in one.
-    X : {array-like, frame, sparse matrix} of shape (n_samples, n_features), default=None
-        The rows of the fit. With them, clusters are named by what sets them apart, as in the report.
-    names : mapping, default=None
-        Names of clusters by their labels.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a new figure.
+    <X, to name clusters>
+    <ax>
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widegap import MaxMarginClustering, plot
+    >>> ax = plot.tree(MaxMarginClustering(3, random_state=0).fit(load_iris().data))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['Cluster 0', 'Cluster 2', 'Cluster 1']
     """
     clusters = fitted_clusters(model, X, names)
     top = _top(describe.last_step(model))
@@ -50,7 +56,8 @@ def tree(model: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, a
         middle = (y0 + y1) / 2
         ax.annotate(word, (x, middle), (3, 2), textcoords="offset points", va="bottom", fontsize=8, color=MUTED)
         places[len(places)] = (x, middle)
-    k, end = len(leaves), len(leaves) - 0.4
+    k = len(leaves)
+    end = k - 1 + max(0.6, k / 10)  # room for a word
     ax.plot([k - 1, end], [middle, middle], color=MUTED, lw=1.4, zorder=1)  # the word of the last one stands on it
     ax.scatter([0] * k, range(k), s=70, c=[light_colour(leaf) for leaf in leaves], zorder=2)
     ax.set_yticks(range(k), [in_lines(clusters.numbered(leaf)) for leaf in leaves], fontsize="small")

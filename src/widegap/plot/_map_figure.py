@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widegap import describe
+from widegap.base._docs import shared_docs
 from widegap.plot._axes import INK, LINE, MUTED, axes_for, in_lines
-from widegap.plot._clusters import clusters_of, result_of
+from widegap.plot._shown_clusters import clusters_of, result_of
 from widegap.results._palette import light_colour
 from widegap.results._summary import MAP_POINTS
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 MOST_IN_LEGEND = 20  # clusters; more fill a figure, and have their numbers on the map
 
 
+@shared_docs
 def map(model: Any, X: Any, *, names: Mapping[Any, str] | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw rows near the rows that they are most like, in the colours of their clusters.
 
@@ -26,14 +28,11 @@ def map(model: Any, X: Any, *, names: Mapping[Any, str] | None = None, ax: "Axes
 
     Parameters
     ----------
-    model : estimator or pipeline
-        Fitted estimator of this package, clusterer of scikit-learn, or pipeline that ends in one of them.
+    <any fitted model>
     X : {array-like, frame, sparse matrix} of shape (n_samples, n_features), or list of str
         Rows as the model takes them, not necessarily those of the fit; documents for a ``DocumentClustering``.
-    names : mapping, default=None
-        Names of clusters by their labels; the others have the names that the report gives them.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a new figure.
+    <names of clusters>
+    <ax>
 
     Returns
     -------
@@ -44,7 +43,9 @@ def map(model: Any, X: Any, *, names: Mapping[Any, str] | None = None, ax: "Axes
     >>> from sklearn.datasets import load_iris
     >>> from widegap import MaxMarginClustering, plot
     >>> X = load_iris(as_frame=True).data
-    >>> ax = plot.map(MaxMarginClustering(3, random_state=0).fit(X), X)  # doctest: +SKIP
+    >>> ax = plot.map(MaxMarginClustering(3, random_state=0).fit(X), X, names={1: "setosa"})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()][1]
+    '1: setosa'
     """
     result = result_of(model, X, names)
     clusters, view = clusters_of(result), result.view

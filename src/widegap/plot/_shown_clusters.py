@@ -22,7 +22,7 @@ NO_CLUSTER_NAME = "no cluster"
 
 
 @dataclass(frozen=True)
-class Clusters:
+class ShownClusters:
     """The cluster of every row, the labels of all clusters, and their names."""
 
     labels: Ints
@@ -51,13 +51,13 @@ def result_of(model: Any, X: Any, names: Mapping[Any, str] | None) -> Result:
     return result
 
 
-def clusters_of(result: Result) -> Clusters:
+def clusters_of(result: Result) -> ShownClusters:
     """The clusters of rows."""
     view = result.view
-    return Clusters(view.labels, [int(label) for label in view.kinds], view.named(result.own_names))
+    return ShownClusters(view.labels, [int(label) for label in view.kinds], view.named(result.own_names))
 
 
-def fitted_clusters(model: Any, X: Any, names: Mapping[Any, str] | None) -> Clusters:
+def fitted_clusters(model: Any, X: Any, names: Mapping[Any, str] | None) -> ShownClusters:
     """The clusters of the rows of the fit, named by these rows if they are given."""
     estimator = describe.last_step(model)
     found = getattr(estimator, "labels_", None)
@@ -74,4 +74,4 @@ def fitted_clusters(model: Any, X: Any, names: Mapping[Any, str] | None) -> Clus
         return clusters_of(result_of(model, X, names))
     k = max(int(getattr(estimator, "n_clusters_", 0)), int(labels.max(initial=-1)) + 1)
     kinds = [int(label) for label in getattr(estimator, "topics_", np.arange(k))]
-    return Clusters(labels, kinds, fit_names(estimator, kinds) | own_names(names, kinds))
+    return ShownClusters(labels, kinds, fit_names(estimator, kinds) | own_names(names, kinds))

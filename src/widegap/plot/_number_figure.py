@@ -4,6 +4,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from widegap import describe
+from widegap.base._docs import shared_docs
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.plot._axes import INK, MUTED, axes_for, without_frame
 from widegap.results._how_many import number_found, shown_scores
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@shared_docs
 def numbers(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the strength of every number of clusters, for a model that chose its number itself.
 
@@ -23,12 +25,19 @@ def numbers(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     ----------
     model : estimator or pipeline
         Fitted with ``n_clusters="auto"``.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a new figure.
+    <ax>
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widegap import MaxMarginClustering, plot
+    >>> ax = plot.numbers(MaxMarginClustering("auto", random_state=0).fit(load_iris().data))
+    >>> ax.get_title(loc="left")
+    '2 clusters (strength 10.2; a single cloud reaches 1 about once in 50).'
     """
     estimator = describe.last_step(model)
     name = type(estimator).__name__

@@ -1,13 +1,14 @@
-"""Clusters against true classes."""
+"""ShownClusters against true classes."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from widegap.base._docs import shared_docs
 from widegap.exceptions import InvalidDataError
 from widegap.plot._axes import INK, MUTED, axes_for, in_lines, without_frame
-from widegap.plot._clusters import fitted_clusters
+from widegap.plot._shown_clusters import fitted_clusters
 from widegap.results._label_table import label_table
 from widegap.results._palette import light_colour
 
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 STRONG = 0.55  # share of a cluster from which its colour is dark enough for white figures
 
 
+@shared_docs
 def confusion(
     model: Any, y: Any, *, X: Any = None, names: Mapping[Any, str] | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw how many rows of each cluster have each class.
 
-    A cell is the darker, the larger its share of the cluster. Clusters are in the order of the classes that most of
+    A cell is the darker, the larger its share of the cluster. ShownClusters are in the order of the classes that most of
     their rows have. Beyond the twelve most frequent classes, the others share a column.
 
     Parameters
@@ -31,16 +33,21 @@ def confusion(
         Fitted.
     y : array-like of shape (n_samples,)
         The class of every row of the fit; None, NaN and empty texts are rows without one.
-    X : {array-like, frame, sparse matrix} of shape (n_samples, n_features), default=None
-        The rows of the fit. With them, clusters are named by what sets them apart, as in the report.
-    names : mapping, default=None
-        Names of clusters by their labels.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a new figure.
+    <X, to name clusters>
+    <ax>
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widegap import MaxMarginClustering, plot
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> ax = plot.confusion(MaxMarginClustering(3, random_state=0).fit(X), y)
+    >>> ax.get_xlabel()
+    'target'
     """
     clusters = fitted_clusters(model, X, names)
     if np.ndim(y) != 1 or len(y) != len(clusters.labels):
