@@ -26,12 +26,15 @@ from widegap.rows._matrices import column_offsets, column_weights, scale_table, 
 GRAPH_ROWS = 3_000  # rows whose graph is laid out, while a page waits; not tuned
 GRAPH_AXES = 30  # principal axes in which neighbours are sought where rows are wider
 GRAPH_NEIGHBOURS = 15  # of a row, edges of the graph: UMAP's default, not tuned here
+# Of the first places, times the root of the number of rows: 10 for any number leaves clusters of small tables little
+# room. On six tables nearest neighbours are about as right as then (trustworthiness 0.935 to 0.997, at most 0.006 less).
+FIRST_SIZE = 1 / 8
 LAYOUT_ROUNDS = 120  # of attraction and repulsion, while a page waits; not tuned
 NEGATIVES = 3  # random rows that push each row away, a round
 NEAREST = 3  # rows of the sample whose mean is the place of another row
-FEWEST_FOR_OTHERS = 3 * GRAPH_NEIGHBOURS  # rows for other packages, which need more rows than a row has neighbours
+FEWEST_FOREIGN = 3 * GRAPH_NEIGHBOURS  # rows for other packages, which need more rows than a row has neighbours
 # Of openTSNE: its default of neighbours, and half of its default steps, as it begins with places that are nearly right.
-PERPLEXITY, EARLY_STEPS, LATER_STEPS = 30, 100, 250
+PERPLEXITY, TSNE_EARLY_STEPS, TSNE_LATER_STEPS = 30, 100, 250
 OWN_LAYOUT = "widegap"
 
 
@@ -95,7 +98,7 @@ def _laid_out(features: Floats, seed: int) -> Layout:
     rng = np.random.default_rng(seed)
     graph = neighbour_graph(features, min(GRAPH_NEIGHBOURS, n - 1), 1)
     first = _first_places(features, graph, rng)
-    made_by, other = _other_package() if n >= FEWEST_FOR_OTHERS and np.ptp(features) else (OWN_LAYOUT, None)
+    made_by, other = _other_package() if n >= FEWEST_FOREIGN and np.ptp(features) else (OWN_LAYOUT, None)
     places = spread_out(graph.nearest, first, rng) if other is None else other(features, first, seed)
     return Layout(places - places.mean(axis=0), made_by)
 
@@ -126,7 +129,7 @@ def _by_umap(umap: Any, features: Floats, first: Doubles, seed: int) -> Doubles:
 def _by_opentsne(tsne: Any, features: Floats, first: Doubles, seed: int) -> Doubles:
     small = 1e-4 * first / first[:, 0].std()  # as t-SNE wants to begin
     perplexity = min(PERPLEXITY, (len(features) - 1) / 3)
-    steps = {"early_exaggeration_iter": EARLY_STEPS, "n_iter": LATER_STEPS}
+    steps = {"early_exaggeration_iter": TSNE_EARLY_STEPS, "n_iter": TSNE_LATER_STEPS}
     method = tsne(perplexity=perplexity, initialization=small, random_state=seed, n_jobs=1, **steps)
     return np.asarray(method.fit(features), dtype=np.float64)
 
@@ -140,7 +143,8 @@ def _first_places(features: Floats, graph: NeighbourGraph, rng: np.random.Genera
     found = centred @ axes.T
     places[:, : found.shape[1]] = found
     spread = np.abs(places).max()
-    return 10 * places / (spread if spread else 1.0) + rng.normal(0, 0.05, places.shape)
+    size = FIRST_SIZE * np.sqrt(len(features))
+    return size * (places / (spread if spread else 1.0) + rng.normal(0, 0.005, places.shape))
 
 
 def spread_out(nearest: Ints, places: Doubles, rng: np.random.Generator) -> Doubles:

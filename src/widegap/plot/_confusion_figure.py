@@ -1,4 +1,4 @@
-"""ShownClusters against true classes."""
+"""Clusters against true classes."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ def confusion(
 ) -> "Axes":
     """Draw how many rows of each cluster have each class.
 
-    A cell is the darker, the larger its share of the cluster. ShownClusters are in the order of the classes that most of
+    A cell is the darker, the larger its share of the cluster. Clusters are in the order of the classes that most of
     their rows have. Beyond the twelve most frequent classes, the others share a column.
 
     Parameters

@@ -1,6 +1,5 @@
 """How many clusters: the strength of every number."""
 
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from widegap import describe
@@ -64,6 +63,6 @@ def numbers(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     ax.set_xlim(ks[0] - 0.6, ks[-1] + 0.6)
     ax.set(xlabel="number of clusters", ylabel="strength")
     sentence = found["words"] if found["choice"] is None else found["choice"]["sentence"]
-    ax.set_title(fill(sentence, 80), color=INK, fontsize="medium", loc="left")
+    ax.set_title(sentence, color=INK, fontsize="medium", loc="left", wrap=True)
     without_frame(ax, "bottom", "left")
     return ax
