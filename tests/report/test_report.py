@@ -149,7 +149,7 @@ def test_the_map_keeps_neighbours_together_and_says_who_placed_them(wine):
     X = wine.data / wine.data.std(axis=0)
     summary = summarize(CPM3C(2, random_state=0).fit(X), X)
     points = np.array([(point["x"], point["y"]) for point in summary["map"]["points"]])
-    assert trustworthiness(X, points, n_neighbors=10) > 0.85  # 0.93 measured
+    assert trustworthiness(X, points, n_neighbors=10) > 0.9  # 0.937 measured
     assert "Rows that are alike are near each other." in Page(render(summary)).text
     summary["map"]["layout"] = "umap-learn"
     assert "near each other, as umap-learn places them." in Page(render(summary)).text
