@@ -141,7 +141,7 @@ def test_standard_input_and_output(table, monkeypatch, capsys):
 def test_json_for_machines(table, capsys):
     assert main(["cluster", str(table), "-k", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["schema"] == "widegap.report/1"
+    assert found["schema"] == "widegap.report/2"
     assert sorted(cluster["size"] for cluster in found["clusters"]) == [20, 20, 20]
     assert "map" not in found
 

@@ -14,7 +14,8 @@ from widegap.base import _docs
 
 # The files of the estimators and of the classes that they inherit from.
 CLASSES = {cls for name in ESTIMATORS for cls in getattr(widegap, name).__mro__ if cls.__module__.startswith("widegap")}
-SOURCES = sorted({Path(inspect.getfile(cls)) for cls in CLASSES})
+FIGURES = Path(inspect.getfile(widegap.plot)).parent.glob("*.py")  # functions that share texts, too
+SOURCES = sorted({*(Path(inspect.getfile(cls)) for cls in CLASSES), *FIGURES})
 PLACEHOLDER = re.compile(r"^ *<(.+)>$", re.MULTILINE)
 ENTRY = re.compile(r"^\w+ : [^\n]*\n(?:    [^\n]+\n?)+", re.MULTILINE)
 

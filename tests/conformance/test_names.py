@@ -40,7 +40,7 @@ RETIRED = {
     "wishes": "options",
 }
 # Names that stand in several modules for the same thing, by the rules of Python or of a protocol.
-SEVERAL_HOMES = {"main"}
+SEVERAL_HOMES = {"main", "profile", "tree"}
 # Files that have the same role in several slices.
 SAME_ROLE = {"__init__.py", "__main__.py"}
 

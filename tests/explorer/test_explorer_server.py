@@ -14,6 +14,7 @@ from sklearn.datasets import make_blobs
 from widegap import MaxMarginClustering
 from widegap.explorer import Workspace
 from widegap.forest import _forest_search, _merge_search
+from widegap.report import summarize
 
 pytest.importorskip("starlette", reason="needs the extra explore")
 httpx = pytest.importorskip("httpx", reason="needs httpx")
@@ -146,6 +147,12 @@ def test_points_labels_and_sureness_are_binary(client, model):
         np.testing.assert_allclose(sure / 255, model.with_clusters(k).agreement_, atol=1 / 255)
     places = np.frombuffer(client.get("/api/points?layout=columns&x=column 0&y=column 2").content[4 * n :], np.float32)
     np.testing.assert_array_equal(places.reshape(-1, 2), X[:, [0, 2]].astype(np.float32))
+
+
+def test_the_map_is_that_of_the_report(client, model):
+    content = client.get("/api/points?layout=neighbours").content[4 * len(X) :]
+    shown = [(point["x"], point["y"]) for point in summarize(model, X)["map"]["points"]]
+    np.testing.assert_array_equal(np.frombuffer(content, np.float32).reshape(-1, 2), np.array(shown, np.float32))
 
 
 def test_actions_and_two_pages_stay_consistent(client):

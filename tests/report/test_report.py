@@ -14,6 +14,7 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_digits, load_wine, make_blobs
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.manifold import trustworthiness
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -93,7 +94,7 @@ def summary(wine, fitted):
 
 def test_the_summary_is_json_with_a_schema(summary, fitted):
     again = json.loads(json.dumps(summary, allow_nan=False))
-    assert again["schema"] == SCHEMA == "widegap.report/1"
+    assert again["schema"] == SCHEMA == "widegap.report/2"
     assert [cluster["size"] for cluster in again["clusters"]] == np.bincount(fitted.labels_).tolist()
     assert again["objective"]["value"] == fitted.objective_
     assert again["search"]["members"] == len(fitted.history_)
@@ -144,13 +145,14 @@ def test_contrasts_do_not_depend_on_the_representation():
     assert (describe.contrasts(X, labels, 3)[0][:, 0] == 0).all()  # a constant column sets nothing apart
 
 
-def test_the_map_of_two_clusters_has_the_decision_value_across(wine):
-    model = CPM3C(2, random_state=0).fit(wine.data)
-    plan = summarize(model, wine.data)["map"]
-    values = model.decision_function(wine.data)
-    np.testing.assert_allclose([point["x"] for point in plan["points"]], values)
-    assert abs(np.corrcoef([point["y"] for point in plan["points"]], values)[0, 1]) < 1e-6
-    assert plan["kind"] == "one boundary"
+def test_the_map_keeps_neighbours_together_and_says_who_placed_them(wine):
+    X = wine.data / wine.data.std(axis=0)
+    summary = summarize(CPM3C(2, random_state=0).fit(X), X)
+    points = np.array([(point["x"], point["y"]) for point in summary["map"]["points"]])
+    assert trustworthiness(X, points, n_neighbors=10) > 0.9  # 0.937 measured
+    assert "Rows that are alike are near each other." in Page(render(summary)).text
+    summary["map"]["layout"] = "umap-learn"
+    assert "near each other, as umap-learn places them." in Page(render(summary)).text
 
 
 def test_the_map_of_several_clusters_keeps_them_apart():
@@ -373,14 +375,13 @@ def test_a_precomputed_kernel_has_no_columns_to_name(wine):
     render(summary)
 
 
-def test_an_estimator_without_scores_gets_principal_axes(wine):
+def test_an_estimator_without_scores_has_a_map_and_no_margins(wine):
     class Plain(CPM3C):
         decision_function = property()
 
     summary = summarize(Plain(2, random_state=0).fit(wine.data), wine.data)
-    assert summary["map"]["kind"] == "principal"
+    assert summary["map"]["shown"] == 178
     assert [cluster["margin"] for cluster in summary["clusters"]] == [None, None]
-    assert "vary most" in Page(render(summary)).text
 
 
 def test_documents():

@@ -166,6 +166,23 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features,)
     Names of the features, if X was a frame with string column names.
 
+[any fitted model]
+model : estimator or pipeline
+    Fitted estimator of this package, clusterer of scikit-learn, or pipeline that ends in one of them.
+
+[names of clusters]
+names : mapping, default=None
+    Names of clusters by their labels; the others have the names that the report gives them.
+
+[X, to name clusters]
+X : {array-like, frame, sparse matrix} of shape (n_samples, n_features), or list of str, default=None
+    The rows of the fit. With them, clusters are named by what sets them apart, as in the report.
+names : mapping, default=None
+    Names of clusters by their labels.
+
+ax : matplotlib.axes.Axes, default=None
+    Where to draw; None makes a new figure.
+
 [parameters as for IterSVR]
 kernel, gamma, kernel_params, n_components, min_cluster_fraction, init, n_init
     As for :class:`IterSVR`.

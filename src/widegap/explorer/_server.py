@@ -22,6 +22,7 @@ from widegap.explorer._guard import TooLargeRequestError
 from widegap.explorer._question_payloads import questions
 from widegap.explorer._worker import Worker
 from widegap.explorer._workspace import ChangedError, Workspace
+from widegap.features._neighbour_layout import neighbour_layout
 
 PAGE = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -174,7 +175,7 @@ class Pages:
             x, y = (workspace.rows.column(str(asked.get(axis, ""))) for axis in "xy")
             return layouts.by_columns(x, y, rows)
         if layout == "neighbours":
-            return layouts.by_neighbours(workspace.features, rows)
+            return neighbour_layout(workspace.features, rows).places
         if not isinstance(fit, ShownFit):  # there are no scores yet
             return layouts.by_principal_axes(workspace.features, rows)
         return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows)

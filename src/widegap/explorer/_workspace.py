@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe
-from widegap._types import Floats, Ints
+from widegap._types import Floats, Ints, Matrix
 from widegap.base._validation import digest_of
 from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
 from widegap.corrections._constraints import KeyedConstraints
@@ -31,9 +31,9 @@ from widegap.explorer._identity import WholeNumbers
 from widegap.explorer._layouts import map_rows
 from widegap.explorer._refits import NextFit, Progress, StoppedError, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
+from widegap.results._map_rows import map_rows_of
 
 KEPT_FITS = 8  # in memory; older ones are computed again when an undo reaches them
-MAP_TERMS = 10_000  # most frequent terms of documents, by which the map places them; more only add memory
 
 
 class ChangedError(Exception):
@@ -107,7 +107,7 @@ class Workspace:
         self._fits: dict[int, ShownFit | NotFitted] = {0: self.opening}
         self._opening_names = names_by_key(self.opening, self.extra.get("names"))
         self.autosave: Autosave | None = None
-        self._terms: Any = None
+        self._features: Matrix | None = None
         done = [Event.from_json(event) for event in events] if events else self.stored.events
         self.history = _replayed(done, self.rows.n_rows)
         if session is not None:
@@ -157,17 +157,11 @@ class Workspace:
         return self.fit.labels_at(self.k)
 
     @property
-    def features(self) -> Any:
+    def features(self) -> Matrix:
         """The rows as numbers: X, or the terms of documents, weighted."""
-        if hasattr(self.X, "shape"):
-            return self.X
-        if self._terms is None:
-            from sklearn.feature_extraction.text import TfidfVectorizer
-
-            self._terms = TfidfVectorizer(sublinear_tf=True, max_features=MAP_TERMS, dtype=np.float32).fit_transform(
-                self.X
-            )
-        return self._terms
+        if self._features is None:
+            self._features = map_rows_of(self.X)
+        return self._features
 
     @property
     def keys(self) -> WholeNumbers:

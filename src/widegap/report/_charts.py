@@ -6,22 +6,22 @@ from typing import Any
 from markupsafe import Markup
 
 from widegap.forest._split_words import CLOUD_WORD
+from widegap.results._how_many import shown_scores
+from widegap.results._palette import LIGHT
 
-COLOURS = 10  # as many as the style sheet names; more clusters share them
 # Pixels: 720 is the width of the text of the page, and no chart is higher than a laptop's window.
 MAP_WIDTH, MAP_HEIGHT, MAP_EDGE = 720, 480, 16
 BAR_WIDTH, BAR_HEIGHT = 240, 72
 LINE_WIDTH, LINE_HEIGHT, LINE_EDGE = 720, 110, 8
 DENDROGRAM_WIDTH, DENDROGRAM_ROW = 320, 30
 MOST_DECIDED = 30  # columns in the list of how much each decided; the others have smaller shares
-FEWEST_BARS = 24  # numbers of clusters below one another's ticks; more are hard to read
 LEAST_RANGE = 0.02  # of the best objective is the least range of the chart of starts, so that roundings look small
 SAME_OBJECTIVE = 1e-3  # starts within this share of the best count as the best; the solvers are accurate to 1e-3
 
 
 def colour(label: int) -> str:
     """Class of a cluster's colour; -1 is grey."""
-    return f"c{int(label) % COLOURS}" if label >= 0 else "cx"
+    return f"c{int(label) % len(LIGHT)}" if label >= 0 else "cx"
 
 
 class Scale:
@@ -42,16 +42,12 @@ class Scale:
 
 
 def scatter(plan: dict[str, Any]) -> Markup:
-    """The points of the map, the boundary of two clusters, and the number of every cluster at its middle."""
+    """The points of the map, and the number of every cluster at its middle."""
     points = [point for point in plan["points"] if point["x"] is not None and point["y"] is not None]
     xs, ys = ([float(point[axis]) for point in points] for axis in "xy")
-    boundary = plan["kind"] == "one boundary"
-    x_scale = Scale([*xs, 0.0] if boundary else xs, MAP_EDGE, MAP_WIDTH - MAP_EDGE)
+    x_scale = Scale(xs, MAP_EDGE, MAP_WIDTH - MAP_EDGE)
     y_scale = Scale(ys, MAP_HEIGHT - MAP_EDGE, MAP_EDGE)
     parts = []
-    if boundary:
-        x = x_scale(0.0)
-        parts.append(f'<line class="boundary" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{MAP_HEIGHT}"/>')
     places: dict[int, list[tuple[float, float]]] = {}
     for i, point in enumerate(plan["points"]):
         if point["x"] is None or point["y"] is None:
@@ -153,12 +149,6 @@ def curves(records: Sequence[dict[str, Any]]) -> Markup:
         parts.append(f'<polyline class="{colour(i)}" points="{path}"/>')
         parts.append(f'<circle class="{colour(i)}" cx="{x_scale(x):.1f}" cy="{y_scale(y):.1f}" r="4"/>')
     return Markup("".join(parts))  # noqa: S704
-
-
-def shown_scores(number: dict[str, Any]) -> list[dict[str, Any]]:
-    """The scores that are drawn: a few numbers beyond the chosen one, and at least ``FEWEST_BARS``."""
-    most = max(FEWEST_BARS + 1, number["chosen"] + 5)
-    return [score for score in number["scores"] if score["n_clusters"] <= most]
 
 
 def number_bars(number: dict[str, Any]) -> Markup:

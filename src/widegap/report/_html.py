@@ -3,12 +3,14 @@
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from widegap._wording import number, percent, row_number
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.results._palette import DARK, LIGHT, NO_CLUSTER
 from widegap.results._summary import SCHEMA
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -36,7 +38,7 @@ def render(summary: dict[str, Any]) -> str:
         )
     return _template().render(
         report=summary,
-        sheet=_file("report.css"),
+        sheet=_sheet(),
         script=_file("report.js"),
         script_hash=_hash(_file("report.js")),
         payload=_script_json(_payload(summary)),
@@ -78,6 +80,17 @@ def _breakable(name: Any) -> Any:
 @cache
 def _file(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+@cache
+def _sheet() -> str:
+    """The style sheet, and before it the colours of the clusters."""
+    light, dark = (f".widegap-report{{{_variables(colours)}}}" for colours in (LIGHT, DARK))
+    return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n{_file('report.css')}"
+
+
+def _variables(colours: Sequence[str]) -> str:
+    return ";".join([*(f"--k{i}:{colour}" for i, colour in enumerate(colours)), f"--kx:{NO_CLUSTER}"])
 
 
 def _hash(script: str) -> str:

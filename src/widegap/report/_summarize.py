@@ -61,7 +61,7 @@ def summarize(
     Returns
     -------
     dict
-        With the keys schema ("widegap.report/1"; the number grows when keys change their meaning), title, created,
+        With the keys schema ("widegap.report/2"; the number grows when keys change their meaning), title, created,
         method, unit, n_rows, rows_from (the number of the first row of X in this dict: 0), n_features (columns of the
         table as it was read), n_clusters, number (what "auto" found and why, or None), kind (what the clusters follow,
         or None), objective, clusters, profile (means and shares of clusters, column by column), decided (how much each

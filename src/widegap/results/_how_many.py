@@ -12,6 +12,7 @@ NEEDED = 1.0  # strength above which a number is taken
 # Of 1324 drawn tables the number was right in 97 % of those beyond the first, and in 43 % of those below the second.
 CLEARLY, CLOSE = 0.8, 0.3  # distance of the strengths from what is needed
 HOW_SURE = {"clear": "The number is clear.", "likely": "The number is likely.", "close": "It is a close call."}
+FEWEST_BARS = 24  # numbers of clusters below one another's ticks; more are hard to read
 LEAST_ROWS = 10  # not tuned: of fewer, one row more or less changes which groups there are
 EQUAL_ROWS = "One cluster: all rows are equal, or too few to tell groups apart."
 
@@ -34,6 +35,12 @@ def number_found(estimator: Any) -> dict[str, Any] | None:
     if choice is None:
         return {**found, **_without_choice(chosen, older=bool(scores))}
     return {**found, **explained_choice(choice, chosen)}
+
+
+def shown_scores(number: dict[str, Any]) -> list[dict[str, Any]]:
+    """The scores that are drawn: a few numbers beyond the chosen one, and at least ``FEWEST_BARS``."""
+    most = max(FEWEST_BARS + 1, number["chosen"] + 5)
+    return [score for score in number["scores"] if score["n_clusters"] <= most]
 
 
 def _too_few(chosen: int, estimator: Any) -> str:

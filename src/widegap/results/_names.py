@@ -68,6 +68,13 @@ def known_names(estimator: Any, labels: Any) -> dict[int, str]:
     }
 
 
+def fit_names(estimator: Any, labels: Any) -> dict[int, str]:
+    """Names of all clusters without their rows: the topic, the known label that it carries, or "Cluster 3"."""
+    topics = getattr(estimator, "topic_names_", {})
+    found = {int(label): clip(topics.get(int(label), f"Cluster {label}"), LONGEST_NAME) for label in labels}
+    return found | known_names(estimator, labels)
+
+
 def _phrases(contrasts: Contrasts, label: int) -> list[str]:
     """What sets a cluster apart in words, the strongest first, one phrase a column."""
     found: dict[int, str] = {}

@@ -1,6 +1,6 @@
 """The rows of a report as tables and documents show them: columns, names of clusters, margins, places on the map."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +14,13 @@ from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._markup import plain_text
 from widegap.documents._phrases import with_phrases
 from widegap.exceptions import InvalidDataError
+from widegap.features._neighbour_layout import Layout, neighbour_layout
 from widegap.results._certainty import agreement_of
 from widegap.results._deciding_columns import deciding_columns
 from widegap.results._frame_values import frame_values, is_data_frame, row_names
 from widegap.results._images import grey_picture, picture_shape
 from widegap.results._input_rows import InputRows
+from widegap.results._map_rows import map_rows_of
 from widegap.results._names import cluster_names
 from widegap.results._profile import Contrasts, Feature, count_columns, features_of
 from widegap.rows._matrices import column_moments, dense_rows, without_gaps
@@ -76,6 +78,7 @@ class RowView:
 
     unit = "row"
     dates: frozenset[int] = frozenset()
+    X: Any  # rows or documents, as the clusterer takes them
     ids: Sequence[Any] | None = None
     frame: Any = None  # the rows as they were read, for single cells
     sure: Floats | None = None  # how much the members of the search agree on each row
@@ -167,14 +170,19 @@ class RowView:
             self._contrasts = Contrasts(self.shown, self.labels, self.features, len(self.kinds))
         return self._contrasts
 
+    def named(self, own: Mapping[int, str]) -> dict[int, str]:
+        """The name of every cluster; ``own`` are names of clusters that need no other."""
+        return {**dict(zip(map(int, self.kinds), self.titles(), strict=True)), **own}
+
     def titles(self) -> list[str]:
-        """Names of the clusters."""
+        """Names of the clusters by what sets them apart."""
         if self.pairwise or self.picture is not None:
             return [f"Cluster {label}" for label in self.kinds]
         return cluster_names(self.contrasts, len(self.kinds))
 
-    def place(self, rows: Any) -> Floats | None:
-        return describe.layout(self.X, self.scores, rows)
+    def place(self, rows: Ints) -> Layout:
+        """Where some rows are on the map."""
+        return neighbour_layout(map_rows_of(self.X), rows)
 
     def profile(self) -> dict[str, Any] | None:
         """Means and shares of every cluster, column by column."""
@@ -291,7 +299,7 @@ class DocumentView(RowView):
     picture = None
 
     def __init__(self, estimator: Any, X: Any, labels: Any):
-        self.documents = list(X) if not hasattr(X, "shape") or getattr(X, "ndim", 2) == 1 else X
+        self.documents = self.X = list(X) if not hasattr(X, "shape") or getattr(X, "ndim", 2) == 1 else X
         self.estimator = estimator
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         found = _checked_labels(estimator, X, self.n_rows, labels)
@@ -328,15 +336,6 @@ class DocumentView(RowView):
 
     def pictures(self) -> None:
         return None
-
-    def place(self, rows: Any) -> Any:
-        if self.scores is None:
-            return None
-        if self.scores.shape[1] > 2:
-            return describe.layout(None, self.scores, rows)
-        lead = self.scores[rows, -1] - self.scores[rows, 0]
-        centrality = self.estimator.centrality_[rows] if self.is_fit else np.zeros(len(rows))
-        return np.column_stack([lead, np.nan_to_num(centrality)])
 
     def separates(self, label: int) -> list[dict[str, Any]]:
         return [{"feature": clip(term, 80)} for term in self.terms.get(label, [])]

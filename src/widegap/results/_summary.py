@@ -18,9 +18,10 @@ from widegap.results._dendrogram import judged_tree, top_of_tree
 from widegap.results._example_rows import RowDescriber
 from widegap.results._followed_kind import followed_kind
 from widegap.results._how_many import number_found
+from widegap.results._names import fit_names
 from widegap.results._row_views import RowView
 
-SCHEMA = "widegap.report/1"
+SCHEMA = "widegap.report/2"
 MAP_POINTS = 3000  # drawn without delay by a browser; more overlap
 CURVE_POINTS = 2000  # of the search, more than the chart has pixels
 UNSURE = 0.5  # share of the members that agree on a row, below which it is unsure: no majority
@@ -32,8 +33,7 @@ def summarize_view(
 ) -> dict[str, Any]:
     """The summary of rows that are described; ``own`` are names of clusters that need no other."""
     estimator, steps = describe.last_step(model), getattr(model, "steps", ())
-    titles = dict(zip(map(int, view.kinds), view.titles(), strict=True))
-    describer = RowDescriber(view, {**titles, **own})
+    describer = RowDescriber(view, view.named(own))
     edges = describe.margin_bins(view.margins)
     summary: dict[str, Any] = {
         "schema": SCHEMA,
@@ -93,12 +93,12 @@ def _without_certainty(summary: dict[str, Any]) -> None:
 def summarize_fit(estimator: Any) -> dict[str, Any]:
     """What a fitted estimator shows without its rows: sizes, how sure they are, the tree and the search."""
     labels = np.asarray(estimator.labels_)
-    names = getattr(estimator, "topic_names_", {})
+    topics = getattr(estimator, "topics_", range(int(estimator.n_clusters_)))
     sure = agreement_of(estimator)
     clusters: list[dict[str, Any]] = [
         {
             "label": int(label),
-            "name": clip(names.get(int(label), f"Cluster {label}"), 80),
+            "name": name,
             "size": int(np.count_nonzero(labels == label)),
             "share": float(np.mean(labels == label)),
             "separates": [],
@@ -106,7 +106,7 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
             "agreement": None if sure is None or not (labels == label).any() else float(sure[labels == label].mean()),
             "representatives": [],
         }
-        for label in getattr(estimator, "topics_", range(int(estimator.n_clusters_)))
+        for label, name in fit_names(estimator, topics).items()
     ]
     return {
         **dict.fromkeys(("map", "n_features", "profile")),
@@ -114,7 +114,7 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
         "title": type(estimator).__name__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "method": type(estimator).__name__,
-        "unit": "document" if names else "row",
+        "unit": "document" if hasattr(estimator, "topic_names_") else "row",
         "n_rows": len(labels),
         "rows_from": ROWS_FROM,
         "n_clusters": len(clusters),
@@ -189,20 +189,17 @@ def _tree(estimator: Any, tree_of: Callable[[Any], Any]) -> dict[str, Any] | Non
     return None if k <= 2 or not hasattr(estimator, "tree_") else top_of_tree(tree_of(estimator), k)
 
 
-def _map(view: RowView, describer: RowDescriber, max_points: int) -> dict[str, Any] | None:
+def _map(view: RowView, describer: RowDescriber, max_points: int) -> dict[str, Any]:
     rows = describe.spread_sample(view.labels, max_points)
-    coordinates = view.place(rows)
-    if coordinates is None:
-        return None
-    kind = {2: "one boundary", 3: "exact"}.get(len(view.kinds), "projected")
+    places, made_by = view.place(rows)
     return {
         "points": [
             {**describer.describe(row), "x": plain(x), "y": plain(y), "cluster": int(view.labels[row])}
-            for row, (x, y) in zip(rows, coordinates, strict=True)
+            for row, (x, y) in zip(rows, places, strict=True)
         ],
         "shown": len(rows),
         "total": view.n_rows,
-        "kind": "principal" if view.scores is None or len(view.kinds) == 1 else kind,
+        "layout": made_by,
     }
 
 

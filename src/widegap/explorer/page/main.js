@@ -15,7 +15,6 @@ import { act, on, refresh, store, tell } from "./store.js";
 import * as tree from "./tree.js";
 
 const LAYOUTS = { neighbours: "nearest neighbours", scores: "scores", columns: "two columns" };
-const SLOW_LAYOUT = 20000; // points whose neighbours take seconds to find
 const EXPORTS = {
   "assignments.csv": "rows and clusters, CSV",
   "assignments.parquet": "rows and clusters, Parquet",
@@ -127,7 +126,6 @@ async function begin() {
     if (placed === null) {
       const names = Object.keys(LAYOUTS).filter((name) => name !== "columns" || store.state.columns.length);
       element("layout").append(...names.map((name) => make("option", LAYOUTS[name], { value: name })));
-      field("layout").value = store.state.on_map > SLOW_LAYOUT ? "scores" : "neighbours";
     }
     // Places by scores follow the clusters; the others stay where they are.
     const name = `${store.state.fit} ${store.state.k}`;

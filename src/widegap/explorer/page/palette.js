@@ -1,7 +1,7 @@
-// Colours that people with colour-blindness can tell apart (after Okabe and Ito), and shapes as a second channel.
+// The colours of results/_palette.py, and shapes as a second channel.
 
 export const SHAPES = ["●", "■", "▲", "◆", "✚", "▼"];
-const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b8860b", "#cc4f96", "#3a9bd9", "#7a4fbf", "#7f6000", "#555555", "#8c2d04"];
+const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#bf9b00", "#cc4f96", "#3a9bd9", "#7a4fbf", "#7f6000", "#555555", "#8c2d04"];
 const DARK = ["#56b4e9", "#ff8c42", "#2fd6a3", "#f0c541", "#f58fc4", "#9ad0ff", "#bfa0ff", "#d9c27a", "#bdbdbd", "#e0876a"];
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
