@@ -1,0 +1,140 @@
+"""The page as a widget of a notebook: requests come as messages through the notebook's own channel, and so do answers.
+
+A message names what it asks for, as an address does: ``{"id", "get", "query"}`` or ``{"id", "post", "body"}``. Its
+answer has the same id, the media type and one buffer of bytes, or an error. Reads are answered by threads beside the
+kernel's own, so that a map that takes seconds holds no cell back; posts in the kernel's own, in the order in which they
+come.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import RLock
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+
+from widegap.base._progress import logger
+from widegap.explorer._answers import REFUSED, Answers, BadRequestError, encoded, refusal
+from widegap.explorer._bundle import bundled
+from widegap.explorer._workspace import Workspace
+
+READERS = 4  # threads that answer reads: a page asks for labels and sureness at once, while a map is being laid out
+LONGEST_ID = 64  # characters: those of the page have about fifteen
+
+
+class ExplorerWidget(anywidget.AnyWidget):
+    """A workspace in a notebook.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        What is shown.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted for the number of clusters that is shown; before the first fit as it was given.
+    labels : ndarray of shape (n_samples,)
+        Cluster of every row as ``model`` numbers them; -1 for rows in none.
+    selected : ndarray of int
+        Rows of X that are selected on the map, from 0.
+    workspace : Workspace
+        What the page works on: ``act``, ``again``, ``undo``, ``constraints``.
+    """
+
+    _esm = bundled()
+    model = traitlets.Any(read_only=True)
+    labels = traitlets.Instance(np.ndarray, (0,), read_only=True)
+    selected = traitlets.Instance(np.ndarray, (0,), read_only=True)
+
+    def __init__(self, workspace: Workspace):
+        self.workspace = workspace
+        self._following = RLock()
+        self._seen: tuple[object, ...] = ()
+        self._answers = Answers(workspace, self._tell)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="widegap-answer")
+        super().__init__()
+        workspace.listen(self._follow)
+        self._follow()
+        self.on_msg(self._receive)
+        self._answers.worker.compute_ahead()
+
+    def close(self) -> None:
+        """Remove the widget, stop a fit that is running and release the session; ``workspace`` stays usable."""
+        self._answers.worker.stop()
+        self._readers.shutdown(wait=False)
+        self.workspace.close()
+        super().close()
+
+    # Messages
+
+    def _receive(self, widget: object, message: object, buffers: object) -> None:
+        """Answer a message, now or from a thread; one without an id is from no page of ours."""
+        if not isinstance(message, dict):
+            return
+        number = message.get("id")
+        if not isinstance(number, str) or len(number) > LONGEST_ID:
+            return
+        try:
+            answer = self._asked(message)
+        except BadRequestError as error:
+            self.send({"id": number, **refusal(error)})
+            return
+        if "post" in message:
+            self._send_answer(number, answer)
+        else:
+            self._readers.submit(self._send_answer, number, answer)
+
+    def _asked(self, message: dict[str, Any]) -> Callable[[], object]:
+        """What gives the answer; a message has to be one that the page would send."""
+        method = "post" if "post" in message else "get"
+        table: dict[str, Callable[[Any], object]]
+        table = {**self._answers.posts} if method == "post" else {**self._answers.reads, "news": self._news}
+        name, given = message.get(method), message.get("body" if method == "post" else "query")
+        if not isinstance(name, str) or name not in table:
+            raise BadRequestError(f"There is nothing to {method} at {name!r:.40}.")
+        if not isinstance(given, dict):
+            raise BadRequestError("The request must be an object.")
+        if method == "get" and not all(isinstance(text, str) for part in given.items() for text in part):
+            raise BadRequestError("A query must have texts for values.")
+        return lambda: table[name](given)
+
+    def _send_answer(self, number: str, answer: Callable[[], object]) -> None:
+        try:
+            content = encoded(answer())
+        except REFUSED as error:
+            self.send({"id": number, **refusal(error)})
+        except Exception as error:  # whatever it is, the page shows it and goes on
+            logger.debug("request failed", exc_info=True)
+            self.send({"id": number, "error": f"The request failed: {error}"[:600]})
+        else:
+            self.send({"id": number, "kind": content.kind}, [content.body])
+
+    def _news(self, asked: object = None) -> dict[str, object]:
+        return self._answers.news()
+
+    def _tell(self) -> None:
+        self.send({"news": self._news()})
+
+    # Traits
+
+    def _follow(self) -> None:
+        """Set the traits to the present state; may be called from any thread."""
+        with self._following:
+            workspace = self.workspace
+            with workspace.lock:
+                seen = (workspace.state.fit, workspace.k)
+                new: dict[str, Any] = {}
+                if seen != self._seen:
+                    new = {"model": workspace.model, "labels": np.array(workspace.labels)}
+                if workspace.selected is not self.selected:
+                    new["selected"] = workspace.selected
+            self._seen = seen
+            try:
+                with self.hold_trait_notifications():
+                    for name, value in new.items():
+                        self.set_trait(name, value)
+            except Exception:  # of an observer: what the user did is done, and the page goes on
+                logger.exception("an observer of the widget failed")
