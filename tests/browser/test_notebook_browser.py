@@ -35,8 +35,8 @@ X, y = load_digits(return_X_y=True)
 X, y = X[y < 5], y[y < 5]
 changes = []
 widget = widegap.explore(
-    widegap.MaxMarginClustering(5, random_state=0), X, feature_names=["{NASTY.replace('"', "'")}", *map(str, range(63))],
-    title="Digits", session="session.jsonl",
+    widegap.MaxMarginClustering(5, random_state=0), X, title="Digits", session="session.jsonl", resume=False,
+    feature_names=['''{NASTY}''', *map(str, range(63))],
 )
 widget.observe(lambda change: changes.append(change.name))
 widget"""
@@ -47,7 +47,8 @@ print(json.dumps({**found, "fitted": bool(hasattr(model, "labels_") and len(mode
 SECOND = """
 second = widegap.explore(widegap.MaxMarginClustering(3, random_state=0).fit(X), X, title="Three")
 second"""
-CELLS = [OPEN, READ, SECOND]
+RESUME = OPEN.replace("resume=False", "resume=True")
+CELLS = [OPEN, READ, SECOND, RESUME]
 SETTINGS = {
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "notebook-extension/tracker": {"windowingMode": "none"},  # all cells are there, whether they are in view or not
@@ -67,9 +68,10 @@ def lab(tmp_path_factory):
         port = free.getsockname()[1]
     token = secrets.token_urlsafe(16)
     environment = {
-        **os.environ, "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(home / "open"),
+        **os.environ,
+        **{f"JUPYTERLAB_{name}_DIR": str(home / name.lower()) for name in ("SETTINGS", "WORKSPACES")},
         **{f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")},
-    }  # fmt: skip
+    }
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"]
     command += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}", "--ServerApp.port_retries=0"]
     with open(home / "log", "w") as log:
@@ -91,7 +93,7 @@ def lab(tmp_path_factory):
 
 def asked(address, token, method="GET"):
     with urlopen(Request(address, method=method, headers={"Authorization": f"token {token}"})) as answer:
-        return json.load(answer)
+        return json.loads(answer.read() or "null")
 
 
 @pytest.fixture
@@ -122,12 +124,7 @@ def notebook(lab, tmp_path):
     yield driver
     driver.quit()
     for kernel in asked(f"{address}/api/kernels", token):
-        with urlopen(Request(f"{address}/api/kernels/{kernel['id']}", method="DELETE", headers=_with(token))):
-            pass
-
-
-def _with(token):
-    return {"Authorization": f"token {token}"}
+        asked(f"{address}/api/kernels/{kernel['id']}", token, "DELETE")
 
 
 def until(driver, condition):
@@ -249,16 +246,20 @@ def test_questions_keys_and_downloads(page, tmp_path):
     assert errors_of(page.driver) == []
 
 
+STYLES = """
+const styles = (node) => JSON.stringify([...getComputedStyle(node)].map((name) => getComputedStyle(node)[name]));
+const nodes = [...document.querySelectorAll(".jp-Toolbar button, body, h1, h2, input, select")];
+return nodes.filter((node) => !node.closest(".jp-Cell")).map(styles);
+"""
+
+
 def test_two_widgets_and_the_notebook_leave_each_other_alone(page):
-    style = """const found = (node) => JSON.stringify(Object.fromEntries([...getComputedStyle(node)].map((name) =>
-        [name, getComputedStyle(node)[name]]))); return [...document.querySelectorAll(".jp-Toolbar button, body, h1, input")]
-        .filter((node) => !node.closest(".jp-Cell")).map(found)"""
     page.again()
     page.until(lambda: len(page.sizes()) == 5)
-    before = page.driver.execute_script(style)
+    before = page.driver.execute_script(STYLES)
     run(page.driver, 2)
     second = Page(page.driver, 2)
-    assert page.driver.execute_script(style) == before and len(before) > 3
+    assert page.driver.execute_script(STYLES) == before and len(before) > 3
     assert second.find("#title").text == "Three" and page.find("#title").text == "Digits"
     second.find("#k").send_keys(Keys.ARROW_RIGHT)
     second.until(lambda: len(second.sizes()) == 4)
@@ -272,24 +273,48 @@ def test_two_widgets_and_the_notebook_leave_each_other_alone(page):
 
 
 def test_a_restarted_kernel_is_told_and_the_session_goes_on(page, lab):
-    address, token, folder = lab
+    folder = lab[2]
     page.again()
     page.until(lambda: len(page.sizes()) == 5)
-    (kernel,) = asked(f"{address}/api/kernels", token)
-    asked(f"{address}/api/kernels/{kernel['id']}/restart", token, "POST")
+    page.press("#points")
+    choose(page.driver, "Kernel", "Restart Kernel…")
+    find(page.driver, ".jp-Dialog .jp-mod-accept").click()
     page.until(lambda: page.find("#trouble").is_displayed())
     assert "Run the cell again" in page.find("#trouble").text
-    assert len((folder / "session.jsonl").read_text(encoding="utf-8").splitlines()) == 2  # the head, and the fit
+    page.driver.save_screenshot(str(SHOTS / "notebook-restarted.png"))
+    saved = (folder / "session.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(saved) == 2 and json.loads(saved[1])["kind"] == "again"
+    run(page.driver, 3)
+    resumed = Page(page.driver, 3)
+    resumed.until(lambda: len(resumed.sizes()) == 5)
+    assert np.bincount(read(page)["labels"]).tolist() == resumed.sizes()
 
 
 def test_a_dark_notebook_has_a_dark_widget(page):
-    light = page.driver.execute_script("return getComputedStyle(arguments[0]).backgroundColor", page.frame)
-    for name in ("Settings", "Theme", "JupyterLab Dark"):
-        item = [node for node in page.driver.find_elements(By.CSS_SELECTOR, ".lm-MenuBar-item, .lm-Menu-item")]
-        (found,) = [node for node in item if node.text.split("\n")[0].strip() == name]
-        found.click() if name != "Theme" else ActionChains(page.driver).move_to_element(found).perform()
-        time.sleep(0.5)
+    assert page.frame.get_attribute("data-scheme") == "light"
+    choose(page.driver, "Settings", "Theme", "JupyterLab Dark")
     page.until(lambda: page.frame.get_attribute("data-scheme") == "dark")
-    dark = page.driver.execute_script("return getComputedStyle(arguments[0]).backgroundColor", page.frame)
-    assert dark != light
+    colour = page.driver.execute_script("return getComputedStyle(arguments[0]).backgroundColor", page.frame)
+    assert max(map(int, colour[4:-1].split(","))) < 60
+    time.sleep(1)
     page.driver.save_screenshot(str(SHOTS / "notebook-dark.png"))
+
+
+def find(driver, selector):
+    return until(driver, lambda: driver.find_element(By.CSS_SELECTOR, selector))
+
+
+def choose(driver, *names):
+    """Open menu after menu, and click on the last item."""
+    for place, name in enumerate(names):
+        items = ".lm-MenuBar-item" if place == 0 else ".lm-Menu-item"
+        found = until(driver, lambda items=items, name=name: item(driver, items, name))
+        if place in (0, len(names) - 1):
+            found.click()
+        else:
+            ActionChains(driver).move_to_element(found).perform()
+
+
+def item(driver, selector, name):
+    labels = driver.find_elements(By.CSS_SELECTOR, f"{selector} > [class$=-itemLabel]")
+    return next((node for node in labels if node.text == name), None)

@@ -14,6 +14,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 import widegap
+from _notebooks import as_in_a_notebook
 from widegap import MaxMarginClustering
 from widegap.exceptions import NotSupportedError
 from widegap.explorer import Workspace
@@ -291,15 +292,9 @@ def test_an_error_of_our_own_is_an_answer(widget):
 # Where there is a widget, and where there is a server
 
 
-def kernel(monkeypatch):
-    """Let it look as if a notebook's kernel were running this."""
-    shell = types.SimpleNamespace(kernel=object())
-    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
-
-
 def test_explore_gives_a_widget_in_a_notebook(model, monkeypatch):
     monkeypatch.setattr(comm, "create_comm", Comm)
-    kernel(monkeypatch)
+    as_in_a_notebook(monkeypatch)
     widget = widegap.explore(model, X, title="Blobs")
     try:
         assert isinstance(widget, ExplorerWidget) and widget.workspace.title == "Blobs"
@@ -312,7 +307,7 @@ def test_explore_gives_a_widget_in_a_notebook(model, monkeypatch):
 @pytest.mark.parametrize("option", ["browser", "port"])
 def test_a_notebook_can_have_a_server(model, monkeypatch, option):
     pytest.importorskip("uvicorn", reason="needs the extra explore")
-    kernel(monkeypatch)
+    as_in_a_notebook(monkeypatch)
     visited = []
     monkeypatch.setattr("webbrowser.open", visited.append)
     free = Opened(model, X)
@@ -343,7 +338,7 @@ def test_what_counts_as_a_notebook(monkeypatch, modules, expected):
 
 
 def test_a_notebook_without_anywidget_is_told_what_to_install(model, monkeypatch):
-    kernel(monkeypatch)
+    as_in_a_notebook(monkeypatch)
     monkeypatch.setitem(sys.modules, "anywidget", None)
     monkeypatch.delitem(sys.modules, "widegap.explorer._widget")
     says = r"needs anywidget, which is not installed: pip install 'widegap\[notebook\]'.*browser=True"
@@ -352,7 +347,7 @@ def test_a_notebook_without_anywidget_is_told_what_to_install(model, monkeypatch
 
 
 def test_a_widget_needs_no_server(model, monkeypatch):
-    kernel(monkeypatch)
+    as_in_a_notebook(monkeypatch)
     monkeypatch.setattr(comm, "create_comm", Comm)
     for name in ("starlette", "uvicorn"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -59,8 +59,9 @@ def explore(
     Returns
     -------
     ExplorerWidget or Opened
-        The widget, or the workspace with the ``address`` of its page. ``model``, ``labels`` and ``selected`` of both
-        follow what is done on the page; those of the widget are traits, to ``observe``. ``close()`` ends it.
+        The widget, or what has the ``address`` of the page. ``model``, ``labels`` and ``selected`` of both follow what
+        is done on the page; those of the widget are traits. ``workspace`` does the same from Python, ``close()`` ends
+        it.
     """
     shown = ShownRows(X, values=values, names=feature_names, frame=frame)
     if in_notebook() and not browser and not port:
@@ -96,6 +97,11 @@ class Opened(Workspace):
 
     address: str
     _server: Any = None
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace itself, under the name that it has in a widget."""
+        return self
 
     def serve(self, *, host: str = OWN_ADDRESS, port: int = 0) -> None:
         """Begin to answer requests.
