@@ -3,8 +3,8 @@ Explore and correct, in a notebook or from a script
 ===================================================
 
 ``widegap.explore`` shows a map of the rows, a slider for the number of clusters, and buttons to correct the result. In
-a notebook it is a widget (``pip install 'widegap[notebook]'``), which a cell shows that ends with ``page``. A script gets
-a page of its own, with a server on this machine (``pip install 'widegap[explore]'``).
+a notebook it is a widget (``pip install 'widegap[notebook]'``); end the cell with ``page`` to show it. A script gets a
+page of its own, with a server on this machine (``pip install 'widegap[explore]'``).
 """
 
 import matplotlib.pyplot as plt
