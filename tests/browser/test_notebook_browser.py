@@ -223,6 +223,21 @@ def test_the_walk_fit_slide_correct_cluster_again_and_read_the_labels(page):
     page.driver.save_screenshot(str(SHOTS / "notebook.png"))
 
 
+def test_a_notebook_that_is_opened_again_shows_the_present_state(page):
+    page.again()
+    page.find("#k").send_keys(Keys.ARROW_RIGHT)
+    page.until(lambda: len(page.sizes()) == 6 and page.find("#undo").is_enabled())
+    sizes = page.sizes()
+    find(page.driver, '[data-jp-item-name="save"] *').click()
+    page.until(lambda: not page.driver.find_elements(By.CSS_SELECTOR, ".jp-mod-dirty"))
+    page.driver.refresh()
+    until(page.driver, lambda: page.driver.find_elements(By.CSS_SELECTOR, ".jp-CodeCell .cm-content"))
+    reopened = Page(page.driver, 0)
+    reopened.until(lambda: reopened.sizes() == sizes)
+    reopened.find("#undo").click()
+    reopened.until(lambda: len(reopened.sizes()) == 5)
+
+
 def test_questions_keys_and_downloads(page, tmp_path):
     cells = len(page.driver.find_elements(By.CSS_SELECTOR, ".jp-Cell"))
     page.again()

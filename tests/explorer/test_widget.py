@@ -195,6 +195,33 @@ def test_traits_follow_and_can_be_observed(widget):
     assert widget.selected.tolist() == []
 
 
+def test_a_change_tells_the_old_and_the_new_value(widget):
+    seen = []
+    widget.observe(seen.append, ["labels", "selected"])
+    before = widget.labels
+    act(widget, "k", k=3)
+    widget.comm.post("select", rows=[4])
+    labels, selected = seen
+    np.testing.assert_array_equal(labels.old, before)
+    np.testing.assert_array_equal(labels.new, widget.labels)
+    assert selected.old.tolist() == [] and selected.new.tolist() == [4] and selected.owner is widget
+    widget.unobserve(seen.append, ["labels", "selected"])
+    act(widget, "k", k=5)
+    assert len(seen) == 2
+
+
+def test_a_model_is_made_when_somebody_asks_for_it(widget, monkeypatch):
+    made = []
+    found = MaxMarginClustering.with_clusters
+    monkeypatch.setattr(MaxMarginClustering, "with_clusters", lambda model, k: made.append(k) or found(model, k))
+    act(widget, "k", k=3)
+    act(widget, "k", k=5)
+    assert made == [] and widget.model.n_clusters_ == 5 and made == [5]
+    widget.observe(lambda change: None, "model")
+    act(widget, "k", k=3)
+    assert made == [5, 3]
+
+
 def test_what_a_script_does_is_followed_and_told(widget):
     widget.workspace.act("k", {"k": 3})
     assert len(set(widget.labels)) == 3
@@ -212,7 +239,7 @@ def test_labels_that_were_read_stay_as_they_are(widget):
     before = widget.labels
     kept = before.copy()
     act(widget, "k", k=3)
-    assert widget.labels is not before
+    assert len(set(widget.labels)) == 3
     np.testing.assert_array_equal(before, kept)
 
 

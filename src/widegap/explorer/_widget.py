@@ -8,11 +8,9 @@ come.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import RLock
 from typing import Any
 
 import anywidget
-import numpy as np
 import traitlets
 
 from widegap.base._progress import logger
@@ -22,6 +20,13 @@ from widegap.explorer._workspace import Workspace
 
 READERS = 4  # threads that answer reads: a page asks for labels and sureness at once, while a map is being laid out
 LONGEST_ID = 64  # characters: those of the page have about fifteen
+
+
+class OfWorkspace(traitlets.Any):
+    """A trait that the workspace has, too: it is found when somebody asks, as a model for k clusters takes its time."""
+
+    def get(self, obj: Any, cls: Any = None) -> Any:
+        return getattr(obj.workspace, str(self.name))
 
 
 class ExplorerWidget(anywidget.AnyWidget):
@@ -45,19 +50,18 @@ class ExplorerWidget(anywidget.AnyWidget):
     """
 
     _esm = bundled()
-    model = traitlets.Any(read_only=True)
-    labels = traitlets.Instance(np.ndarray, (0,), read_only=True)
-    selected = traitlets.Instance(np.ndarray, (0,), read_only=True)
+    model, labels, selected = (OfWorkspace(read_only=True) for _ in range(3))
+    _watches_model = False
 
     def __init__(self, workspace: Workspace):
         self.workspace = workspace
-        self._following = RLock()
-        self._seen: tuple[object, ...] = ()
+        self._seen: tuple[object, ...] = (workspace.state.fit, workspace.k, workspace.selected)
+        self._told: dict[str, object] = {"labels": workspace.labels, "selected": workspace.selected}
         self._answers = Answers(workspace, self._tell)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="widegap-answer")
         super().__init__()
+        self._watches_model = False  # what ipywidgets itself observes does not count
         workspace.listen(self._follow)
-        self._follow()
         self.on_msg(self._receive)
         self._answers.worker.compute_ahead()
 
@@ -120,21 +124,23 @@ class ExplorerWidget(anywidget.AnyWidget):
 
     # Traits
 
+    def observe(self, handler: Any, names: Any = traitlets.All, type: Any = "change") -> None:
+        """Call a function after changes, as with all widgets."""
+        self._watches_model |= names is traitlets.All or "model" in ([names] if isinstance(names, str) else names)
+        super().observe(handler, names, type)
+
     def _follow(self) -> None:
-        """Set the traits to the present state; may be called from any thread."""
-        with self._following:
-            workspace = self.workspace
-            with workspace.lock:
-                seen = (workspace.state.fit, workspace.k)
-                new: dict[str, Any] = {}
-                if seen != self._seen:
-                    new = {"model": workspace.model, "labels": np.array(workspace.labels)}
-                if workspace.selected is not self.selected:
-                    new["selected"] = workspace.selected
-            self._seen = seen
+        """Tell observers what has changed; may be called from any thread."""
+        workspace = self.workspace
+        with workspace.lock:
+            before, self._seen = self._seen, (workspace.state.fit, workspace.k, workspace.selected)
+            changed = ["model"] * self._watches_model + ["labels"] if self._seen[:2] != before[:2] else []
+            changed += ["selected"] if self._seen[2] is not before[2] else []
+            new = {name: getattr(self, name) for name in changed}
+            old, self._told = self._told, {**self._told, **new}
             try:
-                with self.hold_trait_notifications():
-                    for name, value in new.items():
-                        self.set_trait(name, value)
+                for name in changed:
+                    change = {"name": name, "old": old.get(name), "new": new[name], "owner": self, "type": "change"}
+                    self.notify_change(traitlets.Bunch(change))
             except Exception:  # of an observer: what the user did is done, and the page goes on
                 logger.exception("an observer of the widget failed")

@@ -134,7 +134,10 @@ function colours() {
 
 async function begin() {
   colours();
-  host.onScheme(colours);
+  host.onScheme(() => {
+    colours();
+    if (store.state) tell("state", false);
+  });
   onBusy(busy);
   on("message", (text, bad) => {
     element("message").textContent = text;
