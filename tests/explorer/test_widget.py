@@ -11,6 +11,8 @@ import types
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 import widegap
@@ -298,6 +300,29 @@ def test_messages_without_an_id_are_no_requests(widget, message):
 def test_wrong_requests_are_refused_with_a_reason(widget, request_, says):
     assert says in widget.comm.error(**request_)
     assert widget.workspace.number == 0 and widget.selected.tolist() == []
+
+
+LEAVES = st.sampled_from([None, True, -1, 0, 3, 1e308, "", "new", "k", "\0", "x" * 300, 2**70, "4", [], {}])
+NONSENSE = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["rows", "k", "kind"]), inner)
+)
+READS = ["state", "labels", "row", "rows", "clusters", "tree", "act", "export/reproduce.py", "news", "__init__"]
+GETS = st.fixed_dictionaries({"get": st.sampled_from(READS) | NONSENSE}, optional={"query": NONSENSE})
+POSTS = st.fixed_dictionaries(
+    {"post": st.sampled_from(["act", "find", "select", "stop", "state"]) | NONSENSE},
+    optional={"body": NONSENSE | st.fixed_dictionaries({"kind": NONSENSE, "data": NONSENSE, "base": NONSENSE})},
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(GETS | POSTS)
+def test_every_request_is_answered_whatever_it_says(widget, request_):
+    content, buffers, _ = widget.comm.ask(**request_)
+    if "error" in content:
+        assert len(content["error"]) > 12 and not content["error"].startswith("The request failed")
+    else:
+        assert [type(body) for body in buffers] == [bytes]
+    assert widget.comm.get("state")["n_rows"] == len(X)
 
 
 def test_an_action_on_an_older_state_is_refused(widget):
