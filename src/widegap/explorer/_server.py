@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -21,10 +20,10 @@ from widegap.explorer._answers import (
     encoded,
     refusal,
 )
+from widegap.explorer._bundle import PAGE
 from widegap.explorer._guard import TooLargeRequestError
 from widegap.explorer._workspace import ChangedError, Workspace
 
-PAGE = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 FILES = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
 MOST_STREAMS = 32  # open pages: each holds one of the 100 connections that the server allows

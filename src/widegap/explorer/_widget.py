@@ -56,7 +56,7 @@ class ExplorerWidget(anywidget.AnyWidget):
     def __init__(self, workspace: Workspace):
         self.workspace = workspace
         self._seen: tuple[object, ...] = (workspace.state.fit, workspace.k, workspace.selected)
-        self._told: dict[str, object] = {"labels": workspace.labels, "selected": workspace.selected}
+        self._reported: dict[str, object] = {"labels": workspace.labels, "selected": workspace.selected}
         self._answers = Answers(workspace, self._tell)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="widegap-answer")
         super().__init__()
@@ -137,7 +137,7 @@ class ExplorerWidget(anywidget.AnyWidget):
             changed = ["model"] * self._watches_model + ["labels"] if self._seen[:2] != before[:2] else []
             changed += ["selected"] if self._seen[2] is not before[2] else []
             new = {name: getattr(self, name) for name in changed}
-            old, self._told = self._told, {**self._told, **new}
+            old, self._reported = self._reported, {**self._reported, **new}
             try:
                 for name in changed:
                     change = {"name": name, "old": old.get(name), "new": new[name], "owner": self, "type": "change"}
