@@ -52,7 +52,7 @@ test-oldest:
 test-browser: $(READY)
 	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } || true
 	$(BIN)/python -m pip install --quiet --group browser
-	$(BIN)/python -m pytest tests/browser/test_report_browser.py tests/browser/test_explorer_browser.py
+	$(BIN)/python -m pytest tests/browser
 
 lint: $(READY) lint-pages
 	$(BIN)/ruff check .

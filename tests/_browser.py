@@ -9,6 +9,11 @@ from selenium import webdriver
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if BROWSER is None or DRIVER is None:
     pytest.skip("needs Debian's chromium and chromium-driver: make test-browser", allow_module_level=True)
+# What a browser does by itself is left out; the driver gives each one an empty profile.
+QUIET = [
+    "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync",
+]  # fmt: skip
 SHOTS = Path(__file__).parents[1] / "build" / "screenshots"
 
 
@@ -16,7 +21,7 @@ def open_browser(width, height, *, dark=False):
     options = webdriver.ChromeOptions()
     options.binary_location = BROWSER
     flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={width},{height}"]
-    for flag in [*flags, "--disable-dev-shm-usage", "--force-device-scale-factor=1"]:
+    for flag in [*flags, *QUIET, "--disable-dev-shm-usage", "--force-device-scale-factor=1"]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))

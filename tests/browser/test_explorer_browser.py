@@ -176,7 +176,7 @@ def test_a_walk_through(page, opened, tmp_path):
     saw(page, opened)
 
     find(page, "#exports summary").click()
-    find(page, 'a[download="assignments.csv"]').click()
+    find(page, '[data-file="assignments.csv"]').click()
     until(page, lambda: (tmp_path / "assignments.csv").exists())
     time.sleep(0.3)
     with open(tmp_path / "assignments.csv", newline="", encoding="utf-8") as file:
@@ -211,7 +211,7 @@ def test_the_header_and_the_list_follow_the_slider(page, opened, tmp_path):
     assert len(shown) > 1
     page.save_screenshot(str(SHOTS / "explorer-slid.png"))
     find(page, "#exports summary").click()
-    find(page, 'a[download="assignments.csv"]').click()
+    find(page, '[data-file="assignments.csv"]').click()
     until(page, lambda: (tmp_path / "assignments.csv").exists())
     time.sleep(0.3)
     with open(tmp_path / "assignments.csv", newline="", encoding="utf-8") as file:

@@ -97,7 +97,18 @@ for name in (TableEncoder, explore):
     except TypeError:  # explore needs a model
         pass
 """
-EXTRAS = ["pyarrow", "pandas", "jinja2", "starlette,uvicorn", "typer,rich", "dask,distributed", "PIL", "scs", "onnx"]
+EXTRAS = [
+    "pyarrow",
+    "pandas",
+    "jinja2",
+    "starlette,uvicorn",
+    "anywidget",
+    "typer,rich",
+    "dask,distributed",
+    "PIL",
+    "scs",
+    "onnx",
+]
 
 
 @pytest.mark.parametrize("missing", EXTRAS)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import widegap
+from _notebooks import as_in_a_notebook
 
 ROOT = Path(__file__).parents[2]
 DOCS, EXAMPLES = ROOT / "docs", sorted((ROOT / "examples").glob("plot_*.py"))
@@ -26,6 +27,8 @@ from reference_pages import api_page, commands_page, public_functions  # noqa: E
 @pytest.mark.parametrize("page", [name for name, blocks in BLOCKS.items() if blocks])
 def test_python_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if page == "notebook":
+        as_in_a_notebook(monkeypatch)
     names = {}
     for block in BLOCKS[page]:
         exec(compile(block, page, "exec"), names)

@@ -15,7 +15,7 @@ MAX_PATH = 8_000  # characters: the longest the page sends holds two names of co
 TOO_LARGE = f"A request may have at most {MAX_BODY >> 20} MiB."
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors {frames}"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -24,6 +24,7 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
+    "content-security-policy": POLICY,
 }
 
 Receive = Callable[[], Awaitable[Any]]
@@ -44,14 +45,11 @@ class Guard:
         The secret of this server.
     hosts : iterable of str
         Values of ``Host`` under which the server was opened, with their port.
-    frames : str, default="'none'"
-        Pages that may show this one in a frame.
     """
 
-    def __init__(self, app: Any, token: str, hosts: Iterable[str], frames: str = "'none'"):
+    def __init__(self, app: Any, token: str, hosts: Iterable[str]):
         self._app, self._token = app, token.encode()
         self._hosts = {host.lower().encode() for host in hosts}
-        self.frames = frames
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -61,11 +59,11 @@ class Guard:
             return
         refusal = self._refusal(scope)
         if refusal is not None:
-            await _answer(self._sending(send), *refusal)
+            await _answer(_sending(send), *refusal)
             return
         inner = {**scope, "path": scope["path"][len(self._token) + 1 :] or "/", "root_path": ""}
         inner["raw_path"] = inner["path"].encode("utf-8", "replace")
-        await self._app(inner, _limited(receive), self._sending(send))
+        await self._app(inner, _limited(receive), _sending(send))
 
     def _refusal(self, scope: dict[str, Any]) -> tuple[int, str] | None:
         headers: dict[bytes, list[bytes]] = {}
@@ -89,16 +87,15 @@ class Guard:
             return 413, TOO_LARGE
         return None
 
-    def _sending(self, send: Send) -> Send:
-        policy = {**HEADERS, "content-security-policy": POLICY.format(frames=self.frames)}
 
-        async def guarded(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in policy.items()]
-                message = {**message, "headers": [*message.get("headers", []), *own]}
-            await send(message)
+def _sending(send: Send) -> Send:
+    async def guarded(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            message = {**message, "headers": [*message.get("headers", []), *own]}
+        await send(message)
 
-        return guarded
+    return guarded
 
 
 def _limited(receive: Receive) -> Receive:

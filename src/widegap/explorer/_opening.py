@@ -1,11 +1,11 @@
-"""Opening a workspace for people: a server on this machine, its address with the token, and the page in a browser."""
+"""Opening a workspace for people: a widget in a notebook, and elsewhere a server on this machine with its page."""
 
 import secrets
 import socket
+import sys
 import threading
 import webbrowser
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -13,7 +13,6 @@ from widegap.explorer._rows import ShownRows
 from widegap.explorer._workspace import Workspace
 
 OWN_ADDRESS = "127.0.0.1"
-NOTEBOOKS = "http://localhost:* http://127.0.0.1:*"  # pages that may show a workspace inline
 
 
 def explore(
@@ -28,8 +27,11 @@ def explore(
     resume: bool = False,
     port: int = 0,
     browser: bool = False,
-) -> "Opened":
+) -> Any:
     """Show a clustering on a page, to look at it, correct it and cluster again.
+
+    In a notebook the page is a widget, which needs ``pip install 'widegap[notebook]'`` and talks through the notebook's
+    own channel. Elsewhere a server on this machine shows it, which needs ``pip install 'widegap[explore]'``.
 
     Parameters
     ----------
@@ -50,17 +52,20 @@ def explore(
     resume : bool, default=False
         Continue the session in that file.
     port : int, default=0
-        Port on this machine; 0 takes a free one.
+        Port of the server; 0 takes a free one. With a port there is a server in a notebook, too.
     browser : bool, default=False
-        Open the page in the browser; a notebook shows it inline.
+        Start the server, in a notebook, too, and open the page in the browser of this machine.
 
     Returns
     -------
-    Opened
-        The workspace, with its ``address``. ``workspace.model``, ``workspace.labels`` and ``workspace.constraints``
-        hold the result; ``close()`` ends the server.
+    ExplorerWidget or Opened
+        The widget, or what has the ``address`` of the page. ``model``, ``labels`` and ``selected`` of both follow what
+        is done on the page; those of the widget are traits. ``workspace`` does the same from Python, ``close()`` ends
+        it.
     """
     shown = ShownRows(X, values=values, names=feature_names, frame=frame)
+    if in_notebook() and not browser and not port:
+        return _widget(model, X, rows=shown, title=title, session=session, resume=resume)
     opened = Opened(model, X, rows=shown, title=title, session=session, resume=resume)
     opened.serve(port=port)
     if browser:
@@ -68,11 +73,35 @@ def explore(
     return opened
 
 
+def in_notebook() -> bool:
+    """Whether Python runs behind a notebook, which has a channel for widgets; nothing is imported to find out."""
+    ipython, marimo = sys.modules.get("IPython"), sys.modules.get("marimo")
+    if ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None:
+        return True
+    return marimo is not None and bool(marimo.running_in_notebook())
+
+
+def _widget(*rows: Any, **options: Any) -> Any:
+    try:
+        from widegap.explorer._widget import ExplorerWidget
+    except ImportError as error:
+        raise NotSupportedError(
+            f"In a notebook the page needs {error.name}, which is not installed: pip install 'widegap[notebook]'. With "
+            "browser=True it opens in a browser on this machine instead."
+        ) from error
+    return ExplorerWidget(Workspace(*rows, **options))
+
+
 class Opened(Workspace):
     """A workspace with a server that shows it, in a thread of its own."""
 
     address: str
     _server: Any = None
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace itself, under the name that it has in a widget."""
+        return self
 
     def serve(self, *, host: str = OWN_ADDRESS, port: int = 0) -> None:
         """Begin to answer requests.
@@ -127,13 +156,6 @@ class Opened(Workspace):
             self._server.should_exit = True
             self._thread.join(5)
         super().close()
-
-    def _repr_html_(self) -> str:
-        self._guard.frames = NOTEBOOKS
-        return (
-            f'<iframe src="{escape(self.address)}" title="{escape(self.title)}" width="100%" height="820" '
-            'style="border:0"></iframe>'
-        )
 
 
 def _bound_socket(host: str, port: int) -> socket.socket:

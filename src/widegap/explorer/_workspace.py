@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from widegap import describe
 from widegap._types import Floats, Ints, Matrix
 from widegap.base._validation import digest_of
+from widegap.corrections._action import asked_rows
 from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
 from widegap.corrections._constraints import KeyedConstraints
 from widegap.corrections._corrections import CORRECTIONS, Assign
@@ -97,6 +98,7 @@ class Workspace:
         self.lock = RLock()
         self.on_map = map_rows(self.rows.n_rows)
         self.working = False
+        self.selected: Ints = np.zeros(0, np.int64)
         self._listeners: list[Callable[[], None]] = []
         self.stored = StoredCorrections()
         if Assign.kind in supported(clusterer):  # what the page cannot handle stays in the file as it is
@@ -292,6 +294,17 @@ class Workspace:
             self._add(event)
         return event
 
+    def select(self, rows: object) -> None:
+        """Note which rows are selected on the page, in ``selected``; the clusters do not depend on it.
+
+        Parameters
+        ----------
+        rows : list of int
+            Rows of X, from 0; an empty list for none.
+        """
+        self.selected = np.array(asked_rows(self, {"rows": rows}, 0), np.int64)
+        self._tell()
+
     def undo(self) -> Event:
         """Undo the last action."""
         return self.act("undo")
@@ -343,7 +356,7 @@ class Workspace:
                 raise NotSupportedError("A fit is running already; stop it or wait for it first.")
 
     def listen(self, function: Callable[[], None]) -> Callable[[], None]:
-        """Call a function after every event; returns what ends that."""
+        """Call a function after every event, and after every selection; returns what ends that."""
         self._listeners.append(function)
         return lambda: self._listeners.remove(function)
 
@@ -425,6 +438,9 @@ class Workspace:
         self.history.add(event)
         if self.autosave is not None:
             self.autosave.add(event)
+        self._tell()
+
+    def _tell(self) -> None:
         for function in [*self._listeners]:
             function()
 

@@ -1,15 +1,6 @@
-// Requests to the server; the token is part of the page's own address, so relative addresses carry it.
+// Requests to Python, by the channel that the page has, and whether people wait for an answer.
 
-async function checked(answer) {
-  if (answer.ok) return answer;
-  let found = {};
-  try {
-    found = await answer.json();
-  } catch {
-    found = { error: `The server answered ${answer.status}.` };
-  }
-  throw Object.assign(new Error(found.error), { changed: found.changed });
-}
+import { host } from "./host.js";
 
 const SLOW = 200; // milliseconds after which an answer counts as slow: below this people notice no wait
 let waiting = 0;
@@ -37,35 +28,14 @@ async function awaited(answer) {
   }
 }
 
-const query = (parameters) => (parameters ? `?${new URLSearchParams(parameters)}` : "");
+/** What nobody waits for. @param {string} name @param {object} [parameters] */
+export const getAhead = (name, parameters) => host.channel.get(name, parameters);
 
-const asked = async (name, parameters) => checked(await fetch(`api/${name}${query(parameters)}`));
+/** @param {string} name @param {object} [parameters] */
+export const get = (name, parameters) => awaited(getAhead(name, parameters));
 
-const read = async (name, parameters) => (await asked(name, parameters)).json();
+/** What nobody waits for. @param {string} name @param {object} body */
+export const postBeside = (name, body) => host.channel.post(name, body);
 
-/** Bytes for later: nobody waits for them. */
-export const bytesAhead = async (name, parameters) => (await asked(name, parameters)).arrayBuffer();
-
-export const get = (name, parameters = undefined) => awaited(read(name, parameters));
-
-export const bytes = (name, parameters = undefined) => awaited(bytesAhead(name, parameters));
-
-const posted = async (name, body) =>
-  checked(
-    await fetch(`api/${name}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    }),
-  );
-
-export const post = (name, body = {}) => awaited(posted(name, body).then((answer) => answer.json()));
-
-export const postForBytes = (name, body) => awaited(posted(name, body).then((answer) => answer.arrayBuffer()));
-
-export function listen(receive, lost) {
-  const source = new EventSource("api/events");
-  source.onmessage = (message) => receive(JSON.parse(message.data));
-  source.onerror = () => lost();
-  addEventListener("pagehide", () => source.close());
-}
+/** @param {string} name @param {object} body */
+export const post = (name, body = {}) => awaited(postBeside(name, body));

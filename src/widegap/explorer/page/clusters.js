@@ -1,6 +1,7 @@
 // The list of clusters: name, size, how sure, what sets each apart; tick, hide, rename, split.
 
 import { button, element, make, sureness } from "./dom.js";
+import { host } from "./host.js";
 import { swatch } from "./palette.js";
 import { act, on, select, store, tell } from "./store.js";
 
@@ -31,7 +32,7 @@ function apart(cluster) {
 
 function show() {
   if (list.querySelector("form")) return; // a name is being typed
-  const active = list.contains(document.activeElement) ? document.activeElement : null;
+  const active = list.contains(host.root.activeElement) ? host.root.activeElement : null;
   const key = active?.closest("li")?.dataset.key;
   const part = active?.getAttribute("data-part");
   const last = (cluster) => (cluster.key < 0 ? Infinity : cluster.label); // rows without a cluster

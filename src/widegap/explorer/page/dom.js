@@ -1,7 +1,9 @@
 // Elements of the page: found by id, or made.
 
+import { host } from "./host.js";
+
 /** @param {string} id */
-export const element = (id) => document.getElementById(id);
+export const element = (id) => host.root.getElementById(id);
 
 /** @param {number} k */
 export const countedClusters = (k) => (k === 1 ? "1 cluster" : `${k} clusters`);
@@ -11,7 +13,7 @@ export const countedClusters = (k) => (k === 1 ? "1 cluster" : `${k} clusters`);
  * @param {string} id
  * @returns {any}
  */
-export const field = (id) => document.getElementById(id);
+export const field = (id) => host.root.getElementById(id);
 
 /**
  * @template {keyof HTMLElementTagNameMap} Tag

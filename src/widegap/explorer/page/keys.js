@@ -2,6 +2,7 @@
 
 import { mergeTicked } from "./clusters.js";
 import { element, make } from "./dom.js";
+import { host } from "./host.js";
 import { useTool, zoomStep } from "./map.js";
 import { answer } from "./questions.js";
 import { correct } from "./selection.js";
@@ -39,9 +40,9 @@ const dialog = /** @type {HTMLDialogElement} */ (element("keys"));
 
 export function start() {
   for (const [key, [, , selector]] of Object.entries(KEYS))
-    if (selector) document.querySelector(selector).setAttribute("title", `Key ${key}`);
+    if (selector) host.root.querySelector(selector).setAttribute("title", `Key ${key}`);
   element("help").addEventListener("click", showKeys);
-  document.addEventListener("keydown", press);
+  host.root.addEventListener("keydown", press);
   on("state", list);
 }
 

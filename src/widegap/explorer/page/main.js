@@ -1,9 +1,10 @@
 // Puts the page together, follows the server, and offers downloads.
 
-import { bytes, get, listen, onBusy, post } from "./api.js";
+import { get, onBusy, post } from "./api.js";
 import * as clusters from "./clusters.js";
 import * as corrections from "./corrections.js";
-import { countedClusters, element, field, make, sureness } from "./dom.js";
+import { button, countedClusters, element, field, make, sureness } from "./dom.js";
+import { host } from "./host.js";
 import * as keys from "./keys.js";
 import * as map from "./map.js";
 import * as profile from "./profile.js";
@@ -15,6 +16,7 @@ import { act, on, refresh, store, tell } from "./store.js";
 import * as tree from "./tree.js";
 
 const LAYOUTS = { neighbours: "nearest neighbours", scores: "scores", columns: "two columns" };
+const SAVED = 60000; // milliseconds that a browser may take to begin a download
 const EXPORTS = {
   "assignments.csv": "rows and clusters, CSV",
   "assignments.parquet": "rows and clusters, Parquet",
@@ -26,7 +28,7 @@ const EXPORTS = {
 
 function header() {
   const { state } = store;
-  document.title = `${state.title} · widegap`;
+  if (!host.embedded) document.title = `${state.title} · widegap`;
   element("title").textContent = state.title;
   const count = `${state.n_rows.toLocaleString("en")} ${state.unit}s`;
   const found = state.fitted ? ` · ${countedClusters(store.k)} by ${state.method}${sureness(store.meanSure)}` : "";
@@ -82,6 +84,10 @@ async function layout() {
 }
 
 function controls() {
+  host.root.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // behind a shadow root an address does not lead there
+    element("clusters").focus();
+  });
   element("undo").addEventListener("click", () => act("undo"));
   element("redo").addEventListener("click", () => act("redo"));
   element("stop").addEventListener("click", () => post("stop"));
@@ -99,19 +105,38 @@ function controls() {
 async function exports() {
   for (const name of await get("exports")) {
     const line = make("li");
-    line.append(make("a", EXPORTS[name] ?? name, { href: `api/export/${name}`, download: name }));
+    line.append(button(EXPORTS[name] ?? name, { "data-file": name }, () => save(name)));
     element("exports").querySelector("ul").append(line);
+  }
+}
+
+async function save(name) {
+  try {
+    const address = URL.createObjectURL(new Blob([await get(`export/${name}`)]));
+    make("a", "", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), SAVED);
+  } catch (error) {
+    tell("message", error.message, true);
   }
 }
 
 // A region that screen readers announce; it is there from the beginning, as the first answer may take long.
 function busy(waits) {
   element("busy").hidden = !waits;
-  element("busytext").textContent = waits ? "Loading …" : "";
-  document.body.setAttribute("aria-busy", String(waits));
+  element("busytext").textContent = waits ? host.channel.waits : "";
+  host.frame.setAttribute("aria-busy", String(waits));
+}
+
+function colours() {
+  host.frame.dataset.scheme = host.isDark() ? "dark" : "light";
 }
 
 async function begin() {
+  colours();
+  host.onScheme(() => {
+    colours();
+    if (store.state) tell("state", false);
+  });
   onBusy(busy);
   on("message", (text, bad) => {
     element("message").textContent = text;
@@ -134,14 +159,14 @@ async function begin() {
       await layout();
     }
   });
-  store.numbers = new Uint32Array(await bytes("numbers"));
+  store.numbers = new Uint32Array(await get("numbers"));
   await refresh();
   await exports();
-  listen(follow, () => {
+  host.channel.listen(follow, () => {
     element("trouble").hidden = false;
-    element("trouble").textContent = "The server is not answering. Your work is saved; start it again with --resume.";
+    element("trouble").textContent = host.channel.lost;
   });
-  document.body.dataset.ready = "yes";
+  host.frame.dataset.ready = "yes";
 }
 
 begin();

@@ -1,10 +1,11 @@
 // The map: points that can be moved, zoomed, hovered, clicked and lassoed, with mouse, fingers or keys.
 
-import { bytes, get } from "./api.js";
+import { get } from "./api.js";
 import { element, field } from "./dom.js";
 import { Grid } from "./grid.js";
+import { host } from "./host.js";
 import { drawMarks } from "./marks.js";
-import { onScheme, rgb } from "./palette.js";
+import { rgb } from "./palette.js";
 import { Points } from "./points.js";
 import { on, select, store, tell } from "./store.js";
 import { View } from "./view.js";
@@ -46,7 +47,7 @@ export function start() {
     fillAll();
   });
   new ResizeObserver(resize).observe(element("map"));
-  onScheme(() => {
+  host.onScheme(() => {
     recolour();
     draw();
   });
@@ -55,16 +56,17 @@ export function start() {
   on("recut", draw);
   on("found", refill);
   on("hidden", refill);
+  host.onEnd(() => points?.end());
   pointerEvents();
   keyEvents();
-  for (const button of document.querySelectorAll("[data-zoom]"))
+  for (const button of host.root.querySelectorAll("[data-zoom]"))
     button.addEventListener("click", () => zoomStep(button.getAttribute("data-zoom")));
   element("pan").addEventListener("click", () => useTool("pan"));
   element("lasso").addEventListener("click", () => useTool("lasso"));
 }
 
 export async function place(layout, axes = {}) {
-  const content = await bytes("points", { layout, ...axes });
+  const content = await get("points", { layout, ...axes });
   const n = content.byteLength / 12;
   store.rows = new Uint32Array(content, 0, n);
   store.places = inUnitSquare(new Float32Array(content, 4 * n, 2 * n), layout === "columns");
@@ -112,7 +114,7 @@ export function recut({ keys, sure }) {
 }
 
 function recolour() {
-  if (points) points.colour(rgb(getComputedStyle(document.body).getPropertyValue("--ink").trim()));
+  if (points) points.colour(rgb(getComputedStyle(host.frame).getPropertyValue("--ink").trim()));
 }
 
 function refill() {
@@ -203,6 +205,7 @@ function pointerEvents() {
   canvas.addEventListener(
     "wheel",
     (event) => {
+      if (host.embedded && host.root.activeElement !== canvas) return; // whoever scrolls past the map goes on
       event.preventDefault();
       map.view.zoomAt(Math.exp(-event.deltaY / 400), ...at(event));
       draw();

@@ -1,5 +1,6 @@
 // What is drawn over the points: names of clusters, the lasso, the cross of the keys, the ring of the hovered point.
 
+import { host } from "./host.js";
 import { colour } from "./palette.js";
 import { store } from "./store.js";
 
@@ -34,7 +35,7 @@ function keptMiddles(shown) {
 export function drawMarks(canvas, map, shown) {
   const pen = canvas.getContext("2d");
   const { view } = map;
-  const style = getComputedStyle(document.body);
+  const style = getComputedStyle(host.frame);
   const ink = style.getPropertyValue("--ink");
   pen.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   pen.clearRect(0, 0, view.width, view.height);

@@ -95,6 +95,11 @@ export class Points {
     }
   }
 
+  // Browsers allow a page some sixteen maps, those that are no longer shown included.
+  end() {
+    this.gl.getExtension("WEBGL_lose_context")?.loseContext();
+  }
+
   colour(ink) {
     const gl = this.gl;
     gl.uniform3fv(this.at.palette, colours().flatMap(rgb));

@@ -1,6 +1,6 @@
 // Searching texts and filtering columns: rows that are not found grow pale on the map.
 
-import { postForBytes } from "./api.js";
+import { post } from "./api.js";
 import { button, element, field, make } from "./dom.js";
 import { on, select, store, tell } from "./store.js";
 
@@ -31,7 +31,7 @@ async function find() {
   for (const id of ["low", "high"]) if (field(id).value !== "") query[id] = Number(field(id).value);
   if (store.hidden.size) query.clusters = store.clusters.map((one) => one.key).filter((key) => !store.hidden.has(key));
   try {
-    const content = await postForBytes("find", query);
+    const content = await post("find", query);
     const [count] = new Uint32Array(content, 0, 1);
     store.found = new Uint8Array(content, 4);
     const choose = button("Select them", { id: "selectfound" }, () =>

@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { button, element, field, make, number, sureness } from "./dom.js";
+import { host } from "./host.js";
 import { swatch } from "./palette.js";
 import { act, clusterOf, on, select, store, tell } from "./store.js";
 
@@ -32,7 +33,7 @@ export async function correct(kind) {
 
 // One button for each correction of selected rows that the model can follow.
 function buttons() {
-  const focus = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.act : undefined;
+  const focus = host.root.activeElement instanceof HTMLElement ? host.root.activeElement.dataset.act : undefined;
   const made = store.state.buttons.map(({ kind, label, shortcut }) => {
     const node = button(label, { "data-act": kind }, () => correct(kind));
     if (shortcut) node.title = `Key ${shortcut}`;

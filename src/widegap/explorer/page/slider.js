@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { countedClusters, element, field } from "./dom.js";
+import { host } from "./host.js";
 import { recut } from "./map.js";
 import { act, cutAhead, cutAt, on, store, tell } from "./store.js";
 
@@ -57,5 +58,5 @@ async function fetchAhead() {
       return; // another fit has come
     }
   }
-  document.body.dataset.ahead = "done";
+  host.frame.dataset.ahead = "done";
 }

@@ -1,6 +1,6 @@
 // What all parts of the page share, and functions that are called after changes.
 
-import { bytes, bytesAhead, get, post } from "./api.js";
+import { get, getAhead, post, postBeside } from "./api.js";
 
 const listeners = new Map();
 
@@ -31,7 +31,7 @@ export function tell(name, ...values) {
 
 const cuts = new Map(); // `${fit} ${k}` to the keys of the rows and how sure they are
 
-export async function cutAt(k, fetched = bytes) {
+export async function cutAt(k, fetched = get) {
   const { fit } = store.state;
   const name = `${fit} ${k}`;
   if (!cuts.has(name)) {
@@ -41,7 +41,7 @@ export async function cutAt(k, fetched = bytes) {
   return cuts.get(name);
 }
 
-export const cutAhead = (k) => cutAt(k, bytesAhead);
+export const cutAhead = (k) => cutAt(k, getAhead);
 
 let acting = Promise.resolve(true);
 
@@ -82,7 +82,7 @@ async function taken(state) {
   store.clusters = state.clusters;
   store.meanSure = state.sure;
   const fitted = !before || before.fit !== state.fit;
-  if (fitted) store.moved = new Uint8Array(await bytes("moved"));
+  if (fitted) store.moved = new Uint8Array(await get("moved"));
   Object.assign(store, await cutAt(state.k));
   tell("state", fitted);
 }
@@ -93,4 +93,6 @@ export const clusterOf = (key) =>
 export function select(places) {
   store.selected = new Set(places);
   tell("selection");
+  const rows = [...store.selected].map((i) => store.rows[i]);
+  postBeside("select", { rows }).catch((error) => tell("message", error.message, true));
 }
