@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: dev demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint lint-pages bench docs dist constraints experiments clean
+.PHONY: dev demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint lint-pages bench docs dist release-check constraints experiments clean
 
 # All that a contributor needs: tests, documentation, browser, checks of the pages' JavaScript, hooks of git.
 dev: $(READY)
@@ -65,6 +65,7 @@ test-browser: $(READY)
 lint: $(READY) lint-pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/mypy tests/conformance/typing_example.py
 
@@ -93,6 +94,10 @@ docs: $(READY)
 # Wheel and source distribution; the same commit gives the same bytes.
 dist: $(READY)
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
+
+# What stands against a release of this version: an address that is a placeholder, a changelog without its section.
+release-check: $(READY)
+	$(BIN)/python -m tools.release_check $(TAG)
 
 # Both, installed in empty places: the README's commands, what is said where an extra is missing, the tests inside.
 test-dist: $(READY)

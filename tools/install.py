@@ -19,26 +19,29 @@ def install(groups: list[str]) -> int:
     """Exit status: 0, or what pip returned."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wishes = [*project["dependencies"], *(f"--group={name}" for name in dict.fromkeys(["dev", *groups]))]
-    exact = _pip("--constraint", "constraints.txt", *wishes)
-    if exact.returncode:
-        print(exact.stdout + exact.stderr, file=sys.stderr)
-        if WRONG_HASH in exact.stderr:
-            print("install: a downloaded file is not the one that constraints.txt names; nothing was installed.")
-            return exact.returncode
-        print("install: the versions of constraints.txt cannot be installed here, see above; taking the newest ones.")
-        newest = _pip(*wishes)
-        if newest.returncode:
-            print(newest.stdout + newest.stderr, file=sys.stderr)
-            return newest.returncode
-    itself = _pip("--no-deps", "--no-build-isolation", "--editable", ".")
-    if itself.returncode:
-        print(itself.stdout + itself.stderr, file=sys.stderr)
-    return itself.returncode
+    done = _pip("--constraint", "constraints.txt", *wishes)
+    if WRONG_HASH in done.stderr:
+        print(done.stderr, file=sys.stderr)
+        _say("a downloaded file is not the one that constraints.txt names; nothing was installed.")
+        return done.returncode
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
+        _say("the versions of constraints.txt cannot be installed here, see above; the newest ones are installed.")
+        done = _pip(*wishes)
+    if not done.returncode:
+        done = _pip("--no-deps", "--no-build-isolation", "--editable", ".")
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
+    return done.returncode
 
 
 def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pip", "install", "--quiet", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def _say(text: str) -> None:
+    print(f"install: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":
