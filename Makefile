@@ -11,7 +11,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --num
 # All that a contributor needs: tests, documentation, browser, checks of the pages' JavaScript, hooks of git.
 dev: $(READY)
 	$(BIN)/python tools/install.py docs browser hooks
-	-$(MAKE) --silent $(PAGES)/node_modules/.ready || echo "dev: without npm's packages, make lint-pages is skipped"
+	$(MAKE) --silent $(PAGES)/node_modules/.ready || echo "dev: without npm's packages, make lint-pages is skipped"
 	$(CHROMIUM)
 	$(BIN)/pre-commit install
 

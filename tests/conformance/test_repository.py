@@ -75,6 +75,10 @@ class TestFilesOfTheRepository:
     def test_times_to_answer_are_named(self, name):
         assert "3 working days" in read(name)
 
+    def test_the_first_page_for_contributors_fits_on_a_screen(self):
+        first, _, _ = read("CONTRIBUTING.md").partition("\n## ")
+        assert len(first.splitlines()) <= 24 and "make dev" in first and "make test" in first
+
     def test_papers_of_all_methods_are_cited(self):
         titles = {entry["title"].lower() for entry in yaml.safe_load(read("CITATION.cff"))["references"]}
         for name in ("CPM3C", "M2DCU", "MKC", "IterSVM", "IterSVR", "IterLSSVM", "MMC", "GMMC"):
