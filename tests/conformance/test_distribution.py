@@ -218,5 +218,6 @@ def test_with_all_extras_the_tests_of_the_sdist_pass(built, tmp_path):
 
 @pytest.mark.slow
 def test_every_test_of_the_sdist_finds_its_helpers(built):
-    said = checked([sys.executable, "-m", "pytest", "--collect-only", "-q", "tests"], built[1], PYTHONPATH=os.pathsep.join(["src", "."]))
+    places = os.pathsep.join(["src", "."])
+    said = checked([sys.executable, "-m", "pytest", "--collect-only", "-q", "tests"], built[1], PYTHONPATH=places)
     assert "error" not in said.splitlines()[-1]
