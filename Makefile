@@ -6,7 +6,14 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint lint-pages bench docs dist experiments clean
+.PHONY: dev demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint lint-pages bench docs dist release-check constraints experiments clean
+
+# All that a contributor needs: tests, documentation, browser, checks of the pages' JavaScript, hooks of git.
+dev: $(READY)
+	$(BIN)/python tools/install.py docs browser hooks
+	$(MAKE) --silent $(PAGES)/node_modules/.ready || echo "dev: without npm's packages, make lint-pages is skipped"
+	$(CHROMIUM)
+	$(BIN)/pre-commit install
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -49,14 +56,16 @@ test-oldest:
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/python -m pytest --numprocesses auto --dist loadfile $(OLDEST_TESTS)
 
 # Chromium and its driver are Debian's packages: installed where that is possible, and the tests are skipped elsewhere.
+CHROMIUM := command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } || true
 test-browser: $(READY)
-	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } || true
-	$(BIN)/python -m pip install --quiet --group browser
+	$(CHROMIUM)
+	$(BIN)/python tools/install.py browser
 	$(BIN)/python -m pytest tests/browser
 
 lint: $(READY) lint-pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/mypy tests/conformance/typing_example.py
 
@@ -78,13 +87,17 @@ bench: $(READY)
 
 # The site, in build/docs: runs the examples, checks links between pages and every example in a docstring.
 docs: $(READY)
-	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python tools/install.py docs
 	MPLBACKEND=agg $(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs build/docs
 	MPLBACKEND=agg $(BIN)/python -m sphinx --fail-on-warning -D plot_gallery=0 -b doctest docs build/doctest
 
 # Wheel and source distribution; the same commit gives the same bytes.
 dist: $(READY)
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
+
+# What stands against a release of this version: an address that is a placeholder, a changelog without its section.
+release-check: $(READY)
+	$(BIN)/python -m tools.release_check $(TAG)
 
 # Both, installed in empty places: the README's commands, what is said where an extra is missing, the tests inside.
 test-dist: $(READY)
@@ -94,11 +107,19 @@ test-dist: $(READY)
 experiments: $(READY)
 	$(BIN)/python -m experiments run
 
-$(READY): pyproject.toml
+# Versions and hashes for make, of all files for all platforms. Versions that still fit are kept: UPGRADE=--upgrade
+# takes the newest ones.
+constraints: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
+		--group dev --group docs --group browser --group hooks pyproject.toml \
+		--custom-compile-command "make constraints" --output-file constraints.txt
+
+$(READY): pyproject.toml constraints.txt tools/install.py
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"widegap needs Python >= 3.11, this is {v[0]}.{v[1]}: call make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python tools/install.py
 	touch $(READY)
 
 clean:

@@ -16,6 +16,7 @@ from benchmarks import (
     documents,
     explorer,
     first_call,
+    installed,
     iterative,
     max_margin,
     mkc,
@@ -39,6 +40,7 @@ SUITES = {
     "documents": documents.rows,
     "mkc": mkc.rows,
     "first_call": first_call.rows,
+    "installed": installed.rows,
     "scale": scale.rows,
     "on_dask": on_dask.rows,
     "explorer": explorer.rows,
@@ -68,14 +70,15 @@ def main() -> int:
             print(lines[-1], flush=True)
         found[suite] = "\n".join(lines[1:]) + "\n"
         parts = [f"## {name}\n\n{found[name]}" for name in SUITES if name in found]
-        PAGE.write_text("\n".join([INTRODUCTION, _machine(), *parts]))
-    README.write_text(with_speed(README.read_text(), PAGE.read_text()))
+        PAGE.write_text("\n".join([INTRODUCTION, _machine(), *parts]), encoding="utf-8")
+    texts = (path.read_text(encoding="utf-8") for path in (README, PAGE))
+    README.write_text(with_speed(*texts), encoding="utf-8")
     return 0
 
 
 def _kept_parts() -> dict[str, str]:
     """The tables of the page as it is, by suite."""
-    sections = PAGE.read_text().split("\n## ")[1:] if PAGE.exists() else []
+    sections = PAGE.read_text(encoding="utf-8").split("\n## ")[1:] if PAGE.exists() else []
     return {name: table.lstrip("\n").rstrip("\n") + "\n" for name, _, table in (s.partition("\n") for s in sections)}
 
 

@@ -113,7 +113,8 @@ def _of_methods(cells: list[Cell], names: list[str]) -> list[Cell]:
 def _write_pages() -> None:
     store = Store()
     page.write(store, json.loads(MACHINE.read_text()))
-    page.README.write_text(page.with_panel(page.README.read_text(), store))
+    readme = page.README.read_text(encoding="utf-8")
+    page.README.write_text(page.with_panel(readme, store), encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:

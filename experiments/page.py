@@ -92,7 +92,7 @@ def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:
     for picture in (docs / "results").glob("*.svg"):
         if picture.stem not in EXPERIMENTS:
             picture.unlink()
-    (docs / "results.md").write_text(written)
+    (docs / "results.md").write_text(written, encoding="utf-8")
 
 
 def with_panel(readme: str, store: Store) -> str:

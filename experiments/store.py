@@ -1,6 +1,5 @@
 """The results file: one JSON line a cell, only ever appended to, so that a killed run loses the cells at work alone."""
 
-import fcntl
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.cells import Cell
+
+try:
+    import fcntl
+except ImportError:  # Windows, where one run at a time may write
+    fcntl = None
 
 PATH = Path(__file__).parent / "results.jsonl"
 
@@ -61,14 +65,15 @@ class Store:
         self.path = path
         self.records: dict[Cell, Record] = {}
         if path.exists():
-            whole = [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+            whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
             self.records = {record.cell: record for record in map(Record.parse, whole)}
 
     def add(self, record: Record) -> None:
         """Append under a lock, in place of a line that a killed run may have left unfinished."""
         self.records[record.cell] = record
         with self.path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             file.truncate(file.read().rfind(b"\n") + 1)
             file.write(record.line().encode() + b"\n")
@@ -79,5 +84,5 @@ class Store:
         self.records = {cell: record for cell, record in self.records.items() if cell in kept}
         lines = sorted(record.line() for record in self.records.values())
         spare = self.path.with_suffix(".new")
-        spare.write_text("".join(line + "\n" for line in lines))
+        spare.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         spare.replace(self.path)

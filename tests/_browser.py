@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
 if BROWSER is None or DRIVER is None:
     pytest.skip("needs Debian's chromium and chromium-driver: make test-browser", allow_module_level=True)
 # What a browser does by itself is left out; the driver gives each one an empty profile.

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_urlsafe
 
@@ -47,4 +47,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         error.filename = str(path)
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    """Delete a temporary file, if it is there; the error that made it superfluous is the one to be seen."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+        return
+    with suppress(OSError):  # Windows keeps read-only files, and those that are still open
+        path.chmod(0o600)
+        path.unlink()

@@ -19,10 +19,12 @@ OTHERS = {"certifi": "MPL-2.0"}  # its list of certificates is Mozilla's; it is 
 COPYLEFT = re.compile(r"\b[AL]?GPL|GNU|EUPL|SSPL|Commons Clause", re.IGNORECASE)
 
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
 def declared():
     """The requirements of the package and of all its extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    texts = [*project["dependencies"], *(text for extra in project["optional-dependencies"].values() for text in extra)]
+    texts = [*PROJECT["dependencies"], *(text for extra in PROJECT["optional-dependencies"].values() for text in extra)]
     return [wish for wish in map(Requirement, texts) if wish.name != "widegap"]
 
 
@@ -111,10 +113,23 @@ EXTRAS = [
 ]
 
 
-@pytest.mark.parametrize("missing", EXTRAS)
+def modules_of_extras():
+    """All modules that come with an extra and not with the package alone."""
+    names = {wish.name for wish in declared()} - {Requirement(text).name for text in PROJECT["dependencies"]}
+    return sorted(module for module, owners in metadata.packages_distributions().items() if names & set(owners))
+
+
+@pytest.mark.parametrize("missing", [*EXTRAS, "all"])
 def test_all_names_can_be_imported_where_an_extra_is_missing(missing, tmp_path):
-    said = checked([sys.executable, "-W", "ignore", "-c", STAR, missing], tmp_path)
-    assert [line.split("'")[1] for line in said.splitlines()] == ["widegap[table]"] * 2 * (missing == "pyarrow")
+    blocked = ",".join(modules_of_extras()) if missing == "all" else missing
+    said = checked([sys.executable, "-W", "ignore", "-c", STAR, blocked], tmp_path)
+    has_table = missing not in ("all", "pyarrow")
+    assert [line.split("'")[1] for line in said.splitlines()] == ["widegap[table]"] * 2 * (not has_table)
+
+
+def test_modules_of_extras_are_found():
+    assert {"PIL", "docx", "pandas", "typer", "onnx", "uvicorn"} <= set(modules_of_extras())
+    assert not {"numpy", "sklearn", "numba"} & set(modules_of_extras())
 
 
 def run(command, folder, **environment):
@@ -144,7 +159,7 @@ def built(tmp_path_factory):
 def place_with(folder, *wishes):
     """An empty place, and the interpreter in it with some packages."""
     venv.create(folder, with_pip=True)
-    python = folder / "bin" / "python"
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     checked([python, "-m", "pip", "install", "--quiet", *wishes], folder, PYTHONPATH="")
     return python
 
@@ -152,8 +167,9 @@ def place_with(folder, *wishes):
 BARE = """
 import sys, types
 import numpy as np
+from widegap import *
 import widegap
-from widegap import persistence, report
+assert set(widegap.__all__) <= set(globals())
 
 rng = np.random.default_rng(0)
 X = np.vstack([rng.normal(size=(20, 3)), 6 + rng.normal(size=(20, 3))])
@@ -213,5 +229,6 @@ def test_with_all_extras_the_tests_of_the_sdist_pass(built, tmp_path):
 
 @pytest.mark.slow
 def test_every_test_of_the_sdist_finds_its_helpers(built):
-    said = checked([sys.executable, "-m", "pytest", "--collect-only", "-q", "tests"], built[1], PYTHONPATH="src:.")
+    places = os.pathsep.join(["src", "."])
+    said = checked([sys.executable, "-m", "pytest", "--collect-only", "-q", "tests"], built[1], PYTHONPATH=places)
     assert "error" not in said.splitlines()[-1]

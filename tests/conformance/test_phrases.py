@@ -16,7 +16,7 @@ LIST = Path(__file__).with_name("struck_phrases.txt")
 LEAST_PHRASES = 100
 LEAST_WORDS = 2
 KINDS = (".py", ".md", ".txt", ".js", ".html", ".j2", ".css")
-PLACES = ("src", "docs", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PLACES = ("src", "docs", "examples", *(f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")))
 BUILT = ("__pycache__", "generated", "auto_examples")  # folders that programs write
 
 

@@ -242,6 +242,7 @@ def test_weights_that_are_no_numbers_are_the_models_fault(attribute, wine, tmp_p
         persistence.load(tmp_path / "m")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of Unix")
 def test_a_new_file_has_the_mode_of_any_new_file(wine, tmp_path, monkeypatch):
     def refuse(mask):
         raise AssertionError("the umask is one for all threads")
@@ -257,6 +258,7 @@ def test_a_new_file_has_the_mode_of_any_new_file(wine, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["m.widegap"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="modes and pipes of Unix")
 def test_links_are_followed_and_modes_kept(wine, tmp_path):
     model = CPM3C(2, random_state=0).fit(wine)
     there, link = tmp_path / "there", tmp_path / "link"

@@ -35,6 +35,8 @@ from widegap.rows._collections import collection_rows
 from widegap.rows._fingerprints import digest_of_rows
 from widegap.rows._sources import row_blocks
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # which on Windows ends a process at once, too
+
 
 @pytest.fixture(scope="module")
 def client():
@@ -148,7 +150,7 @@ def test_several_kernels_and_a_worker_that_is_lost(client):
     def kill(record):
         if not killed and record.passes > 2:
             killed.append(next(iter(client.run(os.getpid).values())))
-            os.kill(killed[0], signal.SIGKILL)
+            os.kill(killed[0], KILL)
 
     found = kernels().set_params(callback=kill).fit(held(X, 1500))
     assert killed
@@ -267,7 +269,7 @@ def test_a_worker_that_is_lost_changes_nothing(client):
         if not killed and record.passes > 3:
             holder = next(iter(client.who_has(placed.results[:1]).values()))[0]
             killed.append(client.run(os.getpid)[holder])
-            os.kill(killed[0], signal.SIGKILL)
+            os.kill(killed[0], KILL)
 
     found = long_search(kill).fit(held(X, 1500))
     assert killed

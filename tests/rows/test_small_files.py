@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory by RLIMIT_AS of Linux")
 LIMIT = 3 << 30  # bytes of address space: the interpreter with all libraries takes about 2 of them
 
 RUN = """

@@ -11,6 +11,7 @@ from typing import Any
 USAGE, UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 2, 1, 130, 141
 INPUTS = ("data", "path", "picture", "universum")  # arguments of commands that name files to be read
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(.*)", re.IGNORECASE)  # not C:/data, whose scheme has one letter
+IN_USE = (5, 32, 33)  # errors of Windows for files that are open elsewhere, in a spreadsheet for example
 MAX_MESSAGE = 600  # letters, about eight lines of a terminal; a longer message hides its remedy
 # Arguments of the library, and their options on the command line; longer names first.
 NUMBER_WORDS = (
@@ -61,6 +62,8 @@ def tell(text: Any) -> None:
 def about_os_error(error: OSError) -> str:
     """What the system refused, and the remedy."""
     name = error.filename if error.filename is not None else "the file"
+    if getattr(error, "winerror", None) in IN_USE:
+        return f"{name}: permission denied, or open in another program; close it there, or choose another place."
     remedies = {
         errno.ENOENT: f"{name}: no such file or folder; check the name.",
         errno.EACCES: f"{name}: permission denied; choose another place, or change its permissions.",
@@ -73,6 +76,12 @@ def about_os_error(error: OSError) -> str:
         errno.ENAMETOOLONG: "a file name is too long; choose a shorter one.",
     }
     return remedies.get(error.errno or 0, f"{name}: {error.strerror or error}.")
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Whether the program that reads the output stopped early; Windows calls it an invalid argument."""
+    is_nameless = error.errno == errno.EINVAL and error.filename is None
+    return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and is_nameless)
 
 
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,9 +99,9 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt:
             tell("Interrupted; no file was left half written.")
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            raise typer.Exit(PIPE_CLOSED) from None
         except Exception as error:
+            if isinstance(error, OSError) and is_closed_pipe(error):
+                raise typer.Exit(PIPE_CLOSED) from None
             if options.get("debug"):
                 raise
             message, code = _explain(error)

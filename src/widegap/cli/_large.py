@@ -44,6 +44,7 @@ def cluster_file(file: LargeFile, estimator: Any, targets: Targets, title: str, 
         estimator.set_params(callback=None, labels_out=None)
         result = LargeResult(estimator, file, labels=estimator.labels_, title=title)
         deliver(result, targets, quiet=quiet, json=json, interrupted=watch.interrupted)
+        del result, estimator.labels_  # Windows deletes no file that is mapped
 
 
 class Position:
@@ -98,5 +99,5 @@ def position_bar(label: str, n_rows: int, quiet: bool) -> Iterator[Position]:
 def labels_beside(output: Path | None) -> Iterator[Path]:
     """A place for labels while the command runs: in the folder of the output, or among temporary files."""
     folder = None if output is None or str(output) == "-" else output.resolve().parent
-    with tempfile.TemporaryDirectory(prefix=".widegap.", dir=folder) as found:
+    with tempfile.TemporaryDirectory(prefix=".widegap.", dir=folder, ignore_cleanup_errors=True) as found:
         yield Path(found) / "labels.npy"

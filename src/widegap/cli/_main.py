@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 
 # New objects after which Python looks for cycles; its own 700 (2000 in later versions) cost a short command a tenth
 # of its time, as imports make hundreds of thousands of objects that stay.
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"error: the command line needs {error.name}: pip install 'widegap[cli]'.", file=sys.stderr)
         return 2
+    _write_utf8()
     code = 0
     try:
         with _rare_collections():
@@ -34,6 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Interrupted; no file was left half written.", file=sys.stderr)
         return 130
     return _flushed(code)
+
+
+def _write_utf8() -> None:
+    """Results in a pipe or a file are UTF-8 with plain line ends, on Windows too: they are the bytes of ``-o FILE``."""
+    if sys.platform != "win32" or "PYTHONIOENCODING" in os.environ:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", newline="\n")
 
 
 @contextmanager
@@ -49,11 +60,13 @@ def _rare_collections() -> Iterator[None]:
 
 def _flushed(code: int) -> int:
     """The exit code, without a message if the program that reads the output stopped early, as ``head`` does."""
-    from widegap.cli._errors import PIPE_CLOSED
+    from widegap.cli._errors import PIPE_CLOSED, is_closed_pipe
 
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
+        if not is_closed_pipe(error):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must not fail once more
         return PIPE_CLOSED
     return code

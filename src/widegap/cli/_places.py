@@ -1,6 +1,7 @@
 """Places for results, checked before the work."""
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def check_distinct(outputs: Mapping[str, Path | None], inputs: Iterable[Path | N
     for option, path in outputs.items():
         if path is None:
             continue
-        place = "-" if str(path) == "-" else os.path.realpath(path)
+        place = "-" if str(path) == "-" else _place(path)
         if place in found:
             if place == "-":
                 raise CommandError(f"{found[place]} and {option} - both write to standard output; name a file for one.")
@@ -48,7 +49,13 @@ def check_distinct(outputs: Mapping[str, Path | None], inputs: Iterable[Path | N
 def _is_same(path: Path, source: Path) -> bool:
     if path.exists() and source.exists():
         return os.path.samefile(path, source)
-    return os.path.realpath(path) == os.path.realpath(source)
+    return _place(path) == _place(source)
+
+
+def _place(path: Path) -> str:
+    """Where a file is or will be; Windows and macOS usually have one file for names that differ in case alone."""
+    place = os.path.realpath(path)
+    return place.casefold() if sys.platform in ("win32", "darwin") else place
 
 
 def may_write(folder: Path) -> bool:

@@ -143,7 +143,8 @@ class Autosave:
         return True
 
 
-LOCKED_BYTE = 1 << 40  # far behind any session: Windows lets nobody read the bytes that are locked
+# Far behind any session: Windows lets nobody read the bytes that are locked. Its C library counts them in 31 bits.
+LOCKED_BYTE = (1 << 31) - 2
 
 
 def _lock(descriptor: int) -> None:

@@ -162,6 +162,8 @@ def _bound_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
+        if sys.platform == "win32":  # where another program could share the port, and read what is meant for us
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         bound.bind((host, port))
         bound.listen(100)  # from now on requests wait, even if the server has not begun to answer
     except (OSError, OverflowError) as error:

@@ -28,8 +28,8 @@ from widegap.updating._joint_rows import JointRows
 from widegap.updating._new_clusters import find_new_clusters
 
 # Of updates of the digits from the same source, 900 rows before and as many new ones, the search divides or joins
-# clusters at ratios of 0.81 and more, of four touching clouds at 0.74 and more in 4 of 30; where 165 digits were too few
-# at first, at 0.67 to 0.84, and is better by 3 to 19 points. In ten batches of digits, 0.8 is as accurate as 0.7.
+# clusters at ratios of 0.81 and more, of four touching clouds at 0.74 and more in 4 of 30. Where 165 digits were too few
+# at first, it does so at 0.67 to 0.84, and is better by 3 to 19 points.
 CONTRADICTED = 0.75
 SELF_TRAINING = 3  # rounds in which a new cluster takes new rows; not tuned
 BETWEEN = 0.25  # of a row's edges lead to the other cluster: it lies between both
