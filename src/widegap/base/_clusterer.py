@@ -47,6 +47,7 @@ from widegap.features._kernels import check_kernel_params
 from widegap.rows._blocks import Block, RowBlocks, Scorer
 from widegap.rows._collections import count_labels, is_collection, map_collection
 from widegap.rows._few_rows import certain_labels, largest
+from widegap.rows._frames import known_frame
 from widegap.rows._state_files import write_labels
 
 COMMON_CONSTRAINTS: dict[str, list[object]] = {
@@ -183,7 +184,7 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _complete_fit(self, X: Any, **options: Any) -> Self:
         """A fit, and then its labels written to their file: once, when every row has one."""
-        self._fit(X, **options)
+        self._fit(known_frame(X), **options)
         if self.labels_out is not None:
             self.labels_ = write_labels(self.labels_, self.labels_out)
         return self
