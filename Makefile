@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint lint-pages bench docs dist experiments clean
+.PHONY: demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser test-recipes lint lint-pages bench docs dist experiments clean
 
 demo: $(READY)
 	$(BIN)/python -m widegap demo
@@ -53,6 +53,11 @@ test-browser: $(READY)
 	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } || true
 	$(BIN)/python -m pip install --quiet --group browser
 	$(BIN)/python -m pytest tests/browser/test_report_browser.py tests/browser/test_explorer_browser.py
+
+# The recipes of the documentation, with the packages that they name: a few gigabytes, since BERTopic brings torch.
+test-recipes: $(READY)
+	$(BIN)/python -m pip install --quiet --group recipes
+	$(BIN)/python -m pytest -n 0 tests/recipes
 
 lint: $(READY) lint-pages
 	$(BIN)/ruff check .
