@@ -25,7 +25,7 @@ from widegap.base._validation import (
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._collections import is_collection
-from widegap.rows._frames import known_frame, library_of
+from widegap.rows._frames import frame_of_clusters, known_frame, library_of
 from widegap.rows._matrices import cluster_means, column_moments, column_sums, sample_rows, without_gaps, zeros_for_gaps
 
 __all__ = [
@@ -300,7 +300,7 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     filled, present = without_gaps(found.values)
     means = cluster_means(*_cluster_sums(zeros_for_gaps(filled, present), present, clusters, k, weights))
     shown = {name: found.shown(j, means[:, j]) for j, name in enumerate(found.names)}
-    return _frame_of(shown, k, library_of(X if table is None else table))
+    return frame_of_clusters(shown, k, library_of(X if table is None else table))
 
 
 @dataclass(frozen=True)
@@ -324,20 +324,6 @@ def _user_columns(estimator: Any, X: Any, table: Any) -> Any:
         return import_module("widegap.tables._readable_columns").readable_columns(rows, first if is_encoder else None)
     values = check_numbers(rows, ensure_all_finite="allow-nan")
     return _PlainColumns([f"x{j}" for j in range(values.shape[1])] if names is None else list(map(str, names)), values)
-
-
-def _frame_of(columns: dict[str, Any], k: int, library: str) -> Any:
-    """A frame with one row per cluster, of the library that the rows came from; the columns alone without pandas."""
-    if library == "polars":
-        import polars as pl
-
-        finer = {name: v.astype("M8[us]") if v.dtype.kind == "M" else v for name, v in columns.items()}  # not seconds
-        return pl.DataFrame({"cluster": np.arange(k), **finer})
-    try:
-        import pandas as pd
-    except ImportError:
-        return columns
-    return pd.DataFrame(columns, index=pd.RangeIndex(k, name="cluster"))
 
 
 def margin_bins(margins: npt.ArrayLike) -> list[float]:

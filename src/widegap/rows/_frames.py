@@ -6,6 +6,8 @@ of Arrow, DuckDB and more, becomes one of pandas here, once for each call, since
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 if TYPE_CHECKING:
@@ -61,3 +63,17 @@ def known_frame(X: Any) -> Any:
         if pa.types.is_decimal(field.type):  # sums of DuckDB, which would become objects
             table = table.set_column(j, field.name, table.column(j).cast(pa.float64()))
     return table.to_pandas(date_as_object=False, ignore_metadata=True)
+
+
+def frame_of_clusters(columns: dict[str, Any], k: int, library: str) -> Any:
+    """A frame with one row per cluster, of the library that the rows came from; the columns alone without pandas."""
+    if library == "polars":
+        import polars as pl
+
+        finer = {name: v.astype("M8[us]") if v.dtype.kind == "M" else v for name, v in columns.items()}  # not seconds
+        return pl.DataFrame({"cluster": np.arange(k), **finer})
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns, index=pd.RangeIndex(k, name="cluster"))
