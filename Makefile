@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: dev demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser lint lint-pages bench docs dist release-check constraints experiments clean
+.PHONY: dev demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser test-recipes lint lint-pages bench docs dist release-check constraints experiments clean
 
 # All that a contributor needs: tests, documentation, browser, checks of the pages' JavaScript, hooks of git.
 dev: $(READY)
@@ -61,6 +61,11 @@ test-browser: $(READY)
 	$(CHROMIUM)
 	$(BIN)/python tools/install.py browser
 	$(BIN)/python -m pytest tests/browser
+
+# The recipes of the documentation, with the packages that they name: a few gigabytes, since BERTopic brings torch.
+test-recipes: $(READY)
+	$(BIN)/python -m pip install --quiet --group recipes
+	$(BIN)/python -m pytest -n 0 tests/recipes
 
 lint: $(READY) lint-pages
 	$(BIN)/ruff check .

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+# Modules between a cause and the user: scikit-learn wraps a fit to end its callbacks.
+WITHIN = ("widegap.", "sklearn.callback.")
+
 _muted: ContextVar[tuple[type[Warning], ...]] = ContextVar("muted", default=())
 
 
@@ -27,6 +30,6 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     if issubclass(category, _muted.get()):
         return
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("widegap."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(WITHIN):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

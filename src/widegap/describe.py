@@ -25,6 +25,7 @@ from widegap.base._validation import (
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._collections import is_collection
+from widegap.rows._frames import frame_of_clusters, known_frame, library_of
 from widegap.rows._matrices import cluster_means, column_moments, column_sums, sample_rows, without_gaps, zeros_for_gaps
 
 __all__ = [
@@ -272,7 +273,8 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
         One row per cluster, and a column for each number, date and level of a category (``city = Bonn``); that of a
         level is the share of the cluster's rows that have it. Gaps do not count in means, and have no level. NaN for a
         cluster without rows. A frame of numbers keeps all its columns; a frame with text loses those that tell nothing
-        about groups, such as ids and free texts.
+        about groups, such as ids and free texts. Where the averaged rows are a frame of polars, so is the result, with
+        the cluster as its first column.
 
     Examples
     --------
@@ -286,6 +288,7 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     """
     if is_collection(X) or is_collection(table):
         raise NotSupportedError("centers reads rows in memory; pass a sample of the collection, or X.compute().")
+    X, table = known_frame(X), known_frame(table)
     clusterer = last_step(estimator)
     if table is None and getattr(clusterer, "_precomputed", False):
         raise InvalidDataError("X is a kernel matrix, whose columns are rows; pass what to average as table=...")
@@ -297,7 +300,7 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     filled, present = without_gaps(found.values)
     means = cluster_means(*_cluster_sums(zeros_for_gaps(filled, present), present, clusters, k, weights))
     shown = {name: found.shown(j, means[:, j]) for j, name in enumerate(found.names)}
-    return _frame_of(shown, k)
+    return frame_of_clusters(shown, k, library_of(X if table is None else table))
 
 
 @dataclass(frozen=True)
@@ -321,15 +324,6 @@ def _user_columns(estimator: Any, X: Any, table: Any) -> Any:
         return import_module("widegap.tables._readable_columns").readable_columns(rows, first if is_encoder else None)
     values = check_numbers(rows, ensure_all_finite="allow-nan")
     return _PlainColumns([f"x{j}" for j in range(values.shape[1])] if names is None else list(map(str, names)), values)
-
-
-def _frame_of(columns: dict[str, Any], k: int) -> Any:
-    """A frame with one row per cluster; the columns themselves without pandas."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return columns
-    return pd.DataFrame(columns, index=pd.RangeIndex(k, name="cluster"))
 
 
 def margin_bins(margins: npt.ArrayLike) -> list[float]:

@@ -26,6 +26,14 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from widegap._types import Array, Floats, Labels
+from widegap.base._callbacks import (
+    OF_CALLBACKS,
+    CallbackSupportMixin,
+    begin_fit_task,
+    end_fit_task,
+    with_callbacks,
+    with_steps,
+)
 from widegap.base._docs import shared_docs
 from widegap.base._progress import progress_logging
 from widegap.base._records import Record
@@ -39,6 +47,7 @@ from widegap.features._kernels import check_kernel_params
 from widegap.rows._blocks import Block, RowBlocks, Scorer
 from widegap.rows._collections import count_labels, is_collection, look_up, map_collection
 from widegap.rows._few_rows import certain_labels, largest
+from widegap.rows._frames import known_frame
 from widegap.rows._state_files import write_labels
 
 COMMON_CONSTRAINTS: dict[str, list[object]] = {
@@ -79,7 +88,7 @@ class Objective:
         return difference / abs(reference)
 
 
-class Clusterer(HasPage, ClusterMixin, BaseEstimator):
+class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Base of all estimators of the package: the declarations, and what follows from them."""
 
     _objective: ClassVar[Objective | None] = None
@@ -96,9 +105,9 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         "_rows_digest": str,
         "_numbers": np.ndarray,
     }
-    # A function, choices for one machine, and scikit-learn's routing of arguments and form of results.
+    # Functions, choices for one machine, and scikit-learn's routing of arguments and form of results.
     _not_stored: ClassVar[frozenset[str]] = frozenset(
-        {"callback", "n_jobs", "labels_out", "_metadata_request", "_sklearn_output_config"}
+        {"callback", "n_jobs", "labels_out", "_metadata_request", "_sklearn_output_config", *OF_CALLBACKS}
     )
     _command: ClassVar[str | None] = None
     _fits_collections: ClassVar[bool] = False  # of Dask
@@ -135,6 +144,16 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
     def _expected_records(self, n_rows: int) -> int | None:
         """How many records a fit of ``n_rows`` rows makes unless it is stopped, if known: for a progress bar."""
         return None
+
+    def _most_steps(self, rows: Any) -> int | None:
+        """How many steps scikit-learn's callbacks see, at most, in a fit of what ``_read`` gave; None if not known."""
+        if not hasattr(self, "callback"):
+            return 0
+        return self._expected_records(rows.shape[0]) if hasattr(rows, "shape") else None
+
+    def _listener(self) -> Callable[[Any], object] | None:
+        """What gets the records of a search: ``callback``, and as steps of the fit scikit-learn's callbacks."""
+        return with_steps(self, self.callback)
 
     def _refusal_to_store(self) -> str | None:
         """Why this model cannot be saved, and what to do instead; None if it can."""
@@ -196,11 +215,12 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
 
     def _complete_fit(self, X: Any, **options: Any) -> Self:
         """A fit, and then its labels written to their file: once, when every row has one."""
-        self._fit(X, **options)
+        self._fit(known_frame(X), **options)
         if self.labels_out is not None:
             self.labels_ = write_labels(self.labels_, self.labels_out)
         return self
 
+    @with_callbacks
     def _fit(self, X: Any, **options: Any) -> Self:
         """The steps of every fit; ``options`` are the arguments of a subclass's ``fit`` besides the rows."""
         self._validate_params()
@@ -213,12 +233,15 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
             return self
         with progress_logging(self.verbose):
             self._fit_rows(X, check_generator(self.random_state), **options)
+        end_fit_task(self, X)
         return self
 
     def _fit_rows(self, X: Any, rng: np.random.Generator, *args: Any, **options: Any) -> None:
         """The steps of a fit once the parameters are checked."""
         self.__dict__.pop("_numbers", None)  # of an earlier update
-        rows = self._prepare(self._read(X), rng, *args, **options)
+        read = self._read(X)
+        begin_fit_task(self, X, self._most_steps(read))
+        rows = self._prepare(read, rng, *args, **options)
         if self.n_clusters == 1:
             self._store_single_cluster(rows)
         else:

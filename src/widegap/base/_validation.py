@@ -23,6 +23,7 @@ from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._collections import collection_rows, is_collection
 from widegap.rows._fingerprints import fingerprint, text_fingerprint
+from widegap.rows._frames import known_frame
 from widegap.rows._matrices import check_magnitude, dense_if_few, lone_giant, refuse_non_numbers
 from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks
@@ -111,7 +112,7 @@ def check_rows(estimator: _Estimator, X: Any, *, reset: bool, n_threads: int) ->
     if isinstance(X, RowBlocks):
         _check_shape(estimator, X.shape, reset=reset)
     else:
-        X = check_table(estimator, X, reset=reset)
+        X = check_table(estimator, known_frame(X), reset=reset)
         X = dense_if_few(X) if reset else X
     return row_blocks(X, n_threads=n_threads, new_array=state_arrays(estimator.labels_out if reset else None))
 
@@ -159,6 +160,7 @@ def _warn_of_giants(table: Matrix) -> None:
 
 def digest_of(X: Any) -> str:
     """Digest of a table or of documents, to compare with that of a fit."""
+    X = known_frame(X)
     if input_kind(X) == "documents":
         return text_fingerprint(check_documents(X))
     return fingerprint(check_numbers(X))
@@ -167,14 +169,14 @@ def digest_of(X: Any) -> str:
 def check_numbers(X: Any, **rules: object) -> Matrix:
     """An array or CSR matrix of finite numbers; ``rules`` are further arguments of scikit-learn's check_array."""
     with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
-        table: Matrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], **rules)
+        table: Matrix = check_array(known_frame(X), accept_sparse="csr", dtype=[np.float64, np.float32], **rules)
     return table
 
 
 def holds_numbers(frame: Any) -> bool:
     """Whether all columns of a frame of pandas, polars or Arrow are numbers or truth values, gaps or not."""
     try:
-        table = check_array(frame, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+        table = check_array(known_frame(frame), dtype=None, ensure_all_finite=False, ensure_min_samples=0)
     except (ValueError, TypeError):
         return False
     return bool(table.dtype.kind in "biuf")
@@ -184,7 +186,8 @@ def check_views(views: Mapping[str, Any], raw: Collection[str]) -> dict[str, Any
     """Tables of the same rows by name, each validated; only a transformer sees those named in ``raw``."""
     if not views:
         raise InvalidDataError("X is a dict without views; pass at least one table of rows.")
-    checked = {name: view if name in raw else _check_view(view, name) for name, view in views.items()}
+    known = {name: known_frame(view) for name, view in views.items()}
+    checked = {name: view if name in raw else _check_view(view, name) for name, view in known.items()}
     sizes = {name: view.shape[0] if hasattr(view, "shape") else len(view) for name, view in checked.items()}
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{name!r} {size}" for name, size in sizes.items())
@@ -314,13 +317,14 @@ def input_kind(X: Any) -> str:
     """Whether X is a sparse "matrix" of terms, a dense table of "embeddings", or a list of "documents"."""
     if sp.issparse(X):
         return "matrix"
-    if hasattr(X, "columns") and any(getattr(kind, "kind", "") == "O" for kind in X.dtypes):
+    is_frame = hasattr(X, "columns")
+    if is_frame and any(getattr(kind, "kind", "") == "O" or str(kind) == "String" for kind in X.dtypes):
         raise InvalidDataError(
             f"X is a frame with the columns {', '.join(map(str, X.columns[:10]))}; pass the one that holds the "
             f"documents, such as frame[{X.columns[0]!r}]."
         )
     first = X[0] if isinstance(X, list | tuple) and len(X) else ""
-    is_table = getattr(X, "ndim", 1) == 2 or (isinstance(first, Iterable) and _holds_no_text(first))
+    is_table = is_frame or getattr(X, "ndim", 1) == 2 or (isinstance(first, Iterable) and _holds_no_text(first))
     return "embeddings" if is_table else "documents"
 
 

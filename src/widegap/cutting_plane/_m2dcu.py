@@ -28,6 +28,7 @@ from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._fingerprints import digest_of_rows
+from widegap.rows._frames import known_frame
 from widegap.rows._protocols import Rows
 
 
@@ -302,7 +303,7 @@ class M2DCU(CuttingPlaneClusterer):
             The fitted estimator.
         """
         side = SideInformation(known, must_link, cannot_link, sample_weight)
-        return self._complete_fit(X, side=side, universum=universum)
+        return self._complete_fit(X, side=side, universum=known_frame(universum))
 
     def fit_predict(self, X: Any, y: Any = None, universum: Any = None, **side: Any) -> Labels:
         """Find the clusters of the rows of X and return ``labels_``.

@@ -11,6 +11,7 @@ from widegap.base._validation import check_documents, input_kind
 from widegap.documents._corpus import Corpus, Transformer, has_terms
 from widegap.documents._vocabulary import DocumentTerms, TermChoice, TermMatrix, TermNames
 from widegap.exceptions import InvalidDataError
+from widegap.rows._frames import known_frame
 
 
 class DocumentReader:
@@ -69,6 +70,7 @@ class DocumentReader:
 
     def read(self, X: Any, name: str = "X") -> Corpus:
         """Further documents as the first ones were read."""
+        X = known_frame(X)
         kind = input_kind(X)
         if kind != self.kind:
             raise InvalidDataError(f"{name} is of the kind {kind!r}, but fit got {self.kind!r}; pass the same kind.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from widegap.exceptions import InvalidDataError
+from widegap.rows._frames import arrow_table, has_arrow_columns, refuse_lazy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,18 +18,15 @@ if TYPE_CHECKING:
 
 def is_table(X: Any) -> bool:
     """Whether X has named columns."""
-    return hasattr(X, "__arrow_c_stream__") or type(X) is dict or hasattr(type(X), "columns")
+    return has_arrow_columns(X) or type(X) is dict or hasattr(type(X), "columns")
 
 
 def arrow_columns(X: Any) -> tuple[list[str], Callable[[int], pa.ChunkedArray], int]:
     """Names of the columns of a frame or dict, a function that gives each by its place, and the number of rows."""
-    if isinstance(X, pa.RecordBatch):
-        X = pa.Table.from_batches([X])
-    if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "iloc"):
-        table = pa.table(X)
+    if has_arrow_columns(X) and not hasattr(X, "iloc"):
+        table = arrow_table(X)
         return list(table.column_names), table.column, table.num_rows
-    if hasattr(X, "collect") and not hasattr(X, "iloc"):
-        raise InvalidDataError("X is a lazy frame; call .collect() first.")
+    refuse_lazy(X)
     import pandas as pd
 
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)

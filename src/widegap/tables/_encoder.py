@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widegap._types import Doubles, Floats, Mask
 from widegap._warnings import warn_caller
+from widegap.base._callbacks import CallbackSupportMixin, begin_fit_task, end_fit_task, with_callbacks
 from widegap.base._site import HasPage
 from widegap.base._validation import StrOptions
 from widegap.exceptions import ColumnWarning, InvalidDataError
@@ -39,7 +40,7 @@ OWN_SURE = ("sure", "widegap_sure")  # and where the search tells how sure a clu
 CHANGES = {"numeric", "categorical", "drop", "text_columns"}
 
 
-class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
+class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Turn messy tables of numbers, words, dates and gaps into features, each with a readable name.
 
     ``fit`` decides on every column: numbers (also ``€35,978.79``, ``12,5``, ``40 %``, ``(120)`` and ``12 cm``), yes
@@ -310,9 +311,11 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         _warn(reading.notes)
         return reading.observed
 
+    @with_callbacks
     def _fit(self, X: Any) -> "Reading":
         """Decide, and read the table before scaling."""
         self._validate_params()
+        begin_fit_task(self, X, 0)
         if is_table(X):
             table = as_columns(X)
             self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -336,6 +339,7 @@ class TableEncoder(HasPage, TransformerMixin, BaseEstimator):
         if self.columns_ is not None:
             self.factors_ = weighted_factors(self.factors_, self.columns_, weights)
         self.n_features_out_ = reading.values.shape[1]
+        end_fit_task(self, X)
         return reading
 
     def _apply(self, X: Any) -> "Reading":
