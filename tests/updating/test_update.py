@@ -230,8 +230,9 @@ def test_sparse_rows_and_single_precision():
         .update(new.astype(np.float32))
     )
     assert (dense.labels_ == single.labels_).mean() > 0.98
-    words = sp.random_array((300, 40), density=0.2, rng=np.random.default_rng(0), format="csr")
-    words[:150, :10] = 0
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(np.where(np.arange(300)[:, None] < 150, [0.1] * 20 + [1] * 20, [1] * 20 + [0.1] * 20))
+    words = sp.csr_array(counts.astype(float))
     model = CPM3C(2, random_state=0).fit(words)
     other = model.update(words[:100])
     assert sp.issparse(other._memory.rows)

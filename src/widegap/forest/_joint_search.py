@@ -9,7 +9,7 @@ search divides a cluster, or joins two, it has to be far better: the cut per bit
 of the kept labels. Otherwise clusters stay what they are.
 
 Two clusters also become one where new rows have filled the gap between them: the search at one cluster less joins them,
-its cut per bit is far lower, and of the rows that lie between both, far too many are new (Fisher's exact test).
+the cut per bit is lower then, and of the rows that lie between both, far too many are new (Fisher's exact test).
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import fisher_exact
 
 from widegap._types import Floats, Ints, Labels, Mask
-from widegap.forest._choice import cut_per_bit
+from widegap.forest._choice import OFFSET, cut_per_bit
 from widegap.forest._kept_search import KeptSearch
 from widegap.forest._merge_search import LEADING
 from widegap.forest._search_result import SearchResult
@@ -28,10 +28,13 @@ from widegap.updating._joint_rows import JointRows
 from widegap.updating._new_clusters import find_new_clusters
 
 # Of updates of the digits from the same source, 900 rows before and as many new ones, the search divides or joins
-# clusters at ratios of 0.81 and more, of four touching clouds at 0.74 and more in 4 of 30. Where 165 digits were too few
-# at first, it does so at 0.67 to 0.84, and is better by 3 to 19 points.
+# clusters at ratios of 0.81 and more, of four touching clouds at 0.74 and more in 4 of 30. Where 165 digits were too
+# few at first, it does so at 0.67 to 0.84, and is better by 3 to 19 points.
 CONTRADICTED = 0.75
 SELF_TRAINING = 3  # rounds in which a new cluster takes new rows; not tuned
+# Of the cut per bit without new clusters, that with them. New classes of digits have MEASURE; a part of a cluster that
+# has few remembered rows by chance has 4.
+MOST_TIMES_CUT = 1.5
 BETWEEN = 0.25  # of a row's edges lead to the other cluster: it lies between both
 BRIDGED = 0.01  # chance of as many new rows between two clusters, corrected for the pairs of clusters
 
@@ -68,11 +71,20 @@ class JointSearch:
         before = self.joint.before[self.searched]
         smooth = self.kept.forest.graph.smooth(self.coordinates, 1)
         found = find_new_clusters(smooth, self.is_new, self.counts, before, np.random.default_rng(0))
+        if not self._are_apart(found, before):
+            return np.full(len(found), -1, np.int32)
         room, sizes = max(0, self.kept.forest.most_clusters - self.k), np.bincount(found[found >= 0])
         number = np.full(len(sizes) + 1, -1, np.int32)
         for place, cluster in enumerate(np.argsort(-sizes, kind="stable")[:room]):
             number[cluster] = place
         return number[found]
+
+    def _are_apart(self, found: Labels, before: Labels) -> bool:
+        """Whether new clusters stand apart from those they were predicted to be in: they hardly cut more edges."""
+        n_fresh = int(found.max(initial=-1)) + 1
+        graph, labels = self.kept.forest.graph, np.where(found >= 0, self.k + found, before).astype(np.int32)
+        cut = cut_per_bit(graph, before.astype(np.int32), self.k) if self.k > 1 else 2 * OFFSET
+        return n_fresh > 0 and cut_per_bit(graph, labels, self.k + n_fresh) <= MOST_TIMES_CUT * cut
 
     def labels(self) -> JointLabels:
         """The labels to take."""
@@ -84,10 +96,12 @@ class JointSearch:
             return self._of(found, numbers, found.labels)
         match, cut = self._matched(found.labels, kept, numbers), self._cut(kept, k, found)
         ratio = self._cut(found.labels, k, found) / cut
+        joined = self._joined(kept, numbers, cut)
+        if joined is not None:
+            return joined
         if ratio < (1.0 if match.clean else CONTRADICTED):
-            return self._of(found, match.numbers, found.labels, match)
-        predicted = self._alike(kept)
-        return self._joined(kept, numbers, cut) or self._of(self._kept_result(kept, k), numbers, predicted)
+            return self._found(found.labels, match)
+        return self._of(self._kept_result(kept, k), numbers, self._alike(kept))
 
     def _kept_labels(self) -> Labels:
         """The clusters that the rows have; new clusters also get the new rows that a classifier gives them."""
@@ -121,6 +135,17 @@ class JointSearch:
         if columns is None or found.classes is None:
             return cut_per_bit(self.kept.forest.graph, labels, k)
         return 1 / max(float(columns.shares(labels, k).mean()), np.finfo(np.float64).tiny)
+
+    def _found(self, labels: Labels, match: Match) -> JointLabels:
+        """The clusters of the search, in the order of their numbers; those with known labels stay first."""
+        order = np.argsort(match.numbers, kind="stable")
+        named = len(self.kept.constraints.classes)
+        order = np.concatenate([np.arange(named), order[order >= named]])
+        position = np.empty(len(order), np.int32)
+        position[order] = np.arange(len(order))
+        labels, k = position[labels], len(order)
+        match = Match(match.numbers[order], match.parents[order], match.clean)
+        return self._of(self._kept_result(labels, k), match.numbers, labels, match)
 
     def _kept_result(self, labels: Labels, k: int) -> SearchResult:
         """The labels as the result of the search."""
@@ -166,7 +191,7 @@ class JointSearch:
         position = np.arange(k) - (np.arange(k) > pair[1])
         position[pair[1]] = pair[0]
         labels = position[kept].astype(np.int32)
-        if self._cut(labels, k - 1, found) >= CONTRADICTED * cut:
+        if self._cut(labels, k - 1, found) >= cut:
             return None
         alike = position[self._alike(kept)].astype(np.int32)
         return self._of(self._kept_result(labels, k - 1), np.delete(numbers, pair[1]), alike)

@@ -5,7 +5,7 @@ several times. A group belongs to the cluster that most of its rows have before 
 remembered ones came from, or a cluster has only grown, each row of a group is remembered with the same chance as the
 rows of its cluster, or more often. Groups with less than ``MOST_EXPECTED`` of the remembered rows that this lets expect
 are *scarce*, and all scarce groups of a cluster together have a binomial probability. They are new if it is smaller
-than nearly all that come out when the names "new" and "remembered" are dealt out again: groups are formed without these
+than all that come out when the names "new" and "remembered" are dealt out again: groups are formed without these
 names, so that this counts for the choice of scarce groups, for their number, and for all partitions. A cluster that has
 only moved a little is not new: its groups still have remembered rows, and rows in front of it have neighbours in it.
 New groups that share neighbours are one cluster.
@@ -22,13 +22,12 @@ from widegap._types import Doubles, Floats, Indices, Labels, Mask
 from widegap.features._kmeans import kmeans
 from widegap.features._neighbours import neighbour_graph
 
-SIGNIFICANT = 0.01  # chance that any cluster is called new if all rows come from one source
-PERMUTATIONS = 299
+PERMUTATIONS = 999  # none of which may be as unusual: 1 in 1000 updates from one source has a new cluster by chance
 MOST_EXPECTED = 0.25  # of the remembered rows that a group would have
 # New rows of a group, on average, in each partition: small enough for a new cluster of twenty rows to have its own.
 GROUP_ROWS = (6, 8, 8, 10, 14)
 MOST_GROUPS = 200  # so that time stays linear in the rows
-MOST_ROWS = 5_000  # new ones that form groups
+MOST_ROWS = 2_500  # new ones that form groups, to bound the time of all permutations
 TIMES_REMEMBERED = 2  # as many remembered rows, at most: more would hide a small new cluster in larger groups
 TURNS = 10  # of k-means; not tuned
 NEIGHBOURS = 10  # by which new groups are joined; not tuned
@@ -65,8 +64,7 @@ def find_new_clusters(P: Floats, is_new: Mask, weights: Doubles, positions: Labe
         row[rng.choice(len(rows), len(new), replace=False)] = 1
     partitions = [Partition.of(P[rows], positions[rows], len(new) // size, rng) for size in GROUP_ROWS]
     tests = [partition.test(names) for partition in partitions]
-    least = np.sort(np.min([test.log_p[1:].min(axis=1) for test in tests], axis=0))
-    level = least[max(0, int(SIGNIFICANT * len(least)) - 1)]
+    level = min(float(test.log_p[1:].min()) for test in tests)
     novel = np.zeros(len(rows), bool)
     for partition, test in zip(partitions, tests, strict=True):
         novel |= (test.scarce[0] & (test.log_p[0] < level)[partition.clusters])[partition.groups]

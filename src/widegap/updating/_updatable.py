@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Floats, Indices, Labels, Mask, Matrix
+from widegap._types import Doubles, Floats, Indices, Labels, Mask, Matrix
 from widegap.base._clusterer import take_over
 from widegap.base._docs import shared_docs
 from widegap.base._validation import Interval, check_rows, check_table, check_threads, digest_of, take_rows
@@ -37,8 +37,10 @@ from widegap.rows._blocks import RowBlocks
 from widegap.rows._collections import entries_at, is_collection
 from widegap.rows._matrices import storage
 from widegap.rows._sampling import all_or_drawn
+from widegap.rows._sources import row_blocks
 from widegap.updating._changes import Change, Lineage, find_changes
 from widegap.updating._drift import Drift, find_drift
+from widegap.updating._identity import match_clusters
 from widegap.updating._joint_rows import Followed, JointRows, NewRows, join_rows
 from widegap.updating._memory import Memory, rows_to_remember
 from widegap.updating._new_clusters import find_new_clusters
@@ -48,6 +50,7 @@ SEARCHED_ROWS = 90_000  # new rows that an update searches; the others get their
 POOL = 20  # times as many rows as are remembered: of more, these are drawn first
 AXES = 30  # principal axes in which methods without a search of their own look for new clusters; not tuned
 NEIGHBOURS = 30  # over which coordinates are averaged there, as in MaxMarginClustering
+NO_PAIRS = np.empty((0, 2), np.int64)
 NO_MEMORY = (
     "{name} remembers no rows, which update needs: {why}. Fit the rows again with memory=5000, and save the model with "
     "its rows."
@@ -178,20 +181,20 @@ class UpdatableClusterer(SelectiveClusterer):
     def _joined(self, new: NewRows, memory: Memory) -> JointRows:
         numbers = self.cluster_numbers_
         living = np.isin(numbers, memory.labels)
-        predicted = [self._to_positions(self.predict(table)) for table in (new.table, memory.rows)]
-        position = np.cumsum(living) - 1
-        costs = None if living.all() else [self._living_positions(table, living) for table in (new.table, memory.rows)]
-        found = [position[part] for part in predicted] if costs is None else costs
+        found = [self._living_positions(table, living) for table in (new.table, memory.rows)]
         classes = [label for label, lives in zip(self.classes_, living, strict=True) if lives]
         return join_rows(new, memory, numbers[living], np.concatenate(found).astype(np.int32), classes)
 
     def _living_positions(self, rows: Matrix, living: Any) -> Labels:
         """Positions of the nearest clusters among those that are not forgotten."""
-        scores = self._scores(rows)
+        scores = self._scores(row_blocks(rows))  # blocks have no names of columns to compare with those of the fit
         return scores[:, living].argmax(axis=1).astype(np.int32)
 
     def _follow(self, old: Any, joint: JointRows) -> Followed:
-        """Search the joint rows from the labels that they have, and store what is found; for rows of any method."""
+        """Search the joint rows from the labels that they have, and store what is found; for rows of any method.
+
+        If the search leads to other clusters, all rows keep the labels that they have, and only the scores are fitted.
+        """
         coordinates = PrincipalAxes(joint.rows, AXES, 0).coordinates(joint.rows).astype(np.float32)
         smooth = neighbour_graph(coordinates, NEIGHBOURS, check_threads(self.n_jobs)).smooth(coordinates, 1)
         fresh = find_new_clusters(smooth, joint.is_new, joint.counts, joint.before, np.random.default_rng(0))
@@ -200,9 +203,13 @@ class UpdatableClusterer(SelectiveClusterer):
         n_clusters = k + int(fresh.max(initial=-1)) + 1
         inside = np.flatnonzero(self._typical(old, joint))
         constraints = replace(joint.constraints, weights=joint.weights).of_fitted(TakingPart(len(start), inside))
+        constraints, rows = replace(constraints, part=None), joint.rows[inside]
         inner = self._for_joint_rows(n_clusters, start[inside])
-        side = SideInformation(constraints=replace(constraints, part=None))
-        take_over(self, inner._fit(joint.rows[inside], side=side))
+        inner._fit(rows, side=SideInformation(constraints=constraints))
+        if not _keeps_clusters(inner.labels_, start[inside], joint.weights[inside], n_clusters):
+            anchors = Units(np.arange(len(inside)), np.ones(len(inside), np.int64), start[inside], NO_PAIRS)
+            inner._fit(rows, side=SideInformation(constraints=replace(constraints, units=anchors)))
+        take_over(self, inner)
         positions = np.full(len(start), -1, np.int32)
         positions[inside] = self.labels_
         numbers = np.append(joint.numbers, joint.next_number + np.arange(n_clusters - k)).astype(np.int32)
@@ -216,7 +223,7 @@ class UpdatableClusterer(SelectiveClusterer):
         """Which joint rows are no outliers: remembered ones, and new ones that the old model does not reject."""
         inside = np.ones(len(joint.weights), bool)
         if self.outliers:
-            inside[: joint.n_new] = old.predict(joint.rows[: joint.n_new], reject=True) >= 0
+            inside[: joint.n_new] = old.predict(row_blocks(joint.rows[: joint.n_new]), reject=True) >= 0
         return inside
 
     def _for_joint_rows(self, n_clusters: int, start: Labels | None = None) -> Any:
@@ -277,6 +284,12 @@ class UpdatableClusterer(SelectiveClusterer):
         return Memory(
             table, followed.labels[kept], weights, kept, None if units is None else units.of_rows(kept), next_number
         )
+
+
+def _keeps_clusters(labels: Labels, start: Labels, weights: Doubles, k: int) -> bool:
+    """Whether clusters found from starting labels are still those that they began as."""
+    match = match_clusters(labels, start, weights, k, k)
+    return match.clean and np.array_equal(match.numbers, np.arange(k))
 
 
 def _checked_share(forget: Any) -> float:
