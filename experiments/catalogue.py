@@ -21,6 +21,7 @@ from experiments import (
     text_baselines,
     text_data,
     text_methods,
+    update_methods,
 )
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "text_baselines",
     "text_data",
     "text_methods",
+    "update_methods",
 ]

@@ -21,6 +21,7 @@ from experiments.tables import (
     segmentation,
     suite,
     universum,
+    updates,
 )
 
 CHAPTERS = {
@@ -44,6 +45,7 @@ CHAPTERS = {
         *rules.EXPERIMENTS,
         *lengths.EXPERIMENTS,
     ),
+    "Updates": updates.EXPERIMENTS,
     "Side information, outliers and probabilities": say.EXPERIMENTS + doubt.EXPERIMENTS,
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter}

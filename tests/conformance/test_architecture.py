@@ -35,7 +35,7 @@ SPARSE_EXCEPTIONS = (
 
 # What every slice may import: it imports nothing of the package itself, but for exceptions.
 GROUND = ("exceptions", "_atomic", "_catalogue", "_jit", "_types", "_warnings", "_wording")
-MADE_OF = ("rows", "features", "base", "constraints")  # what methods are made of, each of those before it
+MADE_OF = ("rows", "features", "base", "constraints", "updating")  # what methods are made of, each of those before it
 # What a slice may import besides itself and GROUND. Imports go one way: upwards in this table.
 LOWER_SLICES = {
     **{name: ("exceptions",) for name in GROUND},
@@ -43,6 +43,7 @@ LOWER_SLICES = {
     "features": MADE_OF[:1],
     "base": MADE_OF[:2],
     "constraints": MADE_OF[:3],
+    "updating": MADE_OF[:4],
     "cutting_plane": MADE_OF,
     "forest": MADE_OF,
     "iterative": MADE_OF,
