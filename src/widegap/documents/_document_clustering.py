@@ -17,7 +17,6 @@ from widegap.base._scored_clusterer import ScoredClusterer
 from widegap.base._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator, digest_of
 from widegap.constraints._side_information import (
     SIZE_CONSTRAINTS,
-    ConstrainedClusterer,
     RowConstraints,
     SideInformation,
     read_side_information,
@@ -37,8 +36,10 @@ from widegap.documents._topic_rules import (
     warn_of_starved,
 )
 from widegap.documents._topic_search import FoundTopics, Reduction, TopicRecord, TopicSearch
+from widegap.documents._updatable_topics import UpdatableTopics
 from widegap.documents._vocabulary import TermChoice, TermNames, is_finite
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.updating._updatable import MEMORY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,7 @@ NAME_TERMS = 3  # in the name of a topic: as many as fit into a column of a tabl
 
 
 @shared_docs
-class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
+class DocumentClustering(UpdatableTopics, ScoredClusterer):
     """Topics of documents by maximum margin clustering.
 
     Documents become rows of term weights, (1 + ln tf) ln(n / df) of length one; these are reduced by latent semantic
@@ -208,6 +209,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         **SIZE_CONSTRAINTS,
+        **MEMORY,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -257,6 +259,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         n_components: int | str = "auto",
         size_min: float | Sequence[float] | None = None,
         size_max: float | Sequence[float] | None = None,
+        memory: int = 5000,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         callback: Callable[[TopicRecord], bool | None] | None = None,
@@ -272,6 +275,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         self.n_components = n_components
         self.size_min = size_min
         self.size_max = size_max
+        self.memory = memory
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
@@ -455,6 +459,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         terms = {} if self.terms_ is None else self.top_terms(NAME_TERMS)
         names = {topic: ", ".join(terms[topic]) if terms else f"topic {topic}" for topic in map(int, self.topics_)}
         labels = zip(names, getattr(self, "classes_", []), strict=False)  # model files of 0.1 have none
+        names |= self.__dict__.get("_kept_names", {})
         return names | {topic: str(label) for topic, label in labels if label is not None}
 
     def representatives(self, n: int = 3) -> dict[int, list[int]]:
