@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from widegap._types import Doubles
 from widegap.base._validation import check_documents, input_kind
 from widegap.documents._corpus import Corpus, Transformer, has_terms
-from widegap.documents._vocabulary import DocumentTerms, TermChoice, TermMatrix, TermNames, RawDocuments
+from widegap.documents._vocabulary import DocumentTerms, RawDocuments, TermChoice, TermMatrix, TermNames
 from widegap.exceptions import InvalidDataError
 
 

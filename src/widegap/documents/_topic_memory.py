@@ -55,8 +55,9 @@ class TopicMemory:
 
         Those that are ``marked`` have gone to the universum, as have ``further`` ones.
         """
-        gone = [self.raw.of(np.flatnonzero(marked))] if marked.any() else []
         places = self.documents.places
+        moved = np.flatnonzero(marked[places])
+        gone = [self.raw.of(moved)] if len(moved) else []
         units = None if units is None else units.of_rows(places)
         documents = self.documents.relabelled(labels[places], topics, units)
         raw = RawDocuments(documents.rows, self.words)
@@ -92,6 +93,4 @@ def _stored(documents: Memory, raw: RawDocuments, universum: Sequence[RawDocumen
     outside = outside.of(all_or_drawn(outside.rows.shape[0], size, np.random.default_rng(0)))
     n, joined = raw.rows.shape[0], RawDocuments.joined([raw, outside]).of_used_words()
     n_outside = outside.rows.shape[0]
-    return TopicMemory(
-        replace(documents, rows=joined.rows[:n]), joined.words, joined.rows[n:] if n_outside else None
-    )
+    return TopicMemory(replace(documents, rows=joined.rows[:n]), joined.words, joined.rows[n:] if n_outside else None)

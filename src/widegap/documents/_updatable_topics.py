@@ -2,8 +2,8 @@
 
 Words are counted once. Terms keep their columns and weights; words that pass the rules of ``TermChoice`` among new and
 remembered documents become terms, too. The search begins at the topics that the model gives to the new documents, at
-those of the remembered ones, and at new topics where new documents lie apart from all that is remembered. Topics keep
-their numbers by the remembered documents that they share with those before (``updating/_identity.py``).
+those of the remembered ones, and at new topics where new documents lie apart from all that is remembered; it goes on
+by self-training alone, which stays near its start, so that topics keep their numbers.
 """
 
 from collections.abc import Sequence
@@ -14,29 +14,32 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Doubles, Floats, Labels, Mask, Matrix
+from widegap._types import Floats, Labels, Mask, Matrix
 from widegap.base._clusterer import take_over
-from widegap.base._progress import progress_logging
+from widegap.base._progress import logger, progress_logging
+from widegap.base._records import Recorder
 from widegap.base._starts import sample_size
 from widegap.base._validation import check_generator, digest_of
 from widegap.constraints._side_information import ConstrainedClusterer, RowConstraints, SideInformation
 from widegap.constraints._units import Units
 from widegap.documents._corpus import Corpus, presence
 from widegap.documents._reader import DocumentReader
+from widegap.documents._spherical_kmeans import of_length_one
 from widegap.documents._topic_changes import TopicChange
 from widegap.documents._topic_memory import TopicMemory, remember
 from widegap.documents._topic_rules import TopicRules, of_documents, taking_part
-from widegap.documents._topic_search import FoundTopics, Reduction
+from widegap.documents._topic_search import FoundTopics, Reduction, TopicRecord, TopicSearch
 from widegap.documents._vocabulary import RawDocuments
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._sampling import all_or_drawn
-from widegap.updating._changes import Compared, Lineage, find_changes
+from widegap.updating._changes import Change, Compared, Lineage, find_changes
 from widegap.updating._drift import Drift, find_drift
-from widegap.updating._identity import match_clusters
 from widegap.updating._joint_rows import JointRows
 from widegap.updating._new_clusters import find_new_clusters
 from widegap.updating._updatable import AXES, NO_MEMORY, checked_share
+
+GROWTH_STEPS = 5  # by which new topics grow from their cores; not tuned
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,21 @@ class JointDocuments:
         return cls(raw, corpus, universum, reader, rows)
 
     def start(self, coordinates: Floats, fresh: Labels) -> Labels:
-        """Positions of topics to begin with: new ones, those from before, or else the nearest."""
+        """Positions of topics to begin with: new ones, those from before, or else the nearest.
+
+        A new topic is only known by its core at first. New documents that are nearer to it than to any other topic
+        join it, a few times; what is remembered stays where it was.
+        """
         before, k = self.rows.before, len(self.rows.numbers)
-        placed = np.flatnonzero(before >= 0)
-        sums = np.eye(k)[before[placed]].T @ coordinates[placed]
-        means = sums / np.bincount(before[placed], minlength=k)[:, None].clip(1)
-        nearest = (coordinates @ means.T - (means**2).sum(axis=1) / 2).argmax(axis=1)
-        return np.where(fresh >= 0, k + fresh, np.where(before >= 0, before, nearest)).astype(np.int32)
+        n_topics = k + int(fresh.max(initial=-1)) + 1
+        labels = np.where(fresh >= 0, k + fresh, before)
+        for _ in range(GROWTH_STEPS):
+            placed = np.flatnonzero(labels >= 0)
+            sums = np.eye(n_topics)[labels[placed]].T @ (self.rows.counts[placed, None] * coordinates[placed])
+            nearest = (coordinates @ of_length_one(sums).T).argmax(axis=1)
+            joining = (labels < 0) | (self.rows.is_new & (nearest >= k))
+            labels = np.where(joining, nearest, labels)
+        return labels.astype(np.int32)
 
 
 def _labelled_first(topics: Labels, remembered: Labels, units: Units | None) -> Labels:
@@ -117,7 +128,7 @@ class UpdatableTopics(ConstrainedClusterer):
 
     _stored: ClassVar = {
         "_memory": TopicMemory | None,
-        "changes_": list[TopicChange],
+        "changes_": list[TopicChange] | list[Change],
         "drift_": Drift,
         "_kept_names": dict[int, str],
     }
@@ -130,7 +141,7 @@ class UpdatableTopics(ConstrainedClusterer):
     topic_names_: Any
     margins_: Floats
     centrality_: Floats
-    changes_: list[TopicChange]
+    changes_: list[Change]
     drift_: Drift
     _memory: TopicMemory | None = None
     _kept_names: dict[int, str]
@@ -150,15 +161,12 @@ class UpdatableTopics(ConstrainedClusterer):
     def _scores(self, corpus: Corpus) -> Floats:
         raise NotImplementedError
 
-    def _cluster(
-        self,
-        rules: TopicRules,
-        active: Mask,
-        start: Labels | None,
-        marked: Mask,
-        universum: list[Corpus],
-        rng: np.random.Generator,
+    def _found(
+        self, search: TopicSearch, corpus: Corpus, start: Labels | None, universum: Matrix | None
     ) -> FoundTopics:
+        raise NotImplementedError
+
+    def _universum_features(self, marked: Mask, universum: list[Corpus]) -> Matrix | None:
         raise NotImplementedError
 
     def _store(self, found: FoundTopics, active: Mask, topics: Labels, classes: list[Any]) -> None:
@@ -188,6 +196,13 @@ class UpdatableTopics(ConstrainedClusterer):
         labels = list(self.classes_)
         place = [labels.index(label) if label in labels else -1 for label in constraints.classes]
         return replace(constraints.units, anchors=np.array([*place, -1])[constraints.units.anchors])
+
+    def _refit_memory(self, constraints: RowConstraints, marked: Mask, further: list[Corpus]) -> None:
+        """Remember what a refit has found; ``marked`` documents have just gone to the universum, as ``further`` ones."""
+        if self._memory is not None:
+            outside = [part.raw for part in further if part.raw is not None]
+            units = self._topic_units(constraints)
+            self._memory = self._memory.refitted(self.labels_, self.topics_, units, marked, outside)
 
     # Updating
 
@@ -275,7 +290,7 @@ class UpdatableTopics(ConstrainedClusterer):
         start = joint.start(coordinates, fresh)
         constraints = of_documents(replace(rows.constraints, weights=rows.weights), active)
         rules = TopicRules(constraints, None, None, int(active.sum()), k, floor=0.0)
-        found = self._cluster(rules, active, start[active], nothing, joint.universum, rng)
+        found = self._continued(rules, active, start[active], rng)
         numbers = np.append(rows.numbers, rows.next_number + np.arange(k - len(rows.numbers))).astype(np.int32)
         order = np.argsort(numbers)
         found = replace(found, scores=found.scores.reordered(order))
@@ -283,13 +298,23 @@ class UpdatableTopics(ConstrainedClusterer):
         self._store(found, active, numbers[order], [known.get(p) for p in numbers[order].tolist()])
         self._complete_update(old, joint, coordinates)
 
+    def _continued(self, rules: TopicRules, active: Mask, start: Labels, rng: np.random.Generator) -> FoundTopics:
+        """Topics of the documents that take part, from those they have."""
+        corpus = self._corpus.take(active)
+        recorder = Recorder(TopicRecord, self.callback, logger.info if self.verbose else None)
+        search = TopicSearch(rules, rng, recorder)
+        if search.k == 1 or corpus.terms is None:
+            outside = self._universum_features(np.zeros(len(active), bool), self._universum)
+            return self._found(search, corpus, start, outside)
+        return search.onwards(corpus.terms, start)
+
     def _coordinates(self, active: Mask, k: int) -> Floats:
         """Documents in few dimensions; zero for those without terms."""
         features = self._corpus.features
         chosen = np.flatnonzero(active)
         if self._corpus.terms is None:
             return np.asarray(PrincipalAxes(features, AXES, 0).coordinates(features), np.float32)
-        reduction = Reduction(self.n_components) if self._reduction is None else self._reduction
+        reduction = Reduction(AXES)
         reduction.settle(features[chosen[all_or_drawn(len(chosen), sample_size(k), np.random.default_rng(0))]], k, 0)
         return np.asarray(reduction(features), np.float32)
 

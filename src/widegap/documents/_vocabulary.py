@@ -259,7 +259,12 @@ class DocumentTerms:
         """Refuse counts of a model file that are not those of words."""
         _check_entries(raw, whole=True)
         words = raw.words
-        if words is None or words.shape != raw.counts.shape[1:] or len(set(words.tolist())) < len(words):
+        if (
+            words is None
+            or words.dtype.kind != "O"
+            or words.shape != raw.counts.shape[1:]
+            or len(set(words.tolist())) < len(words)
+        ):
             raise ValueError("it remembers documents whose words have no column each")
 
     def fit_transform(self, documents: Any) -> SparseMatrix:
