@@ -1,9 +1,14 @@
 """``update`` of topics: numbers stay, terms are added, what changed is told, and files alone can be updated."""
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from _data import requires_data
+from experiments.loaders import load_20news
 from widegap import DocumentClustering
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.persistence import load, save
@@ -126,6 +131,7 @@ def test_partial_fit_is_a_fit_and_then_an_update(first, updated):
     np.testing.assert_array_equal(model.partial_fit(updated[1]).labels_, updated[0].labels_)
 
 
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.InactiveUniversumWarning")
 def test_refit_changes_what_is_remembered(first):
     model = DocumentClustering(3, random_state=0).fit(first[1])
     model.refit(universum_labels=[1])
@@ -144,6 +150,48 @@ def test_matrices_and_embeddings_are_updated():
     dense = np.repeat(np.eye(3) * 9, 40, axis=0) + rng.normal(size=(120, 3))
     model = DocumentClustering(3, random_state=0).fit(dense)
     np.testing.assert_array_equal(model.update(dense).labels_, model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("forge", "message"),
+    [
+        (lambda memory: replace(memory, words=memory.words[:-1]), "words have no column each"),
+        (lambda memory: replace(memory, words=np.full_like(memory.words, "same")), "words have no column each"),
+        (lambda memory: with_rows(memory, memory.documents.rows * 0.5), "a number of times that is not possible"),
+        (lambda memory: with_rows(memory, -memory.documents.rows), "a number of times that is not possible"),
+        (lambda memory: replace(memory, documents=replace(memory.documents, next_number=1)), "clusters that it does"),
+        (lambda memory: replace(memory, universum=memory.documents.rows[:, :3]), "words have no column each"),
+    ],
+)
+def test_forged_memory_is_refused(first, tmp_path, forge, message):
+    model = copy.copy(first[0])
+    model._memory = forge(model._memory)
+    save(model, tmp_path / "model")
+    with pytest.raises(InvalidDataError, match=message):
+        load(tmp_path / "model")
+
+
+def with_rows(memory, rows):
+    return replace(memory, documents=replace(memory.documents, rows=sp.csr_array(rows)))
+
+
+@requires_data
+def test_newsgroups_keep_their_numbers():
+    names = ["rec.autos", "sci.space", "talk.politics.mideast", "rec.sport.hockey", "sci.med"]
+    texts, y = load_20news(categories=names, headers=False, return_X_y=True)
+    y = np.asarray(y).astype(str)
+    order = np.random.default_rng(0).permutation(len(y))
+    space, med = (next(group for group in np.unique(y) if name in group) for name in ("sci.space", "sci.med"))
+    old = [i for i in order[:1200] if y[i] != space]
+    new = [i for i in order[1200:2400] if y[i] != med]
+    model = DocumentClustering(4, random_state=0).fit([texts[i] for i in old])
+    later = model.update([texts[i] for i in new])
+    before, after = majority(model.labels_, y[old]), majority(later.labels_, y[new])
+    kinds = {change.cluster: change.kind for change in later.changes_}
+    fresh = [p for p, kind in kinds.items() if kind == "new"]
+    assert fresh and {after[p] for p in fresh} == {space}
+    assert all(before[p] == after[p] for p in before if before[p] != med)
+    assert all(kinds[p] in ("vanished", "shrunk") for p in before if before[p] == med)
 
 
 def test_what_cannot_be_updated_says_why(first, tmp_path):

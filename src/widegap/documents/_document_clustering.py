@@ -387,7 +387,7 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         check_is_fitted(self)
         if not hasattr(self, "_corpus"):
             raise NotSupportedError(
-                "refit needs the fitted documents, which model files and updated models do not hold; fit again."
+                "refit needs the fitted documents: model files and updated models hold none; fit again."
             )
         gone = check_topics(universum_labels, self.topics_)
         further, universum = list(universum_documents), self._universum

@@ -198,7 +198,7 @@ class UpdatableTopics(ConstrainedClusterer):
         return replace(constraints.units, anchors=np.array([*place, -1])[constraints.units.anchors])
 
     def _refit_memory(self, constraints: RowConstraints, marked: Mask, further: list[Corpus]) -> None:
-        """Remember what a refit has found; ``marked`` documents have just gone to the universum, as ``further`` ones."""
+        """Remember what a refit has found; ``marked`` and ``further`` documents have just gone to the universum."""
         if self._memory is not None:
             outside = [part.raw for part in further if part.raw is not None]
             units = self._topic_units(constraints)
@@ -293,7 +293,8 @@ class UpdatableTopics(ConstrainedClusterer):
         found = self._continued(rules, active, start[active], rng)
         numbers = np.append(rows.numbers, rows.next_number + np.arange(k - len(rows.numbers))).astype(np.int32)
         order = np.argsort(numbers)
-        found = replace(found, scores=found.scores.reordered(order))
+        # A topic that has nearly been forgotten may be as small as it gets: nothing to warn of.
+        found = replace(found, scores=replace(found.scores.reordered(order), starved=False))
         known = dict(zip(old.topics_.tolist(), old.classes_, strict=True))
         self._store(found, active, numbers[order], [known.get(p) for p in numbers[order].tolist()])
         self._complete_update(old, joint, coordinates)
