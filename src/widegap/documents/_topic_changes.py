@@ -15,7 +15,7 @@ class TopicChange(Change):
     unit: ClassVar[str] = "topic"
     members: ClassVar[str] = "documents"
 
-    def _told(self, columns: Sequence[str]) -> list[str]:
+    def _column_phrases(self, columns: Sequence[str]) -> list[str]:
         terms = [f"“{term.column}” in {percent(term.before)} → {percent(term.after)}" for term in self._clear_columns]
-        told = list(columns) or terms
-        return [*told[:-1], f"{told[-1]} of them"] if told and not columns else told
+        phrases = list(columns) or terms
+        return [*phrases[:-1], f"{phrases[-1]} of them"] if phrases and not columns else phrases

@@ -81,7 +81,7 @@ class Change:
     def worded(self, name: str = "", columns: Sequence[str] = ()) -> str:
         """The record as a sentence; ``columns`` are texts of averages, "spend 410 -> 365", in place of its own."""
         title = f"{self.unit.capitalize()} {self.cluster}" + (f", {name}" if name else "")
-        told = self._told(columns)
+        told = self._column_phrases(columns)
         shares = f"{percent(self.share_before)} → {percent(self.share_after)} of {self.members}"
         other = " and ".join(map(str, self.others))
         if self.kind == "new":
@@ -97,7 +97,7 @@ class Change:
         what = f"{title}: {shares}" if self.kind in ("grown", "shrunk") or told else f"{title}: kept, {shares}"
         return ", ".join([what, *told]) + "."
 
-    def _told(self, columns: Sequence[str]) -> list[str]:
+    def _column_phrases(self, columns: Sequence[str]) -> list[str]:
         """Parts of the sentence about columns."""
         told = list(columns) or [column_text(column) for column in self._clear_columns]
         return [f"average {text}" for text in told]
