@@ -50,8 +50,8 @@ def structure(table: Table, store: Store) -> str:
         return ""
     alarms, drifts = (sum(bool(extra[name]) for extra in extras) for name in ("structure", "drift"))
     return (
-        f"Of {len(extras)} updates with rows from the same source, {drifts} have a p-value of drift of at most 0.05, and "
-        f"{alarms} call a cluster new, split, merged or vanished."
+        f"Of {len(extras)} updates with rows from the same source, {drifts} have a p-value of drift of at most 0.05, "
+        f"and {alarms} call a cluster new, split, merged or vanished."
     )
 
 
@@ -69,10 +69,10 @@ IN_BATCHES = Table(
         Measured("one fit of all rows", "one fit of all batches", seeds=3),
     ),
     ACCURACY,
-    "The rows come in ten batches, in another order for every run. The first is fitted, the others are updates. One class "
-    "is there from the sixth batch on, another one until the seventh; which ones is drawn. All rows are then predicted by "
-    "the last model, or by one fit of the same rows. A swap is a cluster with a clear class (60 % of its rows) that later "
-    "has another one.",
+    "The rows come in ten batches, in another order for every run. The first is fitted, the others are updates. One "
+    "class is there from the sixth batch on, another one until the seventh; which ones is drawn. All rows are then "
+    "predicted by the last model, or by one fit of the same rows. A swap is a cluster with a clear class (60 % of its "
+    "rows) that later has another one.",
     quick=("digits",),
     after=what_was_told,
 )
@@ -81,7 +81,7 @@ SAME_SOURCE = Table(
     "Updates from the same source",
     (
         *(
-            Row(name, (f"drawn source/{name}",), {"updated from the same source": {"source": name}})
+            Row(name, (f"drawn source/{name}",), own=(("updated from the same source", (("source", name),)),))
             for name in ("apart", "touching", "skewed")
         ),
         Row("digits, halves", ("digits",)),

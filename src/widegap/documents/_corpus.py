@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from widegap._types import Floats, Labels, Mask, Matrix, SparseMatrix
+from widegap.documents._vocabulary import RawDocuments
 from widegap.rows._protocols import end_to_end
 
 
@@ -21,12 +22,13 @@ class Transformer(Protocol):
 class Corpus:
     """Documents as rows of term weights (None for embeddings) and as the features that are clustered.
 
-    ``known`` tells which documents hold any term.
+    ``known`` tells which documents hold any term; ``raw`` has all their words, where they were just read.
     """
 
     terms: Matrix | None
     features: Matrix
     known: Mask
+    raw: RawDocuments | None = None
 
     @property
     def in_terms(self) -> bool:
@@ -51,6 +53,14 @@ class Corpus:
 def has_terms(rows: SparseMatrix) -> Mask:
     """Which rows are not zero."""
     return np.asarray(np.diff(rows.indptr) > 0)
+
+
+def presence(rows: Matrix) -> Matrix:
+    """1 where a document holds a term; the mean of a column is the share of documents that do."""
+    assert not isinstance(rows, np.ndarray)
+    found = rows.copy()
+    found.data = np.ones_like(found.data)
+    return found
 
 
 def cosines_to_means(rows: Matrix, labels: Labels, k: int) -> Floats:

@@ -17,7 +17,6 @@ from widegap.base._scored_clusterer import ScoredClusterer
 from widegap.base._validation import HasMethods, Interval, StrOptions, check_cluster_number, check_generator, digest_of
 from widegap.constraints._side_information import (
     SIZE_CONSTRAINTS,
-    ConstrainedClusterer,
     RowConstraints,
     SideInformation,
     read_side_information,
@@ -26,6 +25,7 @@ from widegap.constraints._units import check_cliques
 from widegap.documents._corpus import Corpus, cosines_to_means
 from widegap.documents._linear_scores import explaining_weights, minus_squared_hinges
 from widegap.documents._reader import DocumentReader
+from widegap.documents._stored_topics import check_stored_topics
 from widegap.documents._topic_rules import (
     TopicRules,
     check_positions,
@@ -37,8 +37,10 @@ from widegap.documents._topic_rules import (
     warn_of_starved,
 )
 from widegap.documents._topic_search import FoundTopics, Reduction, TopicRecord, TopicSearch
-from widegap.documents._vocabulary import TermChoice, TermNames, is_finite
+from widegap.documents._updatable_topics import UpdatableTopics
+from widegap.documents._vocabulary import TermChoice, TermNames
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.updating._updatable import MEMORY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +49,7 @@ NAME_TERMS = 3  # in the name of a topic: as many as fit into a column of a tabl
 
 
 @shared_docs
-class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
+class DocumentClustering(UpdatableTopics, ScoredClusterer):
     """Topics of documents by maximum margin clustering.
 
     Documents become rows of term weights, (1 + ln tf) ln(n / df) of length one; these are reduced by latent semantic
@@ -99,6 +101,10 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         to 1, or one for each topic. Bounds are met exactly, those that cannot be met are refused. Without ``size_min``
         a topic keeps a tenth of n / k documents; none is ever empty. For an estimator as ``method`` set its own.
 
+    memory : int, default=5000
+        Most documents that the model remembers for ``update``: counts of their words, not the texts, which are also
+        written to model files unless they are saved without rows. 0 remembers none.
+
     random_state : int, RandomState instance or None, default=None
         Determines the starts; also those of a ``method`` that leaves its own ``random_state`` open.
 
@@ -143,6 +149,10 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
     starved_ : bool
         Whether a topic is as small as it may get, a tenth of n / k documents, so that this bound and not its terms
         decides its members. A warning then names it.
+
+    changes_, drift_ : list of TopicChange, and Drift
+        After ``update``: what became of every topic, and whether the new documents come from the source of those
+        before, with the terms that speak most against it.
 
     coef_, intercept_ : ndarray of shape (n_topics, n_terms or n_features) and (n_topics,)
         Weights that score documents.
@@ -208,6 +218,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         **SIZE_CONSTRAINTS,
+        **MEMORY,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -257,6 +268,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         n_components: int | str = "auto",
         size_min: float | Sequence[float] | None = None,
         size_max: float | Sequence[float] | None = None,
+        memory: int = 5000,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         callback: Callable[[TopicRecord], bool | None] | None = None,
@@ -272,6 +284,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         self.n_components = n_components
         self.size_min = size_min
         self.size_max = size_max
+        self.memory = memory
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
@@ -373,7 +386,9 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         """
         check_is_fitted(self)
         if not hasattr(self, "_corpus"):
-            raise NotSupportedError("refit needs the fitted documents, which a model file does not hold; fit again.")
+            raise NotSupportedError(
+                "refit needs the fitted documents: model files and updated models hold none; fit again."
+            )
         gone = check_topics(universum_labels, self.topics_)
         further, universum = list(universum_documents), self._universum
         marked = self._marked | np.isin(self.labels_, gone)
@@ -455,6 +470,7 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         terms = {} if self.terms_ is None else self.top_terms(NAME_TERMS)
         names = {topic: ", ".join(terms[topic]) if terms else f"topic {topic}" for topic in map(int, self.topics_)}
         labels = zip(names, getattr(self, "classes_", []), strict=False)  # model files of 0.1 have none
+        names |= self.__dict__.get("_kept_names", {})
         return names | {topic: str(label) for topic, label in labels if label is not None}
 
     def representatives(self, n: int = 3) -> dict[int, list[int]]:
@@ -665,9 +681,11 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         k = len(found.scores.coef)
         topics = matched_topics(topics, start, found.scores.labels, k)
         order, classes = np.argsort(topics), rules.constraints.classes_of(k)
+        moved, further = marked & ~self._marked, universum[len(self._universum) :]
         self._side, self._marked, self._universum = side, marked, universum
         found = replace(found, scores=found.scores.reordered(order))
         self._store(found, active, topics[order], [classes[p] for p in order])
+        self._refit_memory(constraints, moved, further)
 
     def _first_documents(self, key: Callable[[], Floats], n: int) -> dict[int, list[int]]:
         check_is_fitted(self)
@@ -676,25 +694,6 @@ class DocumentClustering(ScoredClusterer, ConstrainedClusterer):
         return {int(topic): order[labels == topic][:n].tolist() for topic in self.topics_}
 
     def _check_stored(self) -> None:
-        """Refuse topics of a model file that do not fit each other, or their documents."""
-        n_topics = len(self.topics_)
-        fit_each_other = {
-            "topics_": self.topics_.dtype.kind == "i"
-            and self.topics_.ndim == 1
-            and len(np.unique(self.topics_)) == n_topics == self.n_clusters_
-            and bool((self.topics_ >= 0).all()),
-            "intercept_": self.intercept_.shape == (n_topics,) and is_finite(self.intercept_),
-            "classes_": len(getattr(self, "classes_", self.topics_)) == n_topics,  # files of 0.1 have none
-            "labels_": self.labels_.dtype.kind == "i"
-            and self.labels_.ndim == 1
-            and bool(np.isin(self.labels_, [-1, *self.topics_]).all()),
-            "margins_": self.margins_.dtype.kind == "f" and self.margins_.shape == self.labels_.shape,
-            "centrality_": self.centrality_.dtype.kind == "f" and self.centrality_.shape == self.labels_.shape,
-        }
-        n_terms = self._reader.check_terms()
-        for name in ("coef_", "term_weights_"):
-            weights = getattr(self, name)
-            fit_each_other[name] = weights.shape == (n_topics, n_terms) and is_finite(weights)
-        wrong = [name for name, fits in fit_each_other.items() if not fits]
-        if wrong:
-            raise ValueError(f"{wrong[0]} does not fit {n_topics} topics of {n_terms} terms")
+        check_stored_topics(self)
+        if self._memory is not None:
+            self._memory.check(self._reader, self.topics_)

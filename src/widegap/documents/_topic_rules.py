@@ -56,10 +56,12 @@ class TopicRules:
         Bounds on sizes as the user gave them.
     n, k : int
         Documents and topics.
+    floor : float
+        Fraction of n / k documents that every topic keeps where ``size_min`` is None.
     """
 
-    def __init__(self, constraints: RowConstraints, size_min: Any, size_max: Any, n: int, k: int):
-        self.constraints, self.n, self.k = constraints, n, k
+    def __init__(self, constraints: RowConstraints, size_min: Any, size_max: Any, n: int, k: int, floor: float = FLOOR):
+        self.constraints, self.n, self.k, self.floor = constraints, n, k, floor
         self._sizes = size_min, size_max
         self._known = constraints.known_counts(k)
         self.lower, self.upper = self._bounds(size_min, size_max)
@@ -79,12 +81,12 @@ class TopicRules:
         """The rules for a sample of the documents, with bounds in proportion."""
         if len(rows) == self.n:
             return self
-        return TopicRules(self.constraints.of_rows(rows, self.n), *self._sizes, len(rows), self.k)
+        return TopicRules(self.constraints.of_rows(rows, self.n), *self._sizes, len(rows), self.k, self.floor)
 
     def _bounds(self, size_min: Any, size_max: Any) -> tuple[Ints, Ints]:
         n, k = self.n, self.k
         sampled, units = self.constraints.n_sampled_from is not None, self.constraints.units
-        lower, upper = size_bounds(self.constraints, size_min, size_max, n, max(1, int(FLOOR * n / k)), k)
+        lower, upper = size_bounds(self.constraints, size_min, size_max, n, max(1, int(self.floor * n / k)), k)
         if units is not None:
             if len(units.sizes) < k:
                 raise InvalidDataError(
@@ -117,11 +119,14 @@ class TopicRules:
 
     @cached_property
     def weights(self) -> Floats | None:
-        """How much each document counts, None if all count the same."""
-        units = self.constraints.units
+        """How much each document counts, None if all count the same; 1 on average where labels are not known."""
+        units, own = self.constraints.units, self.constraints.weights
         known = np.zeros(self.n, bool) if units is None else units.anchors[units.of_row] >= 0
         count = np.count_nonzero(known)
         weight = min(KNOWN_WEIGHT * (self.n - count) / count, MOST_WEIGHT * self.n / self.k) if count else 1.0
+        if own is not None:
+            own = own / own.mean()
+            return np.where(known, np.maximum(own, weight), own)
         return np.where(known, weight, 1.0) if weight > 1 else None
 
     def sizes(self) -> dict[str, list[int]]:
@@ -160,15 +165,16 @@ def taking_part(has_terms: Mask, units: Units | None, marked: Mask) -> Mask:
 
 def of_documents(constraints: RowConstraints, active: Mask) -> RowConstraints:
     """The constraints on some of all documents, and only the labels that are known of these."""
+    weights = None if constraints.weights is None else constraints.weights[active]
     if constraints.units is None:
-        return constraints
+        return RowConstraints(weights=weights)
     units = constraints.units.of_rows(np.flatnonzero(active))
     present = np.unique(units.anchors[units.anchors >= 0])
     place = np.full(len(constraints.classes) + 1, -1)
     place[present] = np.arange(len(present))
     units = replace(units, anchors=place[units.anchors])
     classes = [constraints.classes[p] for p in present]
-    return RowConstraints(units if units.constrained.any() else None, classes)
+    return RowConstraints(units if units.constrained.any() else None, classes, weights)
 
 
 def refuse_for_method(constraints: RowConstraints, method: Any, size_min: Any, size_max: Any) -> None:

@@ -166,6 +166,11 @@ class TopicSearch:
             found = relabelled(fit_linear_scores(rows, labels, k, seed, self.rules.weights), rows, self.rules)
         return FoundTopics(found, self.recorder.records, n_rounds, settled)
 
+    def onwards(self, rows: Matrix, start: Labels) -> FoundTopics:
+        """Topics in all terms from those of an earlier search, whose margins need not be found again."""
+        found, n_rounds, settled = self_train(rows, start, self.seed, self.rules, self._note_round)
+        return FoundTopics(found, self.recorder.records, n_rounds, settled)
+
     def in_features(self, rows: Matrix, start: Labels | None, universum: Matrix | None) -> FoundTopics:
         """Topics by maximum margin clustering of the rows as they are."""
         init: Labels | str = "k-means" if start is None else start

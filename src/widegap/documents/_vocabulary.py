@@ -4,9 +4,10 @@ Documents and matrices of counts or weights end as the same: a CSR array with on
 (1 + ln tf) ln(n / df): a term of all documents weighs nothing. Rows without any kept term are zero.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,13 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from widegap._types import Floats, Indices, Ints, SparseMatrix
+from widegap._types import Doubles, Floats, Indices, Ints, Matrix, SparseMatrix
 from widegap.base._validation import check_documents
 from widegap.documents._languages import detect_language, stop_words_of
 from widegap.documents._porter import porter_stem
 from widegap.documents._words import count_words
 from widegap.exceptions import InvalidDataError
+from widegap.rows._protocols import end_to_end
 
 TermNames: TypeAlias = npt.NDArray[np.object_]  # of terms
 
@@ -29,6 +31,49 @@ STEMMERS: dict[str | None, Callable[[str], str]] = {None: str, "porter": porter_
 def is_finite(values: Floats) -> bool:
     """Whether an array of a model file holds finite numbers."""
     return values.dtype.kind == "f" and bool(np.isfinite(values).all())
+
+
+@dataclass(frozen=True)
+class RawDocuments:
+    """Documents before their terms are chosen: how often each word occurs in each.
+
+    ``words`` are the names of the columns. They are None for a matrix of terms and for embeddings, whose columns are
+    always the same.
+    """
+
+    rows: Matrix
+    words: TermNames | None = None
+
+    @property
+    def counts(self) -> SparseMatrix:
+        """The rows of documents and matrices."""
+        assert not isinstance(self.rows, np.ndarray)
+        return self.rows
+
+    @staticmethod
+    def joined(parts: Sequence["RawDocuments"]) -> "RawDocuments":
+        """The documents of several collections, with the words of all."""
+        named = [part.words for part in parts if part.words is not None]
+        if not named:
+            return RawDocuments(end_to_end([part.rows for part in parts]))
+        words = np.array(sorted({word for one in named for word in one}), dtype=object)
+        place = {word: j for j, word in enumerate(words)}
+        aligned = [
+            _merge(part.counts, np.array([place[word] for word in one], dtype=np.intp), len(words))
+            for part, one in zip(parts, named, strict=True)
+        ]
+        return RawDocuments(end_to_end(aligned), words)
+
+    def of(self, documents: Indices | slice) -> "RawDocuments":
+        """Some of the documents, and all words."""
+        return RawDocuments(self.rows[documents], self.words)
+
+    def of_used_words(self) -> "RawDocuments":
+        """The same without words that no document holds; a matrix keeps its columns."""
+        if self.words is None:
+            return self
+        used = np.unique(self.counts.indices)
+        return RawDocuments(self.counts[:, used], self.words[used])
 
 
 @dataclass(frozen=True)
@@ -46,8 +91,7 @@ class TermChoice:
     def columns_and_idf(self, counts: sp.csr_array) -> tuple[Indices, Floats]:
         """The kept columns of a matrix without stored zeros, and ln(n / df) of each."""
         n, n_terms = counts.shape
-        frequencies = np.bincount(counts.indices, minlength=n_terms)
-        least = min(3, 1 + n // 100) if isinstance(self.min_df, str) else self.min_df
+        frequencies, least = np.bincount(counts.indices, minlength=n_terms), self._least(n)
         kept = np.flatnonzero((frequencies >= least) & (frequencies <= self.max_df * n))
         if not len(kept):
             raise self._no_terms_error(n, int(np.count_nonzero(frequencies)), least)
@@ -55,6 +99,27 @@ class TermChoice:
             most = np.argsort(-frequencies[kept], kind="stable")[: self.max_features]
             kept = np.sort(kept[most])
         return kept, np.log(n / frequencies[kept])
+
+    def further_columns_and_idf(self, counts: SparseMatrix, n_old: int, weights: Doubles) -> tuple[Indices, Floats]:
+        """The columns to add to the first ``n_old``, which stay, and ln(n / df) of each.
+
+        Documents stand for as many as their weights say. ``max_features`` is for old and new terms together, but old
+        ones that are no longer among the most frequent make room for new ones.
+        """
+        n, n_terms = counts.shape
+        frequencies = np.bincount(counts.indices, minlength=n_terms)
+        weighted = np.bincount(counts.indices, np.repeat(weights, np.diff(counts.indptr)), n_terms)
+        total = float(weights.sum())
+        kept = (frequencies >= self._least(n)) & (weighted > 0) & (weighted <= self.max_df * total)
+        kept[:n_old] = frequencies[:n_old] > 0
+        chosen = np.flatnonzero(kept)
+        if self.max_features is not None:
+            chosen = chosen[np.argsort(-frequencies[chosen], kind="stable")[: self.max_features]]
+        chosen = np.sort(chosen[chosen >= n_old])
+        return chosen, np.log(total / weighted[chosen])
+
+    def _least(self, n: int) -> int:
+        return min(3, 1 + n // 100) if isinstance(self.min_df, str) else self.min_df
 
     def _no_terms_error(self, n: int, n_terms: int, least: int) -> InvalidDataError:
         if not n_terms:
@@ -94,24 +159,52 @@ class TermMatrix:
         if not whole or not is_finite(self._idf) or not ((columns >= 0) & (columns < self._n_columns)).all():
             raise ValueError(f"its {len(self.terms)} terms do not fit the columns of a matrix")
 
+    def check_counts(self, raw: RawDocuments) -> None:
+        """Refuse counts of a model file that are not those of such a matrix."""
+        _check_entries(raw, self._are_counts)
+        if raw.words is not None or raw.counts.shape[1] != self._n_columns:
+            raise ValueError(f"it remembers documents of other terms than the {self._n_columns} of its matrix")
+
     def fit_transform(self, X: Any) -> SparseMatrix:
         """Rows of the matrix from which terms are chosen."""
+        return self.choose(self.first_counts(X))
+
+    def first_counts(self, X: Any) -> RawDocuments:
+        """Entries of the matrix from which terms are to be chosen."""
         counts = _check_matrix(X)
-        names = self._names(counts.shape[1])
         self._are_counts = bool((counts.data == np.rint(counts.data)).all())
-        self._columns, self._idf = self.choice.columns_and_idf(counts)
-        self.terms = names[self._columns]
         self._n_columns = counts.shape[1]
-        return self._rows(counts)
+        return RawDocuments(counts)
+
+    def choose(self, raw: RawDocuments) -> SparseMatrix:
+        """Choose the terms; rows of the documents that settle them."""
+        names = self._names(self._n_columns)
+        self._columns, self._idf = self.choice.columns_and_idf(raw.counts)
+        self.terms = names[self._columns]
+        return self.weigh(raw)
 
     def transform(self, X: Any) -> SparseMatrix:
         """Rows of any matrix with the same columns."""
+        return self.weigh(self.count(X))
+
+    def count(self, X: Any) -> RawDocuments:
+        """Entries of any matrix with the same columns."""
         counts = _check_matrix(X)
         if counts.shape[1] != self._n_columns:
             raise InvalidDataError(
                 f"X has {counts.shape[1]} columns, but the fit had {self._n_columns}: pass the same terms."
             )
-        return self._rows(counts)
+        return RawDocuments(counts)
+
+    def grown(self, raw: RawDocuments, weights: Doubles) -> Self:
+        """The same terms, and those that documents, which have weights, add to them."""
+        other, n_old = copy.copy(self), len(self._columns)
+        columns = np.append(self._columns, np.setdiff1d(np.arange(self._n_columns), self._columns))
+        kept, idf = self.choice.further_columns_and_idf(sp.csr_array(raw.counts[:, columns]), n_old, weights)
+        other._columns = np.append(self._columns, columns[kept])
+        other._idf = np.append(self._idf, idf)
+        other.terms = np.append(self.terms, self._names(self._n_columns)[columns[kept]])
+        return other
 
     def _names(self, n_columns: int) -> TermNames:
         if self.names is None:
@@ -122,8 +215,9 @@ class TermMatrix:
             )
         return np.asarray(self.names, dtype=object)
 
-    def _rows(self, counts: sp.csr_array) -> SparseMatrix:
-        return _weigh(counts[:, self._columns], self._idf if self._are_counts else None)
+    def weigh(self, raw: RawDocuments) -> SparseMatrix:
+        """Rows of documents that were raw."""
+        return _weigh(raw.counts[:, self._columns], self._idf if self._are_counts else None)
 
 
 class DocumentTerms:
@@ -161,15 +255,34 @@ class DocumentTerms:
         if not fit or sorted(self._column.values()) != list(range(n)):
             raise ValueError(f"its {n} terms have no column each")
 
+    def check_counts(self, raw: RawDocuments) -> None:
+        """Refuse counts of a model file that are not those of words."""
+        _check_entries(raw, whole=True)
+        words = raw.words
+        if (
+            words is None
+            or words.dtype.kind != "O"
+            or words.shape != raw.counts.shape[1:]
+            or len(set(words.tolist())) < len(words)
+        ):
+            raise ValueError("it remembers documents whose words have no column each")
+
     def fit_transform(self, documents: Any) -> SparseMatrix:
         """Rows of the documents from which terms are chosen."""
+        return self.choose(self.first_counts(documents))
+
+    def first_counts(self, documents: Any) -> RawDocuments:
+        """Words of the documents from which terms are to be chosen."""
         documents = check_documents(documents)
         if self.language == "auto":
             self.language = detect_language(documents)
             self._stop_words = frozenset() if self.language is None else stop_words_of(self.language)
-        counts, words = count_words(documents)
-        stems, names, column_of = self._group(words, np.asarray(counts.sum(axis=0)).ravel())
-        counts = _merge(counts, column_of, len(stems))
+        return self.count(documents)
+
+    def choose(self, raw: RawDocuments) -> SparseMatrix:
+        """Choose the terms; rows of the documents that settle them."""
+        stems, names, column_of = self._group(*_totals(raw))
+        counts = _merge(raw.counts, column_of, len(stems))
         kept, self._idf = self.choice.columns_and_idf(counts)
         self._column = {stems[j]: i for i, j in enumerate(kept)}
         self.terms = names[kept]
@@ -177,21 +290,44 @@ class DocumentTerms:
 
     def transform(self, documents: Any) -> SparseMatrix:
         """Rows of any documents; unknown words do not count."""
+        return self.weigh(self.count(documents))
+
+    def count(self, documents: Any) -> RawDocuments:
+        """Words of any documents, stop words left out."""
         counts, words = count_words(check_documents(documents))
+        kept = np.array([j for j, word in enumerate(words) if word not in self._stop_words], dtype=np.intp)
+        return RawDocuments(counts[:, kept], words[kept])
+
+    def weigh(self, raw: RawDocuments) -> SparseMatrix:
+        """Rows of documents that were raw; unknown words do not count."""
+        assert raw.words is not None
         stem = STEMMERS[self.stemmer]
-        column_of = [self._column.get(stem(word), -1) if word not in self._stop_words else -1 for word in words]
-        return _weigh(_merge(counts, np.array(column_of, dtype=np.intp), len(self._column)), self._idf)
+        column_of = np.array([self._column.get(stem(word), -1) for word in raw.words], dtype=np.intp)
+        return _weigh(_merge(raw.counts, column_of, len(self._column)), self._idf)
+
+    def grown(self, raw: RawDocuments, weights: Doubles) -> Self:
+        """The same terms in their columns, and those that documents, which have weights, add to them."""
+        other, n_old = copy.copy(self), len(self._column)
+        stems, names, place = self._group(*_totals(raw))
+        columns = {stem: n_old + j for j, stem in enumerate(stems)} | self._column
+        column_of = np.array([columns[stem] for stem in stems], dtype=np.intp)[place]
+        counts = _merge(raw.counts, column_of, n_old + len(stems))
+        kept, idf = self.choice.further_columns_and_idf(counts, n_old, weights)
+        added = kept - n_old
+        other._column = self._column | {stems[j]: n_old + i for i, j in enumerate(added)}
+        other._idf = np.append(self._idf, idf)
+        other.terms = np.append(self.terms, names[added])
+        return other
 
     def _group(self, words: TermNames, totals: Floats | Ints) -> tuple[list[str], TermNames, Indices]:
-        """The distinct stems, the most frequent word of each, and the stem of every word (-1 for stop words)."""
+        """The distinct stems, the most frequent word of each, and the stem of every word."""
         stem = STEMMERS[self.stemmer]
-        stem_of = [None if word in self._stop_words else stem(word) for word in words]
-        stems = sorted({found for found in stem_of if found is not None})
-        place: dict[str | None, int] = {found: j for j, found in enumerate(stems)}
-        column_of = np.array([place.get(found, -1) for found in stem_of], dtype=np.intp)
+        stem_of = [stem(word) for word in words]
+        stems = sorted(set(stem_of))
+        place = {found: j for j, found in enumerate(stems)}
+        column_of = np.array([place[found] for found in stem_of], dtype=np.intp)
         names = np.empty(len(stems), dtype=object)
         rising = np.argsort(totals, kind="stable")
-        rising = rising[column_of[rising] >= 0]
         names[column_of[rising]] = words[rising]  # the last one assigned is the most frequent
         return stems, names, column_of
 
@@ -207,6 +343,19 @@ def _check_matrix(X: Any) -> sp.csr_array:
             "as a dense array."
         )
     return rows
+
+
+def _check_entries(raw: RawDocuments, whole: bool) -> None:
+    """Refuse entries of a model file that are not positive, or not whole where they count words."""
+    entries = raw.counts.data
+    if not np.isfinite(entries).all() or (entries <= 0).any() or (whole and (entries != np.rint(entries)).any()):
+        raise ValueError("it remembers documents in which words occur a number of times that is not possible")
+
+
+def _totals(raw: RawDocuments) -> tuple[TermNames, Floats]:
+    """Words, and how often each occurs."""
+    assert raw.words is not None
+    return raw.words, np.asarray(raw.counts.sum(axis=0)).ravel()
 
 
 def _merge(counts: sp.csr_array, column_of: Indices, n_columns: int) -> sp.csr_array:

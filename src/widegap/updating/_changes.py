@@ -11,8 +11,9 @@ The p-value of a record is the smaller of both, times twice the number of cluste
 ``SIGNIFICANT`` is told if it is large enough to matter: by a tenth of the share, or of a standard deviation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.stats import f as f_distribution
@@ -74,23 +75,38 @@ class Change:
     others: tuple[int, ...] = ()
     columns: tuple[ColumnChange, ...] = ()
 
+    # What the sentence calls a cluster and what it is made of.
+    unit: ClassVar[str] = "cluster"
+    members: ClassVar[str] = "rows"
+
     def worded(self, name: str = "", columns: Sequence[str] = ()) -> str:
         """The record as a sentence; ``columns`` are texts of averages, "spend 410 -> 365", in place of its own."""
-        title = f"Cluster {self.cluster}" + (f", {name}" if name else "")
-        told = list(columns) or [column_text(column) for column in self.columns if column.p_value < SIGNIFICANT]
-        shares = f"{percent(self.share_before)} → {percent(self.share_after)} of rows"
+        title = f"{self.unit.capitalize()} {self.cluster}" + (f", {name}" if name else "")
+        told = self._column_phrases(columns)
+        shares = f"{percent(self.share_before)} → {percent(self.share_after)} of {self.members}"
         other = " and ".join(map(str, self.others))
         if self.kind == "new":
-            return f"{title}: new, {percent(self.share_after)} of the new rows."
+            return f"{title}: new, {percent(self.share_after)} of the new {self.members}."
         if self.kind == "split":
-            return f"{title}: split from cluster {other}, {shares}."
+            return f"{title}: split from {self.unit} {other}, {shares}."
         if self.kind == "merged":
-            return f"{title}: merged into cluster {other}."
+            return f"{title}: merged into {self.unit} {other}."
         if self.kind == "vanished":
             left = f"only {percent(self.share_after)}" if self.share_after else "none"
-            return f"{title}: vanished, {percent(self.share_before)} of rows before and {left} of the new ones."
+            before = f"{percent(self.share_before)} of {self.members} before"
+            return f"{title}: vanished, {before} and {left} of the new ones."
         what = f"{title}: {shares}" if self.kind in ("grown", "shrunk") or told else f"{title}: kept, {shares}"
-        return ", ".join([what, *(f"average {text}" for text in told)]) + "."
+        return ", ".join([what, *told]) + "."
+
+    def _column_phrases(self, columns: Sequence[str]) -> list[str]:
+        """Parts of the sentence about columns."""
+        told = list(columns) or [column_text(column) for column in self._clear_columns]
+        return [f"average {text}" for text in told]
+
+    @property
+    def _clear_columns(self) -> list[ColumnChange]:
+        """Columns whose change is not one by chance."""
+        return [column for column in self.columns if column.p_value < SIGNIFICANT]
 
 
 def column_text(column: ColumnChange) -> str:
@@ -116,6 +132,8 @@ class Compared:
         What each counts; the sums are numbers of rows, of the remembered and of the new ones.
     columns : sequence of str
         Names of the columns.
+    record : type
+        Change, or a subclass with words of its own.
     """
 
     rows: Matrix
@@ -124,6 +142,7 @@ class Compared:
     is_new: Mask
     weights: Doubles
     columns: Sequence[str]
+    record: type[Change] = Change
 
     @property
     def n_new(self) -> float:
@@ -150,8 +169,8 @@ class Lineage:
     heirs: dict[int, int] = field(default_factory=dict)
 
 
-def find_changes(found: Compared, lineage: Lineage) -> list[Change]:
-    """One record for every cluster before or after, by number."""
+def find_changes(found: Compared, lineage: Lineage, names: Mapping[int, str] | None = None) -> list[Change]:
+    """One record for every cluster before or after, by number; ``names`` are those of clusters, in the sentences."""
     numbers = sorted({*lineage.before, *lineage.after})
     counts = {p: _counts(found, p) for p in numbers}
     totals = found.n_remembered, found.n_new
@@ -161,13 +180,13 @@ def find_changes(found: Compared, lineage: Lineage) -> list[Change]:
         before, after = (count / max(total, 1.0) for count, total in zip(counts[p], totals, strict=True))
         p_share = _share_p_value(counts[p], totals)
         p_centre, columns = _compare_centres(found, p)
-        change = Change("kept", p, before, after, min(1.0, n_tests * min(p_share, p_centre)), columns=columns)
+        change = found.record("kept", p, before, after, min(1.0, n_tests * min(p_share, p_centre)), columns=columns)
         share_changed = n_tests * p_share < SIGNIFICANT and abs(after - before) > LEAST_SHARE_CHANGE * before
         moved = n_tests * p_centre < SIGNIFICANT and bool(columns)
         kept = columns if moved else tuple(replace(column, p_value=1.0) for column in columns)
         change = replace(change, columns=kept)
         records.append(_named(change, lineage, share_changed=share_changed, moved=moved))
-    return [replace(record, text=record.worded()) for record in records]
+    return [replace(record, text=record.worded((names or {}).get(record.cluster, ""))) for record in records]
 
 
 def _named(change: Change, lineage: Lineage, *, share_changed: bool, moved: bool) -> Change:

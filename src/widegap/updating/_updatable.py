@@ -127,7 +127,7 @@ class UpdatableClusterer(SelectiveClusterer):
             were before, gets the next free number; ``n_clusters_`` follows, also where ``n_clusters`` is a number.
         """
         check_is_fitted(self)
-        memory = self._checked_memory().faded(_checked_share(forget))
+        memory = self._checked_memory().faded(checked_share(forget))
         new = self._new_rows(X, sample_weight)
         joint = self._joined(new, memory)
         other: Self = clone(self)
@@ -292,7 +292,8 @@ def _keeps_clusters(labels: Labels, start: Labels, weights: Doubles, k: int) -> 
     return match.clean and np.array_equal(match.numbers, np.arange(k))
 
 
-def _checked_share(forget: Any) -> float:
+def checked_share(forget: Any) -> float:
+    """``forget`` as a share."""
     if isinstance(forget, Real) and not isinstance(forget, bool) and 0 <= float(forget) < 1:
         return float(forget)
     raise InvalidDataError(f"forget={forget!r}; it is the share that is forgotten: a number from 0 to below 1.")
