@@ -25,7 +25,7 @@ from widegap.base._validation import (
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._collections import is_collection
-from widegap.rows._frames import frame_of_clusters, known_frame, library_of
+from widegap.rows._known_frames import frame_of_clusters, known_frame, library_of
 from widegap.rows._matrices import cluster_means, column_moments, column_sums, sample_rows, without_gaps, zeros_for_gaps
 
 __all__ = [

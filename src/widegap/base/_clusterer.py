@@ -47,7 +47,7 @@ from widegap.features._kernels import check_kernel_params
 from widegap.rows._blocks import Block, RowBlocks, Scorer
 from widegap.rows._collections import count_labels, is_collection, look_up, map_collection
 from widegap.rows._few_rows import certain_labels, largest
-from widegap.rows._frames import known_frame
+from widegap.rows._known_frames import known_frame
 from widegap.rows._state_files import write_labels
 
 COMMON_CONSTRAINTS: dict[str, list[object]] = {
@@ -57,7 +57,7 @@ COMMON_CONSTRAINTS: dict[str, list[object]] = {
     "verbose": ["verbose"],
     "callback": [callable, None],
 }
-MOST_NUMBERS = 10**6  # of clusters that a file may name: tables of this size are made to look numbers up
+HIGHEST_NUMBER = 10**6  # of clusters that a file may name: tables of this size are made to look numbers up
 LABELS_OUT: dict[str, list[object]] = {"labels_out": [str, PathLike, None]}
 
 
@@ -151,7 +151,7 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return 0
         return self._expected_records(rows.shape[0]) if hasattr(rows, "shape") else None
 
-    def _listener(self) -> Callable[[Any], object] | None:
+    def _told_of_records(self) -> Callable[[Any], object] | None:
         """What gets the records of a search: ``callback``, and as steps of the fit scikit-learn's callbacks."""
         return with_steps(self, self.callback)
 
@@ -164,7 +164,7 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
         numbers = self.cluster_numbers_
         if numbers.shape != (self.n_clusters_,) or numbers.dtype.kind != "i" or numbers.min(initial=0) < 0:
             raise ValueError(f"its {self.n_clusters_} clusters have numbers of shape {numbers.shape}")
-        if len(np.unique(numbers)) < len(numbers) or numbers.max(initial=0) >= MOST_NUMBERS:
+        if len(np.unique(numbers)) < len(numbers) or numbers.max(initial=0) >= HIGHEST_NUMBER:
             raise ValueError("two of its clusters have the same number, or one has a number that is far too large")
         inside = self.labels_.dtype.kind == "i" and (-1 <= self.labels_) & np.isin(self.labels_, [-1, *numbers])
         if self.labels_.ndim != 1 or not np.all(inside):

@@ -23,7 +23,7 @@ from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._collections import collection_rows, is_collection
 from widegap.rows._fingerprints import fingerprint, text_fingerprint
-from widegap.rows._frames import known_frame
+from widegap.rows._known_frames import known_frame
 from widegap.rows._matrices import check_magnitude, dense_if_few, lone_giant, refuse_non_numbers
 from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks

@@ -119,17 +119,17 @@ class RowConstraints:
         whole = part if self.part is None else part.within(self.part.fitted, self.part.n)
         return RowConstraints(units, self.classes, weights, part=whole, held=self.constrained(part.n)[rows])
 
-    def followed_by(self, others: "RowConstraints", n_rows: int) -> "RowConstraints":
-        """Constraints on these ``n_rows`` rows and then on others, whose labels are those of the first clusters.
+    def followed_by(self, later: "RowConstraints", n_rows: int) -> "RowConstraints":
+        """Constraints on these ``n_rows`` rows and then on ``later`` ones, whose labels are those of the first clusters.
 
         Weights are left out.
         """
-        own, further = (Units.free(n_rows) if self.units is None else self.units), others.units
-        if further is None:
+        own = Units.free(n_rows) if self.units is None else self.units
+        if later.units is None:
             return RowConstraints(self.units, self.classes)
-        classes = [*others.classes, *(label for label in self.classes if label not in others.classes)]
+        classes = [*later.classes, *(label for label in self.classes if label not in later.classes)]
         places = np.array([classes.index(label) for label in self.classes] + [-1])  # the last is that of free units
-        return RowConstraints(replace(own, anchors=places[own.anchors]).followed_by(further), classes)
+        return RowConstraints(replace(own, anchors=places[own.anchors]).followed_by(later.units), classes)
 
     def digest(self) -> str:
         """A digest of labels, links and weights; empty without any."""

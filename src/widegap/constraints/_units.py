@@ -77,14 +77,14 @@ class Units:
         sizes = np.bincount(of_row, minlength=len(kept))
         return Units(of_row, sizes, self.anchors[kept], np.sort(apart, axis=1))
 
-    def followed_by(self, others: "Units") -> "Units":
+    def followed_by(self, further: "Units") -> "Units":
         """The units of these rows and then of other rows; those of one label are one unit."""
         shift = len(self.sizes)
-        of_row = np.concatenate([self.of_row, others.of_row + shift])
-        anchors = np.concatenate([self.anchors, others.anchors])
-        apart = np.concatenate([self.apart, others.apart + shift])
+        of_row = np.concatenate([self.of_row, further.of_row + shift])
+        anchors = np.concatenate([self.anchors, further.anchors])
+        apart = np.concatenate([self.apart, further.apart + shift])
         same = np.arange(len(anchors))
-        for label in np.intersect1d(self.anchors, others.anchors[others.anchors >= 0]):
+        for label in np.intersect1d(self.anchors, further.anchors[further.anchors >= 0]):
             held = np.flatnonzero(anchors == label)
             same[held] = held[0]
         kept, number = np.unique(same, return_inverse=True)

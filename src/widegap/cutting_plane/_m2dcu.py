@@ -28,7 +28,7 @@ from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._centred import CentredRows
 from widegap.rows._fingerprints import digest_of_rows
-from widegap.rows._frames import known_frame
+from widegap.rows._known_frames import known_frame
 from widegap.rows._protocols import Rows
 
 

@@ -14,7 +14,7 @@ from widegap.base._validation import check_documents, input_kind
 from widegap.documents._corpus import Corpus, Transformer, has_terms
 from widegap.documents._vocabulary import DocumentTerms, RawDocuments, TermChoice, TermMatrix, TermNames
 from widegap.exceptions import InvalidDataError
-from widegap.rows._frames import known_frame
+from widegap.rows._known_frames import known_frame
 
 
 class DocumentReader:

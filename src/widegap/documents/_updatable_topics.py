@@ -37,7 +37,7 @@ from widegap.updating._changes import Change, Compared, Lineage, find_changes
 from widegap.updating._drift import Drift, find_drift
 from widegap.updating._joint_rows import JointRows
 from widegap.updating._new_clusters import find_new_clusters
-from widegap.updating._updatable import AXES, NO_MEMORY, checked_share
+from widegap.updating._updatable import NO_MEMORY, UPDATE_AXES, checked_share
 
 GROWTH_STEPS = 5  # by which new topics grow from their cores; not tuned
 
@@ -284,7 +284,11 @@ class UpdatableTopics(ConstrainedClusterer):
         coordinates = self._coordinates(active, len(rows.numbers))
         fresh = np.full(len(active), -1, np.int32)
         fresh[active] = find_new_clusters(
-            coordinates[active], rows.is_new[active], rows.counts[active], np.random.default_rng(0)
+            coordinates[active],
+            rows.is_new[active],
+            rows.weights[active],
+            np.maximum(rows.before[active], 0),
+            np.random.default_rng(0),
         )
         k = len(rows.numbers) + int(fresh.max(initial=-1)) + 1
         start = joint.start(coordinates, fresh)
@@ -314,8 +318,8 @@ class UpdatableTopics(ConstrainedClusterer):
         features = self._corpus.features
         chosen = np.flatnonzero(active)
         if self._corpus.terms is None:
-            return np.asarray(PrincipalAxes(features, AXES, 0).coordinates(features), np.float32)
-        reduction = Reduction(AXES)
+            return np.asarray(PrincipalAxes(features, UPDATE_AXES, 0).coordinates(features), np.float32)
+        reduction = Reduction(UPDATE_AXES)
         reduction.settle(features[chosen[all_or_drawn(len(chosen), sample_size(k), np.random.default_rng(0))]], k, 0)
         return np.asarray(reduction(features), np.float32)
 

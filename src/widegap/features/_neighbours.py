@@ -22,6 +22,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
@@ -94,6 +95,13 @@ class NeighbourGraph:
         n, width = self._values.shape
         ends = np.arange(0, n * width + 1, width)
         return sp.csr_array((self._values.ravel(), self.nearest[:, :width].ravel(), ends), shape=(n, n))
+
+    def components(self) -> Labels:
+        """Connected parts of the rows, by all neighbours, from 0 on."""
+        n, count = self.nearest.shape
+        edges = sp.csr_array((np.ones(n * count), self.nearest.ravel(), np.arange(n + 1) * count), shape=(n, n))
+        found: Labels = connected_components(edges, directed=False)[1]
+        return found
 
     def weights_to(self, labels: Labels | Ints, k: int) -> tuple[Floats, Floats]:
         """Weights from every row to the rows of each group, and from these to the row, two tables (k, n)."""

@@ -23,8 +23,8 @@ from widegap.forest._kept_search import KeptSearch
 from widegap.forest._merge_search import LEADING
 from widegap.forest._search_result import SearchResult
 from widegap.updating._changes import Lineage
-from widegap.updating._identity import Match, match_clusters
 from widegap.updating._joint_rows import JointRows
+from widegap.updating._matching import Match, match_clusters
 from widegap.updating._new_clusters import find_new_clusters
 
 # Of updates of the digits from the same source, 900 rows before and as many new ones, the search divides or joins
@@ -34,7 +34,7 @@ CONTRADICTED = 0.75
 SELF_TRAINING = 3  # rounds in which a new cluster takes new rows; not tuned
 # Of the cut per bit without new clusters, that with them. New classes of digits have MEASURE; a part of a cluster that
 # has few remembered rows by chance has 4.
-MOST_TIMES_CUT = 1.5
+MOST_TIMES_CUT_WITH_NEW = 1.5
 BETWEEN = 0.25  # of a row's edges lead to the other cluster: it lies between both
 BRIDGED = 0.01  # chance of as many new rows between two clusters, corrected for the pairs of clusters
 
@@ -84,7 +84,7 @@ class JointSearch:
         n_fresh = int(found.max(initial=-1)) + 1
         graph, labels = self.kept.forest.graph, np.where(found >= 0, self.k + found, before).astype(np.int32)
         cut = cut_per_bit(graph, before.astype(np.int32), self.k) if self.k > 1 else 2 * OFFSET
-        return n_fresh > 0 and cut_per_bit(graph, labels, self.k + n_fresh) <= MOST_TIMES_CUT * cut
+        return n_fresh > 0 and cut_per_bit(graph, labels, self.k + n_fresh) <= MOST_TIMES_CUT_WITH_NEW * cut
 
     def labels(self) -> JointLabels:
         """The labels to take."""

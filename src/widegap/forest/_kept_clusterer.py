@@ -21,7 +21,7 @@ from widegap.forest._cluster_scores import ClusterScores
 from widegap.forest._kept_search import KeptSearch, refuse_to_cut
 from widegap.forest._search_result import SearchResult, StartRecord
 from widegap.rows._collections import entries_at
-from widegap.updating._identity import match_clusters
+from widegap.updating._matching import match_clusters
 from widegap.updating._updatable import UpdatableClusterer
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import normalize
 
-from widegap._types import Doubles, Floats, Indices, Ints, Mask, Matrix, SparseMatrix
+from widegap._types import Doubles, Floats, Indices, Ints, Labels, Mask, Matrix, SparseMatrix
 from widegap.exceptions import InvalidDataError
 from widegap.rows._centred import finite_moments
 from widegap.rows._sampling import drawn
@@ -57,7 +57,20 @@ def dense_rows(X: Matrix, rows: Indices | slice) -> Floats:
     return np.asarray(part if isinstance(part, np.ndarray) else part.toarray())  # not as a view of a file
 
 
-def _stored_numbers(X: Matrix) -> Floats:
+def stacked(first: Matrix, second: Matrix) -> Matrix:
+    """The rows of two tables below each other; CSR if one of them is."""
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.concatenate([np.asarray(first), np.asarray(second)])
+    return sp.csr_array(sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr"))
+
+
+def indicators(numbers: Labels, size: int) -> SparseMatrix:
+    """A row for each number, with a 1 in its column."""
+    n = len(numbers)
+    return sp.csr_array((np.ones(n), numbers, np.arange(n + 1)), shape=(n, size))
+
+
+def stored_numbers(X: Matrix) -> Floats:
     """The numbers of an array, or those that a CSR matrix stores."""
     return X if isinstance(X, np.ndarray) else X.data
 
@@ -70,7 +83,7 @@ def dense_if_few(X: Matrix) -> Matrix:
 
 def check_finite(X: _Table) -> _Table:
     """X itself; refuses NaN and infinity, for rows or features that have not been checked before."""
-    if not np.isfinite(_stored_numbers(X)).all():
+    if not np.isfinite(stored_numbers(X)).all():
         raise InvalidDataError(
             "X contains NaN, infinity, or values too large for its dtype; impute, drop or rescale them."
         )
@@ -79,7 +92,7 @@ def check_finite(X: _Table) -> _Table:
 
 def check_magnitude(X: _Table) -> _Table:
     """X itself; refuses it if all numbers are too small, or some too large, to be squared."""
-    numbers = _stored_numbers(X)
+    numbers = stored_numbers(X)
     if not numbers.size:
         return X
     largest = max(abs(float(numbers.min())), abs(float(numbers.max())))

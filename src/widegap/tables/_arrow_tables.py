@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from widegap.rows._frames import arrow_table, has_arrow_columns, refuse_lazy
+from widegap.rows._known_frames import arrow_table, has_arrow_columns, refuse_lazy
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,11 +24,11 @@ from widegap._types import Doubles, Floats, Ints, Labels, Mask, Matrix
 from widegap._wording import number, percent
 from widegap.rows._matrices import column_moments
 
-SIGNIFICANT = 0.05
+SIGNIFICANT = 0.05  # as usual
 LEAST_SHARE_CHANGE = 0.1  # of the share before: smaller changes of large tables are certain, and tell nobody anything
 LEAST_MOVE = 0.1  # standard deviations of a column
 VANISHED = 0.1  # of its share before, at most, is left of a cluster that vanished: classifiers always err a little
-FEWEST_ROWS = 10  # remembered and new, of a cluster whose centre can be compared
+FEWEST_OF_EACH = 10  # remembered and new, of a cluster whose centre can be compared
 LEADING_AXES = 10  # of the coordinates of the search, in Hotelling's test; not tuned
 ROUNDING = 1e-12  # relative difference of means that are equal
 SHOWN_COLUMNS = 3  # of a record, those that changed most
@@ -219,7 +219,7 @@ def _compare_centres(found: Compared, p: int) -> tuple[float, tuple[ColumnChange
     """The p-value that the centre of a cluster is where it was, and the columns that speak most against it."""
     inside = (found.labels == p) & (found.weights > 0)
     old, new = np.flatnonzero(inside & ~found.is_new), np.flatnonzero(inside & found.is_new)
-    if min(len(old), len(new)) < FEWEST_ROWS:
+    if min(len(old), len(new)) < FEWEST_OF_EACH:
         return 1.0, ()
     (mean_old, deviation_old), (mean_new, deviation_new) = (column_moments(found.rows[rows]) for rows in (old, new))
     var_old, var_new = np.square(deviation_old), np.square(deviation_new)

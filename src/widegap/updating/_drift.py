@@ -23,11 +23,11 @@ from widegap.rows._matrices import column_moments
 from widegap.updating._changes import ColumnChange, Compared
 from widegap.updating._new_clusters import thinned
 
-PERMUTATIONS = 399  # p-values are multiples of 1 / 400
-MOST_ROWS = 5_000  # of either kind in the test: more would only find smaller changes
-AXES = 5  # leading coordinates whose means are compared inside clusters; not tuned
-FEWEST_ROWS = 10  # of either kind, below which nothing can be said
-SHOWN_COLUMNS = 5
+DEALS = 399  # p-values are multiples of 1 / 400
+MOST_COMPARED = 5_000  # of either kind in the test: more would only find smaller changes
+CENTRE_AXES = 5  # leading coordinates whose means are compared inside clusters; not tuned
+FEWEST_COMPARED = 10  # of either kind, below which nothing can be said
+SHOWN_DRIFTING = 5  # columns, the first screen of the report
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Drift:
 
 
 def find_drift(found: Compared, rng: np.random.Generator) -> Drift:
-    """The test; p = 1 for fewer than ``FEWEST_ROWS`` rows of either kind."""
+    """The test; p = 1 for fewer than ``FEWEST_COMPARED`` rows of either kind."""
     kinds = (np.flatnonzero(kind & (found.labels >= 0)) for kind in (~found.is_new, found.is_new))
-    old, new = (thinned(rows, found.weights, MOST_ROWS, rng) for rows in kinds)
-    if min(len(old), len(new)) < FEWEST_ROWS:
+    old, new = (thinned(rows, found.weights, MOST_COMPARED, rng) for rows in kinds)
+    if min(len(old), len(new)) < FEWEST_COMPARED:
         return Drift(1.0)
     rows = np.concatenate([old, new])
     difference = _differences(len(old), len(new), rng)
@@ -73,7 +73,7 @@ def find_drift(found: Compared, rng: np.random.Generator) -> Drift:
 def _differences(n_old: int, n_new: int, rng: np.random.Generator) -> Callable[[Matrix], Doubles]:
     """A function: means of the new rows minus those of the old, first as they are, then of every permutation."""
     n = n_old + n_new
-    is_new = np.zeros((PERMUTATIONS + 1, n), np.float32)
+    is_new = np.zeros((DEALS + 1, n), np.float32)
     is_new[0, n_old:] = 1
     for row in is_new[1:]:
         row[rng.choice(n, n_new, replace=False)] = 1
@@ -95,7 +95,7 @@ def _inside(found: Compared, rows: Indices) -> tuple[Floats, Floats]:
     """Indicators of the clusters, and leading coordinates inside each about its mean; columns have variance 1."""
     k_labels, positions = np.unique(found.labels[rows], return_inverse=True)
     indicators = np.eye(len(k_labels))[positions]
-    coordinates = found.coordinates[rows, :AXES].astype(np.float64)
+    coordinates = found.coordinates[rows, :CENTRE_AXES].astype(np.float64)
     sizes = indicators.sum(axis=0)
     coordinates -= (indicators.T @ coordinates / sizes[:, None])[positions]
     centres = (indicators[:, :, None] * coordinates[:, None, :]).reshape(len(rows), -1)
@@ -106,7 +106,7 @@ def _shown_columns(found: Compared, old: Indices, new: Indices, columns: Doubles
     """The columns that differ most."""
     largest = columns.max(axis=1)
     means_old, means_new = column_moments(found.rows[old])[0], column_moments(found.rows[new])[0]
-    order = np.argsort(-columns[0], kind="stable")[:SHOWN_COLUMNS]
+    order = np.argsort(-columns[0], kind="stable")[:SHOWN_DRIFTING]
     return tuple(
         ColumnChange(
             found.columns[j], float(means_old[j]), float(means_new[j]), float(np.mean(largest >= columns[0, j]))

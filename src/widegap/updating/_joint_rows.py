@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from widegap._types import Doubles, Floats, Indices, Labels, Mask, Matrix
 from widegap.constraints._side_information import RowConstraints
 from widegap.constraints._units import Units
 from widegap.features._column_groups import ColumnGroup, EncodedTable
+from widegap.rows._matrices import dense_rows, stacked
 from widegap.updating._changes import Compared, Lineage
 from widegap.updating._memory import Memory
 
 
 @dataclass(frozen=True)
-class NewRows:
+class UpdateRows:
     """Rows of an update.
 
     Attributes
@@ -95,7 +95,9 @@ class JointRows:
         return counts
 
 
-def join_rows(new: NewRows, memory: Memory, numbers: Labels, predicted: Labels, classes: Sequence[object]) -> JointRows:
+def join_rows(
+    new: UpdateRows, memory: Memory, numbers: Labels, predicted: Labels, classes: Sequence[object]
+) -> JointRows:
     """New rows and remembered ones; ``predicted`` are positions of clusters for both, by the old model."""
     remembered = memory.rows.astype(new.table.dtype, copy=False)
     n_new = new.table.shape[0]
@@ -103,7 +105,7 @@ def join_rows(new: NewRows, memory: Memory, numbers: Labels, predicted: Labels, 
     position[numbers] = np.arange(len(numbers))
     units = None if memory.units is None else Units.free(n_new).followed_by(memory.units)
     return JointRows(
-        rows=_stacked(new.table, remembered, new.groups),
+        rows=_with_groups(stacked(new.table, remembered), new.groups),
         n_new=n_new,
         weights=np.concatenate([new.weights, memory.weights]),
         numbers=numbers,
@@ -114,11 +116,8 @@ def join_rows(new: NewRows, memory: Memory, numbers: Labels, predicted: Labels, 
     )
 
 
-def _stacked(new: Matrix, remembered: Matrix, groups: Sequence[ColumnGroup] | None) -> Matrix:
-    if isinstance(new, np.ndarray) and isinstance(remembered, np.ndarray):
-        rows: Floats = np.concatenate([np.asarray(new), np.asarray(remembered)])
-        return rows if groups is None else EncodedTable.of(rows, groups)
-    return sp.csr_array(sp.vstack([sp.csr_array(new), sp.csr_array(remembered)], format="csr"))
+def _with_groups(rows: Matrix, groups: Sequence[ColumnGroup] | None) -> Matrix:
+    return rows if groups is None else EncodedTable.of(dense_rows(rows, slice(None)), groups)
 
 
 @dataclass(frozen=True)

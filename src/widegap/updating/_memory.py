@@ -16,6 +16,7 @@ import numpy as np
 
 from widegap._types import Doubles, Indices, Ints, Labels, Mask, Matrix
 from widegap.constraints._units import Units
+from widegap.rows._matrices import stored_numbers
 
 LEAST_SHARE = 0.25  # of memory / k rows that every cluster keeps, if it has as many; not tuned
 LEAST_WEIGHT = 0.5  # rows that a cluster has left below which it is forgotten: less than one row
@@ -105,8 +106,7 @@ class Memory:
             raise ValueError("it remembers rows of clusters that it does not have")
         if not (np.isfinite(self.weights).all() and (self.weights >= 0).all() and (self.places >= 0).all()):
             raise ValueError("the rows it remembers have weights or places that are not possible")
-        values = self.rows if isinstance(self.rows, np.ndarray) else self.rows.data
-        if not np.isfinite(values).all():
+        if not np.isfinite(stored_numbers(self.rows)).all():
             raise ValueError("the rows it remembers are not all finite numbers")
         if self.units is not None:
             self.units.check(n, len(numbers))
@@ -147,7 +147,7 @@ def _quotas(labels: Labels, weights: Doubles, inside: Indices, size: int) -> tup
     shares = np.array([weights[rows].sum() for rows in clusters]) / weights[inside].sum()
     wanted = np.minimum(counts, np.maximum(size * shares, LEAST_SHARE * size / len(clusters)))
     quotas = np.maximum(1, np.floor(wanted * min(1.0, size / wanted.sum()))).astype(np.int64)
-    for _ in range(int(quotas.sum()) - size):  # one row a cluster may be more than its part
+    for _ in range(int(quotas.sum()) - size):  # one row per cluster may be more than its part
         quotas[quotas.argmax()] -= quotas.max() > 1
     return clusters, quotas
 

@@ -14,25 +14,24 @@ New groups that share neighbours are one cluster.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom
 
 from widegap._types import Doubles, Floats, Indices, Labels, Mask
 from widegap.features._kmeans import kmeans
 from widegap.features._neighbours import neighbour_graph
+from widegap.rows._matrices import indicators
 
-PERMUTATIONS = 999  # none of which may be as unusual: 1 in 1000 updates from one source has a new cluster by chance
+RENAMINGS = 999  # none of which may be as unusual: 1 in 1000 updates from one source has a new cluster by chance
 MOST_EXPECTED = 0.25  # of the remembered rows that a group would have
 # New rows of a group, on average, in each partition: small enough for a new cluster of twenty rows to have its own.
 GROUP_ROWS = (6, 8, 8, 10, 14)
 MOST_GROUPS = 200  # so that time stays linear in the rows
-MOST_ROWS = 2_500  # new ones that form groups, to bound the time of all permutations
+MOST_GROUPED = 2_500  # new ones that form groups, to bound the time of all permutations
 TIMES_REMEMBERED = 2  # as many remembered rows, at most: more would hide a small new cluster in larger groups
 TURNS = 10  # of k-means; not tuned
-NEIGHBOURS = 10  # by which new groups are joined; not tuned
-FEWEST_ROWS = 5  # of a new cluster
-NEAREST = 5  # neighbours by which a new cluster keeps to itself
+JOINING_NEIGHBOURS = 10  # by which new groups are joined; not tuned
+FEWEST_NEW_ROWS = 5  # of a new cluster
+OWN_NEIGHBOURS = 5  # neighbours by which a new cluster keeps to itself
 # Share of these that are in the cluster themselves. New classes of digits have 0.53 to 1, two of 21 below 0.65; stray
 # rows of scarce groups 0.33 to 0.56, and the front of a cluster that moved by a deviation 0.47 to 0.64.
 APART = 0.65
@@ -53,16 +52,16 @@ def find_new_clusters(P: Floats, is_new: Mask, weights: Doubles, positions: Labe
         Clusters of the rows before the update; of new rows those that the old model predicts.
     """
     found = np.full(len(P), -1, np.int32)
-    new = thinned(np.flatnonzero(is_new), weights, MOST_ROWS, rng)
+    new = thinned(np.flatnonzero(is_new), weights, MOST_GROUPED, rng)
     remembered = thinned(np.flatnonzero(~is_new), weights, TIMES_REMEMBERED * len(new), rng)
-    if len(new) < FEWEST_ROWS or len(remembered) < FEWEST_ROWS:
+    if len(new) < FEWEST_NEW_ROWS or len(remembered) < FEWEST_NEW_ROWS:
         return found
     rows = np.concatenate([new, remembered])
-    names = np.zeros((PERMUTATIONS + 1, len(rows)), np.float32)
+    names = np.zeros((RENAMINGS + 1, len(rows)), np.float32)
     names[0, : len(new)] = 1
     for row in names[1:]:
         row[rng.choice(len(rows), len(new), replace=False)] = 1
-    partitions = [Partition.of(P[rows], positions[rows], len(new) // size, rng) for size in GROUP_ROWS]
+    partitions = [JointGroups.of(P[rows], positions[rows], len(new) // size, rng) for size in GROUP_ROWS]
     tests = [partition.test(names) for partition in partitions]
     level = min(float(test.log_p[1:].min()) for test in tests)
     novel = np.zeros(len(rows), bool)
@@ -91,7 +90,7 @@ class GroupTest:
 
 
 @dataclass(frozen=True)
-class Partition:
+class JointGroups:
     """Groups of rows: of each row, how many rows each has, and to which cluster each belongs."""
 
     groups: Labels
@@ -100,7 +99,7 @@ class Partition:
     n_clusters: int
 
     @classmethod
-    def of(cls, P: Floats, positions: Labels, m: int, rng: np.random.Generator) -> "Partition":
+    def of(cls, P: Floats, positions: Labels, m: int, rng: np.random.Generator) -> "JointGroups":
         """m groups of all rows, whether new or not."""
         found = kmeans(np.ascontiguousarray(P), int(np.clip(m, 2, MOST_GROUPS)), TURNS, rng).labels
         groups = np.unique(found, return_inverse=True)[1].astype(np.int32)
@@ -110,8 +109,8 @@ class Partition:
 
     def test(self, names: Floats) -> GroupTest:
         """The tests for several ways to call rows new, (ways, rows), 1 for new and 0 for remembered."""
-        new = np.asarray(names @ _indicators(self.groups, len(self.sizes)), dtype=np.float64)
-        remembered, cluster_of = self.sizes - new, _indicators(self.clusters, self.n_clusters)
+        new: Doubles = np.asarray(names @ indicators(self.groups, len(self.sizes)), dtype=np.float64)
+        remembered, cluster_of = self.sizes - new, indicators(self.clusters, self.n_clusters)
         odds = np.minimum(
             (remembered @ cluster_of) / np.maximum(new @ cluster_of, 1),
             remembered.sum(axis=1, keepdims=True) / new.sum(axis=1, keepdims=True),
@@ -121,27 +120,19 @@ class Partition:
         return GroupTest(scarce, np.asarray(binom.logcdf(few, all_, odds / (1 + odds))))
 
 
-def _indicators(numbers: Labels, size: int) -> sp.csr_array:
-    """A row for each number, with a 1 in its column."""
-    n = len(numbers)
-    return sp.csr_array((np.ones(n), numbers, np.arange(n + 1)), shape=(n, size))
-
-
 def _joined(P: Floats, novel: Mask) -> Labels:
     """Clusters of some of the rows, those connected by neighbours, if they keep to themselves; -1 for all others."""
     found = np.full(len(P), -1, np.int32)
     chosen = np.flatnonzero(novel)
-    if len(chosen) < FEWEST_ROWS:
+    if len(chosen) < FEWEST_NEW_ROWS:
         return found
-    linked, n = neighbour_graph(P[chosen], NEIGHBOURS).nearest, len(chosen)
-    edges = sp.csr_array((np.ones(linked.size), linked.ravel(), np.arange(n + 1) * linked.shape[1]), shape=(n, n))
-    parts: Labels = connected_components(edges, directed=False)[1]
-    nearest = neighbour_graph(P, NEAREST).nearest
+    parts = neighbour_graph(P[chosen], JOINING_NEIGHBOURS).components()
+    nearest = neighbour_graph(P, OWN_NEIGHBOURS).nearest
     clusters = 0
     for part in range(int(parts.max()) + 1):
         inside = np.zeros(len(P), bool)
         inside[chosen[parts == part]] = True
-        if inside.sum() >= FEWEST_ROWS and inside[nearest[inside]].mean() >= APART:
+        if inside.sum() >= FEWEST_NEW_ROWS and inside[nearest[inside]].mean() >= APART:
             found[inside] = clusters
             clusters += 1
     return found

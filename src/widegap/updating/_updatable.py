@@ -4,7 +4,7 @@ An update never changes the estimator it is called on. It makes another one with
 
 1. the new rows are read, and joined with the remembered ones (``_joint_rows.py``);
 2. the method searches the joint rows (``_follow`` of a subclass); new clusters are found on the way
-   (``_new_clusters.py``), and clusters keep their numbers (``_identity.py``);
+   (``_new_clusters.py``), and clusters keep their numbers (``_matching.py``);
 3. new and remembered rows are compared under the labels found (``_changes.py``, ``_drift.py``);
 4. of the joint rows some are remembered (``_memory.py``).
 
@@ -40,16 +40,16 @@ from widegap.rows._sampling import all_or_drawn
 from widegap.rows._sources import row_blocks
 from widegap.updating._changes import Change, Lineage, find_changes
 from widegap.updating._drift import Drift, find_drift
-from widegap.updating._identity import match_clusters
-from widegap.updating._joint_rows import Followed, JointRows, NewRows, join_rows
+from widegap.updating._joint_rows import Followed, JointRows, UpdateRows, join_rows
+from widegap.updating._matching import match_clusters
 from widegap.updating._memory import Memory, rows_to_remember
 from widegap.updating._new_clusters import find_new_clusters
 
 MEMORY: dict[str, list[object]] = {"memory": [Interval(Integral, 0, None, closed="left")]}
 SEARCHED_ROWS = 90_000  # new rows that an update searches; the others get their cluster by predict
 POOL = 20  # times as many rows as are remembered: of more, these are drawn first
-AXES = 30  # principal axes in which methods without a search of their own look for new clusters; not tuned
-NEIGHBOURS = 30  # over which coordinates are averaged there, as in MaxMarginClustering
+UPDATE_AXES = 30  # principal axes in which methods without a search of their own look for new clusters; not tuned
+UPDATE_NEIGHBOURS = 30  # over which coordinates are averaged there, as in MaxMarginClustering
 NO_PAIRS = np.empty((0, 2), np.int64)
 NO_MEMORY = (
     "{name} remembers no rows, which update needs: {why}. Fit the rows again with memory=5000, and save the model with "
@@ -166,7 +166,7 @@ class UpdatableClusterer(SelectiveClusterer):
         why = "memory=0" if not self.memory else "its model file holds none, or its rows were several views"
         raise NotSupportedError(NO_MEMORY.format(name=name, why=why))
 
-    def _new_rows(self, X: Any, sample_weight: Any) -> NewRows:
+    def _new_rows(self, X: Any, sample_weight: Any) -> UpdateRows:
         """The new rows that are searched: all of them, those without a weight left out, or a sample."""
         n, rng = n_rows(X), np.random.default_rng(0)
         weights = read_sample_weight(sample_weight, n)
@@ -176,9 +176,9 @@ class UpdatableClusterer(SelectiveClusterer):
         dense = storage(table) == "dense" and not is_collection(X)
         groups = column_groups(getattr(self, "columns", None), X, table.shape[1]) if dense else None
         shares = np.ones(len(chosen)) if weights is None else weights[chosen].astype(np.float64)
-        return NewRows(table, chosen, shares * (len(counted) / len(chosen)), n, groups)
+        return UpdateRows(table, chosen, shares * (len(counted) / len(chosen)), n, groups)
 
-    def _joined(self, new: NewRows, memory: Memory) -> JointRows:
+    def _joined(self, new: UpdateRows, memory: Memory) -> JointRows:
         numbers = self.cluster_numbers_
         living = np.isin(numbers, memory.labels)
         found = [self._living_positions(table, living) for table in (new.table, memory.rows)]
@@ -195,8 +195,8 @@ class UpdatableClusterer(SelectiveClusterer):
 
         If the search leads to other clusters, all rows keep the labels that they have, and only the scores are fitted.
         """
-        coordinates = PrincipalAxes(joint.rows, AXES, 0).coordinates(joint.rows).astype(np.float32)
-        smooth = neighbour_graph(coordinates, NEIGHBOURS, check_threads(self.n_jobs)).smooth(coordinates, 1)
+        coordinates = PrincipalAxes(joint.rows, UPDATE_AXES, 0).coordinates(joint.rows).astype(np.float32)
+        smooth = neighbour_graph(coordinates, UPDATE_NEIGHBOURS, check_threads(self.n_jobs)).smooth(coordinates, 1)
         fresh = find_new_clusters(smooth, joint.is_new, joint.counts, joint.before, np.random.default_rng(0))
         k = len(joint.numbers)
         start = np.where(fresh >= 0, k + fresh, joint.before)
@@ -237,13 +237,13 @@ class UpdatableClusterer(SelectiveClusterer):
             changed["columns"] = "auto"  # the joint rows know their columns
         return clone(self).set_params(**changed)
 
-    def _complete_update(self, old: Any, X: Any, new: NewRows, joint: JointRows, followed: Followed) -> None:
+    def _complete_update(self, old: Any, X: Any, new: UpdateRows, joint: JointRows, followed: Followed) -> None:
         """Store what an update tells and remembers, and labels of all new rows."""
         names = getattr(old, "feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
         if not new.all_searched:
-            self._label_others(X, new)
+            self._label_unsearched(X, new)
         elif not is_collection(X) and not isinstance(X, RowBlocks):
             self._rows_digest = digest_of(X)
         self._keep_sizes(X)
@@ -265,7 +265,7 @@ class UpdatableClusterer(SelectiveClusterer):
             labels[rows] = rule.label(-self._scores(some_rows(X, rows))).labels
             self.labels_ = self._to_numbers(labels)
 
-    def _label_others(self, X: Any, new: NewRows) -> None:
+    def _label_unsearched(self, X: Any, new: UpdateRows) -> None:
         """Labels of all new rows where some were not searched; these are predicted."""
         self.__dict__.pop("_rows_digest", None)
         found = self.predict(X)

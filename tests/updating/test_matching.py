@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widegap.updating._identity import match_clusters
+from widegap.updating._matching import match_clusters
 
 
 def match(found, before, k=None, next_number=None, weights=None, fixed=()):
