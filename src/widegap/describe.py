@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._types import Doubles, Floats, Indices, Ints, Matrix
+from widegap.base._cluster_numbers import numbers_of, places_of
 from widegap.base._validation import (
     check_labels,
     check_numbers,
@@ -269,7 +270,7 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     Returns
     -------
     pandas.DataFrame, or dict of str to ndarray where pandas is not installed
-        One row per cluster, and a column for each number, date and level of a category (``city = Bonn``); that of a
+        One row per cluster, by its number, and a column for each number, date and level of a category (``city = Bonn``); that of a
         level is the share of the cluster's rows that have it. Gaps do not count in means, and have no level. NaN for a
         cluster without rows. A frame of numbers keeps all its columns; a frame with text loses those that tell nothing
         about groups, such as ids and free texts.
@@ -291,13 +292,14 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
         raise InvalidDataError("X is a kernel matrix, whose columns are rows; pass what to average as table=...")
     clusters = labels(estimator, X)
     found = _user_columns(estimator, X, table)
-    k = max(int(clusters.max(initial=-1)) + 1, getattr(clusterer, "n_clusters_", 0))
-    check_labels(clusters, found.values.shape[0], k)
+    check_labels(clusters, found.values.shape[0])
+    numbers = np.sort(numbers_of(clusterer, clusters))
+    clusters, k = places_of(numbers, clusters), len(numbers)
     weights = None if sample_weight is None else check_row_weights(sample_weight, len(clusters))
     filled, present = without_gaps(found.values)
     means = cluster_means(*_cluster_sums(zeros_for_gaps(filled, present), present, clusters, k, weights))
     shown = {name: found.shown(j, means[:, j]) for j, name in enumerate(found.names)}
-    return _frame_of(shown, k)
+    return _frame_of(shown, numbers)
 
 
 @dataclass(frozen=True)
@@ -323,13 +325,13 @@ def _user_columns(estimator: Any, X: Any, table: Any) -> Any:
     return _PlainColumns([f"x{j}" for j in range(values.shape[1])] if names is None else list(map(str, names)), values)
 
 
-def _frame_of(columns: dict[str, Any], k: int) -> Any:
+def _frame_of(columns: dict[str, Any], numbers: Ints) -> Any:
     """A frame with one row per cluster; the columns themselves without pandas."""
     try:
         import pandas as pd
     except ImportError:
         return columns
-    return pd.DataFrame(columns, index=pd.RangeIndex(k, name="cluster"))
+    return pd.DataFrame(columns, index=pd.Index(numbers, name="cluster"))
 
 
 def margin_bins(margins: npt.ArrayLike) -> list[float]:

@@ -72,6 +72,18 @@ class StoredCorrections:
         entries = _entries({}, known, [*must_link], [*cannot_link], [])
         return cls([Event.from_json(entry) for entry in entries], [], weight_column)
 
+    @classmethod
+    def of_former_rows(cls, extra: dict[str, Any]) -> "StoredCorrections":
+        """The log of a model that has moved on to other rows: words alone, as events name rows that are gone.
+
+        What the corrections say of remembered rows is in the model.
+        """
+        log = extra.get("corrections") or extra.get("fixed") or {}
+        former = log.get("earlier", log.get("corrections", []))
+        words = [entry["words"] for entry in log.get("events", []) if "words" in entry]
+        column = extra.get("weight_column")
+        return cls([], [*map(str, former), *map(str, words)], None if column is None else str(column))
+
     def continued(
         self, events: Sequence[Event], keys: Sequence[int], row_labels: Sequence[int], words: Callable[[Event], str]
     ) -> "StoredCorrections":

@@ -12,6 +12,7 @@ import numpy as np
 
 from widegap import describe
 from widegap._wording import ROWS_FROM, clip, plain
+from widegap.base._cluster_numbers import numbers_of
 from widegap.results._cautions import plain_warnings
 from widegap.results._certainty import agreement_of
 from widegap.results._dendrogram import judged_tree, top_of_tree
@@ -35,6 +36,7 @@ def summarize_view(
     titles = dict(zip(map(int, view.kinds), view.titles(), strict=True))
     describer = RowDescriber(view, {**titles, **own})
     edges = describe.margin_bins(view.margins)
+    updated = hasattr(estimator, "changes_")  # its clusters come from before, not from a choice among candidates
     summary: dict[str, Any] = {
         "schema": SCHEMA,
         "title": clip(title),
@@ -45,8 +47,8 @@ def summarize_view(
         "rows_from": ROWS_FROM,
         "n_features": view.n_columns,
         "n_clusters": len(view.kinds),
-        "number": number_found(estimator),
-        "kind": followed_kind(estimator, weighted=view.weighted) if view.is_fit else None,
+        "number": None if updated else number_found(estimator),
+        "kind": followed_kind(estimator, weighted=view.weighted) if view.is_fit and not updated else None,
         "fitted": view.is_fit,
         "objective": _objective(estimator),
         "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, describer, edges)],
@@ -106,10 +108,10 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
             "agreement": None if sure is None or not (labels == label).any() else float(sure[labels == label].mean()),
             "representatives": [],
         }
-        for label in getattr(estimator, "topics_", range(int(estimator.n_clusters_)))
+        for label in np.sort(numbers_of(estimator, labels)).tolist()
     ]
     return {
-        **dict.fromkeys(("map", "n_features", "profile")),
+        **dict.fromkeys(("map", "n_features", "profile", "changes")),
         "schema": SCHEMA,
         "title": type(estimator).__name__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -186,6 +188,8 @@ def _examples(view: RowView, describer: RowDescriber, rows: Sequence[int], colum
 
 def _tree(estimator: Any, tree_of: Callable[[Any], Any]) -> dict[str, Any] | None:
     k = int(getattr(estimator, "n_clusters_", 0))
+    if hasattr(estimator, "changes_"):  # clusters kept their rows from before, whatever the tree of the search says
+        return None
     return None if k <= 2 or not hasattr(estimator, "tree_") else top_of_tree(tree_of(estimator), k)
 
 

@@ -74,7 +74,7 @@ class Change:
     columns: tuple[ColumnChange, ...] = ()
 
     def worded(self, name: str = "", columns: Sequence[str] = ()) -> str:
-        """The record as a sentence; ``columns`` are texts of averages, "spend 410 -> 365", in place of its own."""
+        """The record as a sentence; ``columns`` are texts of averages, "average spend 410 → 365", in place of its own."""
         title = f"Cluster {self.cluster}" + (f", {name}" if name else "")
         told = list(columns) or [column_text(column) for column in self.columns if column.p_value < SIGNIFICANT]
         shares = f"{percent(self.share_before)} → {percent(self.share_after)} of rows"
@@ -89,12 +89,12 @@ class Change:
             left = f"only {percent(self.share_after)}" if self.share_after else "none"
             return f"{title}: vanished, {percent(self.share_before)} of rows before and {left} of the new ones."
         what = f"{title}: {shares}" if self.kind in ("grown", "shrunk") or told else f"{title}: kept, {shares}"
-        return ", ".join([what, *(f"average {text}" for text in told)]) + "."
+        return ", ".join([what, *told]) + "."
 
 
 def column_text(column: ColumnChange) -> str:
-    """A column with its averages: "spend 410 → 365"."""
-    return f"{column.column} {number(column.before)} → {number(column.after)}"
+    """A column with its averages: "average spend 410 → 365"."""
+    return f"average {column.column} {number(column.before)} → {number(column.after)}"
 
 
 @dataclass(frozen=True)
