@@ -270,10 +270,10 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     Returns
     -------
     pandas.DataFrame, or dict of str to ndarray where pandas is not installed
-        One row per cluster, by its number, and a column for each number, date and level of a category (``city = Bonn``); that of a
-        level is the share of the cluster's rows that have it. Gaps do not count in means, and have no level. NaN for a
-        cluster without rows. A frame of numbers keeps all its columns; a frame with text loses those that tell nothing
-        about groups, such as ids and free texts.
+        One row per cluster, by its number, and a column for each number, date and level of a category
+        (``city = Bonn``); that of a level is the share of the cluster's rows that have it. Gaps do not count in means,
+        and have no level. NaN for a cluster without rows. A frame of numbers keeps all its columns; a frame with text
+        loses those that tell nothing about groups, such as ids and free texts.
 
     Examples
     --------

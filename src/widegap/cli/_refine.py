@@ -26,7 +26,10 @@ def refine(
     model: Annotated[Path, typer.Argument(help="Model file, from 'cluster --model'.")],
     data: Annotated[Path, typer.Argument(help="The rows the model was fitted to.")],
     new_model: Annotated[
-        Path, typer.Option("--model", help=f"Save the corrected model; {options.HOLDS_ROWS}", rich_help_panel=options.RESULTS)
+        Path,
+        typer.Option(
+            "--model", help=f"Save the corrected model; {options.HOLDS_ROWS}", rich_help_panel=options.RESULTS
+        ),
     ],
     merge: Annotated[
         list[str] | None, _correction(help="Merge clusters, such as 2,5. Every correction can be repeated.")

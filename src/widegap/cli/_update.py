@@ -26,8 +26,9 @@ def update(
     ] = None,
     forget: Annotated[
         float,
-        typer.Option(help="Share of its weight that every earlier row loses, from 0 to below 1.",
-                     rich_help_panel=options.RUN),
+        typer.Option(
+            help="Share of its weight that every earlier row loses, from 0 to below 1.", rich_help_panel=options.RUN
+        ),
     ] = 0.0,
     weight_column: options.WeightColumn = None,
     text_column: options.TextColumn = None,
@@ -118,7 +119,9 @@ def update_stored(
         updated = clusterer.update(rows.X, forget=forget, **arguments)
     if watch.interrupted:
         raise KeyboardInterrupt
-    return Updated(updated, rows, extra if weight_column is None else {**extra, "weight_column": weight_column}, weights)
+    return Updated(
+        updated, rows, extra if weight_column is None else {**extra, "weight_column": weight_column}, weights
+    )
 
 
 def _unit(clusterer: Any) -> str:

@@ -111,7 +111,8 @@ class ShownFit:
         model: Any = self.model
         kept: KeptSearch = model._kept.at(k)
         labels = np.asarray(kept.label_all(model.labels_, model._size_bounds))
-        sure = np.asarray(kept.agreement_of_all(labels, has_outliers=bool(model.outliers)))
+        sure = kept.own(np.asarray(kept.agreement_of_all(labels, has_outliers=bool(model.outliers))))
+        labels = kept.own(labels)  # without rows that an updated model remembers
         self._bytes[k] = self._spread(np.rint(SURE_STEPS * sure).astype(np.uint8), 0)
         self._cuts[k] = self._spread(labels.astype(np.int8 if k < 128 else np.int32), -1)
 
@@ -136,7 +137,10 @@ class ShownFit:
 
     def classes_at(self, k: int) -> WholeNumbers:
         """What the model for k calls its clusters: the numbers that people see, and that files hold."""
-        return self.classes if k == self.own else np.arange(k)
+        if k == self.own:
+            return self.classes
+        # An updated model may number them with gaps.
+        return np.arange(k) if getattr(self.model, "_numbers", None) is None else numbers_of(self.model_at(k), -1)
 
     def before_next(self, k: int) -> "Before":
         """What the next fit has to know of this one, which was shown at k."""

@@ -13,7 +13,8 @@ where ``unit`` divides by the length if the part asks for it, before or after th
 or, for a table with categories, codes of its columns (``features/_coded_columns.py``). Landmarks of rbf have the mean
 0: their mean is part of the shift, so that squares of large numbers do not cancel. Three rules then read the scores:
 
-    cluster     the largest score, by its number where these do not count from 0. Scores of a tree of bisections are the smallest margins on the way to each leaf
+    cluster     the number of the largest score. Scores of a tree of bisections are the smallest margins on the way to
+                each leaf
     certainty   the largest entry of softmax(s / temperature), where the model has probabilities
     outlier     the largest score is below a least score, or the row is too many radii from the mean of its cluster
 """

@@ -242,7 +242,7 @@ class _Statement:
         plan = self.plan
         found = [(name, f"k{i}") for i, name in enumerate(self.keep)]
         found += [(f"score_{p}", name) for p, name in zip(plan.numbers or range(len(scores)), scores, strict=True)]
-        found.append(("cluster", self._number))
+        found.append(("cluster", self._cluster_number))
         if plan.classes is not None:
             found.append(("class", _by_cluster(["NULL" if n is None else quote_text(n) for n in plan.classes])))
         if plan.temperature is not None:
@@ -253,13 +253,13 @@ class _Statement:
         return found
 
     @property
-    def _number(self) -> str:
+    def _cluster_number(self) -> str:
         """The number of the cluster at place c."""
         numbers = self.plan.numbers
         return "c" if numbers is None else _by_cluster([str(number) for number in numbers])
 
     def _or_outlier(self, features: list[str]) -> str:
-        rule, own = self.plan.rejection, self._number
+        rule, own = self.plan.rejection, self._cluster_number
         assert rule is not None
         if rule.centres is None:
             return own if rule.below is None else f"CASE WHEN top < {_double(rule.below)} THEN -1 ELSE {own} END"

@@ -109,7 +109,11 @@ class LargeResult:
         for start, values in self.file.pieces():
             scores = describe.scores(self.model, self._scaled(values))
             if self.labels is None:
-                found = self.model.predict(self._scaled(values)) if scores is None else self.model._to_numbers(scores.argmax(axis=1))
+                found = (
+                    self.model.predict(self._scaled(values))
+                    if scores is None
+                    else self.model._to_numbers(scores.argmax(axis=1))
+                )
                 found = found.astype(np.int32)
             else:
                 found = np.array(self.labels[start : start + len(values)])

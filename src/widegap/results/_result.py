@@ -158,7 +158,9 @@ class Result:
         gone = {number: str(self.names.get(str(number), "")) for number in self._retired}
         features = getattr(self.view, "features", ())
         factors = getattr(encoder, "factors_", None)
-        return shown_changes(describe.last_step(self.model), features, {**gone, **self.own_names}, factors, self.view.unit)
+        return shown_changes(
+            describe.last_step(self.model), features, {**gone, **self.own_names}, factors, self.view.unit
+        )
 
     def frame(self) -> "pd.DataFrame":
         """The rows as the user knows them with cluster, its name where there is one, how sure it is, and margin.

@@ -114,7 +114,7 @@ class RowView:
         self._read_columns: dict[str, Any] = {}
 
     def _number_clusters(self, estimator: Any, X: Any) -> None:
-        """Note the numbers of the clusters, ascending, the place of every row's among them, and scores in this order."""
+        """Note the numbers of the clusters, ascending, the place of every row among them, and scores in this order."""
         numbers = numbers_of(estimator, self.labels)
         order = np.argsort(numbers)
         self.kinds = numbers[order]

@@ -111,7 +111,7 @@ def _words(shown: list[dict[str, Any]], changed: list[dict[str, Any]], group: st
 def _drift(drift: Drift, columns: _Columns, unit: str) -> dict[str, Any]:
     p = drift.p_value
     if p < SIGNIFICANT:
-        words = f"The new {unit}s differ from those before: as large a difference by chance has a probability of {p:.2g}."
+        words = f"The new {unit}s differ from those before (p = {p:.2g})."
     else:
         words = f"Nothing says that the new {unit}s come from another source than those before (p = {p:.2g})."
     told = [columns.shown(column) for column in drift.columns if column.p_value < SIGNIFICANT]

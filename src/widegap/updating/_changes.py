@@ -74,7 +74,7 @@ class Change:
     columns: tuple[ColumnChange, ...] = ()
 
     def worded(self, name: str = "", columns: Sequence[str] = ()) -> str:
-        """The record as a sentence; ``columns`` are texts of averages, "average spend 410 → 365", in place of its own."""
+        """The record as a sentence; ``columns`` are texts, "average spend 410 → 365", in place of its own."""
         title = f"Cluster {self.cluster}" + (f", {name}" if name else "")
         told = list(columns) or [column_text(column) for column in self.columns if column.p_value < SIGNIFICANT]
         shares = f"{percent(self.share_before)} → {percent(self.share_after)} of rows"
