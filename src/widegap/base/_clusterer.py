@@ -94,7 +94,7 @@ class Clusterer(HasPage, ClusterMixin, BaseEstimator):
         "n_features_in_": int,
         "feature_names_in_": np.ndarray,
         "_rows_digest": str,
-        "_numbers": np.ndarray,
+        "_numbers": np.ndarray | None,
     }
     # A function, choices for one machine, and scikit-learn's routing of arguments and form of results.
     _not_stored: ClassVar[frozenset[str]] = frozenset(
