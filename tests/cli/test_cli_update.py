@@ -152,3 +152,22 @@ def test_weights_of_new_rows(folder, tmp_path):
     model, extra = persistence.load(place)
     assert model[-1].n_clusters_ == 3  # the rows of the new group have no weight
     assert extra["weight_column"] == "weight"
+
+
+def test_the_explorer_opens_an_updated_model_and_tells_what_changed(folder):
+    from widegap.cli._explore import _open_updated
+    from widegap.explorer import Workspace
+    from widegap.explorer import _payloads as payloads
+    from widegap.tables._delimited import Dialect
+
+    opening = _open_updated(folder / "feb.widegap", folder / "march.csv", None, Dialect("auto", None, header=None))
+    workspace = Workspace(opening.model, opening.X, rows=opening.shown, notes=opening.notes, extra=opening.extra)
+    shown = payloads.overview(workspace)
+    assert "Cluster 3: new, 25 % of the new rows." in shown["notes"]
+    assert {cluster["label"] for cluster in shown["clusters"]} >= {3}
+    assert "loyal" in {cluster["name"] for cluster in shown["clusters"]}
+
+
+def test_the_explorer_updates_a_model_alone(folder, capsys):
+    assert main(["explore", str(folder / "march.csv"), "--update", "--no-browser"]) == 2
+    assert "--update needs a model file and a table of new rows" in capsys.readouterr().err

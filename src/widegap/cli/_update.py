@@ -24,6 +24,10 @@ def update(
         Path | None,
         typer.Option("--model", help=f"Save the updated model; {options.HOLDS_ROWS}", rich_help_panel=options.RESULTS),
     ] = None,
+    output: options.Output = None,
+    report: options.Report = None,
+    without_rows: options.WithoutRows = False,
+    title: options.Title = None,
     forget: Annotated[
         float,
         typer.Option(
@@ -35,10 +39,6 @@ def update(
     encoding: options.Encoding = "auto",
     delimiter: options.Delimiter = None,
     header: options.Header = None,
-    output: options.Output = None,
-    report: options.Report = None,
-    without_rows: options.WithoutRows = False,
-    title: options.Title = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,

@@ -36,7 +36,6 @@ def summarize_view(
     titles = dict(zip(map(int, view.kinds), view.titles(), strict=True))
     describer = RowDescriber(view, {**titles, **own})
     edges = describe.margin_bins(view.margins)
-    updated = hasattr(estimator, "changes_")  # its clusters come from before, not from a choice among candidates
     summary: dict[str, Any] = {
         "schema": SCHEMA,
         "title": clip(title),
@@ -47,8 +46,8 @@ def summarize_view(
         "rows_from": ROWS_FROM,
         "n_features": view.n_columns,
         "n_clusters": len(view.kinds),
-        "number": None if updated else number_found(estimator),
-        "kind": followed_kind(estimator, weighted=view.weighted) if view.is_fit and not updated else None,
+        "number": number_found(estimator),
+        "kind": followed_kind(estimator, weighted=view.weighted) if view.is_fit else None,
         "fitted": view.is_fit,
         "objective": _objective(estimator),
         "clusters": [{**cluster, "named": cluster["label"] in own} for cluster in _clusters(view, describer, edges)],
