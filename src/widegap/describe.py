@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._types import Doubles, Floats, Indices, Ints, Matrix
-from widegap.base._cluster_numbers import numbers_of, places_of
+from widegap.base._numbered_clusters import numbers_of, places_of
 from widegap.base._validation import (
     check_labels,
     check_numbers,

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
 from widegap._types import Indices
-from widegap.base._cluster_numbers import numbers_of
+from widegap.base._numbered_clusters import numbers_of
 from widegap.corrections._actions import Rename
 from widegap.corrections._corrections import Assign
 from widegap.exceptions import InvalidDataError

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from widegap import describe
 from widegap._types import Floats, Ints, Mask
-from widegap.base._cluster_numbers import numbers_of, places_of
+from widegap.base._numbered_clusters import numbers_of, places_of
 from widegap.corrections._stored_log import rows_of_fit
 from widegap.explorer._identity import KEY_SPAN, MOST_EARLIER, CutKeys, NewKeys, WholeNumbers, matched_keys, with_keys
 

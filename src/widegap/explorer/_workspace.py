@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from widegap import describe
 from widegap._types import Floats, Ints
-from widegap.base._cluster_numbers import numbers_of
+from widegap.base._numbered_clusters import numbers_of
 from widegap.base._validation import digest_of
 from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
 from widegap.corrections._constraints import KeyedConstraints

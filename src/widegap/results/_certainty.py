@@ -13,7 +13,7 @@ import numpy as np
 
 from widegap import describe
 from widegap._types import Doubles, Floats, Ints
-from widegap.base._cluster_numbers import numbers_of, places_of
+from widegap.base._numbered_clusters import numbers_of, places_of
 
 
 def agreement_of(estimator: Any) -> Floats | None:

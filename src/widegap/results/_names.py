@@ -7,7 +7,7 @@ from typing import Any
 
 from widegap._types import Ints
 from widegap._wording import clip
-from widegap.base._cluster_numbers import numbers_of
+from widegap.base._numbered_clusters import numbers_of
 from widegap.exceptions import InvalidDataError
 from widegap.results._profile import Contrasts, Feature
 

@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from widegap import describe
 from widegap._types import Floats, Ints
 from widegap._wording import RowTexts, ShownItem, as_item, clip, number, plain, titled
-from widegap.base._cluster_numbers import numbers_of, places_of
+from widegap.base._numbered_clusters import numbers_of, places_of
 from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._markup import plain_text
 from widegap.documents._phrases import with_phrases

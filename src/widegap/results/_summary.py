@@ -12,7 +12,7 @@ import numpy as np
 
 from widegap import describe
 from widegap._wording import ROWS_FROM, clip, plain
-from widegap.base._cluster_numbers import numbers_of
+from widegap.base._numbered_clusters import numbers_of
 from widegap.results._cautions import plain_warnings
 from widegap.results._certainty import agreement_of
 from widegap.results._dendrogram import judged_tree, top_of_tree
