@@ -6,7 +6,7 @@ import pytest
 from _updated import rows_of
 from widegap import MaxMarginClustering
 from widegap.report import render, summarize
-from widegap.report._flow_chart import HEIGHT, Band, bands, flow
+from widegap.report._flow_chart import FLOW_HEIGHT, Band, bands, flow
 from widegap.results import PlainRows, Result
 from widegap.results._profile import Feature
 from widegap.results._shown_changes import shown_changes
@@ -101,4 +101,4 @@ def test_bars_fill_the_picture_and_stay_inside():
     import re
 
     ends = [float(y) + float(h) for y, h in re.findall(r' y="([\d.]+)" width="\d+" height="([\d.]+)"', flow(records))]
-    assert max(ends) == pytest.approx(HEIGHT, abs=0.2)
+    assert max(ends) == pytest.approx(FLOW_HEIGHT, abs=0.2)

@@ -9,9 +9,13 @@ from markupsafe import Markup
 from widegap._wording import percent
 from widegap.report._charts import colour
 
-WIDTH, HEIGHT = 480, 300  # readable at the width of a phone, where it is drawn at two thirds
-BAR, EDGE, GAP = 12, 76, 8  # pixels: width of a bar, place for its number and share, and between two bars
-LEAST = 3  # pixels of a bar: a cluster without rows is seen, too
+FLOW_WIDTH, FLOW_HEIGHT = 480, 300  # readable at the width of a phone, where it is drawn at two thirds
+FLOW_BAR, FLOW_EDGE, FLOW_GAP = (
+    12,
+    76,
+    8,
+)  # pixels: width of a bar, place for its number and share, and between two bars
+FLOW_LEAST = 3  # pixels of a bar: a cluster without rows is seen, too
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ def flow(records: Sequence[dict[str, Any]]) -> Markup:
     left = _Side([(band.before, band.share_before) for band in drawn])
     right = _Side([(band.after, band.share_after) for band in drawn])
     parts = []
-    x0, x1 = EDGE + BAR, WIDTH - EDGE - BAR
+    x0, x1 = FLOW_EDGE + FLOW_BAR, FLOW_WIDTH - FLOW_EDGE - FLOW_BAR
     for i, band in enumerate(drawn):
         if band.before is None or band.after is None:
             continue
@@ -58,7 +62,7 @@ def flow(records: Sequence[dict[str, Any]]) -> Markup:
             f"C{middle} {b1:.1f} {middle} {a1:.1f} {x0} {a1:.1f}Z"
         )
         parts.append(f'<path class="band {colour(band.before)}" data-cluster="{band.after}" d="{path}"/>')
-    parts += left.bars(EDGE, EDGE - 6, "end") + right.bars(x1, x1 + BAR + 6, "start")
+    parts += left.bars(FLOW_EDGE, FLOW_EDGE - 6, "end") + right.bars(x1, x1 + FLOW_BAR + 6, "start")
     return Markup("".join(parts))  # noqa: S704 - numbers only
 
 
@@ -68,7 +72,7 @@ class _Side:
     def __init__(self, shares: Sequence[tuple[int | None, float]]):
         self.numbers = sorted({number for number, _ in shares if number is not None})
         self.shares = {n: sum(share for number, share in shares if number == n) for n in self.numbers}
-        room = HEIGHT - GAP * (len(self.numbers) - 1) - LEAST * len(shares)
+        room = FLOW_HEIGHT - FLOW_GAP * (len(self.numbers) - 1) - FLOW_LEAST * len(shares)
         unit = room / max(sum(self.shares.values()), 1e-9)
         self.spans: list[tuple[float, float]] = [(0.0, 0.0)] * len(shares)
         self.ends: dict[int, tuple[float, float]] = {}
@@ -77,10 +81,10 @@ class _Side:
             start = y
             for i, (own, share) in enumerate(shares):
                 if own == number:
-                    self.spans[i] = (y, y + LEAST + unit * share)
+                    self.spans[i] = (y, y + FLOW_LEAST + unit * share)
                     y = self.spans[i][1]
             self.ends[number] = (start, y)
-            y += GAP
+            y += FLOW_GAP
 
     def bars(self, x: float, x_text: float, anchor: str) -> list[str]:
         """Bars with the number and the share of each."""
@@ -88,9 +92,9 @@ class _Side:
         for number, (start, end) in self.ends.items():
             share = self.shares[number]  # 0 where nothing is compared, as all its rows went to another
             words = f"{number} · {percent(share)}" if share else str(number)
-            y = min(max((start + end) / 2 + 5, 12), HEIGHT - 2)
+            y = min(max((start + end) / 2 + 5, 12), FLOW_HEIGHT - 2)
             found.append(
-                f'<rect class="{colour(number)}" x="{x}" y="{start:.1f}" width="{BAR}" height="{end - start:.1f}" '
+                f'<rect class="{colour(number)}" x="{x}" y="{start:.1f}" width="{FLOW_BAR}" height="{end - start:.1f}" '
                 f'rx="2"/><text x="{x_text}" y="{y:.1f}" text-anchor="{anchor}">{words}</text>'
             )
         return found

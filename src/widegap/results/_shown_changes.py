@@ -16,7 +16,7 @@ from widegap.updating._changes import SIGNIFICANT, Change, ColumnChange
 from widegap.updating._drift import Drift
 
 LONGEST_COLUMN = 60  # letters of a column in a sentence
-KEPT = "kept"
+AS_BEFORE = "kept"
 
 
 def shown_changes(
@@ -49,10 +49,10 @@ def shown_changes(
         return None
     columns = _Columns(estimator, features, factors)
     shown = [_record(change, names.get(change.cluster, ""), columns) for change in changes]
-    changed = [record for record in shown if record["kind"] != KEPT]
+    changed = [record for record in shown if record["kind"] != AS_BEFORE]
     return {
         "words": _words(shown, changed, "topic" if unit == "document" else "cluster"),
-        "clusters": [*changed, *(record for record in shown if record["kind"] == KEPT)],
+        "clusters": [*changed, *(record for record in shown if record["kind"] == AS_BEFORE)],
         "drift": _drift(estimator.drift_, columns, unit),
     }
 
