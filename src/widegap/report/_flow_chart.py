@@ -14,7 +14,7 @@ FLOW_BAR, FLOW_EDGE, FLOW_GAP = (
     12,
     76,
     8,
-)  # pixels: width of a bar, place for its number and share, and between two bars
+)  # pixels: width of a bar, place for its text, and between two bars
 FLOW_LEAST = 3  # pixels of a bar: a cluster without rows is seen, too
 
 
