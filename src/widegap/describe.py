@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widegap._types import Doubles, Floats, Indices, Ints, Matrix
+from widegap.base._numbered_clusters import numbers_of, places_of
 from widegap.base._validation import (
     check_labels,
     check_numbers,
@@ -270,11 +271,11 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
     Returns
     -------
     pandas.DataFrame, or dict of str to ndarray where pandas is not installed
-        One row per cluster, and a column for each number, date and level of a category (``city = Bonn``); that of a
-        level is the share of the cluster's rows that have it. Gaps do not count in means, and have no level. NaN for a
-        cluster without rows. A frame of numbers keeps all its columns; a frame with text loses those that tell nothing
-        about groups, such as ids and free texts. Where the averaged rows are a frame of polars, so is the result, with
-        the cluster as its first column.
+        One row per cluster, by its number, and a column for each number, date and level of a category
+        (``city = Bonn``); that of a level is the share of the cluster's rows that have it. Gaps do not count in means,
+        and have no level. NaN for a cluster without rows. A frame of numbers keeps all its columns; a frame with text
+        loses those that tell nothing about groups, such as ids and free texts. Where the averaged rows are a
+        frame of polars, so is the result, with the cluster as its first column.
 
     Examples
     --------
@@ -294,13 +295,14 @@ def centers(estimator: Any, X: Any, *, table: Any = None, sample_weight: npt.Arr
         raise InvalidDataError("X is a kernel matrix, whose columns are rows; pass what to average as table=...")
     clusters = labels(estimator, X)
     found = _user_columns(estimator, X, table)
-    k = max(int(clusters.max(initial=-1)) + 1, getattr(clusterer, "n_clusters_", 0))
-    check_labels(clusters, found.values.shape[0], k)
+    check_labels(clusters, found.values.shape[0])
+    numbers = np.sort(numbers_of(clusterer, clusters))
+    clusters, k = places_of(numbers, clusters), len(numbers)
     weights = None if sample_weight is None else check_row_weights(sample_weight, len(clusters))
     filled, present = without_gaps(found.values)
     means = cluster_means(*_cluster_sums(zeros_for_gaps(filled, present), present, clusters, k, weights))
     shown = {name: found.shown(j, means[:, j]) for j, name in enumerate(found.names)}
-    return frame_of_clusters(shown, k, library_of(X if table is None else table))
+    return frame_of_clusters(shown, numbers, library_of(X if table is None else table))
 
 
 @dataclass(frozen=True)

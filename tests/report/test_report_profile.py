@@ -98,13 +98,13 @@ def test_clusters_are_named_by_what_sets_them_apart(summary):
 def test_words_for_columns(name, values, expected):
     values = np.array(values, dtype=float)[:, None]
     contrasts = Contrasts(values, np.array([0, 0, 1, 1]), features_of([name], values), 2)
-    assert cluster_names(contrasts, 2) == expected
+    assert cluster_names(contrasts, np.arange(2)) == expected
 
 
 def test_no_two_clusters_have_one_name():
     values = np.repeat([[0.0], [5.0], [5.2]], 3, axis=0)
     contrasts = Contrasts(values, np.repeat([0, 1, 2], 3), features_of(["size"], values), 3)
-    names = cluster_names(contrasts, 3)
+    names = cluster_names(contrasts, np.arange(3))
     assert len(set(names)) == 3
     assert names[0] == "low size"
 
@@ -275,7 +275,7 @@ def test_excerpts_end_between_words():
 def test_units_stand_apart_in_names(column, name):
     values = np.repeat([[1.25], [9.5]], 10, axis=0)
     found = Contrasts(values, np.repeat([0, 1], 10), features_of([column], values), 2)
-    assert cluster_names(found, 2)[0] == name
+    assert cluster_names(found, np.arange(2))[0] == name
 
 
 @pytest.mark.parametrize(

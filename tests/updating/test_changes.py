@@ -84,8 +84,8 @@ def test_kinds_follow_from_where_clusters_come_from():
     found |= {c.cluster: c for c in find_changes(compared(old, new), Lineage([0, 1, 2, 5], [0, 3, 4], {4: 0}, {5: 0}))}
     assert {p: record.kind for p, record in found.items()} == {
         0: "kept", 1: "vanished", 2: "vanished", 3: "new", 4: "split", 5: "merged"}  # fmt: skip
-    assert found[4].others == (0,)
-    assert found[5].others == (0,)
+    assert found[4].related == (0,)
+    assert found[5].related == (0,)
 
 
 def test_a_few_stray_rows_do_not_hide_that_a_cluster_vanished():
@@ -104,10 +104,10 @@ def test_a_few_stray_rows_do_not_hide_that_a_cluster_vanished():
         ),
         (Change("new", 2, 0.0, 0.07, 0.01), "Cluster 2, loyal: new, 7 % of the new rows."),
         (
-            Change("split", 2, 0.03, 0.07, 0.01, others=(1,)),
+            Change("split", 2, 0.03, 0.07, 0.01, related=(1,)),
             "Cluster 2, loyal: split from cluster 1, 3 % → 7 % of rows.",
         ),
-        (Change("merged", 2, 0.0, 0.0, 1.0, others=(1,)), "Cluster 2, loyal: merged into cluster 1."),
+        (Change("merged", 2, 0.0, 0.0, 1.0, related=(1,)), "Cluster 2, loyal: merged into cluster 1."),
         (
             Change("vanished", 2, 0.1, 0.0, 0.0),
             "Cluster 2, loyal: vanished, 10 % of rows before and none of the new ones.",

@@ -103,7 +103,7 @@ def test_a_cluster_between_whose_halves_the_gap_closes():
     other = model.update(np.vstack([between, far + 0.1]), forget=0.5)
     merged = [change for change in other.changes_ if change.kind == "merged"]
     assert len(merged) == 1
-    assert merged[0].others[0] in other.cluster_numbers_
+    assert merged[0].related[0] in other.cluster_numbers_
     assert merged[0].cluster not in other.cluster_numbers_
     assert other.n_clusters_ == 2
 

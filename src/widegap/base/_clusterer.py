@@ -103,7 +103,7 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
         "n_features_in_": int,
         "feature_names_in_": np.ndarray,
         "_rows_digest": str,
-        "_numbers": np.ndarray,
+        "_numbers": np.ndarray | None,
     }
     # Functions, choices for one machine, and scikit-learn's routing of arguments and form of results.
     _not_stored: ClassVar[frozenset[str]] = frozenset(
@@ -151,7 +151,7 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
             return 0
         return self._expected_records(rows.shape[0]) if hasattr(rows, "shape") else None
 
-    def _told_of_records(self) -> Callable[[Any], object] | None:
+    def _all_callbacks(self) -> Callable[[Any], object] | None:
         """What gets the records of a search: ``callback``, and as steps of the fit scikit-learn's callbacks."""
         return with_steps(self, self.callback)
 

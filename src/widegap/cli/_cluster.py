@@ -53,6 +53,7 @@ def cluster(
     output: options.Output = None,
     model: options.Model = None,
     report: options.Report = None,
+    without_rows: options.WithoutRows = False,
     title: options.Title = None,
     names: options.Names = None,
     json: options.Json = False,
@@ -68,7 +69,7 @@ def cluster(
 
     find_number = k == "auto"
     numbers = range(1, 2) if find_number else options.cluster_numbers(k)
-    targets = Targets(output, model, report)
+    targets = Targets(output, model, report, with_rows=not without_rows)
     targets.check(options.file_of(data), must_link, cannot_link, json=json)
     known_column = options.current(known_column, known, "--known-column", "--known")
     knowledge = ConstraintOptions(known_column, must_link, cannot_link, weight_column, min_size, max_size, outliers)

@@ -28,6 +28,7 @@ class Targets:
     output: Path | None = None
     model: Path | None = None
     report: Path | None = None
+    with_rows: bool = True  # whether the model file holds rows
 
     def check(self, *inputs: Path | None, json: bool = False) -> None:
         """Refuse places that cannot be written to, or that are read, before the work begins."""
@@ -56,7 +57,8 @@ class Targets:
 
     def partial(self) -> "Targets":
         """The same under names that mark an interrupted fit."""
-        return Targets(*(path and partial_name(path) for path in (self.output, self.model, self.report)))
+        output, model, report = (path and partial_name(path) for path in (self.output, self.model, self.report))
+        return Targets(output, model, report, self.with_rows)
 
     @property
     def to_stdout(self) -> bool:
@@ -84,8 +86,8 @@ def deliver(
         written.append(f"{_unit(result)}s: {targets.output}")
     if targets.model is not None:
         tell_writing(targets.model, quiet=quiet)
-        result.save(targets.model)
-        written.append(f"model: {targets.model}")
+        result.save(targets.model, rows=targets.with_rows)
+        written.append(f"model: {targets.model} ({_size(targets.model)})")
     if targets.report is not None or json or not quiet:
         summary = result.summary()
         finish(summary)
@@ -98,6 +100,12 @@ def deliver(
         where = "; ".join(written) if written else "no file was requested"
         tell(f"Interrupted: this is the best result so far ({where}).")
         raise typer.Exit(INTERRUPTED)
+
+
+def _size(path: Path) -> str:
+    """The size of a file for people."""
+    n = path.stat().st_size
+    return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{max(1, round(n / 1e3))} kB"
 
 
 def write_report(path: Path, summary: dict[str, Any]) -> None:

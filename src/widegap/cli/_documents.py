@@ -82,6 +82,7 @@ def documents(
     output: options.Output = None,
     model: options.Model = None,
     report: options.Report = None,
+    without_rows: options.WithoutRows = False,
     title: options.Title = None,
     names: options.Names = None,
     json: options.Json = False,
@@ -95,7 +96,7 @@ def documents(
     from widegap.cli._document_reading import read_documents
     from widegap.results import Result
 
-    targets = Targets(output, model, report)
+    targets = Targets(output, model, report, with_rows=not without_rows)
     targets.check(path, universum, must_link, cannot_link, json=json)
     known_column = options.current(known_column, known, "--known-column", "--known")
     knowledge = ConstraintOptions(known_column, must_link, cannot_link, weight_column, min_size, max_size, outliers)

@@ -50,6 +50,10 @@ def open_explorer(
     text_column: Annotated[str | None, typer.Option(help="Column of texts; every row is then a document.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Update the model with the table, which has new rows, and tell what changed."),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the last session on this path.")] = False,
     session: Annotated[
         Path | None, typer.Option(help="File to save every action in; beside the data if not given.")
@@ -82,12 +86,18 @@ def open_explorer(
             "--columns, --drop, --label-column and --column-weight are for a table that is clustered; a model has its "
             "columns, and documents have none: leave them out."
         )
-    tell_reading(source, quiet=False)
-    if data is not None:
+    if update and data is None:
+        raise CommandError("--update needs a model file and a table of new rows; name both.")
+    if update:
+        opening = _open_updated(path, source, text_column, dialect)
+    elif data is not None:
+        tell_reading(source, quiet=False)
         opening = _open_model(path, data, text_column, dialect)
     elif path.is_dir() or text_column is not None:
+        tell_reading(source, quiet=False)
         opening = _open_documents(path, text_column, encoding, number, seed)
     else:
+        tell_reading(source, quiet=False)
         opening = _open_table(path, dialect, chosen, method, number, seed)
     place = _session_place(session or source.with_name(f"{source.name}.explore.jsonl"), resume)
     _serve(opening, title or source.name, source, place, resume, host, port, browser)
@@ -194,6 +204,22 @@ def _open_model(model: Path, data: Path, text_column: str | None, dialect: "Dial
     column = extra.get("weight_column")
     weights = None if column is None or isinstance(rows, DocumentRows) else read_weight_column(rows, str(column))
     return _Opening(clusterer, rows.X, _shown(rows), rows.notes, encoder, kept, weights)
+
+
+def _open_updated(model: Path, data: Path, text_column: str | None, dialect: "Dialect") -> _Opening:
+    """A model after an update with new rows; what changed is told on the page before all other notes."""
+    from widegap.cli._update import update_stored
+
+    found = update_stored(model, data, text_column, dialect, None, 0.0, quiet=False)
+    rows, changes = found.rows, found.result(None).summary(0)["changes"]
+    told = [changes["words"], *(record["text"] for record in changes["clusters"]), changes["drift"]["words"]]
+    told += [column["text"] + "." for column in changes["drift"]["columns"]]
+    living = {str(number) for number in found.estimator.cluster_numbers_.tolist()}
+    names = {label: name for label, name in found.names.items() if label in living}
+    kept = {key: value for key, value in found.extra.items() if key not in ("corrections", "fixed")}
+    extra = {**kept, **found.keeps, "names": names}
+    encoder = getattr(rows, "encoder", None)
+    return _Opening(found.estimator, rows.X, _shown(rows), [*told, *rows.notes], encoder, extra, found.weights)
 
 
 def _shown(rows: "DocumentRows | EncodedRows") -> "ShownRows":

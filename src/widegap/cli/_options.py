@@ -34,7 +34,11 @@ Output = Annotated[
     _option(RESULTS, "--output", "-o", text="Rows with clusters: .csv, .tsv, .xlsx, .parquet, .jsonl; '-' prints CSV."),
 ]
 Report = Annotated[Path | None, _option(RESULTS, "--report", text="Standalone HTML report, or .json.")]
-Model = Annotated[Path | None, _option(RESULTS, "--model", text="Save the model to this file.")]
+HOLDS_ROWS = "it holds up to 5000 rows unless --without-rows."
+Model = Annotated[Path | None, _option(RESULTS, "--model", text=f"Save the model to this file; {HOLDS_ROWS}")]
+WithoutRows = Annotated[
+    bool, _option(RESULTS, "--without-rows", text="Save the model without rows: smaller, but it cannot be updated.")
+]
 Names = Annotated[
     Path | None,
     _option(RESULTS, "--names", text="Names of clusters: JSON saved from the report, or lines like 0,name."),

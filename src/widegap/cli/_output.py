@@ -45,6 +45,7 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
         console.print(Text(words))
     if summary["kind"]:
         console.print(Text(summary["kind"]["words"]))
+    _print_changes(console, summary)
     _print_clusters(console, summary)
     _print_classes(console, summary)
     if summary.get("recommendation"):
@@ -54,6 +55,22 @@ def print_summary(summary: dict[str, Any], written: list[str], to_stderr: bool =
         _print_line(console, f"note: {one_line(note)}", style="yellow")
     for line in written:
         _print_line(console, one_line(line))
+
+
+def _print_changes(console: Any, summary: dict[str, Any]) -> None:
+    """What an update changed: a sentence for every cluster that is not as before, and whether rows drift."""
+    changes = summary.get("changes")
+    if changes is None:
+        return
+    from rich.text import Text
+
+    drift = changes["drift"]
+    console.print(Text(changes["words"]))
+    for record in changes["clusters"]:
+        if record["kind"] != "kept":
+            console.print(Text(f"  {one_line(record['text'])}"))
+    columns = "; ".join(column["text"] for column in drift["columns"])
+    console.print(Text(one_line(drift["words"] + (f" Columns: {columns}." if columns else ""))))
 
 
 def _group(summary: dict[str, Any]) -> str:

@@ -26,7 +26,10 @@ def refine(
     model: Annotated[Path, typer.Argument(help="Model file, from 'cluster --model'.")],
     data: Annotated[Path, typer.Argument(help="The rows the model was fitted to.")],
     new_model: Annotated[
-        Path, typer.Option("--model", help="Save the corrected model to this file.", rich_help_panel=options.RESULTS)
+        Path,
+        typer.Option(
+            "--model", help=f"Save the corrected model; {options.HOLDS_ROWS}", rich_help_panel=options.RESULTS
+        ),
     ],
     merge: Annotated[
         list[str] | None, _correction(help="Merge clusters, such as 2,5. Every correction can be repeated.")
@@ -48,6 +51,7 @@ def refine(
     header: options.Header = None,
     output: options.Output = None,
     report: options.Report = None,
+    without_rows: options.WithoutRows = False,
     title: options.Title = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -59,7 +63,7 @@ def refine(
     outliers = options.current(outliers, former_outliers, "--outliers", "--set-aside")
     if not any((merge, split, move, rename, outliers)):
         raise CommandError("Nothing to correct; pass --merge, --split, --move, --rename or --outliers.")
-    targets = Targets(output, new_model, report)
+    targets = Targets(output, new_model, report, with_rows=not without_rows)
     targets.check(model, options.file_of(data), json=json)
     tell_reading(data, quiet=quiet)
     stored = _open(model, data, Dialect(encoding, delimiter, header=header))

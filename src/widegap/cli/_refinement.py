@@ -170,8 +170,9 @@ class Corrected:
 
     def _log(self, labels: Ints) -> StoredCorrections:
         active = [one for one in self.workspace.history.active if one.kind in CORRECTIONS or one.kind == Rename.kind]
+        numbers = {key: label for label, key in enumerate(self.keys)}
         return self.workspace.stored.continued(
-            active, self.keys, labels.tolist(), lambda event: correction_words(self.workspace, event)
+            active, numbers, labels.tolist(), lambda event: correction_words(self.workspace, event)
         )
 
     def _arguments(self, known: Ints, inside: Mask) -> dict[str, Any]:
@@ -186,7 +187,7 @@ class Corrected:
 
     def _typical(self) -> Mask:
         """Which rows are at least as far ahead in their cluster as half of it."""
-        labels = self.workspace.labels
+        labels = self.workspace.fit.cut(self.k)
         margins = describe.leads(describe.scores(self.workspace.fit.model, self.rows.X), labels)
         sure = np.ones(len(margins), bool)
         for label in range(self.k):

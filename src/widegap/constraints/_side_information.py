@@ -120,7 +120,7 @@ class RowConstraints:
         return RowConstraints(units, self.classes, weights, part=whole, held=self.constrained(part.n)[rows])
 
     def followed_by(self, later: "RowConstraints", n_rows: int) -> "RowConstraints":
-        """Constraints on these ``n_rows`` rows and then on ``later`` ones, whose labels are those of the first clusters.
+        """Constraints on these ``n_rows`` rows and then on later ones, whose labels are those of the first clusters.
 
         Weights are left out.
         """

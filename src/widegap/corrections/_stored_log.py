@@ -6,7 +6,7 @@ numbers them; those that a merge has removed have the numbers after these. Rows 
 from 0. Older files hold the outcome instead of the log, under ``fixed``; it is read as a log with the same outcome.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,7 +43,7 @@ class StoredCorrections:
 
     @classmethod
     def read(cls, extra: dict[str, Any], n_rows: int, k: int) -> "StoredCorrections":
-        """From a model file with k clusters, which may come from anywhere."""
+        """From a model file whose clusters have numbers below k, which may come from anywhere."""
         try:
             log = extra.get("corrections")
             if log is None:
@@ -72,8 +72,24 @@ class StoredCorrections:
         entries = _entries({}, known, [*must_link], [*cannot_link], [])
         return cls([Event.from_json(entry) for entry in entries], [], weight_column)
 
+    @classmethod
+    def of_former_rows(cls, extra: dict[str, Any]) -> "StoredCorrections":
+        """The log of a model that has moved on to other rows: words alone, as events name rows that are gone.
+
+        What the corrections say of remembered rows is in the model.
+        """
+        log = extra.get("corrections") or extra.get("fixed") or {}
+        former = log.get("earlier", log.get("corrections", []))
+        words = [entry["words"] for entry in log.get("events", []) if "words" in entry]
+        column = extra.get("weight_column")
+        return cls([], [*map(str, former), *map(str, words)], None if column is None else str(column))
+
     def continued(
-        self, events: Sequence[Event], keys: Sequence[int], row_labels: Sequence[int], words: Callable[[Event], str]
+        self,
+        events: Sequence[Event],
+        numbers: Mapping[int, int],
+        row_labels: Sequence[int],
+        words: Callable[[Event], str],
     ) -> "StoredCorrections":
         """The log for a new model file.
 
@@ -81,20 +97,20 @@ class StoredCorrections:
         ----------
         events : sequence of Event
             Corrections that the model follows, and names.
-        keys : sequence of int
-            Keys of the clusters in the order in which the model numbers them.
+        numbers : mapping
+            What the model calls the cluster of every key.
         row_labels : sequence of int
             Clusters of all rows as the model numbers them.
         words : callable
             What people read of an event.
         """
-        labels = {key: label for label, key in enumerate(keys)}
+        labels = {**numbers}
         known = constraints_of(event for event in events if event.kind in CORRECTIONS).known
         # In a cut at another number of clusters a key may be gone or name another part: known rows tell where it is.
         labels |= {key: int(row_labels[row]) for row, key in known.items() if row_labels[row] >= 0}
         named = sorted({key for event in events for key in _keys_of(event)} - labels.keys())
-        labels |= {key: len(keys) + i for i, key in enumerate(named)}
-        kept = [event for event in events if event.kind != Rename.kind or event.data["cluster"] in keys]
+        labels |= {key: max(numbers.values()) + 1 + i for i, key in enumerate(named)}
+        kept = [event for event in events if event.kind != Rename.kind or event.data["cluster"] in numbers]
         found = [
             Event(number, event.kind, event.at, {**_renumbered(event, labels), **_worded(event, words)})
             for number, event in enumerate(kept, 1)

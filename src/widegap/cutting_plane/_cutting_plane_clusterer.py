@@ -220,7 +220,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         if rows.scale == 0:
             some = self.kernel_map_.landmarks if isinstance(self.kernel_map_, KernelMap) else None
             raise one_point_error(self.kernel, some, rows.shape[0], self.n_clusters)
-        recorder = SearchRecorder(lambda: rows.n_passes, self._told_of_records(), logger.info if self.verbose else None)
+        recorder = SearchRecorder(lambda: rows.n_passes, self._all_callbacks(), logger.info if self.verbose else None)
         sample = Sample(rows, self.n_clusters, rng, some_of_each_label(constraints.units))
         beta = self._beta(rows, sample)
         if isinstance(self.init, str):

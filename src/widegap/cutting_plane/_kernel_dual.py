@@ -148,7 +148,7 @@ class Iterate:
             length /= 2
         return new
 
-    def _moved(self, change: "Change", length: float) -> "Iterate":
+    def _moved(self, change: "ConeChange", length: float) -> "Iterate":
         return Iterate(
             self.dual,
             self.x + length * change.x,
@@ -231,7 +231,7 @@ class Iterate:
 
 
 @dataclass(frozen=True)
-class Change:
+class ConeChange:
     """A direction for everything an iterate holds, and for the slacks of the caps."""
 
     x: Doubles
@@ -253,7 +253,7 @@ class Newton:
 
     def direction(
         self, target: float, of_x: Doubles | float, of_slack: Doubles | float, of_w: Doubles | float
-    ) -> Change:
+    ) -> ConeChange:
         """Newton step to complementarity products ``target``, less the given second-order terms."""
         x, z, y, slack, rows = self.at.x, self.at.z, self.at.y, self.at.slack, self.at.dual.rows
         w, zeta, misfit = self.at.w, self.at.zeta, self.at.misfit
@@ -268,9 +268,9 @@ class Newton:
         dx, dy, d_nu, relative, level = np.split(solution, ends)
         d_slack = -rows @ dx[: rows.shape[1]]
         d_level = float(level.sum()) * self.at.level
-        return Change(dx, r_x - z / x * dx, d_slack, dy, d_nu, relative * w, r_w - zeta * relative, d_level)
+        return ConeChange(dx, r_x - z / x * dx, d_slack, dy, d_nu, relative * w, r_w - zeta * relative, d_level)
 
-    def corrected(self) -> Change:
+    def corrected(self) -> ConeChange:
         """The step to zero complementarity, repeated with what it taught: its second-order terms and its reach."""
         at = self.at
         guess = self.direction(0.0, 0.0, 0.0, 0.0)
@@ -282,7 +282,7 @@ class Newton:
         target = mu * (reached / (len(at.x) + len(at.y) + len(at.w)) / mu) ** 3
         return self.direction(target, guess.x * guess.z, guess.slack * guess.y, guess.w * guess.zeta)
 
-    def reach(self, change: Change) -> float:
+    def reach(self, change: ConeChange) -> float:
         """How far, at most 1 / _TO_BOUNDARY, one can go before a positive quantity is zero."""
         at, limit = self.at, 1 / _TO_BOUNDARY
         pairs = [(at.x, change.x), (at.z, change.z), (at.slack, change.slack), (at.y, change.y)]

@@ -610,7 +610,7 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
     ) -> FoundTopics:
         """Labels and scores of the documents that take part."""
         corpus, outside = self._corpus.take(active), self._universum_features(marked, universum)
-        recorder = Recorder(TopicRecord, self._told_of_records(), logger.info if self.verbose else None)
+        recorder = Recorder(TopicRecord, self._all_callbacks(), logger.info if self.verbose else None)
         return self._found(TopicSearch(rules, rng, recorder), corpus, start, outside)
 
     def _found(

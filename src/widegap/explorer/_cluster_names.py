@@ -68,7 +68,7 @@ def correction_words(workspace: "Workspace", event: Event) -> str:
 def names_by_key(fit: ShownFit | NotFitted, stored: Mapping[str, str] | None) -> dict[int, str]:
     """Names of a model's own clusters by their keys: those in its file, and the known labels of its clusters."""
     classes: object = getattr(fit.model, "classes_", None)
-    of_model = enumerate(classes) if isinstance(classes, list) else ()
-    names = {str(label): name for label, name in of_model if isinstance(name, str)} | dict(stored or {})
     labels = fit.classes.tolist()
+    of_model = zip(labels, classes, strict=True) if isinstance(classes, list) and len(classes) == len(labels) else ()
+    names = {str(label): name for label, name in of_model if isinstance(name, str)} | dict(stored or {})
     return {key: names[str(x)] for x, key in zip(labels, fit.keys(fit.own).tolist(), strict=True) if str(x) in names}

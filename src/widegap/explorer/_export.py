@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
 from widegap._types import Indices
+from widegap.base._numbered_clusters import numbers_of
 from widegap.corrections._actions import Rename
 from widegap.corrections._corrections import Assign
 from widegap.exceptions import InvalidDataError
@@ -97,8 +99,10 @@ def _corrections(workspace: Workspace) -> dict[str, Any]:
     in_force = {event.number for event in workspace.corrections if event.number in followed}
     events = [one for one in workspace.history.active if one.number in in_force or one.kind == Rename.kind]
     keys = workspace.fit.keys(workspace.k).tolist()
-    labels = workspace.fit.cut(workspace.k).tolist()
-    return workspace.stored.continued(events, keys, labels, lambda event: correction_words(workspace, event)).stored()
+    numbers = dict(zip(keys, workspace.model_classes.tolist(), strict=True))
+    labels = workspace.labels.tolist()
+    words = partial(correction_words, workspace)
+    return workspace.stored.continued(events, numbers, labels, words).stored()
 
 
 def _named(model: Any, names: dict[str, str]) -> Any:
@@ -107,7 +111,7 @@ def _named(model: Any, names: dict[str, str]) -> Any:
     if not isinstance(getattr(last, "classes_", None), list):
         return model
     named = copy(last)
-    named.classes_ = [names.get(str(label)) for label in range(len(last.classes_))]
+    named.classes_ = [names.get(str(label)) for label in numbers_of(last, -1)]
     return Pipeline([*model.steps[:-1], (model.steps[-1][0], named)]) if hasattr(model, "steps") else named
 
 

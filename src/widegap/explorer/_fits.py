@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from widegap import describe
 from widegap._types import Floats, Ints, Mask
+from widegap.base._numbered_clusters import numbers_of, places_of
 from widegap.corrections._stored_log import rows_of_fit
 from widegap.explorer._identity import KEY_SPAN, MOST_EARLIER, CutKeys, NewKeys, WholeNumbers, matched_keys, with_keys
 
@@ -71,9 +72,9 @@ class ShownFit:
         self.generation = 0 if before is None else before.generation
         self.earlier = () if before is None else before.earlier
         found = np.asarray(describe.labels(model, X))
-        self.classes = np.asarray(getattr(model, "topics_", np.arange(_count(model, found))))
+        self.classes = numbers_of(model, found)
         self.own = len(self.classes)
-        self._cuts = {self.own: self._spread(_compact(found, self.classes), -1)}
+        self._cuts = {self.own: self._spread(places_of(self.classes, found), -1)}
         self._models = {self.own: model}
         sure = _sure(model, X)
         self._sure = None if sure is None else self._spread(sure, 0.0)
@@ -110,7 +111,8 @@ class ShownFit:
         model: Any = self.model
         kept: KeptSearch = model._kept.at(k)
         labels = np.asarray(kept.label_all(model.labels_, model._size_bounds))
-        sure = np.asarray(kept.agreement_of_all(labels, has_outliers=bool(model.outliers)))
+        sure = kept.own(np.asarray(kept.agreement_of_all(labels, has_outliers=bool(model.outliers))))
+        labels = kept.own(labels)  # without rows that an updated model remembers
         self._bytes[k] = self._spread(np.rint(SURE_STEPS * sure).astype(np.uint8), 0)
         self._cuts[k] = self._spread(labels.astype(np.int8 if k < 128 else np.int32), -1)
 
@@ -135,7 +137,10 @@ class ShownFit:
 
     def classes_at(self, k: int) -> WholeNumbers:
         """What the model for k calls its clusters: the numbers that people see, and that files hold."""
-        return self.classes if k == self.own else np.arange(k)
+        if k == self.own:
+            return self.classes
+        # An updated model may number them with gaps.
+        return np.arange(k) if getattr(self.model, "_numbers", None) is None else numbers_of(self.model_at(k), -1)
 
     def before_next(self, k: int) -> "Before":
         """What the next fit has to know of this one, which was shown at k."""
@@ -216,16 +221,6 @@ def typical(rows: WholeNumbers, sure: Floats | None) -> list[int]:
         rows = np.sort(rows[np.argsort(-sure[rows], kind="stable")[: max(1, (len(rows) + 1) // 2)]])
     places = np.linspace(0, len(rows) - 1, min(TYPICAL, len(rows))).round().astype(int)
     return [int(row) for row in rows[places]]
-
-
-def _count(model: PageModel, labels: WholeNumbers) -> int:
-    return max(int(getattr(model, "n_clusters_", 0)), int(labels.max(initial=-1)) + 1)
-
-
-def _compact(labels: WholeNumbers, classes: WholeNumbers) -> WholeNumbers:
-    place = np.full(int(classes.max(initial=0)) + 2, -1, np.int32)
-    place[classes] = np.arange(len(classes))
-    return place[labels]
 
 
 def _sure(model: PageModel, X: object) -> Floats | None:

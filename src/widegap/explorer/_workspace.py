@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from widegap import describe
 from widegap._types import Floats, Ints, Matrix
+from widegap.base._numbered_clusters import numbers_of
 from widegap.base._validation import digest_of
 from widegap.corrections._action import asked_rows
 from widegap.corrections._actions import check_saved, checked, constraints_of, count_after, state_of
@@ -102,7 +103,7 @@ class Workspace:
         self._listeners: list[Callable[[], None]] = []
         self.stored = StoredCorrections()
         if Assign.kind in supported(clusterer):  # what the page cannot handle stays in the file as it is
-            k = int(getattr(clusterer, "n_clusters_", 0))
+            k = int(numbers_of(clusterer, -1).max(initial=-1)) + 1
             self.stored = StoredCorrections.read(self.extra, self.rows.n_rows, k)
         opening_junk = constraints_of(state_of(self.stored.events).corrections).junk
         self.opening = open_fit(clusterer, self.X, self.rows.n_rows, set(opening_junk.tolist()))

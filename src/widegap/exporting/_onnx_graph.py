@@ -198,7 +198,10 @@ def _leaves(graph: _Graph, bisected: Sequence[int], nodes: str) -> str:
 
 def _outputs(graph: _Graph, plan: ScoringPlan, rows: str, scores: str) -> None:
     graph.add("Identity", scores, output="scores")
-    cluster = graph.add("ArgMax", scores, axis=1, keepdims=0, output="cluster")
+    cluster = graph.add("ArgMax", scores, axis=1, keepdims=0, output="cluster" if plan.numbers is None else None)
+    number = cluster
+    if plan.numbers is not None:
+        number = graph.add("Gather", graph.constant(np.array(plan.numbers, np.int64)), cluster, output="cluster")
     if plan.temperature is not None:
         shares = graph.add("Softmax", graph.add("Div", scores, graph.constant(plan.temperature)), axis=1)
         graph.add("ReduceMax", shares, graph.constant(np.array([1])), keepdims=0, output="certainty")
@@ -216,7 +219,7 @@ def _outputs(graph: _Graph, plan: ScoringPlan, rows: str, scores: str) -> None:
         least = -np.inf if rule.below is None else rule.below
         top = graph.add("ReduceMax", scores, graph.constant(np.array([1])), keepdims=0)
         outlying = graph.add("Less", top, graph.constant(least))
-    graph.add("Where", outlying, graph.constant(np.int64(-1)), cluster, output="cluster_or_outlier")
+    graph.add("Where", outlying, graph.constant(np.int64(-1)), number, output="cluster_or_outlier")
 
 
 # Columns of a table to rows

@@ -13,7 +13,8 @@ where ``unit`` divides by the length if the part asks for it, before or after th
 or, for a table with categories, codes of its columns (``features/_coded_columns.py``). Landmarks of rbf have the mean
 0: their mean is part of the shift, so that squares of large numbers do not cancel. Three rules then read the scores:
 
-    cluster     the largest score. Scores of a tree of bisections are the smallest margins on the way to each leaf
+    cluster     the number of the largest score. Scores of a tree of bisections are the smallest margins on the way to
+                each leaf
     certainty   the largest entry of softmax(s / temperature), where the model has probabilities
     outlier     the largest score is below a least score, or the row is too many radii from the mean of its cluster
 """
@@ -86,6 +87,7 @@ class ScoringPlan:
     temperature: float | None
     rejection: Rejection | None
     classes: tuple[str | None, ...] | None
+    numbers: tuple[int, ...] | None
 
     @property
     def n_clusters(self) -> int:
@@ -128,6 +130,7 @@ def plan_of(model: Any) -> ScoringPlan:
         float(model.temperature_) if hasattr(model, "predict_proba") else None,
         _rejection(model),
         _classes(model),
+        None if model._numbers is None else tuple(model._numbers.tolist()),
     )
 
 

@@ -241,8 +241,8 @@ class _Statement:
         self._add([("top", _by_cluster(scores))])
         plan = self.plan
         found = [(name, f"k{i}") for i, name in enumerate(self.keep)]
-        found += [(f"score_{p}", name) for p, name in enumerate(scores)]
-        found.append(("cluster", "c"))
+        found += [(f"score_{p}", name) for p, name in zip(plan.numbers or range(len(scores)), scores, strict=True)]
+        found.append(("cluster", self._cluster_number))
         if plan.classes is not None:
             found.append(("class", _by_cluster(["NULL" if n is None else quote_text(n) for n in plan.classes])))
         if plan.temperature is not None:
@@ -252,18 +252,24 @@ class _Statement:
             found.append(("cluster_or_outlier", self._or_outlier(features)))
         return found
 
+    @property
+    def _cluster_number(self) -> str:
+        """The number of the cluster at place c."""
+        numbers = self.plan.numbers
+        return "c" if numbers is None else _by_cluster([str(number) for number in numbers])
+
     def _or_outlier(self, features: list[str]) -> str:
-        rule = self.plan.rejection
+        rule, own = self.plan.rejection, self._cluster_number
         assert rule is not None
         if rule.centres is None:
-            return "c" if rule.below is None else f"CASE WHEN top < {_double(rule.below)} THEN -1 ELSE c END"
+            return own if rule.below is None else f"CASE WHEN top < {_double(rule.below)} THEN -1 ELSE {own} END"
         assert rule.limits is not None
         squares = [
             _sum(f"({x} - {_double(m)}) * ({x} - {_double(m)})" for x, m in zip(features, centre, strict=True))
             for centre in rule.centres
         ]
         limits = _by_cluster([_double(limit) for limit in rule.limits])
-        return f"CASE WHEN sqrt({_by_cluster(squares)}) > {limits} THEN -1 ELSE c END"
+        return f"CASE WHEN sqrt({_by_cluster(squares)}) > {limits} THEN -1 ELSE {own} END"
 
 
 def _by_cluster(values: Sequence[str]) -> str:

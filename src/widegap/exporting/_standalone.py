@@ -91,7 +91,8 @@ def _leaf_margins(bisected, nodes):  # type: ignore[no-untyped-def]
 def _predicted(model, table, X, reject):  # type: ignore[no-untyped-def]
     """Clusters of rows; -1 for outliers with ``reject``."""
     found = _scores_of(model, table, X)
-    labels = found.argmax(axis=1).astype(np.int32)
+    places = found.argmax(axis=1).astype(np.int32)
+    labels = places if model["numbers"] is None else np.array(model["numbers"], np.int32)[places]
     if not reject:
         return labels
     rule = model["rejection"]
@@ -101,8 +102,8 @@ def _predicted(model, table, X, reject):  # type: ignore[no-untyped-def]
     if rule["below"] is not None:
         outlying = found.max(axis=1) < rule["below"]
     if rule["centres"] is not None:
-        away = np.sqrt(((_rows_of(model, table, X) - rule["centres"][labels]) ** 2).sum(axis=1))
-        outlying = away > rule["limits"][labels]
+        away = np.sqrt(((_rows_of(model, table, X) - rule["centres"][places]) ** 2).sum(axis=1))
+        outlying = away > rule["limits"][places]
     return np.where(outlying, np.int32(-1), labels)
 
 

@@ -499,7 +499,7 @@ class MaxMarginClustering(KeptSearchClusterer):
         threads, method = check_threads(self.n_jobs), self._method
         searched = RowPreparation(method, settings, self.C, self.outliers, threads).run(rows, rng)
         part, kernel_map = searched.part, searched.kernel_map
-        recorder = Recorder(StartRecord, self._told_of_records(), logger.info if self.verbose else None)
+        recorder = Recorder(StartRecord, self._all_callbacks(), logger.info if self.verbose else None)
         fewest = self._fewest_clusters(rows.constraints, rows.shape[0] - len(part.outlying))
         start = None
         if not isinstance(self.init, str):

@@ -196,7 +196,7 @@ class IterativeClusterer(WeightVectorClusterer):
         """Bisect the largest cluster until there are enough."""
         n = len(Phi)
         check_finite(Phi)
-        recorder = Recorder(TurnRecord, self._told_of_records(), logger.info if self.verbose else None)
+        recorder = Recorder(TurnRecord, self._all_callbacks(), logger.info if self.verbose else None)
         tree = Tree(Phi.shape[1], Phi.mean(axis=0, dtype=np.float64))
         labels = np.zeros(n, np.int32)
         splits: list[Alternation] = []

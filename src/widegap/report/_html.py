@@ -54,6 +54,7 @@ def _template() -> Any:
             "Reports need jinja2, which is not installed: pip install 'widegap[report]'."
         ) from error
     from widegap.report import _charts as charts
+    from widegap.report import _flow_chart as flow_chart
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -67,6 +68,7 @@ def _template() -> Any:
     environment.filters["row_number"] = row_number
     environment.filters["breakable"] = _breakable
     environment.globals["charts"] = charts
+    environment.globals["flow_chart"] = flow_chart
     return environment.get_template("report.html.j2")
 
 

@@ -65,9 +65,10 @@ def summarize(
         method, unit, n_rows, rows_from (the number of the first row of X in this dict: 0), n_features (columns of the
         table as it was read), n_clusters, number (what "auto" found and why, or None), kind (what the clusters follow,
         or None), objective, clusters, profile (means and shares of clusters, column by column), decided (how much each
-        column decided, or None), tree, margin_edges, map, search, kernels, universum, settings, versions, warnings, and
-        fitted: whether these are the rows of the fit, which objective and search tell of, or others. The page numbers
-        rows from 1. A notebook shows the dict as the page.
+        column decided, or None), changes (what the last update changed and whether rows drift, or None), tree,
+        margin_edges, map, search, kernels, universum, settings, versions, warnings, and fitted: whether these are the
+        rows of the fit, which objective and search tell of, or others. The page numbers rows from 1. A notebook shows
+        the dict as the page.
     """
     rows = PlainRows(X, values, feature_names, frame, ids, items, notes=list(notes))
     return Summary(Result(estimator, rows, labels=labels, names=names, title=title).summary(max_points))

@@ -13,6 +13,7 @@ import numpy as np
 
 from widegap import describe
 from widegap._types import Doubles, Floats, Ints
+from widegap.base._numbered_clusters import numbers_of, places_of
 
 
 def agreement_of(estimator: Any) -> Floats | None:
@@ -27,6 +28,7 @@ def probability_of(estimator: Any, X: Any, labels: Ints) -> Doubles | None:
     if is_single or not hasattr(estimator, "predict_proba"):
         return None
     table = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    if labels.max(initial=-1) >= table.shape[1]:  # clusters of the user's own
+    numbers = numbers_of(estimator, labels)
+    if len(numbers) != table.shape[1]:  # clusters of the user's own
         return None
-    return np.where(labels < 0, 0.0, table[np.arange(len(table)), labels])
+    return np.where(labels < 0, 0.0, table[np.arange(len(table)), places_of(numbers, labels)])

@@ -14,6 +14,8 @@ def followed_kind(estimator: Any, *, weighted: bool = False) -> dict[str, Any] |
     The other kind is that by gaps where columns won, and that by columns where another did. ``weighted`` tells that the
     user gave the columns weights.
     """
+    if hasattr(estimator, "changes_"):  # clusters of an update come from before, not from a choice
+        return None
     k = getattr(estimator, "n_clusters_", None)
     found = [candidate for candidate in getattr(estimator, "candidates_", None) or () if candidate.n_clusters == k]
     winner = next((candidate for candidate in found if candidate.chosen), None)

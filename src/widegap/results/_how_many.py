@@ -22,6 +22,8 @@ def number_found(estimator: Any) -> dict[str, Any] | None:
 
     Of fewer than ``LEAST_ROWS`` rows nothing is claimed: "sure" is None.
     """
+    if hasattr(estimator, "changes_"):  # clusters of an update come from before, not from a choice
+        return None
     if getattr(estimator, "n_clusters", None) != "auto":
         return None
     scores = [

@@ -49,10 +49,10 @@ class LargeResult:
     def sizes(self) -> Ints:
         """Rows of every cluster; known without another pass where the rows were written."""
         if self.labels is not None:
-            return count_labels(self.labels, self.model.n_clusters_)
+            return count_labels(self.model._to_positions(self.labels), self.model.n_clusters_)
         sizes = np.zeros(self.model.n_clusters_, np.int64)
         for _, values in self.file.pieces():
-            sizes += np.bincount(self.model.predict(self._scaled(values)), minlength=len(sizes))
+            sizes += self._counted(self.model.predict(self._scaled(values)))
         return sizes
 
     def write(self, path: Path) -> None:
@@ -60,7 +60,7 @@ class LargeResult:
         sizes = np.zeros(self.model.n_clusters_, np.int64)
         with _writer(path) as write:
             for frame, labels in self._frames():
-                sizes += np.bincount(labels, minlength=len(sizes))
+                sizes += self._counted(labels)
                 write(frame)
         self.sizes = sizes
 
@@ -81,16 +81,21 @@ class LargeResult:
         found = Result(self.model, sample, labels=labels, title=self.title).summary(SAMPLED_ROWS)
         sure = self._agreements()
         for cluster in found["clusters"]:
-            size = int(self.sizes[cluster["label"]])
+            place = int(self.model._to_positions(np.array([cluster["label"]]))[0])
+            size = int(self.sizes[place])
             cluster.update(size=size, share=size / n)
             if sure is not None:
-                cluster["agreement"] = float(sure[cluster["label"]])
+                cluster["agreement"] = float(sure[place])
         found.update(n_rows=n, fitted=self.labels is not None)
         return found
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, *, rows: bool = True) -> None:
         """Write the model file, with the title and how columns are read."""
-        persistence.save(self.model, path, extra={"large": stored_columns(self.file), "title": self.title})
+        persistence.save(self.model, path, rows=rows, extra={"large": stored_columns(self.file), "title": self.title})
+
+    def _counted(self, labels: Ints) -> Ints:
+        """Rows of every cluster, in the order of the scores."""
+        return np.bincount(self.model._to_positions(labels), minlength=self.model.n_clusters_)
 
     def _scaled(self, values: Floats) -> Any:
         return scale_columns(values, self.file.factors)
@@ -104,7 +109,11 @@ class LargeResult:
         for start, values in self.file.pieces():
             scores = describe.scores(self.model, self._scaled(values))
             if self.labels is None:
-                found = self.model.predict(self._scaled(values)) if scores is None else scores.argmax(axis=1)
+                found = (
+                    self.model.predict(self._scaled(values))
+                    if scores is None
+                    else self.model._to_numbers(scores.argmax(axis=1))
+                )
                 found = found.astype(np.int32)
             else:
                 found = np.array(self.labels[start : start + len(values)])
@@ -134,7 +143,7 @@ class LargeResult:
         sums = np.zeros(len(self.sizes))
         for start in range(0, len(self.labels), CHUNK_ROWS):
             part = slice(start, start + CHUNK_ROWS)
-            sums += np.bincount(self.labels[part], agreement[part], len(sums))
+            sums += np.bincount(self.model._to_positions(np.array(self.labels[part])), agreement[part], len(sums))
         return sums / np.maximum(self.sizes, 1)
 
 

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from widegap._types import Ints
 from widegap._wording import clip
+from widegap.base._numbered_clusters import numbers_of
 from widegap.exceptions import InvalidDataError
 from widegap.results._profile import Contrasts, Feature
 
@@ -26,9 +28,9 @@ UNITS = {
 LONGEST_NAME = 80  # letters, one line of the page
 
 
-def cluster_names(contrasts: Contrasts, n_clusters: int) -> list[str]:
+def cluster_names(contrasts: Contrasts, numbers: Ints) -> list[str]:
     """A name for every cluster; "Cluster 3" where columns have no names, or nothing sets it apart."""
-    found = [_phrases(contrasts, label) for label in range(n_clusters)]
+    found = [_phrases(contrasts, place) for place in range(len(numbers))]
     short = [", ".join(phrases[:PHRASES]) for phrases in found]
     twice = Counter(short)
     names = [
@@ -38,7 +40,7 @@ def cluster_names(contrasts: Contrasts, n_clusters: int) -> list[str]:
     twice = Counter(names)
     return [
         clip(name, LONGEST_NAME) if name and twice[name] == 1 else clip(f"{name or 'Cluster'} {label}", LONGEST_NAME)
-        for label, name in enumerate(names)
+        for label, name in zip(numbers.tolist(), names, strict=True)
     ]
 
 
@@ -59,11 +61,12 @@ def own_names(names: Mapping[Any, str] | None, labels: Any) -> dict[int, str]:
 def known_names(estimator: Any, labels: Any) -> dict[int, str]:
     """Names of clusters that carry a label which was known for some rows."""
     carried = getattr(estimator, "classes_", None)
-    if not isinstance(carried, list) or len(carried) != len(labels):
+    numbers = numbers_of(estimator, labels)
+    if not isinstance(carried, list) or len(carried) != len(numbers):
         return {}
     return {
         int(label): clip(str(name), LONGEST_NAME)
-        for label, name in zip(labels, carried, strict=True)
+        for label, name in zip(numbers, carried, strict=True)
         if name is not None
     }
 
@@ -75,11 +78,11 @@ def fit_names(estimator: Any, labels: Any) -> dict[int, str]:
     return found | known_names(estimator, labels)
 
 
-def _phrases(contrasts: Contrasts, label: int) -> list[str]:
+def _phrases(contrasts: Contrasts, place: int) -> list[str]:
     """What sets a cluster apart in words, the strongest first, one phrase a column."""
     found: dict[int, str] = {}
-    for j in contrasts.order(label):
-        difference, feature = contrasts.differences[label][j], contrasts.features[j]
+    for j in contrasts.order(place):
+        difference, feature = contrasts.differences[place][j], contrasts.features[j]
         if abs(difference) < NOTABLE or len(found) > PHRASES:
             break
         phrase = None if NUMBERED.fullmatch(feature.column) else _phrase(feature, difference > 0)

@@ -15,6 +15,7 @@ from widegap.results._input_rows import DocumentRows, EncodedRows, InputRows
 from widegap.results._large_files import LargeFile
 from widegap.results._names import LONGEST_NAME, known_names, own_names
 from widegap.results._row_views import RowView, view_of
+from widegap.results._shown_changes import shown_changes
 from widegap.results._summary import MAP_POINTS, number_rows, summarize_view
 
 if TYPE_CHECKING:
@@ -137,7 +138,29 @@ class Result:
     @cached_property
     def own_names(self) -> dict[int, str]:
         """Names of clusters that people gave them, or that known labels carry; the others are named by the report."""
-        return known_names(describe.last_step(self.model), self.view.kinds) | own_names(self.names, self.view.kinds)
+        clusterer, kinds = describe.last_step(self.model), self.view.kinds
+        gone = {str(number) for number in self._retired}
+        names = {label: name for label, name in self.names.items() if str(label) not in gone}
+        return known_names(clusterer, kinds) | own_names(names, kinds)
+
+    @property
+    def _retired(self) -> list[int]:
+        """Numbers of clusters that the last update ended; they may have names."""
+        changes = getattr(describe.last_step(self.model), "changes_", ())
+        return [change.cluster for change in changes if change.cluster not in self.view.kinds]
+
+    def _changes(self) -> dict[str, Any] | None:
+        """What the last update changed, if these are its rows."""
+        if not self.view.is_fit:
+            return None
+        first = self.model.steps[0][1] if hasattr(self.model, "steps") else None
+        encoder = self.rows.encoder if isinstance(self.rows, EncodedRows) else first
+        gone = {number: str(self.names.get(str(number), "")) for number in self._retired}
+        features = getattr(self.view, "features", ())
+        factors = getattr(encoder, "factors_", None)
+        return shown_changes(
+            describe.last_step(self.model), features, {**gone, **self.own_names}, factors, self.view.unit
+        )
 
     def frame(self) -> "pd.DataFrame":
         """The rows as the user knows them with cluster, its name where there is one, how sure it is, and margin.
@@ -183,14 +206,15 @@ class Result:
         by_hand = None if self.corrections is None else self.corrections.shown
         notes = [*([by_hand["words"]] if by_hand else []), *self.rows.notes]
         found = summarize_view(self.view, self.model, self.own_names, self.title, notes, max_points)
+        found["changes"] = self._changes()
         if self.rows.kept is not None:
             number_rows(found, self.rows.kept)
         if self.corrections is not None:
             found["by_hand"] = by_hand
         return found
 
-    def save(self, path: Path) -> None:
-        """Write the model file, with title, names, corrections and how rows are read."""
+    def save(self, path: Path, *, rows: bool = True) -> None:
+        """Write the model file, with title, names, corrections, how rows are read, and remembered ``rows``."""
         assert self.own_names is not None  # refuses names of clusters that do not exist
         from sklearn.pipeline import Pipeline
 
@@ -200,7 +224,7 @@ class Result:
         if isinstance(self.rows, EncodedRows):
             model = Pipeline([("table", self.rows.encoder), ("cluster", model)])
             extra["missing"] = self.rows.missing
-        persistence.save(model, path, extra={**extra, **kept})
+        persistence.save(model, path, rows=rows, extra={**extra, **kept})
 
 
 def stored_names(extra: Mapping[str, Any]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from widegap import describe
 from widegap._types import Floats, Ints
 from widegap._wording import RowTexts, ShownItem, as_item, clip, number, plain, titled
+from widegap.base._numbered_clusters import numbers_of, places_of
 from widegap.base._validation import check_labels, check_numbers
 from widegap.documents._markup import plain_text
 from widegap.documents._phrases import with_phrases
@@ -88,6 +89,7 @@ class RowView:
     labels: Ints
     is_fit: bool
     kinds: Ints
+    places: Ints
     scores: Floats | None
     margins: Floats
     pairwise: bool
@@ -103,17 +105,29 @@ class RowView:
         self.n_rows = self.X.shape[0]
         self.labels = _checked_labels(estimator, X, self.n_rows, labels)
         self.is_fit = _is_fit(estimator, X, self.labels)
-        self.kinds = np.arange(max(int(getattr(estimator, "n_clusters_", 0)), int(self.labels.max()) + 1))
-        self.scores = _scores(estimator, X, len(self.kinds))
+        self._number_clusters(estimator, X)
         self.margins = np.full(self.n_rows, np.nan)
         if self.scores is not None:
-            self.margins = describe.leads(self.scores, self.labels)
+            self.margins = describe.leads(self.scores, self.places)
         if self.is_fit:
             self.sure = agreement_of(estimator)
         self.pairwise = get_tags(estimator).input_tags.pairwise
         self.item = self._values
         self._contrasts: Contrasts | None = None
         self._read_columns: dict[str, Any] = {}
+
+    def _number_clusters(self, estimator: Any, X: Any) -> None:
+        """Note the numbers of the clusters, ascending, the place of every row among them, and scores in this order."""
+        numbers = numbers_of(estimator, self.labels)
+        order = np.argsort(numbers)
+        self.kinds = numbers[order]
+        self.places = places_of(self.kinds, self.labels)
+        scores = _scores(estimator, X, len(self.kinds))
+        self.scores = None if scores is None else scores[:, order]
+
+    def place_of(self, label: int) -> int:
+        """The place of a cluster among all of them."""
+        return int(np.searchsorted(self.kinds, label))
 
     def show(self, values: Any) -> None:
         """Take the values to be shown from another table of the same rows; NaN are gaps."""
@@ -167,7 +181,7 @@ class RowView:
     def contrasts(self) -> Contrasts:
         """What sets clusters apart, computed when it is first asked for."""
         if self._contrasts is None:
-            self._contrasts = Contrasts(self.shown, self.labels, self.features, len(self.kinds))
+            self._contrasts = Contrasts(self.shown, self.places, self.features, len(self.kinds))
         return self._contrasts
 
     def named(self, own: Mapping[int, str]) -> dict[int, str]:
@@ -178,7 +192,7 @@ class RowView:
         """Names of the clusters by what sets them apart."""
         if self.pairwise or self.picture is not None:
             return [f"Cluster {label}" for label in self.kinds]
-        return cluster_names(self.contrasts, len(self.kinds))
+        return cluster_names(self.contrasts, self.kinds)
 
     def place(self, rows: Ints) -> Layout:
         """Where some rows are on the map."""
@@ -214,15 +228,15 @@ class RowView:
         """The columns in which a cluster differs most from all other rows."""
         if self.pairwise:
             return []
-        found = self.contrasts
+        found, place = self.contrasts, self.place_of(label)
         return [
             {
                 "feature": self.features[j].name,
-                "difference": plain(found.differences[label, j]),
-                "mean": plain(found.means[label, j]),
-                "rest_mean": plain(found.rest[label, j]),
-                "text": self.features[j].text(found.means[label, j]),
-                "rest_text": self.features[j].text(found.rest[label, j]),
+                "difference": plain(found.differences[place, j]),
+                "mean": plain(found.means[place, j]),
+                "rest_mean": plain(found.rest[place, j]),
+                "text": self.features[j].text(found.means[place, j]),
+                "rest_text": self.features[j].text(found.rest[place, j]),
             }
             for j in self._leading(label, SEPARATING)
         ]
@@ -233,8 +247,9 @@ class RowView:
         Of categories the one that the cluster has more of, if that says about as much as another that it lacks.
         """
         found: dict[int, int] = {}
-        differences = self.contrasts.differences[label]
-        for j in self.contrasts.order(label):
+        place = self.place_of(label)
+        differences = self.contrasts.differences[place]
+        for j in self.contrasts.order(place):
             first = found.setdefault(self.features[j].group, int(j))
             if differences[first] < 0 < differences[j] and differences[j] > ABOUT * -differences[first]:
                 found[self.features[j].group] = int(j)
@@ -302,17 +317,12 @@ class DocumentView(RowView):
         self.documents = self.X = list(X) if not hasattr(X, "shape") or getattr(X, "ndim", 2) == 1 else X
         self.estimator = estimator
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        found = _checked_labels(estimator, X, self.n_rows, labels)
-        self.is_fit = _is_fit(estimator, X, found)
-        self.kinds = np.asarray(estimator.topics_)
-        self.labels = found
-        # Scores have one column a topic, topics may be numbered with gaps.
-        self.scores = _scores(estimator, X, len(self.kinds))
-        place = np.full(int(self.kinds.max()) + 2, -1)
-        place[self.kinds] = np.arange(len(self.kinds))
+        self.labels = _checked_labels(estimator, X, self.n_rows, labels)
+        self.is_fit = _is_fit(estimator, X, self.labels)
+        self._number_clusters(estimator, X)
         self.margins = np.asarray(estimator.margins_, dtype=float) if self.is_fit else np.full(self.n_rows, np.nan)
         if not self.is_fit and self.scores is not None:
-            self.margins = describe.leads(self.scores, place[found])
+            self.margins = describe.leads(self.scores, self.places)
         self.item = lambda row: titled(plain_text(str(self.documents[row])))
 
     def name_columns(self, names: Sequence[str] | None) -> None:

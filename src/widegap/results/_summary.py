@@ -12,6 +12,7 @@ import numpy as np
 
 from widegap import describe
 from widegap._wording import ROWS_FROM, clip, plain
+from widegap.base._numbered_clusters import numbers_of
 from widegap.results._cautions import plain_warnings
 from widegap.results._certainty import agreement_of
 from widegap.results._dendrogram import judged_tree, top_of_tree
@@ -93,7 +94,6 @@ def _without_certainty(summary: dict[str, Any]) -> None:
 def summarize_fit(estimator: Any) -> dict[str, Any]:
     """What a fitted estimator shows without its rows: sizes, how sure they are, the tree and the search."""
     labels = np.asarray(estimator.labels_)
-    topics = getattr(estimator, "topics_", range(int(estimator.n_clusters_)))
     sure = agreement_of(estimator)
     clusters: list[dict[str, Any]] = [
         {
@@ -106,10 +106,10 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
             "agreement": None if sure is None or not (labels == label).any() else float(sure[labels == label].mean()),
             "representatives": [],
         }
-        for label, name in fit_names(estimator, topics).items()
+        for label, name in fit_names(estimator, np.sort(numbers_of(estimator, labels))).items()
     ]
     return {
-        **dict.fromkeys(("map", "n_features", "profile")),
+        **dict.fromkeys(("map", "n_features", "profile", "changes")),
         "schema": SCHEMA,
         "title": type(estimator).__name__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -186,6 +186,8 @@ def _examples(view: RowView, describer: RowDescriber, rows: Sequence[int], colum
 
 def _tree(estimator: Any, tree_of: Callable[[Any], Any]) -> dict[str, Any] | None:
     k = int(getattr(estimator, "n_clusters_", 0))
+    if hasattr(estimator, "changes_"):  # clusters kept their rows from before, whatever the tree of the search says
+        return None
     return None if k <= 2 or not hasattr(estimator, "tree_") else top_of_tree(tree_of(estimator), k)
 
 

@@ -6,8 +6,7 @@ of Arrow, DuckDB and more, becomes one of pandas here, once for each call, since
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from widegap._types import Ints
 from widegap.exceptions import InvalidDataError, NotSupportedError
 
 if TYPE_CHECKING:
@@ -65,15 +64,15 @@ def known_frame(X: Any) -> Any:
     return table.to_pandas(date_as_object=False, ignore_metadata=True)
 
 
-def frame_of_clusters(columns: dict[str, Any], k: int, library: str) -> Any:
+def frame_of_clusters(columns: dict[str, Any], numbers: Ints, library: str) -> Any:
     """A frame with one row per cluster, of the library that the rows came from; the columns alone without pandas."""
     if library == "polars":
         import polars as pl
 
         finer = {name: v.astype("M8[us]") if v.dtype.kind == "M" else v for name, v in columns.items()}  # not seconds
-        return pl.DataFrame({"cluster": np.arange(k), **finer})
+        return pl.DataFrame({"cluster": numbers, **finer})
     try:
         import pandas as pd
     except ImportError:
         return columns
-    return pd.DataFrame(columns, index=pd.RangeIndex(k, name="cluster"))
+    return pd.DataFrame(columns, index=pd.Index(numbers, name="cluster"))

@@ -60,7 +60,7 @@ class Change:
         How likely as large a change is if nothing changed, corrected for the number of clusters.
     text : str
         The record as a sentence.
-    others : tuple of int
+    related : tuple of int
         The cluster that it was split from, or merged into.
     columns : tuple of ColumnChange
         The columns whose averages in the cluster changed most, in the units of the rows.
@@ -72,7 +72,7 @@ class Change:
     share_after: float
     p_value: float
     text: str = ""
-    others: tuple[int, ...] = ()
+    related: tuple[int, ...] = ()
     columns: tuple[ColumnChange, ...] = ()
 
     # What the sentence calls a cluster and what it is made of.
@@ -80,11 +80,11 @@ class Change:
     members: ClassVar[str] = "rows"
 
     def worded(self, name: str = "", columns: Sequence[str] = ()) -> str:
-        """The record as a sentence; ``columns`` are texts of averages, "spend 410 -> 365", in place of its own."""
+        """The record as a sentence; ``columns`` are texts, "average spend 410 → 365", in place of its own."""
         title = f"{self.unit.capitalize()} {self.cluster}" + (f", {name}" if name else "")
         told = self._column_phrases(columns)
         shares = f"{percent(self.share_before)} → {percent(self.share_after)} of {self.members}"
-        other = " and ".join(map(str, self.others))
+        other = " and ".join(map(str, self.related))
         if self.kind == "new":
             return f"{title}: new, {percent(self.share_after)} of the new {self.members}."
         if self.kind == "split":
@@ -100,8 +100,7 @@ class Change:
 
     def _column_phrases(self, columns: Sequence[str]) -> list[str]:
         """Parts of the sentence about columns."""
-        told = list(columns) or [column_text(column) for column in self._clear_columns]
-        return [f"average {text}" for text in told]
+        return list(columns) or [column_text(column) for column in self._clear_columns]
 
     @property
     def _clear_columns(self) -> list[ColumnChange]:
@@ -110,8 +109,8 @@ class Change:
 
 
 def column_text(column: ColumnChange) -> str:
-    """A column with its averages: "spend 410 → 365"."""
-    return f"{column.column} {number(column.before)} → {number(column.after)}"
+    """A column with its averages: "average spend 410 → 365"."""
+    return f"average {column.column} {number(column.before)} → {number(column.after)}"
 
 
 @dataclass(frozen=True)
@@ -193,10 +192,10 @@ def _named(change: Change, lineage: Lineage, *, share_changed: bool, moved: bool
     """The record with its kind."""
     p = change.cluster
     if p in lineage.heirs:
-        return replace(change, kind="merged", others=(lineage.heirs[p],))
+        return replace(change, kind="merged", related=(lineage.heirs[p],))
     if p not in lineage.before:
         parent = lineage.parents.get(p)
-        return replace(change, kind="new") if parent is None else replace(change, kind="split", others=(parent,))
+        return replace(change, kind="new") if parent is None else replace(change, kind="split", related=(parent,))
     if share_changed and change.share_after <= VANISHED * change.share_before:
         return replace(change, kind="vanished")
     if share_changed:

@@ -24,7 +24,7 @@ from widegap.updating._changes import ColumnChange, Compared
 from widegap.updating._new_clusters import thinned
 
 DEALS = 399  # p-values are multiples of 1 / 400
-MOST_COMPARED = 5_000  # of either kind in the test: more would only find smaller changes
+MOST_DEALT = 5_000  # of either kind in the test: more would only find smaller changes
 CENTRE_AXES = 5  # leading coordinates whose means are compared inside clusters; not tuned
 FEWEST_COMPARED = 10  # of either kind, below which nothing can be said
 SHOWN_DRIFTING = 5  # columns, the first screen of the report
@@ -50,7 +50,7 @@ class Drift:
 def find_drift(found: Compared, rng: np.random.Generator) -> Drift:
     """The test; p = 1 for fewer than ``FEWEST_COMPARED`` rows of either kind."""
     kinds = (np.flatnonzero(kind & (found.labels >= 0)) for kind in (~found.is_new, found.is_new))
-    old, new = (thinned(rows, found.weights, MOST_COMPARED, rng) for rows in kinds)
+    old, new = (thinned(rows, found.weights, MOST_DEALT, rng) for rows in kinds)
     if min(len(old), len(new)) < FEWEST_COMPARED:
         return Drift(1.0)
     rows = np.concatenate([old, new])

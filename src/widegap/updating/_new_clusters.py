@@ -12,6 +12,7 @@ New groups that share neighbours are one cluster.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import binom
@@ -110,7 +111,8 @@ class JointGroups:
     def test(self, names: Floats) -> GroupTest:
         """The tests for several ways to call rows new, (ways, rows), 1 for new and 0 for remembered."""
         new: Doubles = np.asarray(names @ indicators(self.groups, len(self.sizes)), dtype=np.float64)
-        remembered, cluster_of = self.sizes - new, indicators(self.clusters, self.n_clusters)
+        remembered = self.sizes - new
+        cluster_of: Any = indicators(self.clusters, self.n_clusters)
         odds = np.minimum(
             (remembered @ cluster_of) / np.maximum(new @ cluster_of, 1),
             remembered.sum(axis=1, keepdims=True) / new.sum(axis=1, keepdims=True),

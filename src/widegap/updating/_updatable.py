@@ -11,6 +11,7 @@ An update never changes the estimator it is called on. It makes another one with
 Inside, clusters are positions among the scores; users see numbers (``Clusterer._to_numbers``).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -65,6 +66,8 @@ class UpdatableClusterer(SelectiveClusterer):
     memory: int
     changes_: list[Change]
     drift_: Drift
+    agreement_: np.ndarray[Any, Any]
+    predict_proba: Callable[[Any], Any]  # of those with agreement_
     _memory: Memory | None = None
 
     def _check_stored(self) -> None:
@@ -266,11 +269,16 @@ class UpdatableClusterer(SelectiveClusterer):
             self.labels_ = self._to_numbers(labels)
 
     def _label_unsearched(self, X: Any, new: UpdateRows) -> None:
-        """Labels of all new rows where some were not searched; these are predicted."""
+        """Labels of all new rows where some were not searched; these are predicted, and their agreement estimated."""
         self.__dict__.pop("_rows_digest", None)
+        agreement = self.__dict__.pop("agreement_", None)
         found = self.predict(X)
         if not is_collection(found):
             found[new.chosen] = self.labels_
+            if agreement is not None:
+                sure = np.asarray(self.predict_proba(X)).max(axis=1)
+                sure[new.chosen] = agreement
+                self.agreement_ = sure
         self.labels_ = found
 
     def _remember_joint(self, joint: JointRows, followed: Followed) -> Memory:
