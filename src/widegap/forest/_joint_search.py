@@ -32,8 +32,8 @@ from widegap.updating._new_clusters import find_new_clusters
 # few at first, it does so at 0.67 to 0.84, and is better by 3 to 19 points.
 CONTRADICTED = 0.75
 SELF_TRAINING = 3  # rounds in which a new cluster takes new rows; not tuned
-# Of the cut per bit without new clusters, that with them: a part of a cluster that had few remembered rows by chance had
-# 4, and new classes of digits pass.
+# Of the cut per bit without new clusters, that with them: a part of a cluster that had few remembered rows by chance
+# had 4, and new classes of digits pass.
 MOST_TIMES_CUT_WITH_NEW = 1.5
 BETWEEN = 0.25  # of a row's edges lead to the other cluster: it lies between both
 BRIDGED = 0.01  # chance of as many new rows between two clusters, corrected for the pairs of clusters
