@@ -289,6 +289,18 @@ def test_what_is_left_out_of_a_refit_stays():
     assert model.classes_ == [0, 1, 2]
 
 
+def test_a_refit_leaves_the_model_as_it_is_and_both_can_be_stored(tmp_path):
+    groups, X = three_groups()
+    model = MaxMarginClustering(3, random_state=0).fit(X)
+    before = dict(vars(model))
+    other = model.refit(known=some_known(groups, 1)).with_clusters(4)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+    for n, one in enumerate((model, other)):
+        persistence.save(one, tmp_path / str(n))
+        assert np.array_equal(persistence.load(tmp_path / str(n))[0].predict(X), one.predict(X))
+
+
 def test_model_files_and_pickles_hold_the_names(tmp_path):
     groups, X = three_groups()
     names = np.array(["oak", "ash", "elm"], dtype=object)[groups]

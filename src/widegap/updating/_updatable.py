@@ -70,7 +70,6 @@ class UpdatableClusterer(SelectiveClusterer):
     agreement_: np.ndarray[Any, Any]
     predict_proba: Callable[[Any], Any]  # of those with agreement_
     _memory: Memory | None = None
-    _constraints: RowConstraints
 
     def _check_stored(self) -> None:
         super()._check_stored()
@@ -83,20 +82,11 @@ class UpdatableClusterer(SelectiveClusterer):
         for name in UpdatableClusterer._stored:
             self.__dict__.pop(name, None)  # of an earlier fit or update
         X = X if is_views(X) else known_frame(X)  # some streams can be read only once
-        try:
-            super()._complete_fit(X, **options)
-        finally:
-            constraints = self.__dict__.pop("_constraints", RowConstraints())
+        super()._complete_fit(X, **options)
         # Rows of Dask that are not persisted would be computed once more for their sample.
         if self.memory and not self._precomputed and not is_views(X) and not is_collection(X):
-            self._memory = self._remember(X, constraints)
+            self._memory = self._remember(X, self._read_constraints(options["side"], len(self.labels_)))
         return self
-
-    def _read_constraints(self, side: SideInformation, n_rows: int) -> RowConstraints:
-        found = super()._read_constraints(side, n_rows)
-        if side.constraints is None:
-            self._constraints = found  # of all rows, until the fit is complete
-        return found
 
     def _remember(self, X: Any, constraints: RowConstraints) -> Memory:
         """A sample of the rows of a fit."""
