@@ -66,6 +66,19 @@ def test_weights_count_as_rows():
     assert record.kind == "shrunk"
 
 
+def test_rows_that_are_nearly_forgotten_count_little_for_the_centre():
+    """Half of the remembered rows lie elsewhere: with a tenth of the weight they do not move the centre."""
+    rng = np.random.default_rng(0)
+    new, elsewhere, same = (rng.normal(centre, 1, (900, 1)) for centre in (3 / 11, 3.0, 0.0))
+    rows = np.vstack([new, elsewhere, same])
+    light, equal = (
+        changes(compared(np.zeros(1800), np.zeros(900), rows, np.repeat([1.0, weight, 1.0], 900)))[0]
+        for weight in (0.1, 1.0)
+    )
+    assert light.kind == "kept"
+    assert equal.kind == "moved" and equal.columns[0].before == pytest.approx(1.5, abs=0.1)
+
+
 def test_outliers_are_in_no_share():
     record = changes(compared(np.array([0] * 50 + [-1] * 50), np.zeros(100)))[0]
     assert (record.share_before, record.share_after) == (1, 1)

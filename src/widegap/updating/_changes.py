@@ -5,7 +5,8 @@ for a change of the rows. With m remembered and n new rows that count, two tests
 
     share    Fisher's exact test of the rows of the cluster among the m and among the n
     centre   Student's t-test of every column, corrected for their number, and Hotelling's T^2 of the leading
-             coordinates of the search; the smaller p-value, doubled
+             coordinates of the search; the smaller p-value, doubled. Light rows are left out at random, as in the
+             test of drift, so that those that are compared stand for as many rows each
 
 The p-value of a record is the smaller of both, times twice the number of clusters (Bonferroni). A change below
 ``SIGNIFICANT`` is told if it is large enough to matter: by a tenth of the share, or of a standard deviation.
@@ -23,6 +24,7 @@ from scipy.stats import t as t_distribution
 from widegap._types import Doubles, Floats, Ints, Labels, Mask, Matrix
 from widegap._wording import number, percent
 from widegap.rows._matrices import column_moments
+from widegap.updating._new_clusters import thinned
 
 SIGNIFICANT = 0.05  # as usual
 LEAST_SHARE_CHANGE = 0.1  # of the share before: smaller changes of large tables are certain, and tell nobody anything
@@ -216,8 +218,9 @@ def _share_p_value(counts: tuple[float, float], totals: tuple[float, float]) -> 
 
 def _compare_centres(found: Compared, p: int) -> tuple[float, tuple[ColumnChange, ...]]:
     """The p-value that the centre of a cluster is where it was, and the columns that speak most against it."""
-    inside = (found.labels == p) & (found.weights > 0)
-    old, new = np.flatnonzero(inside & ~found.is_new), np.flatnonzero(inside & found.is_new)
+    inside, rng = found.labels == p, np.random.default_rng(0)
+    kinds = (np.flatnonzero(inside & kind) for kind in (~found.is_new, found.is_new))
+    old, new = (thinned(rows, found.weights, len(rows), rng) for rows in kinds)
     if min(len(old), len(new)) < FEWEST_OF_EACH:
         return 1.0, ()
     (mean_old, deviation_old), (mean_new, deviation_new) = (column_moments(found.rows[rows]) for rows in (old, new))
