@@ -124,13 +124,16 @@ def same_source(task: Task, seed: int, source: str = "") -> Outcome:
 
 @method("updated after a change")
 def changed_source(task: Task, seed: int, change: str = "share") -> Outcome:
-    """Five clouds; one falls from 20 to 10 % of the rows, or its centre moves by half a deviation in one direction."""
+    """Five clouds; one falls from 20 to 10 % of the rows, or its centre moves by half a standard deviation.
+
+    It moves along one column ("column"), or in any direction ("centre").
+    """
     rng = np.random.default_rng([8, seed])
     centres = 4 * rng.normal(size=(5, 6))
     old, new = (rng.choice(5, n, p=p) for n, p in zip(CHANGED_ROWS, _shares(change), strict=True))
     X, Z = (centres[y] + rng.normal(size=(len(y), 6)) for y in (old, new))
-    if change == "centre":
-        direction = rng.normal(size=6)
+    if change != "share":
+        direction = rng.normal(size=6) if change == "centre" else np.eye(6)[0]
         Z[new == 0] += direction / np.linalg.norm(direction) / 2
     model = MaxMarginClustering(5, random_state=seed).fit(X)
     number = int(np.bincount(model.labels_[old == 0]).argmax())

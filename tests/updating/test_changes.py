@@ -30,7 +30,7 @@ def test_the_p_value_of_a_share_is_fishers_corrected():
     record = changes(compared(old, new, rows=np.zeros((1500, 1))))[1]
     assert record.kind == "shrunk"
     assert (record.share_before, record.share_after) == (0.2, 0.1)
-    assert record.p_value == pytest.approx(4 * fisher_exact([[200, 50], [800, 450]])[1])
+    assert record.p_value == pytest.approx(2 / 0.25 * fisher_exact([[200, 50], [800, 450]])[1])
 
 
 def test_the_p_value_of_a_column_is_students_corrected_and_its_averages_are_in_the_units_of_the_rows():
@@ -77,6 +77,19 @@ def test_rows_that_are_nearly_forgotten_count_little_for_the_centre():
     )
     assert light.kind == "kept"
     assert equal.kind == "moved" and equal.columns[0].before == pytest.approx(1.5, abs=0.1)
+
+
+def test_units_do_not_matter_and_columns_that_do_not_vary_say_nothing():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
+    rows[:200] += [0.3, -0.3, 0.3]
+    constant = np.full((400, 1), 0.1)
+    plain, other = (
+        changes(compared(np.zeros(200), np.zeros(200), np.hstack([X, constant])))[0]
+        for X in (rows, rows * [1e-6, 1.0, 1e6] + [0, 50, 0])
+    )
+    assert plain.kind == other.kind == "moved"
+    assert plain.p_value == pytest.approx(other.p_value, rel=1e-3)
 
 
 def test_outliers_are_in_no_share():

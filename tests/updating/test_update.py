@@ -262,6 +262,18 @@ def test_rows_of_dask_are_updated_by_a_sample_and_labelled_lazily():
     assert (np.asarray(other.labels_)[y == 3] == 3).mean() > 0.95
 
 
+def test_a_fit_of_rows_of_dask_can_be_updated():
+    da = pytest.importorskip("dask.array")
+    X, y = blobs((100, 100, 100))
+    model = MaxMarginClustering(3, random_state=0).fit(da.from_array(X, chunks=(90, 3)))
+    new, kinds = blobs((80, 80, 80, 60), seed=1)
+    other = model.update(new)
+    assert other.n_clusters_ == 4 and (other.labels_[kinds == 3] == 3).mean() > 0.95
+    for kind in range(3):  # numbers stay
+        number = np.bincount(np.asarray(model.labels_)[y == kind]).argmax()
+        assert (other.labels_[kinds == kind] == number).mean() > 0.95
+
+
 def test_categories_are_followed():
     from widegap import TableEncoder  # noqa: PLC0415
 

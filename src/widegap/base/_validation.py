@@ -106,7 +106,7 @@ def check_rows(estimator: _Estimator, X: Any, *, reset: bool, n_threads: int) ->
         _check_shape(estimator, rows.shape, reset=reset)
         if reset and names is not None:
             estimator.feature_names_in_ = names
-        if warning is not None:
+        if reset and warning is not None:
             warn_caller(warning, UserWarning)
         return rows
     if isinstance(X, RowBlocks):

@@ -83,8 +83,7 @@ class UpdatableClusterer(SelectiveClusterer):
             self.__dict__.pop(name, None)  # of an earlier fit or update
         X = X if is_views(X) else known_frame(X)  # some streams can be read only once
         super()._complete_fit(X, **options)
-        # Rows of Dask that are not persisted would be computed once more for their sample.
-        if self.memory and not self._precomputed and not is_views(X) and not is_collection(X):
+        if self.memory and not self._precomputed and not is_views(X):
             self._memory = self._remember(X, self._read_constraints(options["side"], len(self.labels_)))
         return self
 
@@ -168,7 +167,7 @@ class UpdatableClusterer(SelectiveClusterer):
                 f"{name} with a precomputed kernel cannot be updated: new rows would need their kernel values with "
                 "rows that it does not hold; pass rows and a kernel."
             )
-        why = "its model file holds none, or its rows were several views or lay with workers of Dask"
+        why = "its model file holds none, or its rows were several views"
         why = why if self.memory else "memory=0"
         raise NotSupportedError(NO_MEMORY.format(name=name, why=why))
 
