@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -378,6 +379,22 @@ def test_a_file_without_rows_holds_none_and_says_so(tmp_path):
     assert np.array_equal(loaded.predict(X), model.predict(X))
     with pytest.raises(NotSupportedError, match="its model file holds none"):
         loaded.update(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_clusters", [2, 3])
+@pytest.mark.parametrize("estimator", [MaxMarginClustering, partial(CPM3C, kernel="rbf"), CPM3C, MKC])
+def test_a_file_without_rows_scores_as_before(estimator, n_clusters, dtype, tmp_path):
+    """Features of a kernel are folded into the scores, to the last bit."""
+    X, _ = blobs((150, 150, 150))
+    model = estimator(n_clusters, random_state=0).fit(X.astype(dtype))
+    persistence.save(model, tmp_path / "without.widegap", rows=False)
+    loaded, _ = persistence.load(tmp_path / "without.widegap")
+    new = blobs((50, 50, 50), seed=2)[0].astype(dtype)
+    assert np.array_equal(loaded.decision_function(new), model.decision_function(new))
+    if estimator is MaxMarginClustering:
+        assert np.array_equal(loaded.predict_proba(new), model.predict_proba(new))
+    assert loaded.score(new) == model.score(new)
 
 
 def test_a_file_from_before_loads_and_says_why_it_cannot_be_updated():

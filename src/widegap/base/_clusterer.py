@@ -355,6 +355,14 @@ class WeightVectorClusterer(ScoredClusterer, Clusterer):
             folded = _folded_scores[self] = FoldedScores(*parts)
         return folded
 
+    def _with_scores_as_features(self) -> Self:
+        """A copy with equal scores whose kernel has no more features than there are clusters: a smaller model."""
+        found = copy.copy(self)
+        if isinstance(self.kernel_map_, KernelMap) and len(self.coef_) < self.coef_.shape[1]:
+            found.kernel_map_ = self.kernel_map_.times(self.coef_)
+            found.coef_, found._mean = np.eye(len(self.coef_)), self.coef_ @ self._mean
+        return found
+
     def _map_scores(self, X: Any, function: Callable[[Floats], Array]) -> Any:
         """``function`` of the scores of the rows of X, a block at a time; lazy where X is."""
         check_is_fitted(self)

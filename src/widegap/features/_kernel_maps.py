@@ -145,6 +145,10 @@ class KernelMap(FeatureMap):
             return self
         return replace(self, projection=np.ascontiguousarray(self.projection[:, :most]))
 
+    def times(self, W: Floats) -> "KernelMap":
+        """The map to the products of W and the features."""
+        return replace(self, projection=self.projection @ W.T)
+
     def is_exact(self, n_rows: int) -> bool:
         """Whether the features reproduce the kernel of the ``n_rows`` fitted rows exactly."""
         of_directions = inner_product_form(self.kernel) is not None

@@ -59,7 +59,8 @@ def save(
         The file appears whole or not at all.
     rows : bool, default=True
         Whether the file holds the rows that the model remembers (up to ``memory`` of them, with their values), so that
-        the loaded model can be updated. Pass False if whoever gets the file must not see rows, or to keep it small.
+        the loaded model can be updated. False leaves these out and keeps the file small: of a kernel it holds the
+        landmarks, which may be rows, and the features that scores need; ``coef_`` is that of these.
     extra : mapping, default=None
         Further values for JSON, returned by ``load``.
     """
@@ -125,8 +126,9 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_MODEL_BYTES) -> t
 
 
 def _without_rows(estimator: Clusterer) -> Clusterer:
-    """A copy that remembers no rows."""
-    found = copy.copy(estimator)
+    """A copy that remembers no rows, and holds of a kernel what scores need."""
+    scored = isinstance(estimator, WeightVectorClusterer)
+    found = estimator._with_scores_as_features() if scored else copy.copy(estimator)
     found.__dict__.pop("_memory", None)
     return found
 
