@@ -538,7 +538,8 @@ class MaxMarginClustering(KeptSearchClusterer):
         self._store_recut(kept, labels, found.numbers)
         alike, coordinates = labels.copy(), np.zeros((len(labels), found.coordinates.shape[1]), np.float32)
         alike[kept.part.searched], coordinates[kept.part.searched] = found.alike, found.coordinates
-        return Followed(self._to_numbers(labels), self._to_numbers(alike), coordinates, found.lineage)
+        alike = self._to_numbers(alike)
+        return Followed(self._to_numbers(labels), alike, coordinates, found.lineage, found.n_settled)
 
     # Storing
 

@@ -66,6 +66,8 @@ class JointRows:
         Labels and links of the remembered rows.
     next_number : int
         The number of the next new cluster.
+    n_settled : int
+        Rows of the search that the clusters come from.
     """
 
     rows: Matrix
@@ -76,6 +78,7 @@ class JointRows:
     predicted: Labels
     constraints: RowConstraints
     next_number: int
+    n_settled: int = 0
 
     @property
     def is_new(self) -> Mask:
@@ -113,6 +116,7 @@ def join_rows(
         predicted=predicted,
         constraints=RowConstraints(units, [label for label in classes if label is not None]),
         next_number=memory.next_number,
+        n_settled=memory.n_settled,
     )
 
 
@@ -134,12 +138,15 @@ class Followed:
         The joint rows as the search sees them.
     lineage : Lineage
         Clusters before and after.
+    n_settled : int
+        Rows of the search that the clusters come from, or 0 if they stayed what they were.
     """
 
     labels: Labels
     alike: Labels
     coordinates: Floats
     lineage: Lineage
+    n_settled: int = 0
 
     def compared(self, joint: JointRows, columns: Sequence[str]) -> Compared:
         """What the tests of changes compare."""

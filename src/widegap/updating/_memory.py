@@ -40,6 +40,8 @@ class Memory:
         Known labels and links of the rows.
     next_number : int
         The number of the next new cluster: one above all that were ever used.
+    n_settled : int
+        Rows of the search that the clusters come from; 0 if they are not to be searched for again.
     """
 
     rows: Matrix
@@ -48,6 +50,7 @@ class Memory:
     places: np.ndarray
     units: Units | None
     next_number: int
+    n_settled: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -108,6 +111,8 @@ class Memory:
             raise ValueError("the rows it remembers have weights or places that are not possible")
         if not np.isfinite(stored_numbers(self.rows)).all():
             raise ValueError("the rows it remembers are not all finite numbers")
+        if self.n_settled < 0:
+            raise ValueError(f"its clusters come from {self.n_settled} rows")
         if self.units is not None:
             self.units.check(n, len(numbers))
 
