@@ -11,6 +11,7 @@ from _updated import rows_of, updated
 from widegap import MaxMarginClustering, persistence
 from widegap.explorer import Workspace
 from widegap.explorer import _payloads as payloads
+from widegap.explorer._answers import Answers
 from widegap.explorer._export import download
 
 
@@ -73,3 +74,26 @@ def test_a_model_that_was_just_updated_can_be_slid():
     k = found.k - 1
     assert len(np.unique(found.fit.cut(k))) <= k
     assert len(found.fit.cut(k)) == len(X)
+
+
+def test_rows_from_before_the_update_lie_on_the_same_map():
+    first = rows_of((0, 1, 2))[0]
+    model = MaxMarginClustering(3, random_state=0).fit(first)
+    X, _ = rows_of((0, 1, 4), n=90, seed=3)
+    found = Workspace(model.update(X), X)
+    answers = Answers(found, lambda: None)
+    assert payloads.overview(found)["remembered"] == len(first)
+    behind = np.frombuffer(answers.reads["background"]({}), np.float32).reshape(-1, 2)
+    assert len(behind) == len(first) and np.isfinite(behind).all()
+    points = answers.reads["points"]({"layout": "neighbours"})
+    assert len(points) == 12 * len(X)
+    places = np.frombuffer(points, np.float32, offset=4 * len(X)).reshape(-1, 2)
+    near, far = (np.median(behind[g::3], axis=0) - np.median(places[0::3], axis=0) for g in (0, 2))
+    assert np.linalg.norm(near) < np.linalg.norm(far)  # old rows of a group lie where its new rows do
+
+
+def test_a_model_without_an_update_has_no_background():
+    X, _ = rows_of((0, 1, 2))
+    found = Workspace(MaxMarginClustering(3, random_state=0).fit(X), X)
+    assert payloads.overview(found)["remembered"] == 0
+    assert Answers(found, lambda: None).reads["background"]({}) == b""

@@ -21,6 +21,7 @@ from widegap.explorer._question_payloads import questions
 from widegap.explorer._worker import Worker
 from widegap.explorer._workspace import ChangedError, Workspace
 from widegap.features._neighbour_layout import neighbour_layout
+from widegap.rows._matrices import stacked
 
 MOST_ANSWERED_ROWS = 200  # rows of one answer: the page asks for one or two
 JSON = "application/json"
@@ -88,6 +89,7 @@ class Answers:
             "rows": self.rows,
             "questions": lambda asked: questions(workspace),
             "points": self.points,
+            "background": self.background,
             "numbers": self.numbers,
             "labels": self.labels,
             "sure": self.sure,
@@ -138,8 +140,16 @@ class Answers:
             if len(self._places) > 8:
                 self._places.clear()
             self._places[key] = self._place(layout, fit, asked)
-        places = np.ascontiguousarray(self._places[key], np.float32)
+        places = np.ascontiguousarray(self._places[key][: len(workspace.on_map)], np.float32)
         return workspace.on_map.astype(np.uint32).tobytes() + places.tobytes()
+
+    def background(self, asked: Query) -> bytes:
+        """Places (float32 x, y) of rows from before an update, on the map of nearest neighbours."""
+        if self.workspace.remembered is None:
+            return b""
+        self.points({"layout": "neighbours"})
+        places = self._places[("neighbours",)][len(self.workspace.on_map) :]
+        return np.ascontiguousarray(places, np.float32).tobytes()
 
     def numbers(self, asked: Query) -> bytes:
         """What people call the rows on the map: their numbers in the table, from 1 (uint32)."""
@@ -152,7 +162,11 @@ class Answers:
             x, y = (workspace.rows.column(str(asked.get(axis, ""))) for axis in "xy")
             return layouts.by_columns(x, y, rows)
         if layout == "neighbours":
-            return neighbour_layout(workspace.features, rows).places
+            if workspace.remembered is None:
+                return neighbour_layout(workspace.features, rows).places
+            both = stacked(workspace.features, workspace.remembered)
+            old = np.arange(workspace.features.shape[0], both.shape[0])
+            return neighbour_layout(both, np.concatenate([rows, old])).places
         if not isinstance(fit, ShownFit):  # there are no scores yet
             return layouts.by_principal_axes(workspace.features, rows)
         return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows)

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
-from widegap._types import Floats, Ints
+from widegap._types import Floats, Ints, Matrix
 from widegap.rows._matrices import without_gaps
+from widegap.updating._memory import Memory
 
 MAP_ROWS = 100_000  # rows on the map: seven frames a second without a graphics card (benchmarks/explorer.py)
+
+BACKGROUND_ROWS = 2_000  # remembered rows behind the others: enough to see where they lie; not tuned
 
 
 def map_rows(n: int, seed: int = 0) -> Ints:
@@ -20,6 +23,20 @@ def map_rows(n: int, seed: int = 0) -> Ints:
     if n <= MAP_ROWS:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, MAP_ROWS, replace=False))
+
+
+def rows_before_update(model: Any, seed: int = 0) -> Matrix | None:
+    """Rows that an updated model remembers from before its last update, or a sample; None where there are none.
+
+    A model of topics remembers words, not the terms that the map places documents by: it has none.
+    """
+    memory = getattr(model, "_memory", None)
+    if not isinstance(memory, Memory):
+        return None
+    old = np.flatnonzero(memory.places >= len(model.labels_))  # an update counts new rows first
+    if len(old) > BACKGROUND_ROWS:
+        old = np.sort(np.random.default_rng(seed).choice(old, BACKGROUND_ROWS, replace=False))
+    return memory.rows[old] if len(old) else None
 
 
 def by_scores(model: Any, X: Any, features: Any, rows: Ints) -> Floats:

@@ -37,6 +37,7 @@ def overview(workspace: Workspace) -> dict[str, object]:
             "n_rows": rows.n_rows,
             "rows_from": ROWS_FROM,
             "on_map": len(workspace.on_map),
+            "remembered": 0 if workspace.remembered is None else workspace.remembered.shape[0],
             "columns": rows.names[:2000],
             "method": type(fit.model).__name__,
             "fitted": isinstance(fit, ShownFit),

@@ -30,7 +30,7 @@ from widegap.explorer._autosave import Autosave
 from widegap.explorer._cluster_names import correction_words, names_by_key
 from widegap.explorer._fits import NotFitted, ShownFit, open_fit
 from widegap.explorer._identity import WholeNumbers
-from widegap.explorer._layouts import map_rows
+from widegap.explorer._layouts import map_rows, rows_before_update
 from widegap.explorer._refits import NextFit, Progress, StoppedError, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
 from widegap.results._map_rows import map_rows_of
@@ -107,6 +107,7 @@ class Workspace:
             self.stored = StoredCorrections.read(self.extra, self.rows.n_rows, k)
         opening_junk = constraints_of(state_of(self.stored.events).corrections).junk
         self.opening = open_fit(clusterer, self.X, self.rows.n_rows, set(opening_junk.tolist()))
+        self.remembered = rows_before_update(clusterer)
         self._fits: dict[int, ShownFit | NotFitted] = {0: self.opening}
         self._opening_names = names_by_key(self.opening, self.extra.get("names"))
         self.autosave: Autosave | None = None

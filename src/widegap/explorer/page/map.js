@@ -69,11 +69,18 @@ export async function place(layout, axes = {}) {
   const content = await get("points", { layout, ...axes });
   const n = content.byteLength / 12;
   store.rows = new Uint32Array(content, 0, n);
-  store.places = inUnitSquare(new Float32Array(content, 4 * n, 2 * n), layout === "columns");
+  const before = layout === "neighbours" && store.state.remembered ? new Float32Array(await get("background")) : [];
+  const all = inUnitSquare(new Float32Array([...new Float32Array(content, 4 * n, 2 * n), ...before]), layout === "columns");
+  store.places = all.slice(0, 2 * n);
+  store.behind = all.slice(2 * n);
+  element("remembered").hidden = !store.behind.length;
   grid = new Grid(store.places);
   map.view.reset();
   map.hovered = -1;
-  if (points) points.fill(0, store.places);
+  if (points) {
+    points.fill(0, store.places);
+    points.fillBehind(store.behind);
+  }
   fillAll();
 }
 

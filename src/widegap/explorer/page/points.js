@@ -20,7 +20,7 @@ void main() {
   vec3 hue = key < 0 ? none : palette[key % 10];
   float alpha = dim ? 0.07 : chosen || moved ? 1.0 : 0.22 + 0.68 * float(sure) / 255.0;
   ink = vec4(hue, alpha);
-  kind = (key < 0 ? 6 : key % 6) + (chosen ? 16 : moved ? 32 : 0);
+  kind = (key == -1 ? 6 : key < 0 ? 0 : key % 6) + (chosen ? 16 : moved ? 32 : 0);
 }`;
 
 const FRAGMENT = `#version 300 es
@@ -64,6 +64,7 @@ export class Points {
     this.gl = gl;
     this.canvas = canvas;
     this.n = 0;
+    this.behind = 0;
     this.prepare();
   }
 
@@ -76,7 +77,7 @@ export class Points {
     gl.useProgram(program);
     const names = ["scale", "offset", "size", "palette", "none", "edge"];
     this.at = Object.fromEntries(names.map((name) => [name, gl.getUniformLocation(program, name)]));
-    this.buffers = [0, 1, 2, 3].map(() => gl.createBuffer());
+    this.buffers = [0, 1, 2, 3, 4].map(() => gl.createBuffer());
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
@@ -93,6 +94,29 @@ export class Points {
     } else {
       gl.vertexAttribIPointer(number, 1, number === 1 ? gl.INT : gl.UNSIGNED_BYTE, 0, 0);
     }
+  }
+
+  // Places of small grey dots behind the points.
+  fillBehind(places) {
+    const gl = this.gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[4]);
+    gl.bufferData(gl.ARRAY_BUFFER, places, gl.STATIC_DRAW);
+    this.behind = places.length / 2;
+  }
+
+  drawBehind(size) {
+    const gl = this.gl;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[4]);
+    gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
+    for (const number of [1, 2, 3]) gl.disableVertexAttribArray(number);
+    gl.vertexAttribI4i(1, -2, 0, 0, 0); // grey, and a dot
+    gl.vertexAttribI4ui(2, 128, 0, 0, 0);
+    gl.vertexAttribI4ui(3, 0, 0, 0, 0);
+    gl.uniform1f(this.at.size, 0.6 * size);
+    gl.drawArrays(gl.POINTS, 0, this.behind);
+    for (const number of [1, 2, 3]) gl.enableVertexAttribArray(number);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[0]);
+    gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
   }
 
   // Browsers allow a page some sixteen maps, those that are no longer shown included.
@@ -114,6 +138,7 @@ export class Points {
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.uniform2fv(this.at.scale, scale);
     gl.uniform2fv(this.at.offset, offset);
+    if (this.behind) this.drawBehind(size);
     gl.uniform1f(this.at.size, size);
     if (this.n) gl.drawArrays(gl.POINTS, 0, this.n);
   }

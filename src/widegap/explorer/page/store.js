@@ -9,6 +9,7 @@ export const store = {
   rows: new Uint32Array(0), // rows on the map, as the server numbers them, from 0
   numbers: new Uint32Array(0), // what people call them: numbers in the table, from 1
   places: new Float32Array(0), // x and y of each
+  behind: new Float32Array(0), // x and y of rows from before an update
   keys: new Int32Array(0), // cluster of each
   sure: new Uint8Array(0), // how sure, 0 to 255
   meanSure: null, // of all rows, 0 to 1
