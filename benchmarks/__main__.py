@@ -25,6 +25,7 @@ from benchmarks import (
     scale,
     sizes,
     table,
+    updates,
 )
 from benchmarks.readme import README, with_speed
 
@@ -47,6 +48,7 @@ SUITES = {
     "table": table.rows,
     "command_line": command_line.rows,
     "sizes": sizes.rows,
+    "updates": updates.rows,
 }
 PAGE = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Measured speed

@@ -59,9 +59,9 @@ IN_BATCHES = Table(
     "updates",
     "Updates in ten batches",
     (
-        Row("digits", ("digits",)),
-        Row("optdigits", ("optdigits",)),
-        Row("MNIST, test set", ("mnist-test",)),
+        Row("digits", ("digits/all",)),
+        Row("optdigits", ("optdigits/all",)),
+        Row("MNIST, test set", ("mnist-test/all",)),
     ),
     (
         Measured("memory 5000", "updated in batches", seeds=3),
@@ -84,7 +84,7 @@ SAME_SOURCE = Table(
             Row(name, (f"drawn source/{name}",), own=(("updated from the same source", (("source", name),)),))
             for name in ("apart", "touching", "skewed")
         ),
-        Row("digits, halves", ("digits",)),
+        Row("digits, halves", ("digits/all",)),
     ),
     (Measured("update", "updated from the same source", seeds=RUNS),),
     DRIFT,

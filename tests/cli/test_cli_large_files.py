@@ -121,7 +121,9 @@ def test_new_rows_have_their_largest_probability(ending, streamed, tmp_path):
     assert largest.min() < 0.9  # of four clusters, two share a group
     found = read(out)
     assert list(found.columns)[-3:] == ["cluster", "sure", "margin"]
-    np.testing.assert_allclose(found["sure"], largest, atol=1e-4)
+    np.testing.assert_allclose(
+        found["sure"], largest, atol=5e-4
+    )  # single precision: 1.7e-4 on one processor, below 1e-4 on another
 
 
 def test_numbers_of_rows_are_left_out_and_sizes_count_all(streamed, tmp_path, capsys):

@@ -59,7 +59,7 @@ def folder(tmp_path_factory):
 
 def test_every_command_of_readme_and_guide_runs(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    assert {command[1] for command in COMMANDS} == {"cluster", "documents", "segment", "predict", "report"}
+    assert {command[1] for command in COMMANDS} == {"cluster", "documents", "segment", "predict", "report", "update"}
     for command in COMMANDS:
         assert main(command[1:]) == 0, (command, capsys.readouterr().err)
         for option in {"-o", "--report", "--model"} & set(command):

@@ -9,7 +9,7 @@ import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
 SECTIONS = dict(re.findall(r"^## (.+?)\n.*?```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE))
-PACKAGES = {"BERTopic": "bertopic", "UMAP": "umap", "skrub": "skrub", "Dask": "distributed"}
+PACKAGES = {"BERTopic": "bertopic", "UMAP": "umap", "skrub": "skrub", "Dask": "distributed", "MLflow": "mlflow"}
 
 
 def test_every_recipe_is_tried():

@@ -86,7 +86,7 @@ def test_a_fit_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     def fail(self, X, labels):
         raise RuntimeError("no rejection")
 
-    monkeypatch.setattr(CPM3C, "_store_rejection", fail)
+    monkeypatch.setattr(CPM3C, "_note_outliers", fail)
     with pytest.raises(RuntimeError, match="no rejection"):
         CPM3C(4, random_state=0, outliers=0.05, labels_out=path).fit(X[:400])
     assert_array_equal(np.load(path), np.arange(3))

@@ -147,6 +147,20 @@ def check_table(estimator: _Estimator, X: Any, *, reset: bool) -> Matrix:
     return table
 
 
+def checked_rows(estimator: _Estimator, X: Any, rows: Indices, n_threads: int) -> Matrix:
+    """Some rows of a table, checked; of arrays and frames in memory no others are looked at."""
+    if isinstance(X, np.ndarray) or (hasattr(X, "iloc") and not is_collection(X)):
+        return check_table(estimator, take_rows(X, rows), reset=False)
+    return check_rows(estimator, X, reset=False, n_threads=n_threads).take(rows)
+
+
+def count_rows(X: Any) -> int:
+    """How many rows a table has, whatever holds it; those of lazy frames are counted."""
+    if is_collection(X):
+        return int(collection_rows(X, 1)[0].shape[0])
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
 def _warn_of_giants(table: Matrix) -> None:
     """Warn if one number is so large that rounding decides about the other rows."""
     giant = lone_giant(table)

@@ -80,8 +80,8 @@ class Doubts:
         How labels spread.
     first_copy : ndarray of shape (rows,)
         The first copy of every row; weights make several copies.
-    at_hand : ndarray of shape (rows,)
-        Whether the user has the row: after an update remembered rows are neither asked about nor shown.
+    own : ndarray of shape (rows,) or None
+        Whether the user has the row: after an update remembered rows are neither asked about nor shown. None: all.
     """
 
     belief: Floats
@@ -92,7 +92,12 @@ class Doubts:
     groupings: list[Labels]
     spread: Spread
     first_copy: Any
-    at_hand: Mask
+    own: Mask | None = None
+
+    @cached_property
+    def at_hand(self) -> Mask:
+        """Which rows the user has."""
+        return np.ones(len(self.labels), bool) if self.own is None else self.own
 
     @cached_property
     def order(self) -> Any:

@@ -123,6 +123,8 @@ class MKC(UpdatableClusterer, CuttingPlaneClusterer):
         that neither starved a cluster nor collapsed. "auto" is the best four by inertia of twenty k-means runs (or of
         random starts) that are not much alike.
 
+    <memory>
+
     tol : float, default=0.003
         A search ends when, for its labels, the gap between the objective and its lower bound is below ``tol`` times
         the objective, and new labels gain no more than that.

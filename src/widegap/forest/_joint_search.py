@@ -32,8 +32,8 @@ from widegap.updating._new_clusters import find_new_clusters
 # few at first, it does so at 0.67 to 0.84, and is better by 3 to 19 points.
 CONTRADICTED = 0.75
 SELF_TRAINING = 3  # rounds in which a new cluster takes new rows; not tuned
-# Of the cut per bit without new clusters, that with them. New classes of digits have MEASURE; a part of a cluster that
-# has few remembered rows by chance has 4.
+# Of the cut per bit without new clusters, that with them: a part of a cluster that had few remembered rows by chance
+# had 4, and new classes of digits pass.
 MOST_TIMES_CUT_WITH_NEW = 1.5
 BETWEEN = 0.25  # of a row's edges lead to the other cluster: it lies between both
 BRIDGED = 0.01  # chance of as many new rows between two clusters, corrected for the pairs of clusters
@@ -80,8 +80,13 @@ class JointSearch:
         return number[found]
 
     def _are_apart(self, found: Labels, before: Labels) -> bool:
-        """Whether new clusters stand apart from those they were predicted to be in: they hardly cut more edges."""
+        """Whether new clusters stand apart from those they were predicted to be in: they hardly cut more edges.
+
+        The graph of a table with categories knows its numbers alone, and says nothing about it.
+        """
         n_fresh = int(found.max(initial=-1)) + 1
+        if self.kept.forest.columns is not None:
+            return n_fresh > 0
         graph, labels = self.kept.forest.graph, np.where(found >= 0, self.k + found, before).astype(np.int32)
         cut = cut_per_bit(graph, before.astype(np.int32), self.k) if self.k > 1 else 2 * OFFSET
         return n_fresh > 0 and cut_per_bit(graph, labels, self.k + n_fresh) <= MOST_TIMES_CUT_WITH_NEW * cut

@@ -254,7 +254,7 @@ class KeptSearch:
             centrality=np.asarray(self.forest.graph.weights.sum(axis=0)).ravel(),
             groupings=list({id(member.groups): member.groups for member in cut.pool.members}.values()),
             spread=cut.spread,
-            at_hand=searched < (self.part.n if self.n_own is None else self.n_own),
+            own=None if self.n_own is None else searched < self.n_own,
         )
         found = choose_questions(n, doubts)
         return [

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap._types import Doubles, Floats, Indices, Labels, Mask, Matrix
 from widegap.base._clusterer import take_over
 from widegap.base._docs import shared_docs
-from widegap.base._validation import Interval, check_rows, check_table, check_threads, digest_of, take_rows
+from widegap.base._validation import Interval, check_threads, checked_rows, count_rows, digest_of
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
 from widegap.constraints._side_information import RowConstraints, SideInformation, read_sample_weight
@@ -31,11 +31,12 @@ from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.features._column_groups import column_groups
-from widegap.features._kernel_rows import is_views, n_rows
+from widegap.features._kernel_rows import is_views
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalAxes
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._collections import entries_at, is_collection
+from widegap.rows._known_frames import known_frame
 from widegap.rows._matrices import storage
 from widegap.rows._sampling import all_or_drawn
 from widegap.rows._sources import row_blocks
@@ -69,6 +70,7 @@ class UpdatableClusterer(SelectiveClusterer):
     agreement_: np.ndarray[Any, Any]
     predict_proba: Callable[[Any], Any]  # of those with agreement_
     _memory: Memory | None = None
+    _constraints: RowConstraints
 
     def _check_stored(self) -> None:
         super()._check_stored()
@@ -80,14 +82,25 @@ class UpdatableClusterer(SelectiveClusterer):
     def _complete_fit(self, X: Any, **options: Any) -> Self:
         for name in UpdatableClusterer._stored:
             self.__dict__.pop(name, None)  # of an earlier fit or update
-        super()._complete_fit(X, **options)
-        if self.memory and not self._precomputed and not is_views(X):
-            self._memory = self._remember(X, self._read_constraints(options["side"], n_rows(X)))
+        X = X if is_views(X) else known_frame(X)  # some streams can be read only once
+        try:
+            super()._complete_fit(X, **options)
+        finally:
+            constraints = self.__dict__.pop("_constraints", RowConstraints())
+        # Rows of Dask that are not persisted would be computed once more for their sample.
+        if self.memory and not self._precomputed and not is_views(X) and not is_collection(X):
+            self._memory = self._remember(X, constraints)
         return self
+
+    def _read_constraints(self, side: SideInformation, n_rows: int) -> RowConstraints:
+        found = super()._read_constraints(side, n_rows)
+        if side.constraints is None:
+            self._constraints = found  # of all rows, until the fit is complete
+        return found
 
     def _remember(self, X: Any, constraints: RowConstraints) -> Memory:
         """A sample of the rows of a fit."""
-        n, rng = n_rows(X), np.random.default_rng(0)  # a seed of its own: what is remembered changes no fit
+        n, rng = len(self.labels_), np.random.default_rng(0)  # a seed of its own: what is remembered changes no fit
         pool = all_or_drawn(n, POOL * self.memory, rng)
         if constraints.units is not None:
             pool = np.union1d(pool, np.flatnonzero(constraints.units.constrained))
@@ -100,9 +113,7 @@ class UpdatableClusterer(SelectiveClusterer):
         return Memory(table, labels[kept], weights * (n / len(pool)), places, units, self.n_clusters_)
 
     def _some_rows(self, X: Any, rows: Indices) -> Matrix:
-        if is_collection(X) or isinstance(X, RowBlocks):
-            return check_rows(self, X, reset=False, n_threads=check_threads(self.n_jobs)).take(rows)
-        table = check_table(self, take_rows(X, rows), reset=False)
+        table = checked_rows(self, X, rows, check_threads(self.n_jobs))
         return np.array(table) if storage(table) == "dense" else table
 
     # Updating
@@ -131,6 +142,7 @@ class UpdatableClusterer(SelectiveClusterer):
         """
         check_is_fitted(self)
         memory = self._checked_memory().faded(checked_share(forget))
+        X = known_frame(X)
         new = self._new_rows(X, sample_weight)
         joint = self._joined(new, memory)
         other: Self = clone(self)
@@ -166,12 +178,13 @@ class UpdatableClusterer(SelectiveClusterer):
                 f"{name} with a precomputed kernel cannot be updated: new rows would need their kernel values with "
                 "rows that it does not hold; pass rows and a kernel."
             )
-        why = "memory=0" if not self.memory else "its model file holds none, or its rows were several views"
+        why = "its model file holds none, or its rows were several views or lay with workers of Dask"
+        why = why if self.memory else "memory=0"
         raise NotSupportedError(NO_MEMORY.format(name=name, why=why))
 
     def _new_rows(self, X: Any, sample_weight: Any) -> UpdateRows:
         """The new rows that are searched: all of them, those without a weight left out, or a sample."""
-        n, rng = n_rows(X), np.random.default_rng(0)
+        n, rng = count_rows(X), np.random.default_rng(0)
         weights = read_sample_weight(sample_weight, n)
         counted = np.arange(n) if weights is None else np.flatnonzero(weights)
         chosen = counted[all_or_drawn(len(counted), SEARCHED_ROWS, rng)]
