@@ -20,7 +20,7 @@ def memory_of(labels, weights, units=None, next_number=None):
     labels = np.asarray(labels, np.int32)
     rows = np.arange(2.0 * len(labels)).reshape(-1, 2)
     number = int(labels.max()) + 1 if next_number is None else next_number
-    return Memory(rows, labels, np.asarray(weights, float), np.arange(len(labels)), units, number)
+    return Memory(rows, labels, np.asarray(weights, float), np.arange(len(labels)), units, number, len(labels))
 
 
 @settings(max_examples=60, deadline=None)

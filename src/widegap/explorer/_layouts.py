@@ -10,12 +10,10 @@ import numpy as np
 
 from widegap import describe
 from widegap._types import Floats, Ints, Matrix
-from widegap.rows._matrices import without_gaps
-from widegap.updating._memory import Memory
+from widegap.features._neighbour_layout import neighbour_layout
+from widegap.rows._matrices import stacked, without_gaps
 
 MAP_ROWS = 100_000  # rows on the map: seven frames a second without a graphics card (benchmarks/explorer.py)
-
-BACKGROUND_ROWS = 2_000  # remembered rows behind the others: enough to see where they lie; not tuned
 
 
 def map_rows(n: int, seed: int = 0) -> Ints:
@@ -25,23 +23,24 @@ def map_rows(n: int, seed: int = 0) -> Ints:
     return np.sort(np.random.default_rng(seed).choice(n, MAP_ROWS, replace=False))
 
 
-def rows_before_update(model: Any, seed: int = 0) -> Matrix | None:
-    """Rows that an updated model remembers from before its last update, or a sample; None where there are none.
+def by_neighbours(features: Matrix, rows: Ints, behind: Matrix | None) -> Floats:
+    """Places that keep nearest neighbours together, of rows on the map and then of those behind them."""
+    if behind is None:
+        return neighbour_layout(features, rows).places
+    both = stacked(features, behind)
+    return neighbour_layout(both, np.concatenate([rows, np.arange(features.shape[0], both.shape[0])])).places
 
-    A model of topics remembers words, not the terms that the map places documents by: it has none.
+
+def by_scores(model: Any, X: Any, features: Any, rows: Ints, behind: Matrix | None) -> Floats:
+    """Places along the margins, of rows on the map and then of those behind them.
+
+    For a model without scores they are along principal axes of the features.
     """
-    memory = getattr(model, "_memory", None)
-    if not isinstance(memory, Memory):
-        return None
-    old = np.flatnonzero(memory.places >= len(model.labels_))  # an update counts new rows first
-    if len(old) > BACKGROUND_ROWS:
-        old = np.sort(np.random.default_rng(seed).choice(old, BACKGROUND_ROWS, replace=False))
-    return memory.rows[old] if len(old) else None
-
-
-def by_scores(model: Any, X: Any, features: Any, rows: Ints) -> Floats:
-    """Places along the margins; principal axes of the features for a model without scores."""
-    return describe.layout(_part(features, rows), describe.scores(model, _part(X, rows)), np.arange(len(rows)))
+    shown, scores = _part(features, rows), describe.scores(model, _part(X, rows))
+    if behind is not None:
+        shown = stacked(shown, behind)
+        scores = None if scores is None else np.concatenate([scores, describe.scores(model, behind)])
+    return describe.layout(shown, scores, np.arange(shown.shape[0]))
 
 
 def by_principal_axes(X: Any, rows: Ints) -> Floats:

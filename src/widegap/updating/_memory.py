@@ -40,6 +40,8 @@ class Memory:
         Known labels and links of the rows.
     next_number : int
         The number of the next new cluster: one above all that were ever used.
+    n_new : int
+        How many rows were new to the last fit or update; later places are those that were remembered before it.
     """
 
     rows: Matrix
@@ -48,6 +50,12 @@ class Memory:
     places: np.ndarray
     units: Units | None
     next_number: int
+    n_new: int
+
+    @property
+    def before_update(self) -> Indices:
+        """Which of them the model remembered before the last update; none after a fit."""
+        return np.flatnonzero(self.places >= self.n_new)
 
     @property
     def n_rows(self) -> int:

@@ -110,7 +110,7 @@ class UpdatableClusterer(SelectiveClusterer):
         places = pool[kept]
         units = None if constraints.units is None else constraints.units.of_rows(places)
         table = self._some_rows(X, places)
-        return Memory(table, labels[kept], weights * (n / len(pool)), places, units, self.n_clusters_)
+        return Memory(table, labels[kept], weights * (n / len(pool)), places, units, self.n_clusters_, n)
 
     def _some_rows(self, X: Any, rows: Indices) -> Matrix:
         table = checked_rows(self, X, rows, check_threads(self.n_jobs))
@@ -302,9 +302,8 @@ class UpdatableClusterer(SelectiveClusterer):
         next_number = max(joint.next_number, int(self.cluster_numbers_.max()) + 1)
         rows: Any = joint.rows[kept]
         table: Floats = np.asarray(rows) if storage(rows) == "dense" else rows
-        return Memory(
-            table, followed.labels[kept], weights, kept, None if units is None else units.of_rows(kept), next_number
-        )
+        units = None if units is None else units.of_rows(kept)
+        return Memory(table, followed.labels[kept], weights, kept, units, next_number, joint.n_new)
 
 
 def _keeps_clusters(labels: Labels, start: Labels, weights: Doubles, k: int) -> bool:
