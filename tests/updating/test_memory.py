@@ -23,6 +23,13 @@ def memory_of(labels, weights, units=None, next_number=None):
     return Memory(rows, labels, np.asarray(weights, float), np.arange(len(labels)), units, number, len(labels))
 
 
+def test_rows_from_before_the_last_update_come_after_the_new_ones():
+    memory = memory_of([0, 1, 0, 1], [1, 1, 1, 1])
+    assert memory.before_update.tolist() == []
+    later = Memory(**{**vars(memory), "n_new": 3})
+    assert later.before_update.tolist() == [3]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-1, 5), min_size=1, max_size=200), st.integers(6, 300), st.integers(0, 10))
 def test_weights_of_a_cluster_add_up_to_all_that_it_has_seen(labels, size, seed):

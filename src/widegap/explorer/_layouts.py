@@ -12,8 +12,9 @@ from widegap import describe
 from widegap._types import Floats, Ints, Matrix
 from widegap.features._neighbour_layout import neighbour_layout
 from widegap.rows._matrices import stacked, without_gaps
+from widegap.rows._sources import row_blocks
 
-MAP_ROWS = 100_000  # rows on the map: seven frames a second without a graphics card (benchmarks/explorer.py)
+MAP_ROWS = 100_000  # rows on the map, of which fewer are drawn while it moves (benchmarks/explorer.py)
 
 
 def map_rows(n: int, seed: int = 0) -> Ints:
@@ -39,7 +40,8 @@ def by_scores(model: Any, X: Any, features: Any, rows: Ints, behind: Matrix | No
     shown, scores = _part(features, rows), describe.scores(model, _part(X, rows))
     if behind is not None:
         shown = stacked(shown, behind)
-        scores = None if scores is None else np.concatenate([scores, describe.scores(model, behind)])
+        unnamed = row_blocks(behind)  # blocks have no names of columns to compare with those of the fit
+        scores = None if scores is None else np.concatenate([scores, describe.scores(model, unnamed)])
     return describe.layout(shown, scores, np.arange(shown.shape[0]))
 
 

@@ -3,9 +3,7 @@
 
 import { NONE, colours, rgb } from "./palette.js";
 
-// Points of a frame while the map moves. On two cores without a graphics card a frame of so many takes about a fifth of
-// one of 100,000 (benchmarks/explorer.py).
-const MOVING = 20000;
+const MOVING = 15000; // points while the map moves: a frame takes a quarter of one of 100,000 (benchmarks/explorer.py)
 const BEHIND = 0.6; // of the size of a point: dots behind are smaller
 
 const VERTEX = `#version 300 es
