@@ -52,7 +52,7 @@ class RowsBefore:
         return cls(memory.rows[rows], memory.labels[rows])
 
 
-def told_changes(
+def update_changes(
     model: Any, X: Any, rows: ShownRows, names: Mapping[str, str], factors: Floats | None
 ) -> dict[str, Any] | None:
     """What the last update of a model changed, as the report tells it; None if these are not the rows of an update.

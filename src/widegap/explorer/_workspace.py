@@ -28,7 +28,7 @@ from widegap.corrections._parts import two_parts
 from widegap.corrections._stored_log import StoredCorrections
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.explorer._autosave import Autosave
-from widegap.explorer._before_update import RowsBefore, told_changes
+from widegap.explorer._before_update import RowsBefore, update_changes
 from widegap.explorer._cluster_names import correction_words, names_by_key
 from widegap.explorer._fits import NotFitted, ShownFit, open_fit
 from widegap.explorer._identity import WholeNumbers
@@ -175,7 +175,7 @@ class Workspace:
         """What the last update of the model changed, if these are its rows."""
         own = {str(key): name for key, name in self._opening_names.items()}
         factors = getattr(self._before[0][1], "factors_", None) if self._before else None
-        return told_changes(self.opening.model, self.X, self.rows, {**stored_names(self.extra), **own}, factors)
+        return update_changes(self.opening.model, self.X, self.rows, {**stored_names(self.extra), **own}, factors)
 
     @property
     def keys(self) -> WholeNumbers:
