@@ -140,6 +140,8 @@ def test_of_more_new_rows_than_are_searched_the_old_ones_are_still_told(monkeypa
     first = rows_of((0, 1, 2))[0]
     X, _ = rows_of((0, 1, 4), n=600, seed=3)
     model = MaxMarginClustering(3, random_state=0).fit(first).update(X)
+    workspace = Workspace(model, X)
+    assert list(workspace.reach) == [model.n_clusters_]  # other cuts would be of the sample alone
     found = RowsBefore.of(model, X)
     assert found is not None
     assert found.n_rows == len(first)
