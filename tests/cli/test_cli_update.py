@@ -163,7 +163,8 @@ def test_the_explorer_opens_an_updated_model_and_tells_what_changed(folder):
     opening = _open_updated(folder / "feb.widegap", folder / "march.csv", None, Dialect("auto", None, header=None))
     workspace = Workspace(opening.model, opening.X, rows=opening.shown, notes=opening.notes, extra=opening.extra)
     shown = payloads.overview(workspace)
-    assert "Cluster 3: new, 25 % of the new rows." in shown["notes"]
+    assert "Cluster 3: new, 25 % of the new rows." in [one["text"] for one in shown["update"]["clusters"]]
+    assert shown["rows_before"] > 0
     assert {cluster["label"] for cluster in shown["clusters"]} >= {3}
     assert "loyal" in {cluster["name"] for cluster in shown["clusters"]}
 

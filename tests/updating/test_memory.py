@@ -20,7 +20,14 @@ def memory_of(labels, weights, units=None, next_number=None):
     labels = np.asarray(labels, np.int32)
     rows = np.arange(2.0 * len(labels)).reshape(-1, 2)
     number = int(labels.max()) + 1 if next_number is None else next_number
-    return Memory(rows, labels, np.asarray(weights, float), np.arange(len(labels)), units, number)
+    return Memory(rows, labels, np.asarray(weights, float), np.arange(len(labels)), units, number, len(labels))
+
+
+def test_rows_from_before_the_last_update_come_after_the_new_ones():
+    memory = memory_of([0, 1, 0, 1], [1, 1, 1, 1])
+    assert memory.before_update.tolist() == []
+    later = Memory(**{**vars(memory), "n_new": 3})
+    assert later.before_update.tolist() == [3]
 
 
 @settings(max_examples=60, deadline=None)

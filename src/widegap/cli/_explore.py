@@ -207,19 +207,15 @@ def _open_model(model: Path, data: Path, text_column: str | None, dialect: "Dial
 
 
 def _open_updated(model: Path, data: Path, text_column: str | None, dialect: "Dialect") -> _Opening:
-    """A model after an update with new rows; what changed is told on the page before all other notes."""
+    """A model after an update with new rows."""
     from widegap.cli._update import update_stored
 
     found = update_stored(model, data, text_column, dialect, None, 0.0, quiet=False)
-    rows, changes = found.rows, found.result(None).summary(0)["changes"]
-    told = [changes["words"], *(record["text"] for record in changes["clusters"]), changes["drift"]["words"]]
-    told += [column["text"] + "." for column in changes["drift"]["columns"]]
-    living = {str(number) for number in found.estimator.cluster_numbers_.tolist()}
-    names = {label: name for label, name in found.names.items() if label in living}
     kept = {key: value for key, value in found.extra.items() if key not in ("corrections", "fixed")}
-    extra = {**kept, **found.keeps, "names": names}
+    extra = {**kept, **found.keeps, "names": found.names}
+    rows = found.rows
     encoder = getattr(rows, "encoder", None)
-    return _Opening(found.estimator, rows.X, _shown(rows), [*told, *rows.notes], encoder, extra, found.weights)
+    return _Opening(found.estimator, rows.X, _shown(rows), rows.notes, encoder, extra, found.weights)
 
 
 def _shown(rows: "DocumentRows | EncodedRows") -> "ShownRows":

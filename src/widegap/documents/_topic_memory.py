@@ -78,13 +78,14 @@ def remember(
     size: int,
     next_number: int,
     universum: Sequence[RawDocuments],
+    n_new: int,
 ) -> TopicMemory:
     """A sample of documents, and the universum; labels are numbers of topics, those of -1 are not remembered."""
     held = np.zeros(len(labels), bool) if units is None else units.constrained
     kept, weights = rows_to_remember(labels, weights, held, size, np.random.default_rng(0))
     units = None if units is None else units.of_rows(kept)
     raw = raw.of(kept)
-    return _stored(Memory(raw.rows, labels[kept], weights, kept, units, next_number), raw, universum, size)
+    return _stored(Memory(raw.rows, labels[kept], weights, kept, units, next_number, n_new), raw, universum, size)
 
 
 def _stored(documents: Memory, raw: RawDocuments, universum: Sequence[RawDocuments], size: int) -> TopicMemory:

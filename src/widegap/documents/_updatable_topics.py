@@ -184,7 +184,7 @@ class UpdatableTopics(ConstrainedClusterer):
             units = self._topic_units(self._read_constraints(self._side, n))
             outside = [part.raw for part in self._universum if part.raw is not None]
             self._memory = remember(
-                raw, self.labels_, np.ones(n), units, self.memory, int(self.topics_.max()) + 1, outside
+                raw, self.labels_, np.ones(n), units, self.memory, int(self.topics_.max()) + 1, outside, n
             )
         self._corpus = replace(self._corpus, raw=None)
         return self
@@ -334,7 +334,7 @@ class UpdatableTopics(ConstrainedClusterer):
         next_number = max(rows.next_number, int(self.topics_.max()) + 1)
         units = self._topic_units(rows.constraints)
         outside = [part.raw for part in joint.universum if part.raw is not None]
-        self._memory = remember(joint.raw, labels, rows.weights, units, self.memory, next_number, outside)
+        self._memory = remember(joint.raw, labels, rows.weights, units, self.memory, next_number, outside, rows.n_new)
         for name in ("labels_", "margins_", "centrality_"):
             setattr(self, name, getattr(self, name)[: rows.n_new])
         for name in ("_corpus", "_universum", "_reduction"):

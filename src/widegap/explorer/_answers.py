@@ -20,7 +20,6 @@ from widegap.explorer._fits import NotFitted, ShownFit
 from widegap.explorer._question_payloads import questions
 from widegap.explorer._worker import Worker
 from widegap.explorer._workspace import ChangedError, Workspace
-from widegap.features._neighbour_layout import neighbour_layout
 
 MOST_ANSWERED_ROWS = 200  # rows of one answer: the page asks for one or two
 JSON = "application/json"
@@ -88,6 +87,7 @@ class Answers:
             "rows": self.rows,
             "questions": lambda asked: questions(workspace),
             "points": self.points,
+            "behind": self.behind,
             "numbers": self.numbers,
             "labels": self.labels,
             "sure": self.sure,
@@ -123,6 +123,19 @@ class Answers:
 
     def points(self, asked: Query) -> bytes:
         """Rows (uint32, from 0) and places (float32 x, y) of the rows on the map."""
+        on_map = self.workspace.on_map
+        return on_map.astype(np.uint32).tobytes() + _as_bytes(self._places_of(asked)[: len(on_map)])
+
+    def behind(self, asked: Query) -> bytes:
+        """Keys (int32) and places (float32 x, y) of rows from before an update, if the layout has places for them."""
+        workspace = self.workspace
+        places = self._places_of(asked)[len(workspace.on_map) :]
+        if workspace.rows_before is None or not len(places):
+            return b""
+        return workspace.rows_before.numbers.astype(np.int32).tobytes() + _as_bytes(places)
+
+    def _places_of(self, asked: Query) -> Floats:
+        """Places of the rows on the map, and then of those behind them."""
         workspace, layout = self.workspace, asked.get("layout", "scores")
         with workspace.lock:
             fit = workspace.fit
@@ -138,8 +151,7 @@ class Answers:
             if len(self._places) > 8:
                 self._places.clear()
             self._places[key] = self._place(layout, fit, asked)
-        places = np.ascontiguousarray(self._places[key], np.float32)
-        return workspace.on_map.astype(np.uint32).tobytes() + places.tobytes()
+        return self._places[key]
 
     def numbers(self, asked: Query) -> bytes:
         """What people call the rows on the map: their numbers in the table, from 1 (uint32)."""
@@ -151,11 +163,12 @@ class Answers:
         if layout == "columns":
             x, y = (workspace.rows.column(str(asked.get(axis, ""))) for axis in "xy")
             return layouts.by_columns(x, y, rows)
+        behind = None if workspace.rows_before is None else workspace.rows_before.rows
         if layout == "neighbours":
-            return neighbour_layout(workspace.features, rows).places
+            return layouts.by_neighbours(workspace.features, rows, behind)
         if not isinstance(fit, ShownFit):  # there are no scores yet
             return layouts.by_principal_axes(workspace.features, rows)
-        return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows)
+        return layouts.by_scores(fit.model_at(workspace.k), workspace.X, workspace.features, rows, behind)
 
     def labels(self, asked: Query) -> bytes:
         """Keys (int32) of the rows on the map at a number of clusters."""
@@ -215,6 +228,10 @@ class Answers:
             "progress": self.worker.progress,
             "trouble": None if saved is None else saved.trouble,
         }
+
+
+def _as_bytes(places: Floats) -> bytes:
+    return np.ascontiguousarray(places, np.float32).tobytes()
 
 
 def _number(asked: Query, name: str) -> int:

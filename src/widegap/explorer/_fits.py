@@ -93,8 +93,11 @@ class ShownFit:
     @property
     def numbers(self) -> range:
         """Numbers of clusters that need no new fit."""
-        kept: KeptSearch | None = getattr(self.model, "_kept", None)
+        model: Any = self.model
+        kept: KeptSearch | None = getattr(model, "_kept", None)
         if kept is None or self.own not in range(1, kept.forest.most_clusters + 1):
+            return range(self.own, self.own + 1)
+        if kept.n_own not in (None, len(model.labels_)):  # an update that searched a sample of its rows
             return range(self.own, self.own + 1)
         # Every label that is known needs a cluster.
         least = min(self.own, max(2, kept.constraints.fewest_clusters))

@@ -37,6 +37,8 @@ def overview(workspace: Workspace) -> dict[str, object]:
             "n_rows": rows.n_rows,
             "rows_from": ROWS_FROM,
             "on_map": len(workspace.on_map),
+            "rows_before": 0 if workspace.rows_before is None else workspace.rows_before.n_rows,
+            "update": _update(workspace),
             "columns": rows.names[:2000],
             "method": type(fit.model).__name__,
             "fitted": isinstance(fit, ShownFit),
@@ -59,6 +61,21 @@ def overview(workspace: Workspace) -> dict[str, object]:
             "notes": [clip(note) for note in [*_number_note(fit), *workspace.notes, *_fit_notes(workspace)]],
             "saved": None if autosave is None else {"file": autosave.path.name, "trouble": autosave.trouble},
         }
+
+
+def _update(workspace: Workspace) -> dict[str, object] | None:
+    """What the last update of the model changed: a sentence on all clusters, on each, and on drift."""
+    changes = workspace.changes
+    if changes is None:
+        return None
+    drift = changes["drift"]
+    return {
+        "words": changes["words"],
+        "clusters": [
+            {"key": one["cluster"], "kind": one["kind"], "text": clip(one["text"])} for one in changes["clusters"]
+        ],
+        "drift": [drift["words"], *(clip(column["text"] + ".") for column in drift["columns"])],
+    }
 
 
 def _number_note(fit: ShownFit | NotFitted) -> list[str]:

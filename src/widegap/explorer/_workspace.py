@@ -7,6 +7,7 @@ far back.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
 from threading import RLock
 from typing import Any
@@ -27,6 +28,7 @@ from widegap.corrections._parts import two_parts
 from widegap.corrections._stored_log import StoredCorrections
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.explorer._autosave import Autosave
+from widegap.explorer._before_update import RowsBefore, update_changes
 from widegap.explorer._cluster_names import correction_words, names_by_key
 from widegap.explorer._fits import NotFitted, ShownFit, open_fit
 from widegap.explorer._identity import WholeNumbers
@@ -34,6 +36,7 @@ from widegap.explorer._layouts import map_rows
 from widegap.explorer._refits import NextFit, Progress, StoppedError, refit, searches_anew, supported
 from widegap.explorer._rows import ShownRows
 from widegap.results._map_rows import map_rows_of
+from widegap.results._result import stored_names
 
 KEPT_FITS = 8  # in memory; older ones are computed again when an undo reaches them
 
@@ -107,6 +110,7 @@ class Workspace:
             self.stored = StoredCorrections.read(self.extra, self.rows.n_rows, k)
         opening_junk = constraints_of(state_of(self.stored.events).corrections).junk
         self.opening = open_fit(clusterer, self.X, self.rows.n_rows, set(opening_junk.tolist()))
+        self.rows_before = RowsBefore.of(clusterer, self.X)
         self._fits: dict[int, ShownFit | NotFitted] = {0: self.opening}
         self._opening_names = names_by_key(self.opening, self.extra.get("names"))
         self.autosave: Autosave | None = None
@@ -165,6 +169,13 @@ class Workspace:
         if self._features is None:
             self._features = map_rows_of(self.X)
         return self._features
+
+    @cached_property
+    def changes(self) -> dict[str, Any] | None:
+        """What the last update of the model changed, if these are its rows."""
+        own = {str(key): name for key, name in self._opening_names.items()}
+        factors = getattr(self._before[0][1], "factors_", None) if self._before else None
+        return update_changes(self.opening.model, self.X, self.rows, {**stored_names(self.extra), **own}, factors)
 
     @property
     def keys(self) -> WholeNumbers:

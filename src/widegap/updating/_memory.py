@@ -40,6 +40,8 @@ class Memory:
         Known labels and links of the rows.
     next_number : int
         The number of the next new cluster: one above all that were ever used.
+    n_new : int
+        How many rows were new to the last fit or update; later places are those that were remembered before it.
     n_settled : int
         Rows of the search that the clusters come from; 0 if they are not to be searched for again.
     """
@@ -50,7 +52,13 @@ class Memory:
     places: np.ndarray
     units: Units | None
     next_number: int
+    n_new: int
     n_settled: int = 0
+
+    @property
+    def before_update(self) -> Indices:
+        """Which of them the model remembered before the last update; none after a fit."""
+        return np.flatnonzero(self.places >= self.n_new)
 
     @property
     def n_rows(self) -> int:

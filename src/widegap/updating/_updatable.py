@@ -99,7 +99,7 @@ class UpdatableClusterer(SelectiveClusterer):
         places = pool[kept]
         units = None if constraints.units is None else constraints.units.of_rows(places)
         table = self._some_rows(X, places)
-        return Memory(table, labels[kept], weights * (n / len(pool)), places, units, self.n_clusters_, n)
+        return Memory(table, labels[kept], weights * (n / len(pool)), places, units, self.n_clusters_, n, n)
 
     def _some_rows(self, X: Any, rows: Indices) -> Matrix:
         table = checked_rows(self, X, rows, check_threads(self.n_jobs))
@@ -293,7 +293,7 @@ class UpdatableClusterer(SelectiveClusterer):
         table: Floats = np.asarray(rows) if storage(rows) == "dense" else rows
         units = None if units is None else units.of_rows(kept)
         settled = followed.n_settled or joint.n_settled
-        return Memory(table, followed.labels[kept], weights, kept, units, next_number, settled)
+        return Memory(table, followed.labels[kept], weights, kept, units, next_number, joint.n_new, settled)
 
 
 def _keeps_clusters(labels: Labels, start: Labels, weights: Doubles, k: int) -> bool:

@@ -14,6 +14,7 @@ import * as selection from "./selection.js";
 import * as slider from "./slider.js";
 import { act, on, refresh, store, tell } from "./store.js";
 import * as tree from "./tree.js";
+import * as update from "./update.js";
 
 const LAYOUTS = { neighbours: "nearest neighbours", scores: "scores", columns: "two columns" };
 const SAVED = 60000; // milliseconds that a browser may take to begin a download
@@ -142,7 +143,7 @@ async function begin() {
     element("message").textContent = text;
     element("message").classList.toggle("bad", Boolean(bad));
   });
-  for (const part of [map, clusters, selection, corrections, questions, search, tree, profile, slider, keys]) part.start();
+  for (const part of [map, clusters, selection, corrections, questions, search, tree, profile, slider, keys, update]) part.start();
   controls();
   on("state", header);
   on("recut", header);

@@ -12,6 +12,8 @@ import { View } from "./view.js";
 
 const REACH = 9; // pixels within which a click means a point: about its size
 const STEP = 12; // pixels that an arrow key moves the cross: a point and its gap
+const REST = 200; // milliseconds without a move after which the map rests: longer than between two turns of a wheel
+const GREY = -2; // of rows from before an update, which show no cluster
 
 const canvas = /** @type {HTMLCanvasElement} */ (element("points"));
 const marks = /** @type {HTMLCanvasElement} */ (element("marks"));
@@ -24,13 +26,16 @@ export const map = {
   cross: null, // pixels, while keys are used
   corner: null, // of a box that keys draw
   hovered: -1,
-  frames: 0,
+  moving: false, // fewer points are drawn then
+  drawn: 0, // points in the last frame
 };
 
 let points = null;
 let grid = new Grid(new Float32Array(0));
 let flags = new Uint8Array(0);
 let waiting = false;
+let stale = false; // whether the next frame has to draw the points, not only the marks
+let resting = 0;
 
 export const shown = (i) => !(flags[i] & 9);
 
@@ -44,6 +49,7 @@ export function start() {
   canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
   canvas.addEventListener("webglcontextrestored", () => {
     points.prepare();
+    fillPlaces();
     fillAll();
   });
   new ResizeObserver(resize).observe(element("map"));
@@ -56,6 +62,14 @@ export function start() {
   on("recut", draw);
   on("found", refill);
   on("hidden", refill);
+  on("marked", () => {
+    fillBehind();
+    refill();
+  });
+  element("showbefore").addEventListener("change", () => {
+    fillBehind();
+    draw();
+  });
   host.onEnd(() => points?.end());
   pointerEvents();
   keyEvents();
@@ -66,14 +80,22 @@ export function start() {
 }
 
 export async function place(layout, axes = {}) {
-  const content = await get("points", { layout, ...axes });
-  const n = content.byteLength / 12;
+  const asked = { layout, ...axes };
+  const content = await get("points", asked);
+  const before = store.state.rows_before ? await get("behind", asked) : new ArrayBuffer(0);
+  const [n, m] = [content, before].map((part) => part.byteLength / 12);
+  const found = new Float32Array(2 * (n + m));
+  found.set(new Float32Array(content, 4 * n));
+  found.set(new Float32Array(before, 4 * m), 2 * n);
+  const places = inUnitSquare(found, layout === "columns");
   store.rows = new Uint32Array(content, 0, n);
-  store.places = inUnitSquare(new Float32Array(content, 4 * n, 2 * n), layout === "columns");
+  store.places = places.subarray(0, 2 * n);
+  store.behind = { keys: new Int32Array(before, 0, m), places: places.subarray(2 * n) };
+  element("before").hidden = !m;
   grid = new Grid(store.places);
   map.view.reset();
   map.hovered = -1;
-  if (points) points.fill(0, store.places);
+  fillPlaces();
   fillAll();
 }
 
@@ -93,6 +115,20 @@ function inUnitSquare(places, each) {
 }
 
 // What the points look like
+
+function fillPlaces() {
+  if (points) points.fill(0, store.places);
+  fillBehind();
+}
+
+// Rows from before an update are grey, but for those of the cluster that is marked.
+function fillBehind() {
+  if (!points) return;
+  const { keys, places } = store.behind;
+  const n = field("showbefore").checked ? keys.length : 0;
+  const colours = keys.map((key) => (key === store.marked ? key : GREY));
+  points.fillBehind(places.subarray(0, 2 * n), colours.subarray(0, n));
+}
 
 function fillAll() {
   if (points && store.keys.length === store.places.length / 2) {
@@ -122,7 +158,8 @@ function refill() {
   if (flags.length !== n) flags = new Uint8Array(n);
   const showMoved = field("showmoved")?.checked;
   for (let i = 0; i < n; i++) {
-    const away = store.found && !store.found[i] ? 8 : 0;
+    const isOther = store.marked !== null && store.keys[i] !== store.marked;
+    const away = isOther || (store.found && !store.found[i]) ? 8 : 0;
     flags[i] = (store.hidden.has(store.keys[i]) ? 1 : 0) | away | (showMoved && store.moved[i] ? 4 : 0);
   }
   for (const i of store.selected) flags[i] |= 2;
@@ -131,6 +168,12 @@ function refill() {
 }
 
 export function draw() {
+  stale = true;
+  mark();
+}
+
+// What lies over the points changes more often than they do.
+function mark() {
   if (waiting) return;
   waiting = true;
   requestAnimationFrame(paint);
@@ -138,11 +181,41 @@ export function draw() {
 
 function paint() {
   waiting = false;
-  map.frames++;
+  if (stale && points) paintPoints();
+  stale = false;
+  drawMarks(marks, map, shown);
+}
+
+function paintPoints() {
   const n = store.places.length / 2;
   const size = Math.max(n > 20000 ? 3 : n > 3000 ? 6 : 9, 4 * Math.log2(1 + map.view.zoom) - 1);
-  if (points) points.draw(map.view.scale, map.view.offset, Math.min(18, size) * devicePixelRatio);
-  drawMarks(marks, map, shown);
+  points.draw(map.view.scale, map.view.offset, Math.min(18, size) * devicePixelRatio, map.moving);
+  map.drawn = points.drawn;
+}
+
+// Draw a map that moves, and all its points when it has come to rest.
+function move() {
+  map.moving = true;
+  clearTimeout(resting);
+  resting = setTimeout(rest, REST);
+  draw();
+}
+
+function rest() {
+  clearTimeout(resting);
+  if (!map.moving) return;
+  map.moving = false;
+  draw();
+}
+
+export function panBy(dx, dy) {
+  map.view.pan(dx, dy);
+  move();
+}
+
+export function zoomAt(factor, px, py) {
+  map.view.zoomAt(factor, px, py);
+  move();
 }
 
 function resize() {
@@ -183,10 +256,10 @@ function pointerEvents() {
     far = Math.max(far, Math.hypot(now[0] - began[0], now[1] - began[1]));
     if (fingers.size === 2) pinch(event.pointerId, before, now);
     else if (map.lasso) map.lasso.push(map.view.toPlace(...now));
-    else map.view.pan(now[0] - before[0], now[1] - before[1]);
+    else panBy(now[0] - before[0], now[1] - before[1]);
     fingers.set(event.pointerId, now);
     hideTip();
-    return draw();
+    return mark();
   });
   const end = (event) => {
     const now = fingers.get(event.pointerId);
@@ -197,7 +270,8 @@ function pointerEvents() {
     map.lasso = null;
     if (still && event.type === "pointerup") pick(nearest(...now), event.shiftKey || event.ctrlKey);
     else if (corners && corners.length > 2) choose(grid.inside(corners, shown), event.shiftKey);
-    draw();
+    rest();
+    mark();
   };
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
@@ -207,8 +281,7 @@ function pointerEvents() {
     (event) => {
       if (host.embedded && host.root.activeElement !== canvas) return; // whoever scrolls past the map goes on
       event.preventDefault();
-      map.view.zoomAt(Math.exp(-event.deltaY / 400), ...at(event));
-      draw();
+      zoomAt(Math.exp(-event.deltaY / 400), ...at(event));
     },
     { passive: false },
   );
@@ -217,7 +290,7 @@ function pointerEvents() {
 function pinch(id, before, now) {
   const [other] = [...fingers].filter(([finger]) => finger !== id).map(([, pixel]) => pixel);
   const far = (a) => Math.hypot(a[0] - other[0], a[1] - other[1]) || 1;
-  map.view.zoomAt(far(now) / far(before), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
+  zoomAt(far(now) / far(before), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
 }
 
 export function nearest(px, py, pixels = REACH) {
@@ -250,7 +323,7 @@ export function hover(px, py) {
   map.hovered = i;
   if (i < 0) hideTip();
   else showTip(i);
-  draw();
+  mark();
 }
 
 function showTip(i) {
@@ -290,9 +363,9 @@ export function useTool(tool) {
 
 export function zoomStep(way) {
   const middle = map.cross ?? [map.view.width / 2, map.view.height / 2];
-  if (way === "reset") map.view.reset();
-  else map.view.zoomAt(way === "in" ? 1.5 : 1 / 1.5, ...middle);
-  draw();
+  if (way !== "reset") return zoomAt(way === "in" ? 1.5 : 1 / 1.5, ...middle);
+  map.view.reset();
+  return draw();
 }
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -307,7 +380,7 @@ function keyEvents() {
       const limits = [map.view.width, map.view.height];
       map.cross = map.cross.map((value, axis) => Math.max(0, Math.min(limits[axis], value + step * arrow[axis])));
       hover(...map.cross);
-      draw();
+      mark();
     } else if (event.key === "b" && map.cross) {
       map.corner = map.view.toPlace(...map.cross);
     } else if (event.key === "Enter" && map.cross) {
@@ -319,7 +392,7 @@ function keyEvents() {
   canvas.addEventListener("blur", () => {
     map.cross = map.corner = null;
     hideTip();
-    draw();
+    mark();
   });
 }
 
@@ -329,5 +402,5 @@ function endBox(more) {
   map.corner = null;
   const box = [[ax, ay], [bx, ay], [bx, by], [ax, by]];
   choose(grid.inside(box, shown), more);
-  draw();
+  mark();
 }

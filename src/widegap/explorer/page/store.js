@@ -9,12 +9,14 @@ export const store = {
   rows: new Uint32Array(0), // rows on the map, as the server numbers them, from 0
   numbers: new Uint32Array(0), // what people call them: numbers in the table, from 1
   places: new Float32Array(0), // x and y of each
+  behind: { keys: new Int32Array(0), places: new Float32Array(0) }, // rows from before an update
   keys: new Int32Array(0), // cluster of each
   sure: new Uint8Array(0), // how sure, 0 to 255
   meanSure: null, // of all rows, 0 to 1
   moved: new Uint8Array(0), // whether the last fit moved it
   found: null, // whether a search found it, null without a search
   hidden: new Set(), // clusters that are not shown
+  marked: null, // the cluster that stands out from all others, by its key
   selected: new Set(), // places in the arrays above
   k: 0, // number of clusters that is shown; the slider may be ahead of the server
   clusters: [], // at this number
