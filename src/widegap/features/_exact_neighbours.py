@@ -56,24 +56,40 @@ def _search_rows(X: Floats, centred: Floats, wanted: Indices, count: int, n_thre
     return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
 
 
-@jit
-def select_nearest(products, norms, own, nearest):  # type: ignore[no-untyped-def]
+def select_nearest(products: Floats, norms: Floats, own: Ints, nearest: Ints) -> None:
     """For every row the numbers of the smallest of ``products + norms``, but for its own number if that is not -1."""
     n, count = len(norms), nearest.shape[1]
     values, best = np.empty(n, products.dtype), np.empty(count, products.dtype)
     lowest, candidates = np.empty(max(LANES, 2 * count), products.dtype), np.empty(n + 1, np.int64)
+    _select(np.ascontiguousarray(products), norms, own, nearest, values, best, lowest, candidates)
+
+
+@jit
+def _select(products, norms, own, nearest, values, best, lowest, candidates):  # type: ignore[no-untyped-def]
+    """The same, with memory for a row's values, the best of them, the lowest of lanes and the candidates."""
+    n, count = len(norms), len(best)
     for r in range(len(own)):
         for j in range(n):
             values[j] = products[r, j] + norms[j]
         if own[r] >= 0:
             values[own[r]] = np.inf
-        n_candidates = _within_bound(values, count, lowest, candidates)
-        best[:] = np.inf
+        bound = _bound(values, count, lowest)
+        n_candidates = 0
+        for j in range(n):
+            candidates[n_candidates] = j
+            n_candidates += values[j] <= bound
+        for c in range(count):
+            best[c] = np.inf
         for c in range(n_candidates):
             j = candidates[c]
-            value = values[j]
-            if value < best[count - 1]:
-                _keep(best, nearest[r], value, j)
+            if values[j] < best[count - 1]:
+                place = count - 1
+                while place > 0 and best[place - 1] > values[j]:
+                    best[place] = best[place - 1]
+                    nearest[r, place] = nearest[r, place - 1]
+                    place -= 1
+                best[place] = values[j]
+                nearest[r, place] = j
 
 
 @jit
@@ -90,33 +106,27 @@ def merge_nearest(products, lengths, norms, numbers, rows, own, best, nearest): 
         for j in range(len(norms)):
             value = products[r, j] + norms[j]
             if value < bound and numbers[j] != own[i]:
-                _keep(best[i], nearest[i], value + lengths[r], numbers[j])
+                value += lengths[r]
+                place = last
+                while place > 0 and best[i, place - 1] > value:
+                    best[i, place] = best[i, place - 1]
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                best[i, place] = value
+                nearest[i, place] = numbers[j]
                 bound = best[i, last] - lengths[r]
 
 
 @jit
-def _keep(best, nearest, value, number):  # type: ignore[no-untyped-def]
-    """Put a value and its number in their place among the smallest, the last of which goes."""
-    place = len(best) - 1
-    while place > 0 and best[place - 1] > value:
-        best[place] = best[place - 1]
-        nearest[place] = nearest[place - 1]
-        place -= 1
-    best[place] = value
-    nearest[place] = number
-
-
-@jit
-def _within_bound(values, count, lowest, candidates):  # type: ignore[no-untyped-def]
-    """How many values are within a bound that at least ``count`` of them meet, and their numbers, in ``candidates``.
+def _bound(values, count, lowest):  # type: ignore[no-untyped-def]
+    """A bound that at least ``count`` of the values meet, infinite where there are few.
 
     The values are spread over lanes. Bisection finds a bound that the lowest values of ``count`` lanes meet: these
     loops take many numbers at a time, while a table of the best is updated one number at a time.
     """
     n, lanes = len(values), len(lowest)
     if n < 2 * lanes:
-        candidates[:n] = np.arange(n)
-        return n
+        return values.dtype.type(np.inf)
     for lane in range(lanes):
         lowest[lane] = values[lane]
     for start in range(lanes, n - lanes + 1, lanes):
@@ -133,17 +143,19 @@ def _within_bound(values, count, lowest, candidates):  # type: ignore[no-untyped
         for lane in range(lanes):
             below += np.int32(lowest[lane] <= middle)
         low, high = (low, middle) if below >= count else (middle, high)
-    found = 0
-    for j in range(n):
-        candidates[found] = j
-        found += values[j] <= high
-    return found
+    return high
+
+
+def measure_nearest(queries: Floats, rows: Indices, X: Floats, nearest: Ints) -> Doubles:
+    """Distances from the queries numbered ``rows`` to the rows selected for each, which are sorted by them in place."""
+    distances = np.zeros(nearest.shape)
+    _measure(queries, rows, X, nearest, distances)
+    return np.sqrt(distances)
 
 
 @jit
-def measure_nearest(queries, rows, X, nearest):  # type: ignore[no-untyped-def]
-    """Distances from the queries numbered ``rows`` to the rows selected for each, which are sorted by them in place."""
-    distances = np.zeros(nearest.shape)
+def _measure(queries, rows, X, nearest, distances):  # type: ignore[no-untyped-def]
+    """The squares of these distances."""
     for r in range(len(rows)):
         for c in range(nearest.shape[1]):
             j = nearest[r, c]
@@ -158,4 +170,3 @@ def measure_nearest(queries, rows, X, nearest):  # type: ignore[no-untyped-def]
                 place -= 1
             distances[r, place] = total
             nearest[r, place] = j
-    return np.sqrt(distances)
