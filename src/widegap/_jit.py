@@ -28,6 +28,7 @@ class _Loop:
         update_wrapper(self, function)
         self._function = function
         self._compiled: Any = None
+        self._part: Any = None
         _loops.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -54,8 +55,12 @@ class _Loop:
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba asks for where a loop calls this one."""
-        return self.compiled._numba_type_
+        """What numba asks for where a loop calls this one, whose machine code this one becomes part of."""
+        if self._part is None:
+            with _lock:
+                if self._part is None:
+                    self._part = _compile(self._function, is_part=True)
+        return self._part._numba_type_
 
     def __reduce__(self) -> str:
         return self._function.__qualname__  # pickled by its name, as functions are
@@ -77,13 +82,15 @@ def _forget_disk() -> None:
             loop._compiled = None
 
 
-def _compile(function: Callable[..., Any]) -> Any:
+def _compile(function: Callable[..., Any], is_part: bool = False) -> Any:
+    """The function for calls from Python, or for those from other loops: these need neither an entry nor a file."""
     import numba
 
+    flags = {"nogil": True, "fastmath": _FAST_MATH, "no_cfunc_wrapper": True, "no_cpython_wrapper": is_part}
     try:
-        return numba.njit(cache=_kept_on_disk, nogil=True, fastmath=_FAST_MATH)(function)
+        return numba.njit(cache=_kept_on_disk and not is_part, **flags)(function)
     except RuntimeError:  # "cannot cache function": no writable place for the cache
-        return numba.njit(nogil=True, fastmath=_FAST_MATH)(function)
+        return numba.njit(**flags)(function)
 
 
 def jit(function: Function) -> Function:
