@@ -14,7 +14,6 @@ from widegap.rows._threads import ordered_map
 
 DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread: 16 MiB; not tuned
 LANES = 64  # lanes, at least, over which values are spread to bound the smallest
-HALVINGS = 8  # bisections of the range of the lanes: a tighter bound would not save what it costs
 DECISIVE_ROUNDING = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 
 
@@ -57,39 +56,30 @@ def _search_rows(X: Floats, centred: Floats, wanted: Indices, count: int, n_thre
 
 
 def select_nearest(products: Floats, norms: Floats, own: Ints, nearest: Ints) -> None:
-    """For every row the numbers of the smallest of ``products + norms``, but for its own number if that is not -1."""
-    n, count = len(norms), nearest.shape[1]
-    values, best = np.empty(n, products.dtype), np.empty(count, products.dtype)
-    lowest, candidates = np.empty(max(LANES, 2 * count), products.dtype), np.empty(n + 1, np.int64)
-    _select(np.ascontiguousarray(products), norms, own, nearest, values, best, lowest, candidates)
+    """For every row the numbers of the smallest of ``products + norms``, but for its own number if that is not -1.
+
+    The products become these sums.
+    """
+    products += norms
+    best = np.repeat(_bounds(products, nearest.shape[1])[:, None], nearest.shape[1], axis=1)
+    rows, zeros = np.arange(len(own)), np.zeros(max(products.shape), products.dtype)
+    merge_nearest(products, zeros[: len(own)], zeros[: len(norms)], np.arange(len(norms)), rows, own, best, nearest)
 
 
-@jit
-def _select(products, norms, own, nearest, values, best, lowest, candidates):  # type: ignore[no-untyped-def]
-    """The same, with memory for a row's values, the best of them, the lowest of lanes and the candidates."""
-    n, count = len(norms), len(best)
-    for r in range(len(own)):
-        for j in range(n):
-            values[j] = products[r, j] + norms[j]
-        if own[r] >= 0:
-            values[own[r]] = np.inf
-        bound = _bound(values, count, lowest)
-        n_candidates = 0
-        for j in range(n):
-            candidates[n_candidates] = j
-            n_candidates += values[j] <= bound
-        for c in range(count):
-            best[c] = np.inf
-        for c in range(n_candidates):
-            j = candidates[c]
-            if values[j] < best[count - 1]:
-                place = count - 1
-                while place > 0 and best[place - 1] > values[j]:
-                    best[place] = best[place - 1]
-                    nearest[r, place] = nearest[r, place - 1]
-                    place -= 1
-                best[place] = values[j]
-                nearest[r, place] = j
+def _bounds(values: Floats, count: int) -> Floats:
+    """For every row a bound below which more than ``count`` of its values are, infinite where there are few.
+
+    The values are spread over lanes, and the lowest of more than ``count`` lanes are below the bound: this takes many
+    numbers at a time, while a table of the best is updated one number at a time.
+    """
+    n, lanes = values.shape[1], max(LANES, 2 * count)
+    if n < 2 * lanes:
+        return np.full(len(values), np.inf, values.dtype)
+    lowest = values[:, : n - n % lanes].reshape(len(values), -1, lanes).min(axis=1)
+    lowest.partition(count, axis=1)
+    bounds = np.nextafter(lowest[:, count], np.array(np.inf, values.dtype))
+    bounds[np.isnan(bounds)] = np.inf  # some values overflow
+    return bounds
 
 
 @jit
@@ -115,35 +105,6 @@ def merge_nearest(products, lengths, norms, numbers, rows, own, best, nearest): 
                 best[i, place] = value
                 nearest[i, place] = numbers[j]
                 bound = best[i, last] - lengths[r]
-
-
-@jit
-def _bound(values, count, lowest):  # type: ignore[no-untyped-def]
-    """A bound that at least ``count`` of the values meet, infinite where there are few.
-
-    The values are spread over lanes. Bisection finds a bound that the lowest values of ``count`` lanes meet: these
-    loops take many numbers at a time, while a table of the best is updated one number at a time.
-    """
-    n, lanes = len(values), len(lowest)
-    if n < 2 * lanes:
-        return values.dtype.type(np.inf)
-    for lane in range(lanes):
-        lowest[lane] = values[lane]
-    for start in range(lanes, n - lanes + 1, lanes):
-        for lane in range(lanes):
-            value = values[start + lane]
-            lowest[lane] = value if value < lowest[lane] else lowest[lane]
-    low = high = lowest[0]
-    for lane in range(1, lanes):
-        low = lowest[lane] if lowest[lane] < low else low
-        high = lowest[lane] if lowest[lane] > high else high
-    for _ in range(HALVINGS):
-        middle = low + (high - low) * values.dtype.type(0.5)
-        below = np.int32(0)
-        for lane in range(lanes):
-            below += np.int32(lowest[lane] <= middle)
-        low, high = (low, middle) if below >= count else (middle, high)
-    return high
 
 
 def measure_nearest(queries: Floats, rows: Indices, X: Floats, nearest: Ints) -> Doubles:

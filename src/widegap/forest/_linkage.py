@@ -328,7 +328,8 @@ def _merge_groups(  # type: ignore[no-untyped-def]
     weights, closeness, counts, nearness, whole, names, alive, differences, cap, tops, merges, margins, made,
 ):  # fmt: skip
     """All merges of a rule: an average linkage if there are no rows, else the degree product. See ``Ledger``."""
-    m, total, a = len(S), 0, 0
+    m = len(S)
+    total, a = 0, m - 1
     for c in range(m):
         total += whole[c]
     for step in range(m - 1):

@@ -23,6 +23,7 @@ them: the loop is the one that it would be if there were none.
 import numpy as np
 
 from widegap._jit import jit
+from widegap._types import Doubles, Floats
 from widegap.rows.loops._tiles import TILE_ROWS, add_tile, load_tile, move_row, padded, tile_scores
 from widegap.rows.loops._vectors import add_products, add_rows
 
@@ -332,20 +333,25 @@ def moved_csr(data, indices, indptr, counts, old, new, k, mean, scale):  # type:
     return out
 
 
+def moments_dense(X: Floats) -> tuple[Doubles, Doubles]:
+    """Column means and the summed squared distances of the rows to them, in float64, while the chunk is in cache."""
+    mean, error, scatter = np.zeros((3, X.shape[1]))
+    _add_moments(X, mean, error, scatter)
+    return mean, scatter
+
+
 @jit
-def moments_dense(X):  # type: ignore[no-untyped-def]
-    """Column means and the summed squared distances of the rows to them, in float64, while the chunk is in cache.
+def _add_moments(X, mean, error, scatter):  # type: ignore[no-untyped-def]
+    """The same, added to zeros.
 
     A second sweep removes what long sums lost in the mean, so that equal rows have no scatter.
     """
     n, d = X.shape
-    mean = np.zeros(d, np.float64)
     for i in range(n):
         for j in range(d):
             mean[j] += X[i, j]
-    mean /= n
-    error = np.zeros(d, np.float64)
-    scatter = np.zeros(d, np.float64)
+    for j in range(d):
+        mean[j] /= n
     for i in range(n):
         for j in range(d):
             step = X[i, j] - mean[j]
@@ -354,4 +360,3 @@ def moments_dense(X):  # type: ignore[no-untyped-def]
     for j in range(d):
         scatter[j] -= error[j] * error[j] / n
         mean[j] += error[j] / n
-    return mean, scatter
