@@ -1,13 +1,18 @@
 """The one place that decides how and when numba compiles our loops.
 
 A loop is compiled, or loaded from the cache, when it is first called: importing numba takes longer than most of what a
-short-lived process does with this package. ``nogil`` lets threads run loops in parallel; ``cache`` keeps machine code
-on disk between runs. In a package directory that cannot be written (a read-only image) numba raises at decoration, and
-on a full disk at the first call: then loops are compiled in every process. NaN-related fast-math flags stay off: the
-estimators reject NaN, but a loop that meets one must end, with NaN in its result.
+short-lived process does with this package. ``nogil`` lets threads run loops in parallel; ``_loop_cache.py`` keeps
+machine code on disk between runs. If there is no place for it (a read-only image without a home), its making raises,
+and on a full disk the first call does: then loops are compiled in every process. NaN-related fast-math flags stay off:
+the estimators reject NaN, but a loop that meets one must end, with NaN in its result.
+
+Compiling is what a first fit waits for. So loops take plain arrays, one type for each argument, and allocate nothing:
+inside a loop, ``np.zeros`` costs as much as a small loop, and a slice that is assigned or a sort twenty times that. A
+loop that others call is compiled as a part of these, without an entry for Python and a file of its own.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import update_wrapper
 from threading import RLock
 from typing import Any, TypeVar, cast
@@ -87,10 +92,13 @@ def _compile(function: Callable[..., Any], is_part: bool = False) -> Any:
     import numba
 
     flags = {"nogil": True, "fastmath": _FAST_MATH, "no_cfunc_wrapper": True, "no_cpython_wrapper": is_part}
-    try:
-        return numba.njit(cache=_kept_on_disk and not is_part, **flags)(function)
-    except RuntimeError:  # "cannot cache function": no writable place for the cache
-        return numba.njit(**flags)(function)
+    compiled = numba.njit(**flags)(function)
+    if _kept_on_disk and not is_part:
+        from widegap._loop_cache import LoopCache
+
+        with suppress(RuntimeError):  # "cannot cache function": no writable place for the cache
+            compiled._cache = LoopCache(function)
+    return compiled
 
 
 def jit(function: Function) -> Function:
