@@ -104,3 +104,9 @@ def _compile(function: Callable[..., Any], is_part: bool = False) -> Any:
 def jit(function: Function) -> Function:
     """Compile ``function`` with numba at its first call: cached on disk where possible, without the GIL."""
     return cast(Function, _Loop(function))
+
+
+def folders_of_code() -> list[str]:
+    """Where the machine code of the loops that this process has called is kept; none if it cannot be."""
+    caches = [loop._compiled._cache for loop in _loops if loop._compiled is not None]
+    return sorted({cache.cache_path for cache in caches if cache.cache_path} if _kept_on_disk else ())

@@ -1,7 +1,6 @@
 """Compiled loops over one chunk of rows: scores, moments, and the hinge's fused pass, which does all in one read.
 
-They share a file because numba's cache does not notice a changed function of another file. A loss names its passes in
-``Loops``; blocks know none of them by name.
+A loss names its passes in ``Loops``; blocks know none of them by name.
 
 The hinge. For a row x with scores ``s_p = W_p . (x - mean) + b_p`` and label z, a rival r is *active* when its hinge
 ``1 - s_z + s_r`` is positive. The max form keeps the worst rival only, the sum form every active one. Each active

@@ -11,9 +11,6 @@ float32 numbers took 1.3 times as long for two clusters, and 1.4 times as long f
     tile_scores    S[r, p]  = R[r] . W[p]
     move_row       N[z] += R[r],  N[q] -= R[r]
     add_tile       t += sum_r c[r] R[r]
-
-numba's cache does not notice a change in this file: a changed loop needs a touched ``_passes.py``, whose loops these
-become part of.
 """
 
 from typing import Any
