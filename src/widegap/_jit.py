@@ -91,7 +91,12 @@ def _compile(function: Callable[..., Any], is_part: bool = False) -> Any:
     """The function for calls from Python, or for those from other loops: these need neither an entry nor a file."""
     import numba
 
-    flags = {"nogil": True, "fastmath": _FAST_MATH, "no_cfunc_wrapper": True, "no_cpython_wrapper": is_part}
+    flags: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": _FAST_MATH,
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": is_part,
+    }
     compiled = numba.njit(**flags)(function)
     if _kept_on_disk and not is_part:
         from widegap._loop_cache import LoopCache

@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).parent
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-class _CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
+class _CheckedFiles(IndexDataCacheFile):
     """The files of one loop, by signature and processor."""
 
     def save(self, key: Any, data: Any) -> None:
@@ -46,7 +46,7 @@ class _CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
         return hashlib.sha256(repr((self._version, self._source_stamp, key)).encode() + code).digest()
 
 
-class LoopCache(FunctionCache):  # type: ignore[misc]
+class LoopCache(FunctionCache):
     """The cache of one loop; RuntimeError where there is no place for it."""
 
     def __init__(self, function: Any):

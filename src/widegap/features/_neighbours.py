@@ -110,15 +110,14 @@ class NeighbourGraph:
         """Weights from every row to the rows of each group, and from these to the row, two tables (k, n)."""
         n, width = self._values.shape
         nearest, labels = self.nearest[:, :width], labels.astype(np.int64)
-        out = np.bincount((labels[nearest] * n + np.arange(n)[:, None]).ravel(), self._values.ravel(), k * n)
-        into = np.bincount((labels[:, None] * n + nearest).ravel(), self._values.ravel(), k * n)
-        return out.reshape(k, n), into.reshape(k, n)
+        out = _sums_at(labels[nearest] * n + np.arange(n)[:, None], self._values, (k, n))
+        return out, _sums_at(labels[:, None] * n + nearest, self._values, (k, n))
 
     def weights_between(self, labels: Labels | Ints, k: int) -> Floats:
         """Sums of the weights between the rows of two groups, in both directions, (k, k)."""
         labels = labels.astype(np.int64)
         pairs = labels[:, None] * k + labels[self.nearest[:, : self._values.shape[1]]]
-        sums = np.bincount(pairs.ravel(), self._values.ravel(), k * k).reshape(k, k)
+        sums = _sums_at(pairs, self._values, (k, k))
         return sums + sums.T
 
 
@@ -144,6 +143,12 @@ def distance_to_nearest(X: Matrix, queries: Matrix, count: int) -> Floats:
     """Distance from each of the queried rows to the last of its ``count`` nearest among the rows of X."""
     with config_context(working_memory=WORKING_MEMORY), one_blas_thread():
         return np.asarray(NearestNeighbors(n_neighbors=count).fit(X).kneighbors(queries)[0][:, -1])
+
+
+def _sums_at(places: Ints, values: Floats, shape: tuple[int, int]) -> Doubles:
+    """A table of the sums of the values that have a place in it, counted row by row."""
+    sums = np.bincount(places.ravel(), values.ravel(), shape[0] * shape[1])
+    return np.asarray(sums, dtype=np.float64).reshape(shape)
 
 
 @jit

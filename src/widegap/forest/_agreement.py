@@ -106,7 +106,7 @@ def average_linkage(similarity: Floats, weights: npt.NDArray[np.int64]) -> Merge
     pairs, similarities = np.zeros((u - 1, 2), np.int64), np.zeros(u - 1)
     memory = np.ones(u, dtype=bool), np.zeros(u, np.int64)
     _merge_chains(similarity.copy(), weights.astype(np.float64), *memory, pairs, similarities)
-    return _sorted_tree(*pairs.T, 1 - similarities, weights)
+    return _sorted_tree(pairs[:, 0], pairs[:, 1], 1 - similarities, weights)
 
 
 @jit
