@@ -39,6 +39,8 @@ MADE_OF = ("rows", "features", "base", "constraints", "updating")  # what method
 # What a slice may import besides itself and GROUND. Imports go one way: upwards in this table.
 LOWER_SLICES = {
     **{name: ("exceptions",) for name in GROUND},
+    "_jit": ("exceptions", "_loop_cache"),
+    "_loop_cache": (),
     "rows": (),
     "features": MADE_OF[:1],
     "base": MADE_OF[:2],
