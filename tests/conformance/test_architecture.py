@@ -25,6 +25,7 @@ SPARSE_HOMES = (
     "documents/_corpus.py",
     "documents/_vocabulary.py",
     "documents/_words.py",
+    "cli/_warm.py",  # makes sparse rows, to compile their loops
 )
 # Other ways to ask, or to know, whether a table is sparse; rows/_matrices.py answers what depends on it.
 SPARSE_ATTRIBUTES = ("__array_interface__", "indptr", "nnz", "toarray", "tocsr", "todense")

@@ -7,7 +7,7 @@ from widegap.cli import _options as options
 from widegap.cli._errors import guarded
 
 MANY_ROWS = 10_500  # more than are compared with all others: neighbours come from an index, groups from communities
-FEW_ROWS = 300  # enough for every step of the other fits
+WARMING_ROWS = 300  # enough for every step of the other fits
 
 
 @guarded
@@ -36,7 +36,7 @@ def _common_fits() -> Iterator[tuple[Any, Any]]:
 
     from widegap import CPM3C, MaxMarginClustering
 
-    few, many = (make_blobs(n, n_features=8, centers=4, random_state=0)[0] for n in (FEW_ROWS, MANY_ROWS))
+    few, many = (make_blobs(n, n_features=8, centers=4, random_state=0)[0] for n in (WARMING_ROWS, MANY_ROWS))
     for X in (few, few.astype(np.float32), sp.csr_array(few)):
         yield MaxMarginClustering(4, random_state=0), X
         yield from ((CPM3C(k, random_state=0), X) for k in (2, 4))
