@@ -1,13 +1,18 @@
 """The one place that decides how and when numba compiles our loops.
 
 A loop is compiled, or loaded from the cache, when it is first called: importing numba takes longer than most of what a
-short-lived process does with this package. ``nogil`` lets threads run loops in parallel; ``cache`` keeps machine code
-on disk between runs. In a package directory that cannot be written (a read-only image) numba raises at decoration, and
-on a full disk at the first call: then loops are compiled in every process. NaN-related fast-math flags stay off: the
-estimators reject NaN, but a loop that meets one must end, with NaN in its result.
+short-lived process does with this package. ``nogil`` lets threads run loops in parallel; ``_loop_cache.py`` keeps
+machine code on disk between runs. If there is no place for it (a read-only image without a home), its making raises,
+and on a full disk the first call does: then loops are compiled in every process. NaN-related fast-math flags stay off:
+the estimators reject NaN, but a loop that meets one must end, with NaN in its result.
+
+Compiling is what a first fit waits for. So loops take plain arrays, one type for each argument, and allocate nothing:
+inside a loop, ``np.zeros`` costs as much as a small loop, and a slice that is assigned or a sort twenty times that. A
+loop that others call is compiled as a part of these, without an entry for Python and a file of its own.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import update_wrapper
 from threading import RLock
 from typing import Any, TypeVar, cast
@@ -28,6 +33,7 @@ class _Loop:
         update_wrapper(self, function)
         self._function = function
         self._compiled: Any = None
+        self._part: Any = None
         _loops.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -54,8 +60,12 @@ class _Loop:
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba asks for where a loop calls this one."""
-        return self.compiled._numba_type_
+        """What numba asks for where a loop calls this one, whose machine code this one becomes part of."""
+        if self._part is None:
+            with _lock:
+                if self._part is None:
+                    self._part = _compile(self._function, is_part=True)
+        return self._part._numba_type_
 
     def __reduce__(self) -> str:
         return self._function.__qualname__  # pickled by its name, as functions are
@@ -77,15 +87,31 @@ def _forget_disk() -> None:
             loop._compiled = None
 
 
-def _compile(function: Callable[..., Any]) -> Any:
+def _compile(function: Callable[..., Any], is_part: bool = False) -> Any:
+    """The function for calls from Python, or for those from other loops: these need neither an entry nor a file."""
     import numba
 
-    try:
-        return numba.njit(cache=_kept_on_disk, nogil=True, fastmath=_FAST_MATH)(function)
-    except RuntimeError:  # "cannot cache function": no writable place for the cache
-        return numba.njit(nogil=True, fastmath=_FAST_MATH)(function)
+    flags: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": _FAST_MATH,
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": is_part,
+    }
+    compiled = numba.njit(**flags)(function)
+    if _kept_on_disk and not is_part:
+        from widegap._loop_cache import LoopCache
+
+        with suppress(RuntimeError):  # "cannot cache function": no writable place for the cache
+            compiled._cache = LoopCache(function)
+    return compiled
 
 
 def jit(function: Function) -> Function:
     """Compile ``function`` with numba at its first call: cached on disk where possible, without the GIL."""
     return cast(Function, _Loop(function))
+
+
+def folders_of_code() -> list[str]:
+    """Where the machine code of the loops that this process has called is kept; none if it cannot be."""
+    caches = [loop._compiled._cache for loop in _loops if loop._compiled is not None]
+    return sorted({cache.cache_path for cache in caches if cache.cache_path} if _kept_on_disk else ())

@@ -5,11 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
+from sklearn.datasets import make_blobs
 
-from widegap import __version__
-from widegap.cli import _demo
+from widegap import CPM3C, __version__, _jit
+from widegap.cli import _demo, _warm
 from widegap.cli._main import main
+from widegap.features._neighbours import EXACT_ROWS
+from widegap.rows.loops import _passes
 
 
 def test_the_demo_runs_its_three_parts_and_writes_what_it_names(monkeypatch, capsys, tmp_path):
@@ -45,7 +49,7 @@ def test_wrong_calls_exit_with_2_and_show_the_usage(arguments, capsys):
 def test_help_lists_the_commands(capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    for command in ("cluster", "documents", "predict", "report", "datasets", "demo"):
+    for command in ("cluster", "documents", "predict", "report", "datasets", "demo", "warm"):
         assert re.search(rf"\b{command}\b", shown)
 
 
@@ -89,3 +93,24 @@ def test_an_unknown_name_of_the_package_is_refused():
     assert {name for name in dir(widegap) if name.startswith("_")} == {"__version__"}
     assert not {"Any", "TYPE_CHECKING", "import_module", "cli"} & set(dir(widegap))
     assert set(widegap.__all__) <= set(dir(widegap))
+
+
+def test_warm_keeps_the_loops_of_a_fit_and_says_where(monkeypatch, capsys, tmp_path):
+    X = make_blobs(60, n_features=3, centers=3, random_state=0)[0]
+    monkeypatch.setattr(_warm, "_common_fits", lambda: [(CPM3C(3, random_state=0), X)])
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_jit, "_loops", [loop := _jit.jit(_passes._add_moments.__wrapped__)])
+    monkeypatch.setattr(_passes, "_add_moments", loop)
+    assert main(["warm"]) == 0
+    folder = capsys.readouterr().out.removeprefix("Compiled code is kept in ").strip()
+    assert folder.startswith(str(tmp_path)) and list(Path(folder).glob("*_add_moments*.nbc"))
+    monkeypatch.setattr(_jit, "_kept_on_disk", False)
+    assert main(["warm"]) == 0
+    assert "set NUMBA_CACHE_DIR to one that can" in capsys.readouterr().out
+
+
+def test_common_fits_are_of_all_kinds_of_rows():
+    kinds = {(type(estimator).__name__, type(X).__name__, str(X.dtype)) for estimator, X in _warm._common_fits()}
+    for name in ("CPM3C", "MaxMarginClustering"):
+        assert {(name, "ndarray", "float64"), (name, "ndarray", "float32"), (name, "csr_array", "float64")} <= kinds
+    assert max(X.shape[0] for _, X in _warm._common_fits()) > EXACT_ROWS

@@ -25,6 +25,7 @@ SPARSE_HOMES = (
     "documents/_corpus.py",
     "documents/_vocabulary.py",
     "documents/_words.py",
+    "cli/_warm.py",  # makes sparse rows, to compile their loops
 )
 # Other ways to ask, or to know, whether a table is sparse; rows/_matrices.py answers what depends on it.
 SPARSE_ATTRIBUTES = ("__array_interface__", "indptr", "nnz", "toarray", "tocsr", "todense")
@@ -39,6 +40,8 @@ MADE_OF = ("rows", "features", "base", "constraints", "updating")  # what method
 # What a slice may import besides itself and GROUND. Imports go one way: upwards in this table.
 LOWER_SLICES = {
     **{name: ("exceptions",) for name in GROUND},
+    "_jit": ("exceptions", "_loop_cache"),
+    "_loop_cache": (),
     "rows": (),
     "features": MADE_OF[:1],
     "base": MADE_OF[:2],

@@ -14,9 +14,7 @@ from widegap.forest._linkage import (
     NO_CAP,
     AverageLinkage,
     DegreeLinkage,
-    Ledger,
     MergeTree,
-    _gini,
     _join_sizes,
     cut_conductance,
     merge_all,
@@ -359,19 +357,15 @@ def test_the_inequality_of_sizes_is_followed_exactly(seed, m):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 10 ** rng.integers(1, 5), m)
     differences = sum(abs(x - y) for x, y in combinations(sizes.tolist(), 2))
-    table, none = np.zeros((m, m)), np.zeros(0)
-    ledger = Ledger(
-        *(table, table, none, table, sizes.copy(), np.arange(m), np.ones(m, bool), np.array([differences]), 0.3),
-        *(np.zeros((m - 1, 2), np.int64), np.zeros(m - 1), np.zeros(m - 1, np.int64)),
-    )
+    found, alive, followed = sizes.copy(), np.ones(m, bool), np.array([differences])
     left = {a: int(size) for a, size in enumerate(sizes)}
     for step in range(m - 1):
-        assert _gini(ledger, step) == pytest.approx(gini(left.values()), rel=1e-15, abs=0)
+        assert followed[0] / ((m - step - 1) * sizes.sum()) == pytest.approx(gini(left.values()), rel=1e-15, abs=0)
         a, b = sorted(rng.choice(list(left), 2, replace=False))
-        _join_sizes(ledger, a, b)
+        _join_sizes(found, alive, followed, int(a), int(b))
         left[a] += left.pop(b)
-        assert ledger.differences[0] == sum(abs(x - y) for x, y in combinations(left.values(), 2))
-    assert ledger.differences[0] == 0 and ledger.sizes[ledger.alive].tolist() == [sizes.sum()]
+        assert followed[0] == sum(abs(x - y) for x, y in combinations(left.values(), 2))
+    assert followed[0] == 0 and found[alive].tolist() == [sizes.sum()]
 
 
 @pytest.mark.parametrize("kind", ["average", "degree"])

@@ -117,4 +117,4 @@ def test_loops_are_compiled_once_by_whoever_comes_first(monkeypatch):
 
 
 def test_loops_are_pickled_by_name():
-    assert pickle.loads(pickle.dumps(_passes.scores_dense)) is _passes.scores_dense
+    assert pickle.loads(pickle.dumps(_passes.scores_csr)) is _passes.scores_csr

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from _representations import every_representation, rounding, table
-from widegap import _jit
+from widegap import _jit, _loop_cache
 from widegap.cutting_plane._hinge import hinge_pass
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
@@ -268,19 +268,13 @@ def test_scores_equal_the_referee(make_blocks, k, tmp_path):
     assert_allclose(X @ coef.T + intercept, expected, rtol=1e-10, atol=1e-10)
 
 
-def refuse_cache(njit):
-    """numba.njit as it behaves where no cache directory can be written."""
-
-    def refusing(*args, cache=False, **options):
-        if cache:
-            raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
-        return njit(*args, **options)
-
-    return refusing
+def refuse_cache(function):
+    """What numba does where no cache directory can be written."""
+    raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
 
 
 def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
-    monkeypatch.setattr(numba, "njit", refuse_cache(numba.njit))
+    monkeypatch.setattr(_loop_cache, "LoopCache", refuse_cache)
     double = _jit.jit(lambda x: 2 * x)
     assert double(21) == 42
     assert double.compiled.targetoptions["nogil"] and double.compiled.targetoptions["fastmath"]
@@ -288,7 +282,7 @@ def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
 
 
 def test_jit_caches_where_it_can():
-    assert isinstance(_passes.scores_dense.compiled._cache, numba.core.caching.FunctionCache)
+    assert isinstance(_passes.scores_csr.compiled._cache, _loop_cache.LoopCache)
 
 
 def test_fast_math_still_sees_nan():

@@ -42,7 +42,7 @@ class HingePass:
 
 def _dense_loop(
     X: Floats, mean: Floats, W: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
-) -> tuple[float, int]:
+) -> tuple[float, float]:
     from widegap.rows.loops import _passes
 
     if len(W) == 2:
@@ -52,7 +52,7 @@ def _dense_loop(
 
 def _csr_loop(
     data: Floats, indices: Any, indptr: Any, table: Floats, b: Floats, choose: bool, all_rivals: bool, *outputs: Any
-) -> tuple[float, int]:
+) -> tuple[float, float]:
     from widegap.rows.loops import _passes
 
     if len(b) == 2:

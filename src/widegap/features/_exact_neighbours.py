@@ -14,7 +14,6 @@ from widegap.rows._threads import ordered_map
 
 DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread: 16 MiB; not tuned
 LANES = 64  # lanes, at least, over which values are spread to bound the smallest
-HALVINGS = 8  # bisections of the range of the lanes: a tighter bound would not save what it costs
 DECISIVE_ROUNDING = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 
 
@@ -56,24 +55,31 @@ def _search_rows(X: Floats, centred: Floats, wanted: Indices, count: int, n_thre
     return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
 
 
-@jit
-def select_nearest(products, norms, own, nearest):  # type: ignore[no-untyped-def]
-    """For every row the numbers of the smallest of ``products + norms``, but for its own number if that is not -1."""
-    n, count = len(norms), nearest.shape[1]
-    values, best = np.empty(n, products.dtype), np.empty(count, products.dtype)
-    lowest, candidates = np.empty(max(LANES, 2 * count), products.dtype), np.empty(n + 1, np.int64)
-    for r in range(len(own)):
-        for j in range(n):
-            values[j] = products[r, j] + norms[j]
-        if own[r] >= 0:
-            values[own[r]] = np.inf
-        n_candidates = _within_bound(values, count, lowest, candidates)
-        best[:] = np.inf
-        for c in range(n_candidates):
-            j = candidates[c]
-            value = values[j]
-            if value < best[count - 1]:
-                _keep(best, nearest[r], value, j)
+def select_nearest(products: Floats, norms: Floats, own: Ints, nearest: Ints) -> None:
+    """For every row the numbers of the smallest of ``products + norms``, but for its own number if that is not -1.
+
+    The products become these sums.
+    """
+    products += norms
+    best = np.repeat(_bounds(products, nearest.shape[1])[:, None], nearest.shape[1], axis=1)
+    rows, zeros = np.arange(len(own)), np.zeros(max(products.shape), products.dtype)
+    merge_nearest(products, zeros[: len(own)], zeros[: len(norms)], np.arange(len(norms)), rows, own, best, nearest)
+
+
+def _bounds(values: Floats, count: int) -> Floats:
+    """For every row a bound below which more than ``count`` of its values are, infinite where there are few.
+
+    The values are spread over lanes, and the lowest of more than ``count`` lanes are below the bound: this takes many
+    numbers at a time, while a table of the best is updated one number at a time.
+    """
+    n, lanes = values.shape[1], max(LANES, 2 * count)
+    if n < 2 * lanes:
+        return np.full(len(values), np.inf, values.dtype)
+    lowest = values[:, : n - n % lanes].reshape(len(values), -1, lanes).min(axis=1)
+    lowest.partition(count, axis=1)
+    bounds = np.nextafter(lowest[:, count], np.array(np.inf, values.dtype))
+    bounds[np.isnan(bounds)] = np.inf  # some values overflow
+    return bounds
 
 
 @jit
@@ -90,60 +96,27 @@ def merge_nearest(products, lengths, norms, numbers, rows, own, best, nearest): 
         for j in range(len(norms)):
             value = products[r, j] + norms[j]
             if value < bound and numbers[j] != own[i]:
-                _keep(best[i], nearest[i], value + lengths[r], numbers[j])
+                value += lengths[r]
+                place = last
+                while place > 0 and best[i, place - 1] > value:
+                    best[i, place] = best[i, place - 1]
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                best[i, place] = value
+                nearest[i, place] = numbers[j]
                 bound = best[i, last] - lengths[r]
 
 
-@jit
-def _keep(best, nearest, value, number):  # type: ignore[no-untyped-def]
-    """Put a value and its number in their place among the smallest, the last of which goes."""
-    place = len(best) - 1
-    while place > 0 and best[place - 1] > value:
-        best[place] = best[place - 1]
-        nearest[place] = nearest[place - 1]
-        place -= 1
-    best[place] = value
-    nearest[place] = number
-
-
-@jit
-def _within_bound(values, count, lowest, candidates):  # type: ignore[no-untyped-def]
-    """How many values are within a bound that at least ``count`` of them meet, and their numbers, in ``candidates``.
-
-    The values are spread over lanes. Bisection finds a bound that the lowest values of ``count`` lanes meet: these
-    loops take many numbers at a time, while a table of the best is updated one number at a time.
-    """
-    n, lanes = len(values), len(lowest)
-    if n < 2 * lanes:
-        candidates[:n] = np.arange(n)
-        return n
-    for lane in range(lanes):
-        lowest[lane] = values[lane]
-    for start in range(lanes, n - lanes + 1, lanes):
-        for lane in range(lanes):
-            value = values[start + lane]
-            lowest[lane] = value if value < lowest[lane] else lowest[lane]
-    low = high = lowest[0]
-    for lane in range(1, lanes):
-        low = lowest[lane] if lowest[lane] < low else low
-        high = lowest[lane] if lowest[lane] > high else high
-    for _ in range(HALVINGS):
-        middle = low + (high - low) * values.dtype.type(0.5)
-        below = np.int32(0)
-        for lane in range(lanes):
-            below += np.int32(lowest[lane] <= middle)
-        low, high = (low, middle) if below >= count else (middle, high)
-    found = 0
-    for j in range(n):
-        candidates[found] = j
-        found += values[j] <= high
-    return found
-
-
-@jit
-def measure_nearest(queries, rows, X, nearest):  # type: ignore[no-untyped-def]
+def measure_nearest(queries: Floats, rows: Indices, X: Floats, nearest: Ints) -> Doubles:
     """Distances from the queries numbered ``rows`` to the rows selected for each, which are sorted by them in place."""
     distances = np.zeros(nearest.shape)
+    _measure(queries, rows, X, nearest, distances)
+    return np.sqrt(distances)
+
+
+@jit
+def _measure(queries, rows, X, nearest, distances):  # type: ignore[no-untyped-def]
+    """The squares of these distances."""
     for r in range(len(rows)):
         for c in range(nearest.shape[1]):
             j = nearest[r, c]
@@ -158,4 +131,3 @@ def measure_nearest(queries, rows, X, nearest):  # type: ignore[no-untyped-def]
                 place -= 1
             distances[r, place] = total
             nearest[r, place] = j
-    return np.sqrt(distances)

@@ -289,7 +289,9 @@ class WidthRule:
 def median_gamma(X: Matrix) -> float:
     """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
     X = without_far_offsets(X).astype(np.float64, copy=False)
-    positive: Doubles = _squares_apart(safe_sparse_dot(X, X.T, dense_output=True), row_norms(X, squared=True))
+    found = np.empty(X.shape[0] * (X.shape[0] - 1) // 2 + 1)
+    norms = row_norms(X, squared=True)
+    positive = found[: _squares_apart(safe_sparse_dot(X, X.T, dense_output=True), norms, found)]
     if not len(positive):
         raise _equal_rows()
     upper = len(positive) // 2
@@ -299,20 +301,19 @@ def median_gamma(X: Matrix) -> float:
 
 
 @jit
-def _squares_apart(products, norms):  # type: ignore[no-untyped-def]
-    """Squared distances of the pairs of rows that differ by more than rounding, from their inner products.
+def _squares_apart(products, norms, found):  # type: ignore[no-untyped-def]
+    """Write squared distances of the pairs of rows that differ by more than rounding, from their inner products.
 
     Every pair once: counting it twice would cost as much again and not change the median.
     """
     n = len(norms)
-    found = np.empty(n * (n - 1) // 2 + 1)
     filled = 0
     for i in range(n):
         for j in range(i + 1, n):
             lengths = norms[i] + norms[j]
             found[filled] = lengths - 2 * products[i, j]
             filled += found[filled] > ZERO_SQUARED * lengths
-    return found[:filled]
+    return filled
 
 
 def diameter_gamma(X: Matrix, rng: np.random.Generator) -> float:

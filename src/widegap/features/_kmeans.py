@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from widegap._jit import jit
-from widegap._types import Labels
+from widegap._types import Doubles, Ints, Labels
 
 MEANS_TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
 TILE = 256  # rows whose scores are compared at a time
@@ -34,7 +34,8 @@ def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
     means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
     labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T)
     sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
-    total, scatter = _lengths(X)
+    total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+    scatter = max(0.0, total - float(np.square(X.sum(axis=0, dtype=np.float64)).sum()) / len(X))
     least = MEANS_TOL * scatter / X.size
     for _ in range(turns):
         halves = np.einsum("ij,ij->i", means, means) / 2
@@ -45,62 +46,69 @@ def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
     return Groups(labels, total - 2 * gained)
 
 
-@jit
-def _lengths(X):  # type: ignore[no-untyped-def]
-    """Sums of the squared lengths of all rows, as they are and about their mean."""
-    n, d = X.shape
-    sums, total = np.zeros(d), 0.0
-    for i in range(n):
-        for j in range(d):
-            value = np.float64(X[i, j])
-            sums[j] += value
-            total += value * value
-    return total, max(0.0, total - np.square(sums).sum() / n)
-
-
-@jit
-def _seeds(X, chances):  # type: ignore[no-untyped-def]
+def _seeds(X: Any, chances: Doubles) -> Ints:
     """Numbers of the seeds: one for every row of ``chances``, unless no rows are left that differ from all seeds."""
-    n, d = X.shape
-    m, trials = chances.shape
-    seeds = np.zeros(m, np.int64)
+    n, m = len(X), len(chances)
+    seeds, owners = np.zeros(m, np.int64), np.zeros(n, np.int64)
     seeds[0] = min(int(chances[0, 0] * n), n - 1)
-    owners, nearest, trial, best = np.zeros(n, np.int64), np.empty(n), np.empty(n), np.empty(n)
+    return seeds[: _choose_seeds(X, chances, seeds, owners, np.empty((4, n)), np.empty(m))]
+
+
+@jit
+def _choose_seeds(X, chances, seeds, owners, tables, to_seeds):  # type: ignore[no-untyped-def]
+    """Write the seeds behind the first; return how many there are.
+
+    Rows of ``tables`` are the squared distances to the nearest seed, their running sums, the distances with a candidate
+    and with the best candidate; ``owners`` are the places of the nearest seeds.
+    """
+    n = len(X)
     for i in range(n):
-        nearest[i] = _distance(X, i, seeds[0])
-    for s in range(1, m):
-        sums = np.cumsum(nearest)
-        if not sums[-1] > 0:
-            return seeds[:s]
+        tables[0, i] = _distance(X, i, seeds[0])
+    for s in range(1, len(seeds)):
+        total = 0.0
+        for i in range(n):
+            total += tables[0, i]
+            tables[1, i] = total
+        if not total > 0:
+            return s
         least = np.inf
-        for t in range(trials):
-            row = min(np.searchsorted(sums, chances[s, t] * sums[-1], side="right"), n - 1)
-            left = _distances_with(X, row, seeds[:s], owners, nearest, trial)
+        for t in range(chances.shape[1]):
+            low, high = 0, n - 1  # the first row whose running sum exceeds a share of the total
+            while low < high:
+                middle = (low + high) // 2
+                if tables[1, middle] > chances[s, t] * total:
+                    high = middle
+                else:
+                    low = middle + 1
+            left = _distances_with(X, low, seeds, s, owners, tables, to_seeds)
             if left < least:
                 least = left
-                seeds[s] = row
-                best[:] = trial
+                seeds[s] = low
+                for i in range(n):
+                    tables[3, i] = tables[2, i]
         for i in range(n):
-            if best[i] < nearest[i]:
-                nearest[i], owners[i] = best[i], s
-    return seeds
+            if tables[3, i] < tables[0, i]:
+                tables[0, i] = tables[3, i]
+                owners[i] = s
+    return len(seeds)
 
 
 @jit
-def _distances_with(X, row, seeds, owners, nearest, trial):  # type: ignore[no-untyped-def]
-    """Squared distances of all rows to the nearest seed if ``row`` becomes one, in ``trial``, and their sum.
+def _distances_with(X, row, seeds, n_seeds, owners, tables, to_seeds):  # type: ignore[no-untyped-def]
+    """Squared distances of all rows to the nearest seed if ``row`` becomes one, in ``tables[2]``, and their sum.
 
     A candidate at least twice as far from the nearest seed of a row as that row is cannot be nearer to it.
     """
-    to_seeds = np.empty(len(seeds))
-    for s in range(len(seeds)):
+    for s in range(n_seeds):
         to_seeds[s] = _distance(X, row, seeds[s]) / 4
     left = 0.0
-    for i in range(len(nearest)):
-        trial[i] = nearest[i]
-        if to_seeds[owners[i]] < nearest[i]:
-            trial[i] = min(_distance(X, i, row), nearest[i])
-        left += trial[i]
+    for i in range(len(X)):
+        value = tables[0, i]
+        if to_seeds[owners[i]] < value:
+            distance = _distance(X, i, row)
+            value = distance if distance < value else value
+        tables[2, i] = value
+        left += value
     return left
 
 
@@ -114,23 +122,28 @@ def _distance(X, i, row):  # type: ignore[no-untyped-def]
     return total
 
 
-@jit
-def _assign(X, products, halves, labels, sums, counts):  # type: ignore[no-untyped-def]
+def _assign(X: Any, products: Any, halves: Any, labels: Labels, sums: Doubles, counts: Ints) -> tuple[int, float]:
     """Every row to its best score: how many rows changed, and the sum of the scores.
 
-    Labels, -1 at first, and sums and sizes of the groups follow in place. ``products`` (m, n): for some rows at a time,
-    the scores for a mean are compared with the best so far.
+    Labels, -1 at first, and sums and sizes of the groups follow in place.
     """
-    n, d = X.shape
-    m = len(halves)
     top, best = np.empty(TILE, products.dtype), np.empty(TILE, np.int32)
+    found: tuple[int, float] = _assign_tiles(X, products, halves, labels, sums, counts, top, best)
+    return found
+
+
+@jit
+def _assign_tiles(X, products, halves, labels, sums, counts, top, best):  # type: ignore[no-untyped-def]
+    """The same: for some rows at a time, scores (m, n) for a mean are compared with the ``top`` of the ``best``."""
+    n, d = X.shape
     changed = 0
     gained = 0.0
     for start in range(0, n, TILE):
-        size = min(TILE, n - start)
-        top[:] = -np.inf
-        best[:] = 0
-        for p in range(m):
+        size = TILE if n - start > TILE else n - start
+        for i in range(TILE):
+            top[i] = -np.inf
+            best[i] = 0
+        for p in range(len(halves)):
             for i in range(size):
                 score = products[p, start + i] - halves[p]
                 better = score > top[i]
@@ -152,14 +165,9 @@ def _assign(X, products, halves, labels, sums, counts):  # type: ignore[no-untyp
     return changed, gained
 
 
-@jit
-def _follow(means, sums, counts):  # type: ignore[no-untyped-def]
+def _follow(means: Doubles, sums: Doubles, counts: Ints) -> float:
     """Means to their rows, in place; the squared movement of all together."""
-    moved = 0.0
-    for p in range(len(counts)):
-        if counts[p] > 0:
-            for j in range(means.shape[1]):
-                mean = sums[p, j] / counts[p]
-                moved += (mean - means[p, j]) ** 2
-                means[p, j] = mean
-    return moved
+    used = counts > 0
+    moved = sums[used] / counts[used, None] - means[used]
+    means[used] = sums[used] / counts[used, None]
+    return float(np.square(moved).sum())

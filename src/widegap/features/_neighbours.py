@@ -68,17 +68,20 @@ class NeighbourGraph:
     @cached_property
     def average(self) -> SparseMatrix:
         """The averaging operator R."""
-        n = len(self.nearest)
-        columns, ends = _mutual(self.nearest)
-        counts = np.diff(ends)
+        n, count = self.nearest.shape
+        edges = (np.ones(n * count, np.int8), self.nearest.ravel(), np.arange(n + 1) * count)
+        into = sp.csr_array(edges, shape=(n, n)).T.tocsr()
+        mutual = into.T.tocsr().multiply(into) + sp.eye_array(n, dtype=np.int8, format="csr")
+        counts = np.diff(mutual.indptr)
         shares = np.repeat((1 / counts).astype(np.float32), counts)
-        return sp.csr_array((shares, columns, ends), shape=(n, n))
+        return sp.csr_array((shares, mutual.indices, mutual.indptr), shape=(n, n))
 
     def smooth(self, P: Floats, steps: int) -> Floats:
         """``R^steps P``, in the dtype of P."""
         average = self.average
         for _ in range(steps):
-            smoothed: Floats = _averages(average.indices, average.indptr, P)
+            smoothed = np.zeros(P.shape, P.dtype)
+            _add_averages(average.indices, average.indptr, P, smoothed)
             P = smoothed
         return P
 
@@ -105,12 +108,16 @@ class NeighbourGraph:
 
     def weights_to(self, labels: Labels | Ints, k: int) -> tuple[Floats, Floats]:
         """Weights from every row to the rows of each group, and from these to the row, two tables (k, n)."""
-        tables: tuple[Doubles, Doubles] = _sums_to(self._values, self.nearest, labels, k)
-        return tables
+        n, width = self._values.shape
+        nearest, labels = self.nearest[:, :width], labels.astype(np.int64)
+        out = _sums_at(labels[nearest] * n + np.arange(n)[:, None], self._values, (k, n))
+        return out, _sums_at(labels[:, None] * n + nearest, self._values, (k, n))
 
     def weights_between(self, labels: Labels | Ints, k: int) -> Floats:
         """Sums of the weights between the rows of two groups, in both directions, (k, k)."""
-        sums: Doubles = _sums_between(self._values, self.nearest, labels, k)
+        labels = labels.astype(np.int64)
+        pairs = labels[:, None] * k + labels[self.nearest[:, : self._values.shape[1]]]
+        sums = _sums_at(pairs, self._values, (k, k))
         return sums + sums.T
 
 
@@ -138,56 +145,19 @@ def distance_to_nearest(X: Matrix, queries: Matrix, count: int) -> Floats:
         return np.asarray(NearestNeighbors(n_neighbors=count).fit(X).kneighbors(queries)[0][:, -1])
 
 
-@jit
-def _mutual(nearest):  # type: ignore[no-untyped-def]
-    """Every row and those of its neighbours that have it as theirs: numbers in ascending order, and where rows end."""
-    n, count = nearest.shape
-    owners, starts = _owners(nearest)
-    columns, ends = np.empty(n * (count + 1), np.int64), np.zeros(n + 1, np.int64)
-    neighbour_of = np.full(n, -1)
-    filled = 0
-    for i in range(n):
-        for c in range(count):
-            neighbour_of[nearest[i, c]] = i
-        neighbour_of[i] = i
-        for place in range(starts[i], starts[i + 1]):
-            if neighbour_of[owners[place]] == i:
-                columns[filled] = owners[place]
-                filled += 1
-        ends[i + 1] = filled
-    return columns[:filled], ends
+def _sums_at(places: Ints, values: Floats, shape: tuple[int, int]) -> Doubles:
+    """A table of the sums of the values that have a place in it, counted row by row."""
+    sums = np.bincount(places.ravel(), values.ravel(), shape[0] * shape[1])
+    return np.asarray(sums, dtype=np.float64).reshape(shape)
 
 
 @jit
-def _owners(nearest):  # type: ignore[no-untyped-def]
-    """For every row those that have it among their neighbours, and itself, in ascending order; and where they start."""
-    n, count = nearest.shape
-    starts = np.zeros(n + 2, np.int64)
-    for i in range(n):
-        starts[i + 2] += 1
-        for c in range(count):
-            starts[nearest[i, c] + 2] += 1
-    starts = np.cumsum(starts)
-    owners = np.empty(starts[n + 1], np.int64)
-    for i in range(n):
-        owners[starts[i + 1]] = i
-        starts[i + 1] += 1
-        for c in range(count):
-            j = nearest[i, c]
-            owners[starts[j + 1]] = i
-            starts[j + 1] += 1
-    return owners, starts
-
-
-@jit
-def _averages(columns, ends, P):  # type: ignore[no-untyped-def]
-    """R P: of every row the mean of the rows numbered in its part of ``columns``, four of them at a time."""
-    n, d = P.shape
-    found = np.empty((n, d), P.dtype)
-    for i in range(n):
+def _add_averages(columns, ends, P, found):  # type: ignore[no-untyped-def]
+    """Add R P: of every row the mean of the rows numbered in its part of ``columns``, four of them at a time."""
+    d = P.shape[1]
+    for i in range(len(P)):
         first, last = ends[i], ends[i + 1]
         alone = (last - first) % 4
-        found[i] = 0
         for place in range(first, first + alone):
             a = columns[place]
             for j in range(d):
@@ -199,27 +169,3 @@ def _averages(columns, ends, P):  # type: ignore[no-untyped-def]
         share = P.dtype.type(1) / P.dtype.type(last - first)
         for j in range(d):
             found[i, j] *= share
-    return found
-
-
-@jit
-def _sums_to(values, nearest, labels, k):  # type: ignore[no-untyped-def]
-    """Sums of the edges from every row to the rows of each group, and of those back, two tables (k, n)."""
-    n, width = values.shape
-    out, into = np.zeros((k, n)), np.zeros((k, n))
-    for i in range(n):
-        for c in range(width):
-            j = nearest[i, c]
-            out[labels[j], i] += values[i, c]
-            into[labels[i], j] += values[i, c]
-    return out, into
-
-
-@jit
-def _sums_between(values, nearest, labels, k):  # type: ignore[no-untyped-def]
-    """Sums of the edges from the rows of each group to those of each, (k, k)."""
-    sums = np.zeros((k, k))
-    for i in range(len(values)):
-        for c in range(values.shape[1]):
-            sums[labels[i], labels[nearest[i, c]]] += values[i, c]
-    return sums

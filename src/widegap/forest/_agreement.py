@@ -102,17 +102,17 @@ def _nearest_items(rare: npt.NDArray[np.int32], frequent: npt.NDArray[np.int32])
 
 def average_linkage(similarity: Floats, weights: npt.NDArray[np.int64]) -> MergeTree:
     """Average linkage of weighted items by chains of nearest neighbours."""
-    first, second, heights = _chain(similarity.copy(), weights.astype(np.float64))
-    return _sorted_tree(first, second, 1 - heights, weights)
+    u = len(weights)
+    pairs, similarities = np.zeros((u - 1, 2), np.int64), np.zeros(u - 1)
+    memory = np.ones(u, dtype=bool), np.zeros(u, np.int64)
+    _merge_chains(similarity.copy(), weights.astype(np.float64), *memory, pairs, similarities)
+    return _sorted_tree(pairs[:, 0], pairs[:, 1], 1 - similarities, weights)
 
 
 @jit
-def _chain(S, sizes):  # type: ignore[no-untyped-def]
-    """Merge mutual nearest neighbours; group b joins group a. Returns the pairs and their similarities."""
+def _merge_chains(S, sizes, alive, chain, pairs, similarities):  # type: ignore[no-untyped-def]
+    """Merge mutual nearest neighbours; group b joins group a. Writes the pairs and their similarities."""
     u = len(sizes)
-    alive = np.ones(u, np.bool_)
-    chain = np.zeros(u, np.int64)
-    firsts, seconds, found = np.zeros(u - 1, np.int64), np.zeros(u - 1, np.int64), np.zeros(u - 1)
     length = 0
     start = 0
     for step in range(u - 1):
@@ -133,9 +133,9 @@ def _chain(S, sizes):  # type: ignore[no-untyped-def]
                 break
             chain[length] = best
             length += 1
-        a, b = min(tip, best), max(tip, best)
+        a, b = (tip, best) if tip < best else (best, tip)
         length -= 2
-        firsts[step], seconds[step], found[step] = a, b, top
+        pairs[step, 0], pairs[step, 1], similarities[step] = a, b, top
         total = sizes[a] + sizes[b]
         for other in range(u):
             mixed = (sizes[a] * S[a, other] + sizes[b] * S[b, other]) / total
@@ -143,7 +143,6 @@ def _chain(S, sizes):  # type: ignore[no-untyped-def]
             S[other, a] = mixed
         sizes[a] = total
         alive[b] = False
-    return firsts, seconds, found
 
 
 def _sorted_tree(

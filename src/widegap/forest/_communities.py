@@ -71,7 +71,10 @@ class _Graph:
         """The graph of communities; weights within one become an edge to itself, which local moves leave out."""
         sizes = np.bincount(labels)
         members, starts = np.argsort(labels, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
-        ends, columns, values = _sums_of_edges(self.ends, self.columns, self.values, labels, members, starts)
+        k, n_edges = len(starts) - 1, len(self.columns)
+        ends, columns, values = np.zeros(k + 1, np.int64), np.empty(n_edges, np.int32), np.empty(n_edges)
+        edges = self.ends, self.columns, self.values, labels, members, starts
+        _sum_edges(*edges, np.zeros(k), ends, columns, values)
         columns, values = columns[: ends[-1]].copy(), values[: ends[-1]].copy()  # without the room for more
         volumes = np.asarray(np.bincount(labels, self.volumes), dtype=np.float64)
         return _Graph(ends, columns, values, volumes, self.total)
@@ -171,7 +174,14 @@ def local_moves(graph: _Graph, labels: Labels, resolution: float, rng: np.random
     """Moves of single nodes while they raise Q, which change the labels; returns by how much T Q / 2 has grown."""
     order = rng.permutation(len(labels)).astype(np.int32)
     pull = resolution / graph.total
-    gained: float = _visit(graph.ends, graph.columns, graph.values, graph.volumes, labels, pull, order)
+    n = len(labels)
+    totals, sizes = np.bincount(labels, graph.volumes, n), np.bincount(labels, minlength=n).astype(np.int32)
+    empty, queue, touched = np.empty((3, n), np.int32)
+    n_empty, most = np.count_nonzero(sizes == 0), max(MOST_PASSES * len(graph.columns), MOST_VISITS_OF_FEW)
+    empty[:n_empty] = np.flatnonzero(sizes == 0)
+    edges = graph.ends, graph.columns, graph.values, graph.volumes
+    memory = totals, sizes, empty, queue, touched, np.zeros(n), np.zeros(n, dtype=bool)
+    gained: float = _visit(*edges, labels, pull, order, most, n_empty, *memory)
     return gained
 
 
@@ -195,24 +205,16 @@ def _by_size(labels: Labels) -> Labels:
 
 
 @jit
-def _visit(ends, columns, values, volumes, labels, pull, order):  # type: ignore[no-untyped-def]
+def _visit(  # type: ignore[no-untyped-def]
+    ends, columns, values, volumes, labels, pull, order, left, n_empty,
+    totals, sizes, empty, queue, touched, to, waiting,
+):  # fmt: skip
     """Visit the nodes in order, and again those whose neighbour has left, then all once more, until none has moved.
 
     Volumes of communities change for nodes that are no neighbours, too: hence the last rounds. Labels are below n.
+    ``totals`` and ``sizes`` are those of the communities, ``empty`` begins with those that have no node.
     """
-    n = len(labels)
-    totals, sizes = np.zeros(n), np.zeros(n, np.int32)
-    for i in range(n):
-        totals[labels[i]] += volumes[i]
-        sizes[labels[i]] += 1
-    empty, n_empty = np.empty(n, np.int32), 0
-    for c in range(n):
-        if sizes[c] == 0:
-            empty[n_empty] = c
-            n_empty += 1
-    to, touched = np.zeros(n), np.empty(n, np.int32)
-    queue, waiting, head, length = np.empty(n, np.int32), np.zeros(n, np.bool_), 0, 0
-    left, gained, settled = max(MOST_PASSES * len(columns), MOST_VISITS_OF_FEW), 0.0, False
+    n, head, length, gained, settled = len(labels), 0, 0, 0.0, False
     while left >= 0:
         if length == 0:
             if settled:
@@ -269,12 +271,13 @@ def _visit(ends, columns, values, volumes, labels, pull, order):  # type: ignore
 
 
 @jit
-def _sums_of_edges(ends, columns, values, labels, members, starts):  # type: ignore[no-untyped-def]
-    """Sums of the weights between communities, as CSR; ``members`` are their nodes, from ``starts[c]`` on."""
-    k = len(starts) - 1
-    found, sums, new_ends = np.empty(len(columns), np.int32), np.empty(len(columns)), np.zeros(k + 1, np.int64)
-    to, filled = np.zeros(k), 0
-    for c in range(k):
+def _sum_edges(ends, columns, values, labels, members, starts, to, new_ends, found, sums):  # type: ignore[no-untyped-def]
+    """Sums of the weights between communities, as CSR; ``members`` are their nodes, from ``starts[c]`` on.
+
+    ``to`` are zeros for all communities.
+    """
+    filled = 0
+    for c in range(len(to)):
         first = filled
         for m in range(starts[c], starts[c + 1]):
             for place in range(ends[members[m]], ends[members[m] + 1]):
@@ -287,4 +290,3 @@ def _sums_of_edges(ends, columns, values, labels, members, starts):  # type: ign
             sums[place] = to[found[place]]
             to[found[place]] = 0.0
         new_ends[c + 1] = filled
-    return new_ends, found, sums

@@ -23,8 +23,7 @@ They need ``PIECE_SHARE`` n / k rows.
 import numpy as np
 import numpy.typing as npt
 
-from widegap._jit import jit
-from widegap._types import Floats, Labels
+from widegap._types import Floats, Ints, Labels
 from widegap.forest._linkage import MergeTree
 from widegap.forest._small_clusters import TINY_CLUSTER
 
@@ -58,18 +57,17 @@ def rows_needed(tree: MergeTree, groups: Labels, spacing: Floats, k: int) -> Flo
     return shares * len(groups) / k
 
 
-@jit
-def _names(merges, sizes, k, needed):  # type: ignore[no-untyped-def]
+def _names(merges: Ints, sizes: Ints, k: int, needed: Floats) -> tuple[Labels, int]:
     """The cluster of every group of the tree, those that it begins with first; and how many clusters there are."""
-    names = np.zeros(len(sizes), np.int32)
+    names, found = np.zeros(len(sizes), np.int32), 1
     first = len(sizes) - len(merges)  # number of the first merge
-    found = 1
+    of_large = np.take_along_axis(merges, sizes[merges].argmax(axis=1)[:, None], axis=1)[:, 0]
+    of_small = merges.sum(axis=1) - of_large
+    is_enough = sizes[of_small] >= needed[of_small]
     for step in range(len(merges) - 1, -1, -1):
-        large, small = merges[step]
-        if sizes[large] < sizes[small]:
-            large, small = small, large
+        large, small = of_large[step], of_small[step]
         names[large] = names[small] = names[first + step]
-        if found < k and sizes[small] >= needed[small]:
+        if found < k and is_enough[step]:
             names[small] = found
             found += 1
     return names, found

@@ -25,21 +25,21 @@ def confusion_of_groups(P: Floats, labels: Labels, m: int) -> Floats:
     squares = np.einsum("ij,ij->j", P, P, dtype=np.float64)
     inverse = 1 / (squares + CONFUSION_RIDGE * squares.sum() / r)
     coef = inverse[:, None] * cluster_sums(P, labels, m).T
-    return _confusion(P, inverse, P @ coef.astype(P.dtype), labels, np.bincount(labels, minlength=m) / n)
+    found = np.zeros((m, m))
+    _add_confusion(P, inverse, P @ coef.astype(P.dtype), labels, np.bincount(labels, minlength=m) / n, found)
+    return found
 
 
 @jit
-def _confusion(P, inverse, scores, labels, shares):  # type: ignore[no-untyped-def]
-    """Y'G from the scores of the classifier without its constants, the shares of the groups."""
+def _add_confusion(P, inverse, scores, labels, shares, found):  # type: ignore[no-untyped-def]
+    """Add Y'G, from the scores of the classifier without its constants, the shares of the groups."""
     n, m = scores.shape
-    found = np.zeros((m, m))
     for i in range(n):
         leverage = 1 / n
         for j in range(P.shape[1]):
             leverage += P[i, j] * P[i, j] * inverse[j]
-        leverage = min(leverage, MOST_LEVERAGE)
+        leverage = leverage if leverage < MOST_LEVERAGE else MOST_LEVERAGE
         own = labels[i]
         for p in range(m):
             score = (scores[i, p] + shares[p] - (leverage if p == own else 0.0)) / (1 - leverage)
             found[own, p] += score if score >= 1 / m else 0.0
-    return found

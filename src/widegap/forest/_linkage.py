@@ -55,6 +55,7 @@ from widegap.forest._split_words import split_words
 
 SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
 NO_CAP = 1.0  # the Gini index never exceeds it
+TINY = float(np.finfo(np.float64).tiny)  # similarities that are all 0 are divided by it
 
 
 class LinkageRule(Protocol):
@@ -76,6 +77,7 @@ class Ledger(NamedTuple):
     ``weights`` are the sums that margins are computed from. ``closeness``, ``counts`` and ``nearness`` are E, sizes and
     S of the average linkage that decides ties. ``sizes`` and ``names`` are those of the groups that are ``alive``;
     ``differences`` holds the sum of the differences of their sizes over all pairs, ``cap`` bounds their Gini index.
+    ``tops`` are the largest similarities of every group to those of larger numbers, infinite where they are unknown.
     ``merges``, ``margins`` and ``made`` become the tree.
     """
 
@@ -88,6 +90,7 @@ class Ledger(NamedTuple):
     alive: Any
     differences: Any
     cap: float
+    tops: Any
     merges: Any
     margins: Any
     made: Any
@@ -107,16 +110,18 @@ class AverageLinkage:
         _merge_average(self._E, self._sizes, self._S, a, b)
 
     def merge_all(self, ledger: Ledger) -> None:
-        _merge_all_averages(self._E, self._sizes, self._S, ledger)
+        nothing, no_labels = np.zeros((0, 0)), np.zeros(0, np.int32)
+        _merge_groups(self._E, nothing, nothing, no_labels, self._sizes, self._S, *ledger)
 
 
 class DegreeLinkage:
     """The degree product of a directed graph; ``into`` and ``out`` are I and O, shape (m, n), which merging changes."""
 
     def __init__(self, into: Floats, out: Floats, labels: Labels, sizes: npt.NDArray[Any]):
-        self._into, self._out, self._labels = into, out, labels.copy()
+        self._into, self._out, self._labels = into, out, labels.astype(np.int32)
         self._sizes = sizes.astype(np.float64)
-        self._D = _degree_products(into, out, labels)
+        self._D = np.zeros((len(into), len(into)))
+        _add_degree_products(into, out, self._labels, self._D)
         shares = self._D / np.square(self._sizes)
         self._S = shares + shares.T
 
@@ -127,18 +132,15 @@ class DegreeLinkage:
         _merge_degree(self._D, self._into, self._out, self._labels, self._sizes, self._S, a, b)
 
     def merge_all(self, ledger: Ledger) -> None:
-        _merge_all_degrees(self._D, self._into, self._out, self._labels, self._sizes, self._S, ledger)
+        _merge_groups(self._D, self._into, self._out, self._labels, self._sizes, self._S, *ledger)
 
 
 @jit
-def _degree_products(into, out, labels):  # type: ignore[no-untyped-def]
-    """D, shape (m, m)."""
-    m, n = into.shape
-    D = np.zeros((m, m))
-    for a in range(m):
-        for i in range(n):
+def _add_degree_products(into, out, labels, D):  # type: ignore[no-untyped-def]
+    """Add the products to D, shape (m, m)."""
+    for a in range(len(D)):
+        for i in range(len(labels)):
             D[labels[i], a] += into[a, i] * out[a, i]
-    return D
 
 
 @jit
@@ -252,21 +254,16 @@ class MergeTree:
         return np.column_stack([self.merges, heights, counts[len(self.leaf_sizes) :]]).astype(np.float64)
 
 
-@jit
-def _largest_first(merges, leaf_sizes, k):  # type: ignore[no-untyped-def]
+def _largest_first(merges: npt.NDArray[np.int64], leaf_sizes: npt.NDArray[np.int64], k: int) -> Labels:
     """Clusters of the first groups where k are left; of equal ones that with the lowest number comes first."""
     m = len(leaf_sizes)
     parent = np.arange(2 * m - 1)
-    for step in range(m - k):
-        parent[merges[step, 0]] = m + step
-        parent[merges[step, 1]] = m + step
-    for node in range(2 * m - 2, -1, -1):  # parents have larger numbers than their parts
-        parent[node] = parent[parent[node]]
-    sizes = np.zeros(2 * m - 1, np.int64)
-    for leaf in range(m):
-        sizes[parent[leaf]] += leaf_sizes[leaf]
+    parent[merges[: m - k]] = np.arange(m, 2 * m - k)[:, None]
+    while not np.array_equal(parent, above := parent[parent]):  # half the way to the top is left after each step
+        parent = above
+    sizes = np.bincount(parent[:m], leaf_sizes, 2 * m - 1)
     names = np.empty(2 * m - 1, np.int32)
-    names[np.argsort(-sizes, kind="mergesort")] = np.arange(2 * m - 1)
+    names[np.argsort(-sizes, kind="stable")] = np.arange(2 * m - 1)
     return names[parent[:m]]
 
 
@@ -316,6 +313,7 @@ def merge_all(
         alive=np.ones(m, dtype=bool),
         differences=np.array([np.abs(np.subtract.outer(leaf_sizes, leaf_sizes)).sum() // 2]),
         cap=float(cap),
+        tops=np.full(m, np.inf),
         merges=np.zeros((m - 1, 2), np.int64),
         margins=np.zeros(m - 1),
         made=np.zeros(m - 1, np.int64),
@@ -325,103 +323,69 @@ def merge_all(
 
 
 @jit
-def _merge_all_averages(E, sizes, S, ledger):  # type: ignore[no-untyped-def]
-    """All merges of an average linkage."""
-    tops = _all_tops(S, ledger.alive)
-    for step in range(len(ledger.made)):
-        a, b = _next_pair(S, tops, ledger, step)
-        _merge_average(E, sizes, S, a, b)
-        _renew_tops(S, ledger.alive, tops, a)
+def _merge_groups(  # type: ignore[no-untyped-def]
+    E, into, out, labels, sizes, S,
+    weights, closeness, counts, nearness, whole, names, alive, differences, cap, tops, merges, margins, made,
+):  # fmt: skip
+    """All merges of a rule: an average linkage if there are no rows, else the degree product. See ``Ledger``."""
+    m = len(S)
+    total, a = 0, m - 1
+    for c in range(m):
+        total += whole[c]
+    for step in range(m - 1):
+        _renew_tops(S, alive, tops, a)
+        only_smallest = differences[0] / ((m - step - 1) * total) > cap  # the Gini index
+        a, b = _nearest(S, tops, nearness, alive, whole, only_smallest)
+        _forget_tops(S, tops, a, b)
+        _join_sizes(whole, alive, differences, a, b)
+        first, second = names[a], names[b]
+        merges[step, 0] = first if first < second else second
+        merges[step, 1] = second if first < second else first
+        across, inside = weights[a, b], weights[a, a] if weights[a, a] < weights[b, b] else weights[b, b]
+        margins[step] = 1 - (across / (inside + across) if across > 0 else 0.0)  # as in cut_conductance
+        _add_group(weights, a, b)
+        _merge_average(closeness, counts, nearness, a, b)
+        made[step] = whole[a]
+        names[a] = m + step
+        if len(labels):
+            _merge_degree(E, into, out, labels, sizes, S, a, b)
+        else:
+            _merge_average(E, sizes, S, a, b)
 
 
 @jit
-def _merge_all_degrees(D, into, out, labels, sizes, S, ledger):  # type: ignore[no-untyped-def]
-    """All merges by the degree product."""
-    tops = _all_tops(S, ledger.alive)
-    for step in range(len(ledger.made)):
-        a, b = _next_pair(S, tops, ledger, step)
-        _merge_degree(D, into, out, labels, sizes, S, a, b)
-        _renew_tops(S, ledger.alive, tops, a)
-
-
-@jit
-def _next_pair(S, tops, ledger, step):  # type: ignore[no-untyped-def]
-    """The nearest pair, entered in the ledger: group b joins group a."""
-    only_smallest = _gini(ledger, step) > ledger.cap
-    a, b = _nearest(S, tops, ledger.nearness, ledger.alive, ledger.sizes, only_smallest)
-    _forget_tops(S, tops, a, b)
-    _join_sizes(ledger, a, b)
-    first, second = ledger.names[a], ledger.names[b]
-    ledger.merges[step, 0], ledger.merges[step, 1] = min(first, second), max(first, second)
-    ledger.margins[step] = 1 - cut_conductance(ledger.weights, a, b)
-    _add_group(ledger.weights, a, b)
-    _merge_average(ledger.closeness, ledger.counts, ledger.nearness, a, b)
-    ledger.made[step], ledger.names[a] = ledger.sizes[a], len(S) + step
-    return a, b
-
-
-@jit
-def _gini(ledger, step):  # type: ignore[no-untyped-def]
-    """The Gini index of the sizes of the clusters that are left."""
-    total = 0
-    for a in range(len(ledger.alive)):
-        total += ledger.sizes[a] if ledger.alive[a] else 0
-    return ledger.differences[0] / (max(len(ledger.alive) - step - 1, 1) * total)
-
-
-@jit
-def _join_sizes(ledger, a, b):  # type: ignore[no-untyped-def]
+def _join_sizes(sizes, alive, differences, a, b):  # type: ignore[no-untyped-def]
     """Group b joins a: sizes, who is alive, and the sum of the differences."""
-    sizes, together = ledger.sizes, ledger.sizes[a] + ledger.sizes[b]
-    change = -abs(sizes[a] - sizes[b])
+    one, other = sizes[a], sizes[b]
+    change = -abs(one - other)
     for c in range(len(sizes)):
-        if ledger.alive[c] and c != a and c != b:
-            change += abs(together - sizes[c]) - abs(sizes[a] - sizes[c]) - abs(sizes[b] - sizes[c])
-    ledger.differences[0] += change
-    sizes[a], ledger.alive[b] = together, False
+        if alive[c] and c != a and c != b:
+            change += abs(one + other - sizes[c]) - abs(one - sizes[c]) - abs(other - sizes[c])
+    differences[0] += change
+    sizes[a] = one + other
+    alive[b] = False
 
 
 @jit
 def _nearest(S, tops, beside, alive, sizes, only_smallest):  # type: ignore[no-untyped-def]
     """The most similar pair a < b of the groups that are left; ``tops`` mark the rows of S that may hold it."""
     m = len(alive)
-    top = np.finfo(np.float64).tiny
-    highest = -np.inf
-    least = sizes.max()
+    top, highest, least = TINY, -np.inf, -1
     for a in range(m):
         if alive[a]:
-            top = max(top, S[a, a], tops[a])
-            highest = max(highest, tops[a])
-            least = min(least, sizes[a])
-    best = -np.inf
-    first, second = 0, 0
+            top = S[a, a] if S[a, a] > top else top
+            top = tops[a] if tops[a] > top else top
+            highest = tops[a] if tops[a] > highest else highest
+            least = sizes[a] if least < 0 or sizes[a] < least else least
+    best, first, second = -np.inf, 0, 0
     for a in range(m):
         if alive[a] and (only_smallest or tops[a] >= highest - 2 * SECOND * top):
             for b in range(a + 1, m):
-                if alive[b] and (not only_smallest or min(sizes[a], sizes[b]) == least):
+                if alive[b] and (not only_smallest or sizes[a] == least or sizes[b] == least):
                     value = S[a, b] / top + SECOND * beside[a, b]
                     if value > best:
-                        best = value
-                        first, second = a, b
+                        best, first, second = value, a, b
     return first, second
-
-
-@jit
-def _all_tops(S, alive):  # type: ignore[no-untyped-def]
-    """The largest similarity of every group to those of larger numbers."""
-    tops = np.empty(len(S))
-    for a in range(len(S)):
-        tops[a] = _top(S, alive, a)
-    return tops
-
-
-@jit
-def _top(S, alive, a):  # type: ignore[no-untyped-def]
-    top = -np.inf
-    for b in range(a + 1, len(S)):
-        if alive[b] and S[a, b] > top:
-            top = S[a, b]
-    return top
 
 
 @jit
@@ -438,14 +402,16 @@ def _renew_tops(S, alive, tops, a):  # type: ignore[no-untyped-def]
     """After another group has joined a: the tops that are forgotten or exceeded."""
     for c in range(len(S)):
         if tops[c] == np.inf:
-            tops[c] = _top(S, alive, c)
-        elif c < a:
-            tops[c] = max(tops[c], S[c, a])
+            top = -np.inf
+            for b in range(c + 1, len(S)):
+                top = S[c, b] if alive[b] and S[c, b] > top else top
+            tops[c] = top
+        elif c < a and S[c, a] > tops[c]:
+            tops[c] = S[c, a]
 
 
-@jit
-def cut_conductance(weights, a, b):  # type: ignore[no-untyped-def]
+def cut_conductance(weights: Floats, a: int, b: int) -> float:
     """Conductance of the cut between a and b inside their union: 0 where nothing crosses it, 1 where all does."""
-    across = weights[a, b]
-    inside = min(weights[a, a], weights[b, b])
+    across = float(weights[a, b])
+    inside = float(min(weights[a, a], weights[b, b]))
     return across / (inside + across) if across > 0 else 0.0

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from widegap._jit import jit
 from widegap._types import Floats, Labels
 
 TEMPERATURES = 1e-4, 1e4  # of temperatures, relative to the standard deviation of the scores
@@ -54,26 +53,13 @@ def fit_temperature(scores: Floats, votes: Floats) -> float:
     return float(1 / sharpness)
 
 
-@jit
-def _slope(scores, votes, sharpness):  # type: ignore[no-untyped-def]
+def _slope(scores: Floats, votes: Floats, sharpness: float) -> tuple[float, float]:
     """H' and H'' at a sharpness; a row's scores are taken from its largest, so that none overflows."""
-    n, k = scores.shape
-    slope, bend = 0.0, 0.0
-    for i in range(n):
-        top = 0
-        for p in range(1, k):
-            top = p if scores[i, p] > scores[i, top] else top
-        total, mean, square, fit, weight = 1.0, 0.0, 0.0, 0.0, votes[i, top]
-        for p in range(k):
-            if p != top:
-                below = scores[i, p] - scores[i, top]
-                share = np.exp(sharpness * below)
-                total += share
-                mean += share * below
-                square += share * below * below
-                fit += votes[i, p] * below
-                weight += votes[i, p]
-        mean /= total
-        slope += weight * mean - fit
-        bend += weight * (square / total - mean * mean)
-    return slope, bend
+    below = scores - scores.max(axis=1, keepdims=True)
+    shares = np.exp(sharpness * below)
+    shares /= shares.sum(axis=1, keepdims=True)
+    means = np.einsum("ij,ij->i", shares, below)
+    squares = np.einsum("ij,ij,ij->i", shares, below, below)
+    weights = votes.sum(axis=1)
+    slope = weights @ means - np.einsum("ij,ij->", votes, below)
+    return float(slope), float(weights @ (squares - np.square(means)))

@@ -1,7 +1,6 @@
 """Compiled loops over one chunk of rows: scores, moments, and the hinge's fused pass, which does all in one read.
 
-They share a file because numba's cache does not notice a changed function of another file. A loss names its passes in
-``Loops``; blocks know none of them by name.
+A loss names its passes in ``Loops``; blocks know none of them by name.
 
 The hinge. For a row x with scores ``s_p = W_p . (x - mean) + b_p`` and label z, a rival r is *active* when its hinge
 ``1 - s_z + s_r`` is positive. The max form keeps the worst rival only, the sum form every active one. Each active
@@ -23,7 +22,8 @@ them: the loop is the one that it would be if there were none.
 import numpy as np
 
 from widegap._jit import jit
-from widegap.rows.loops._tiles import TILE_ROWS, add_tile, load_tile, move_row, padded, tile_scores
+from widegap._types import Codes, Doubles, Floats, Labels
+from widegap.rows.loops._tiles import TILE_ROWS, add_tile, load_tile, move_row, padded_width, tile_scores
 from widegap.rows.loops._vectors import add_products, add_rows
 
 FLUSH = 4096  # rows between two flushes: float32 sums then keep six digits (above), and flushing costs nothing
@@ -53,7 +53,7 @@ def _judge(S, r, k, choose, all_rivals, labels, codes, i, active):  # type: igno
     count = 0
     loss = 0.0
     first, last = (0, k) if all_rivals else (second, second + 1) if best == z else (best, best + 1)
-    for q in range(max(first, 0), last):
+    for q in range(first if first > 0 else 0, last):
         hinge = 1.0 - S[r, z] + S[r, q]
         if q != z and hinge > 0.0:
             codes[i, q >> 3] |= np.uint8(1 << (q & 7))
@@ -72,29 +72,45 @@ def _flush(recent, normal):  # type: ignore[no-untyped-def]
             recent[p, j] = 0
 
 
-@jit
-def _padded_copy(W, width):  # type: ignore[no-untyped-def]
-    """W with zeros beyond its last column."""
-    copy = np.zeros((W.shape[0], width), W.dtype)
-    copy[:, : W.shape[1]] = W
-    return copy
+def _tables(X: Floats, W: Floats) -> tuple[Floats, Floats, Floats]:
+    """Weights with zeros beyond the last column, and memory for a tile and its scores."""
+    k, d = W.shape
+    padded_W = np.zeros((k, padded_width(X)), X.dtype)
+    padded_W[:, :d] = W
+    return padded_W, np.zeros((TILE_ROWS, padded_width(X)), X.dtype), np.empty((TILE_ROWS, k), X.dtype)
 
 
-@jit
-def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, weights, normal, bias):  # type: ignore[no-untyped-def]
+def margin_dense(
+    X: Floats,
+    mean: Floats,
+    W: Floats,
+    b: Floats,
+    choose: bool,
+    all_rivals: bool,
+    labels: Labels,
+    codes: Codes,
+    weights: Floats | None,
+    normal: Doubles,
+    bias: Doubles,
+) -> tuple[float, float]:
     """One fused pass; with ``choose`` labels of -1 are written (argmax), else all are read. Returns loss, pairs."""
+    memory = *_tables(X, W), np.zeros((len(W), padded_width(X)), X.dtype), np.empty(len(W), np.int64)
+    found: tuple[float, float] = _margin_tiles(
+        X, mean, b, choose, all_rivals, labels, codes, weights, normal, bias, *memory
+    )
+    return found
+
+
+@jit
+def _margin_tiles(X, mean, b, choose, all_rivals, labels, codes, weights, normal, bias, W, R, S, recent, active):  # type: ignore[no-untyped-def]
+    """The same, with padded weights and memory for a tile, its scores, recent sums and the active rivals of a row."""
     n, d = X.shape
     k = W.shape[0]
-    padded_W = _padded_copy(W, padded(X))
-    R = np.zeros((TILE_ROWS, padded(X)), X.dtype)
-    S = np.empty((TILE_ROWS, k), X.dtype)
-    recent = np.zeros((k, padded(X)), X.dtype)
-    active = np.empty(k, np.int64)
     loss = 0.0
     pairs = 0.0
     for first in range(0, n, TILE_ROWS):
         rows = load_tile(X, mean, first, R)
-        tile_scores(R, padded_W, S, X, first + TILE_ROWS)
+        tile_scores(R, W, S, X, first + TILE_ROWS)
         for r in range(rows):
             i = first + r
             for p in range(k):
@@ -117,23 +133,41 @@ def margin_dense(X, mean, W, b, choose, all_rivals, labels, codes, weights, norm
     return loss, pairs
 
 
-@jit
-def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias):  # type: ignore[no-untyped-def]
+def margin_dense_two(
+    X: Floats,
+    mean: Floats,
+    w: Floats,
+    b: float,
+    choose: bool,
+    labels: Labels,
+    codes: Codes,
+    weights: Floats | None,
+    normal: Doubles,
+    bias: Doubles,
+) -> tuple[float, float]:
     """The same for two clusters: w = W_1 - W_0, of shape (1, d), needs one product; the two normals are opposite."""
-    n, d = X.shape
-    padded_w = _padded_copy(w, padded(X))
-    R = np.zeros((TILE_ROWS, padded(X)), X.dtype)
-    S = np.empty((TILE_ROWS, 1), X.dtype)
-    pulls = np.zeros(TILE_ROWS, X.dtype)
-    recent = np.zeros((1, padded(X)), X.dtype)
-    total = np.zeros((1, d), np.float64)
+    total, pulls = np.zeros((1, X.shape[1])), np.zeros(TILE_ROWS, X.dtype)
+    memory = *_tables(X, w), np.zeros((1, padded_width(X)), X.dtype), pulls
+    loss, pairs, ahead = _margin_tiles_of_two(X, mean, b, choose, labels, codes, weights, total, *memory)
+    normal[1] += total[0]
+    normal[0] -= total[0]
+    bias[1] += ahead
+    bias[0] -= ahead
+    return loss, pairs
+
+
+@jit
+def _margin_tiles_of_two(X, mean, b, choose, labels, codes, weights, total, W, R, S, recent, pulls):  # type: ignore[no-untyped-def]
+    """The normal of the second cluster, in ``total``; loss, pairs and its bias. ``pulls`` is memory for a tile."""
+    n = X.shape[0]
     loss = 0.0
     pairs = 0.0
     ahead = 0.0
     for first in range(0, n, TILE_ROWS):
         rows = load_tile(X, mean, first, R)
-        tile_scores(R, padded_w, S, X, first + TILE_ROWS)
-        pulls[:] = 0
+        tile_scores(R, W, S, X, first + TILE_ROWS)
+        for r in range(TILE_ROWS):
+            pulls[r] = 0
         for r in range(rows):
             i = first + r
             s = S[r, 0] + b
@@ -151,16 +185,11 @@ def margin_dense_two(X, mean, w, b, choose, labels, codes, weights, normal, bias
                 pairs += weight
                 ahead += weight * sign
                 pulls[r] = weight * sign
-        add_tile(R, pulls, recent[0])
+        add_tile(R, pulls, recent)
         if (first // TILE_ROWS + 1) % (FLUSH // TILE_ROWS) == 0:
             _flush(recent, total)
     _flush(recent, total)
-    for j in range(d):
-        normal[1, j] += total[0, j]
-        normal[0, j] -= total[0, j]
-    bias[1] += ahead
-    bias[0] -= ahead
-    return loss, pairs
+    return loss, pairs, ahead
 
 
 @jit
@@ -260,16 +289,18 @@ def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, weights, 
     return loss, pairs
 
 
-@jit
-def scores_dense(X, mean, W, b, out):  # type: ignore[no-untyped-def]
+def scores_dense(X: Floats, mean: Floats, W: Floats, b: Floats, out: Floats) -> None:
     """out[i, p] = W_p . (X_i - mean) + b_p, by the same arithmetic as the pass."""
+    _score_tiles(X, mean, b, out, *_tables(X, W))
+
+
+@jit
+def _score_tiles(X, mean, b, out, W, R, S):  # type: ignore[no-untyped-def]
+    """The same, with padded weights and memory for a tile and its scores."""
     n, k = X.shape[0], W.shape[0]
-    padded_W = _padded_copy(W, padded(X))
-    R = np.zeros((TILE_ROWS, padded(X)), X.dtype)
-    S = np.empty((TILE_ROWS, k), X.dtype)
     for first in range(0, n, TILE_ROWS):
         rows = load_tile(X, mean, first, R)
-        tile_scores(R, padded_W, S, X, first + TILE_ROWS)
+        tile_scores(R, W, S, X, first + TILE_ROWS)
         for r in range(rows):
             for p in range(k):
                 out[first + r, p] = S[r, p] + b[p]
@@ -332,20 +363,25 @@ def moved_csr(data, indices, indptr, counts, old, new, k, mean, scale):  # type:
     return out
 
 
+def moments_dense(X: Floats) -> tuple[Doubles, Doubles]:
+    """Column means and the summed squared distances of the rows to them, in float64, while the chunk is in cache."""
+    mean, error, scatter = np.zeros((3, X.shape[1]))
+    _add_moments(X, mean, error, scatter)
+    return mean, scatter
+
+
 @jit
-def moments_dense(X):  # type: ignore[no-untyped-def]
-    """Column means and the summed squared distances of the rows to them, in float64, while the chunk is in cache.
+def _add_moments(X, mean, error, scatter):  # type: ignore[no-untyped-def]
+    """The same, added to zeros.
 
     A second sweep removes what long sums lost in the mean, so that equal rows have no scatter.
     """
     n, d = X.shape
-    mean = np.zeros(d, np.float64)
     for i in range(n):
         for j in range(d):
             mean[j] += X[i, j]
-    mean /= n
-    error = np.zeros(d, np.float64)
-    scatter = np.zeros(d, np.float64)
+    for j in range(d):
+        mean[j] /= n
     for i in range(n):
         for j in range(d):
             step = X[i, j] - mean[j]
@@ -354,4 +390,3 @@ def moments_dense(X):  # type: ignore[no-untyped-def]
     for j in range(d):
         scatter[j] -= error[j] * error[j] / n
         mean[j] += error[j] / n
-    return mean, scatter

@@ -11,9 +11,6 @@ float32 numbers took 1.3 times as long for two clusters, and 1.4 times as long f
     tile_scores    S[r, p]  = R[r] . W[p]
     move_row       N[z] += R[r],  N[q] -= R[r]
     add_tile       t += sum_r c[r] R[r]
-
-numba's cache does not notice a change in this file: a changed loop needs a touched ``_passes.py``, whose loops these
-become part of.
 """
 
 from typing import Any
@@ -22,6 +19,7 @@ from numba import types
 from numba.core import cgutils
 
 from widegap._jit import jit
+from widegap._types import Floats
 from widegap.rows.loops._lanes import REGISTER_BYTES, Lanes, array_of, int64, intrinsic, prefetch
 
 TILE_ROWS = 6  # with two clusters 12 running sums: as many as 16 registers hold beside the numbers they are made of
@@ -109,11 +107,10 @@ def add_tile(typing, R, c, t):  # type: ignore[no-untyped-def]
     return types.void(R, c, t), generate
 
 
-@jit
-def padded(X):  # type: ignore[no-untyped-def]
+def padded_width(X: Floats) -> int:
     """The width of tiles: the number of columns, rounded up to whole vectors."""
     lanes = REGISTER_BYTES // X.itemsize
-    return (X.shape[1] + lanes - 1) // lanes * lanes
+    return -(-X.shape[1] // lanes) * lanes
 
 
 @intrinsic(prefer_literal=True)
@@ -144,7 +141,7 @@ def _centre_row(typing, X, i, mean, R, r, ahead):  # type: ignore[no-untyped-def
 def load_tile(X, mean, first, R):  # type: ignore[no-untyped-def]
     """Copy up to six centred rows into R; return how many."""
     n, d = X.shape
-    rows = min(TILE_ROWS, n - first)
+    rows = TILE_ROWS if n - first > TILE_ROWS else n - first
     whole = d - d % (REGISTER_BYTES // X.itemsize)
     for r in range(rows):
         if r < _FETCHED:

@@ -12,8 +12,7 @@ Kept after a measurement: plain loops take 2.6 to 5.8 times as long, for 2, 4 an
     add_products    s_p   += sum_e x_e W[p, j_e]
     add_rows        N[j_e, p] += c_p x_e          N, c in float64
 
-for the entries e of one row. Arrays are C-contiguous. numba's cache does not notice a change in this file: a changed
-loop needs a touched ``_passes.py``, whose loops these become part of.
+for the entries e of one row. Arrays are C-contiguous.
 """
 
 from typing import Any
