@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from widegap._types import Floats
 from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, Clusterer, Objective, take_over
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger
@@ -604,5 +605,9 @@ class MaxMarginClustering(KeptSearchClusterer):
             members of the search, without labels: where all members make the same mistake, they are too sure.
         """
         check_is_fitted(self)
+        return self._map_scores(X, self._probability_rule())
+
+    def _probability_rule(self) -> Callable[[Floats], Floats]:
+        """Probabilities of the clusters, from scores; without the estimator, so that workers can have it."""
         temperature = self.temperature_
-        return self._map_scores(X, lambda scores: softmax(scores / temperature, axis=1))
+        return lambda scores: softmax(scores / temperature, axis=1)
