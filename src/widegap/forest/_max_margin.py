@@ -67,7 +67,6 @@ from widegap.forest._row_preparation import (
     refuse_on_workers,
 )
 from widegap.forest._search_result import SearchResult, StartRecord
-from widegap.rows._centred import CentredRows
 from widegap.rows._collections import count_labels, is_collection
 from widegap.rows._few_rows import largest
 from widegap.rows._matrices import storage
@@ -466,9 +465,10 @@ class MaxMarginClustering(KeptSearchClusterer):
             self._size_bounds(constraints, blocks.shape[0], k)
         if self._precomputed:
             check_precomputed(blocks.shape, self.standardize)
-        if CentredRows(blocks).scale == 0 and k not in (1, "auto"):
+        rows = RowsToFit(blocks, side, constraints, self._groups)
+        if rows.are_equal and k not in (1, "auto"):
             raise one_point_error("linear", None, blocks.shape[0], k)
-        return RowsToFit(blocks, side, constraints, self._groups)
+        return rows
 
     def _store_single_cluster(self, rows: RowsToFit) -> None:
         super()._store_single_cluster(rows)
@@ -488,7 +488,7 @@ class MaxMarginClustering(KeptSearchClusterer):
         # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
         small = rows.shape[0] * max(rows.shape[1], MOST_LANDMARKS) < FEW_VALUES
         with one_blas_thread(openmp=True) if small else nullcontext():
-            if self.n_clusters == "auto" and CentredRows(rows.blocks).scale == 0:
+            if self.n_clusters == "auto" and rows.are_equal:
                 refuse_equal_rows(rows.shape[0], self._fewest_clusters(rows.constraints, rows.shape[0]))
                 self._store_single_cluster(rows)
             else:
