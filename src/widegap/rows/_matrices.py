@@ -218,7 +218,11 @@ def number_ranges(X: Matrix) -> Ranges:
     One read: a few rows at a time stay in the cache.
     """
     numbers = stored_numbers(X)
-    return column_ranges(numbers[:, None]) if _holds_words(X) and numbers.size else column_ranges(X)
+    if not _holds_words(X) or not numbers.size:
+        return column_ranges(X)
+    parts = [numbers[chunk] for chunk in row_chunks(len(numbers), 1)]
+    ends = np.array([(part.min(), part.max()) for part in parts], X.dtype)
+    return ends[:, 0].min(keepdims=True), ends[:, 1].max(keepdims=True)
 
 
 def column_ranges(X: Matrix) -> Ranges:
