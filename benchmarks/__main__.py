@@ -1,4 +1,7 @@
-"""Run the benchmarks, all or those named, print them and keep them in ``benchmarks/results.md``."""
+"""Run the benchmarks, all or those named, print them and keep them in ``results.md`` and ``history.jsonl``.
+
+``compare A B`` lists what got slower between two commits, and ``history`` draws the curves.
+"""
 
 import os
 import platform
@@ -16,12 +19,14 @@ from benchmarks import (
     documents,
     explorer,
     first_call,
+    history,
     installed,
     iterative,
     max_margin,
     mkc,
     on_dask,
     others,
+    reads,
     scale,
     sizes,
     table,
@@ -47,6 +52,7 @@ SUITES = {
     "explorer": explorer.rows,
     "table": table.rows,
     "command_line": command_line.rows,
+    "reads": reads.rows,
     "sizes": sizes.rows,
     "updates": updates.rows,
 }
@@ -59,14 +65,21 @@ unless it is an exponent, a per cent, or seconds. A target is what we want to re
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["compare"] and len(sys.argv) == 4:
+        print("\n".join(history.compare(history.read(), *sys.argv[2:])) or "No row got slower by more than 10 %.")
+        return 0
+    if sys.argv[1:] == ["history"]:
+        history.write_page(history.read())
+        return 0
     if not os.environ.get("WIDEGAP_DATA"):
         print("The benchmarks need the data sets: set WIDEGAP_DATA to their folder.", file=sys.stderr)
         return 2
     chosen = sys.argv[1:] or list(SUITES)
-    found = _kept_parts()
+    found, commit = _kept_parts(), history.current_commit()
     for suite in chosen:
         lines = ["", "| measured | ratio | target | | detail |", "|---|---|---|---|---|"]
         for row in SUITES[suite]():
+            history.record(commit, suite, [row])
             target = "" if row.target is None else f"<= {row.target}"
             lines.append(f"| {row.name} | {row.value:.2f} | {target} | {row.verdict} | {row.detail} |")
             print(lines[-1], flush=True)
@@ -74,6 +87,7 @@ def main() -> int:
         parts = [f"## {name}\n\n{found[name]}" for name in SUITES if name in found]
         PAGE.write_text("\n".join([INTRODUCTION, _machine(), *parts]), encoding="utf-8")
     texts = (path.read_text(encoding="utf-8") for path in (README, PAGE))
+    history.write_page(history.read())
     README.write_text(with_speed(*texts), encoding="utf-8")
     return 0
 

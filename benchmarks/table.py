@@ -1,5 +1,7 @@
 """Tables: files read, and read and encoded, against pandas reading them; the encoding of a wide one in seconds."""
 
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,24 +16,39 @@ from widegap.tables import read_table
 
 LONG = 1_000_000
 WIDE = (600, 5000)
+# In a process of its own, after all imports: by how much the largest memory grows, as Linux counts it, in kB. A process
+# begins with the ru_maxrss of the one that started it, but with a VmHWM of its own.
+MEMORY = """
+import re, sys
+from pathlib import Path
+import numpy, pandas, pyarrow.csv, pyarrow.compute
+from widegap import TableEncoder
+from widegap.tables import read_table
+def largest():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+TableEncoder().fit_transform(pandas.DataFrame({"a": [1.5, 2.5, 3.0], "b": ["x", "y", "x"]}))
+before = largest()
+TableEncoder().fit_transform(read_table(Path(sys.argv[1])).rows)
+print(1024 * (largest() - before))
+"""
 
 
 def rows() -> Iterator[Row]:
     """All rows of the report, each as soon as it is measured."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
-        for name, frame in (("numbers", _numbers()), ("customers", _customers())):
+        for name, frame, target in (("numbers", _numbers(), 2.0), ("customers", _customers(), 4.0)):
             frame.to_csv(path, index=False)
-            yield from _against_pandas(f"{LONG:,} rows of {name} ({frame.shape[1]} columns)", path)
+            yield from _against_pandas(f"{LONG:,} rows of {name} ({frame.shape[1]} columns)", path, target)
         rng = np.random.default_rng(0)
         pd.DataFrame(rng.normal(size=WIDE).round(4)).add_prefix("c").to_csv(path, index=False)
-        yield from _against_pandas("{} x {} numbers".format(*WIDE), path)
+        yield from _against_pandas("{} x {} numbers".format(*WIDE), path, 2.0)
         table = read_table(path)
         (seconds,) = best_cpu_times(lambda: TableEncoder().fit_transform(table.rows), repeats=3)
         yield Row("{} x {} cells encoded, processor seconds".format(*WIDE), seconds, 3.0)
 
 
-def _against_pandas(name: str, path: Path) -> Iterator[Row]:
+def _against_pandas(name: str, path: Path, target: float) -> Iterator[Row]:
     """Reading leaves cells as texts, where pandas makes numbers of some; encoding makes numbers of all columns."""
 
     def both() -> Any:
@@ -41,7 +58,10 @@ def _against_pandas(name: str, path: Path) -> Iterator[Row]:
     detail = f"{reading:.2f} s; pandas.read_csv {theirs:.2f} s"
     yield Row(f"{name}: read, against pandas.read_csv", reading / theirs, 1.3, detail)
     detail = f"{whole:.2f} s, of which encoding {whole - reading:.2f} s"
-    yield Row(f"{name}: read and encoded, against pandas.read_csv", whole / theirs, 1.3, detail)
+    yield Row(f"{name}: read and encoded, against pandas.read_csv", whole / theirs, target, detail)
+    size = path.stat().st_size
+    added = int(subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, check=True).stdout)
+    yield Row(f"{name}: memory to read and encode, against the file", added / size, 3.0, f"file {size / 1e6:.0f} MB")
 
 
 def _numbers() -> pd.DataFrame:

@@ -166,10 +166,13 @@ def scores(estimator: Any, X: Any) -> Floats | None:
     estimator, X = unwrap(estimator, X)
     if not hasattr(estimator, "decision_function"):
         return None
-    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    if values.ndim == 1:
-        return np.column_stack([-values / 2, values / 2])
-    return values
+    return score_of_each(estimator.decision_function(X))
+
+
+def score_of_each(decision: npt.ArrayLike) -> Floats:
+    """The scores of all clusters, two of them as well."""
+    values: Doubles = np.asarray(decision, dtype=np.float64)
+    return np.column_stack([-values / 2, values / 2]) if values.ndim == 1 else values
 
 
 def leads(table: Floats | None, labels: npt.ArrayLike) -> Floats:

@@ -11,6 +11,7 @@ from widegap.cli._column_options import TableOptions, stated_weights
 from widegap.cli._delivery import Targets
 from widegap.cli._main import main
 from widegap.exceptions import InvalidDataError
+from widegap.results._row_views import RowView
 from widegap.tables._reading import read_table
 
 pytestmark = pytest.mark.usefixtures("wide_screen")
@@ -185,3 +186,17 @@ def test_a_weight_changes_which_column_the_clusters_follow(categories, tmp_path,
         weights = [f"--column-weight={name}={4 if name == column else 0.05}" for name in "ab"]
         found = json.loads(said_json(capsys, "cluster", path, "-k", "2", *weights))
         assert found["decided"][0]["column"] == column and found["decided"][0]["share"] > 0.9
+
+
+def test_nothing_is_made_that_is_not_written(table, tmp_path, monkeypatch, capsys):
+    made = []
+    for name in ("place", "profile", "representatives", "borderline"):
+        own = getattr(RowView, name)
+        monkeypatch.setattr(RowView, name, lambda *arguments, name=name, own=own: made.append(name) or own(*arguments))
+    said_by(capsys, "cluster", table, "-k", 2, "-q", "-o", tmp_path / "rows.csv", "--model", tmp_path / "m.widegap")
+    said_by(capsys, "predict", tmp_path / "m.widegap", table, "-q", "-o", tmp_path / "again.csv")
+    assert made == []
+    said_by(capsys, "cluster", table, "-k", 2)
+    assert "profile" in made and "place" not in made  # only a page has a map
+    said_by(capsys, "cluster", table, "-k", 2, "-q", "--report", tmp_path / "page.html")
+    assert "place" in made

@@ -49,7 +49,7 @@ def test_clusters_of_a_users_own_have_their_own_probability(model):
     expected = model.predict_proba(NEW)[np.arange(len(NEW)), labels]
     expected[0] = 0.0  # without a cluster, as outliers of a fit
     np.testing.assert_allclose(sure_in(model, NEW, labels=labels), expected, atol=1e-6)
-    assert probability_of(model, NEW, np.full(len(NEW), 3)) is None  # a cluster that the model does not have
+    assert probability_of(model, NEW, np.full(len(NEW), 3), None) is None  # a cluster that the model does not have
 
 
 @pytest.mark.parametrize("search", ["merge", "moves"])

@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_blobs
 
-from widegap import CPM3C, DocumentClustering, TableEncoder, describe
+from widegap import CPM3C, DocumentClustering, IterSVR, MaxMarginClustering, TableEncoder, describe
 from widegap.exceptions import InvalidDataError
 from widegap.results import Corrections, DocumentRows, EncodedRows, PlainRows, Result
+from widegap.rows._blocks import RowBlocks
 from widegap.tables import Table
 
 FRAME = pd.DataFrame(
@@ -90,3 +92,42 @@ def test_names_of_clusters_that_do_not_exist_are_refused_before_anything_is_writ
     with pytest.raises(InvalidDataError, match="a name for cluster '7', which does not exist"):
         table_result(names={"7": "x"}).write(tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MaxMarginClustering(3, random_state=0),
+        MaxMarginClustering(2, random_state=0),
+        CPM3C(3, random_state=0),
+        IterSVR(2, random_state=0),
+        IterSVR(3, random_state=0),
+    ],
+    ids=lambda model: f"{type(model).__name__} {model.n_clusters}",
+)
+def test_new_rows_are_read_once_for_cluster_margin_and_certainty(model):
+    X, _ = make_blobs(240, 3, centers=3, cluster_std=2.0, random_state=0)
+    model.fit(X[:180])
+    new, passes = X[180:], []
+    expected = {
+        "cluster": model.predict(new),
+        "margin": describe.leads(describe.scores(model, new), model.predict(new)),
+    }
+    if hasattr(model, "predict_proba"):
+        expected["sure"] = model.predict_proba(new).max(axis=1)
+    sweep = RowBlocks.sweep
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RowBlocks, "sweep", lambda *arguments: passes.append(1) or sweep(*arguments))
+        frame = Result(model, PlainRows(new)).frame()
+    assert len(passes) == 1
+    for column, values in expected.items():
+        np.testing.assert_allclose(frame[column], values, atol=1e-6)
+
+
+def test_new_documents_are_read_once(monkeypatch):
+    model = DocumentClustering(2, random_state=0).fit(TEXTS)
+    reads, read = [], type(model._reader).read
+    monkeypatch.setattr(type(model._reader), "read", lambda *arguments: reads.append(1) or read(*arguments))
+    frame = Result(model, DocumentRows(["a", "b"], ["apple pear", "motor car"])).frame()
+    assert len(reads) == 1
+    assert frame["topic"].tolist() == model.predict(["apple pear", "motor car"]).tolist()

@@ -422,8 +422,11 @@ class WeightVectorClusterer(ScoredClusterer, Clusterer):
         ndarray of shape (n_samples, n_clusters), or (n_samples,) for two clusters
             For two clusters the lead of cluster 1 over cluster 0; its sign is the cluster, its size the margin.
         """
+        return self._decision(self._scores(X))
+
+    def _labels_and_scores(self, X: Any) -> tuple[Any, Any]:
         scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
+        return self._to_numbers(largest(scores)), self._decision(scores)
 
     @shared_docs
     def predict(self, X: Any) -> np.ndarray[Any, Any]:

@@ -40,6 +40,14 @@ class ScoredClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """``function`` of the scores of the rows of X, a block at a time; lazy where X is."""
         raise NotImplementedError
 
+    def _decision(self, scores: Floats) -> Floats:
+        """What ``decision_function`` gives, from what ``_map_rows`` passes."""
+        return scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores
+
+    def _labels_and_scores(self, X: Any) -> tuple[Any, Any]:
+        """What ``predict`` and ``decision_function`` give, by one pass over the rows."""
+        raise NotImplementedError
+
     def _distance_rule(self) -> Callable[[Floats], Floats]:
         """Distances to the clusters, shape (n, k), from what ``_map_rows`` passes."""
         return below_largest

@@ -24,7 +24,7 @@ from widegap.rows._centred import CentredRows
 from widegap.rows._collections import collection_rows, is_collection
 from widegap.rows._fingerprints import fingerprint, text_fingerprint
 from widegap.rows._known_frames import known_frame
-from widegap.rows._matrices import check_magnitude, dense_if_few, lone_giant, refuse_non_numbers
+from widegap.rows._matrices import Ranges, check_magnitude, dense_if_few, lone_giant, number_ranges, refuse_non_numbers
 from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks
 from widegap.rows._state_files import state_arrays
@@ -138,12 +138,16 @@ def check_table(estimator: _Estimator, X: Any, *, reset: bool) -> Matrix:
     rules: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "accept_large_sparse": True}
     with np.errstate(invalid="ignore"):  # infinities of both signs are added up, and then refused
         try:
-            table: Matrix = validate_data(estimator, X, reset=reset, **rules)
+            if not reset:
+                return validate_data(estimator, X, reset=False, **rules)
+            table: Matrix = validate_data(estimator, X, reset=True, ensure_all_finite=False, **rules)
+            ranges = number_ranges(table)
+            if not all(np.isfinite(end).all() for end in ranges):
+                validate_data(estimator, X, reset=True, **rules)  # says what is wrong
         except (ValueError, TypeError) as error:
             raise RefusedTable(X, estimator).error(error) from None
-    if reset:
-        _warn_of_giants(check_magnitude(table))
-        estimator._rows_digest = fingerprint(table)
+    _warn_of_giants(check_magnitude(table, ranges), ranges)
+    estimator._rows_digest = fingerprint(table)
     return table
 
 
@@ -161,9 +165,9 @@ def count_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _warn_of_giants(table: Matrix) -> None:
+def _warn_of_giants(table: Matrix, ranges: Ranges) -> None:
     """Warn if one number is so large that rounding decides about the other rows."""
-    giant = lone_giant(table)
+    giant = lone_giant(table, ranges)
     if giant is not None:
         warn_caller(
             f"X holds a number {giant[0]:.1e} from the median of its column, while {giant[1]:.1e} is usual: beside it "
@@ -219,7 +223,7 @@ def _check_view(view: Any, name: str) -> Matrix:
         table = check_numbers(view, input_name=title)
     except (ValueError, TypeError) as error:
         raise RefusedTable(view, None, title, f"X[{name!r}]").error(error) from None
-    return check_magnitude(table)
+    return check_magnitude(table, number_ranges(table))
 
 
 def check_rows_left(kept: Mask, outliers: float | str, n_clusters: int | str) -> Mask:

@@ -89,7 +89,7 @@ def deliver(
         result.save(targets.model, rows=targets.with_rows)
         written.append(f"model: {targets.model} ({_size(targets.model)})")
     if targets.report is not None or json or not quiet:
-        summary = result.summary()
+        summary = result.summary() if targets.report is not None else result.summary(0)  # a map is for pages alone
         finish(summary)
         if targets.report is not None:
             tell_writing(targets.report, quiet=quiet)

@@ -414,7 +414,7 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         ndarray of shape (n_documents, n_topics), or (n_documents,) for two topics
             For two topics the lead of the second over the first.
         """
-        return self._map_rows(X, lambda scores: scores[:, 1] - scores[:, 0] if self.n_clusters_ == 2 else scores)
+        return self._labels_and_scores(X)[1]
 
     def predict(self, X: Any) -> Labels:
         """Topic with the largest score, for each document.
@@ -429,8 +429,7 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         ndarray of shape (n_documents,), dtype int32
             -1 for documents that hold no term known from ``fit``.
         """
-        corpus = self._read_fitted(X)
-        return np.where(corpus.known, self.topics_[self._scores(corpus).argmax(axis=1)], np.int32(-1))
+        return self._labels_and_scores(X)[0]
 
     @property
     def terms_(self) -> TermNames | None:
@@ -553,18 +552,20 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
     def _scored_rows(self, corpus: Corpus) -> Matrix:
         return corpus.terms if corpus.terms is not None and self._scores_terms else corpus.features
 
-    def _scores(self, corpus: Corpus) -> Floats:
-        return np.asarray(self._scored_rows(corpus) @ self.coef_.T) + self.intercept_
+    def _scores_and_known(self, X: Any) -> tuple[Floats, Mask]:
+        check_is_fitted(self)
+        corpus = self._reader.read(X)
+        return np.asarray(self._scored_rows(corpus) @ self.coef_.T) + self.intercept_, corpus.known
 
     def _map_rows(self, X: Any, function: Callable[[Floats], Any]) -> Any:
-        return function(self._scores(self._read_fitted(X)))
+        return function(self._scores_and_known(X)[0])
+
+    def _labels_and_scores(self, X: Any) -> tuple[Labels, Floats]:
+        scores, known = self._scores_and_known(X)
+        return np.where(known, self.topics_[scores.argmax(axis=1)], np.int32(-1)), self._decision(scores)
 
     def _value_rule(self) -> Callable[[Floats], Floats]:
         return minus_squared_hinges
-
-    def _read_fitted(self, X: Any) -> Corpus:
-        check_is_fitted(self)
-        return self._reader.read(X)
 
     def _read(self, X: Any) -> Any:
         return X  # by ``_prepare``, which knows the names of columns

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from widegap._types import Floats
 from widegap.base._clusterer import COMMON_CONSTRAINTS, LABELS_OUT, Clusterer, Objective, take_over
 from widegap.base._docs import shared_docs
 from widegap.base._progress import logger
@@ -66,7 +67,6 @@ from widegap.forest._row_preparation import (
     refuse_on_workers,
 )
 from widegap.forest._search_result import SearchResult, StartRecord
-from widegap.rows._centred import CentredRows
 from widegap.rows._collections import count_labels, is_collection
 from widegap.rows._few_rows import largest
 from widegap.rows._matrices import storage
@@ -465,9 +465,10 @@ class MaxMarginClustering(KeptSearchClusterer):
             self._size_bounds(constraints, blocks.shape[0], k)
         if self._precomputed:
             check_precomputed(blocks.shape, self.standardize)
-        if CentredRows(blocks).scale == 0 and k not in (1, "auto"):
+        rows = RowsToFit(blocks, side, constraints, self._groups)
+        if rows.are_equal and k not in (1, "auto"):
             raise one_point_error("linear", None, blocks.shape[0], k)
-        return RowsToFit(blocks, side, constraints, self._groups)
+        return rows
 
     def _store_single_cluster(self, rows: RowsToFit) -> None:
         super()._store_single_cluster(rows)
@@ -487,7 +488,7 @@ class MaxMarginClustering(KeptSearchClusterer):
         # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
         small = rows.shape[0] * max(rows.shape[1], MOST_LANDMARKS) < FEW_VALUES
         with one_blas_thread(openmp=True) if small else nullcontext():
-            if self.n_clusters == "auto" and CentredRows(rows.blocks).scale == 0:
+            if self.n_clusters == "auto" and rows.are_equal:
                 refuse_equal_rows(rows.shape[0], self._fewest_clusters(rows.constraints, rows.shape[0]))
                 self._store_single_cluster(rows)
             else:
@@ -605,5 +606,9 @@ class MaxMarginClustering(KeptSearchClusterer):
             members of the search, without labels: where all members make the same mistake, they are too sure.
         """
         check_is_fitted(self)
+        return self._map_scores(X, self._probability_rule())
+
+    def _probability_rule(self) -> Callable[[Floats], Floats]:
+        """Probabilities of the clusters, from scores; without the estimator, so that workers can have it."""
         temperature = self.temperature_
-        return self._map_scores(X, lambda scores: softmax(scores / temperature, axis=1))
+        return lambda scores: softmax(scores / temperature, axis=1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -22,9 +23,10 @@ from widegap.forest._forest_search import ForestSearch
 from widegap.forest._merge_search import LEADING
 from widegap.forest._moves_search import MovesSearch
 from widegap.forest._search_space import PreparedRows, SearchSpace, rows_by_weight, rows_to_search
+from widegap.rows._centred import Moments, finite_moments
 from widegap.rows._matrices import column_weights, dense_rows, storage
 from widegap.rows._protocols import Rows
-from widegap.rows._sources import row_blocks
+from widegap.rows._sources import held_table, row_blocks
 
 COLUMN_ROWS = 1_000  # which tell whether a table has few values in most columns
 
@@ -41,6 +43,16 @@ class RowsToFit:
     @property
     def shape(self) -> tuple[int, int]:
         return self.blocks.shape
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Means and scatter of the columns, in one read; refuses NaN and infinity."""
+        return finite_moments(self.blocks)
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether no column varies."""
+        return not self.moments.varies.any() or self.moments.variance == 0
 
 
 @dataclass(frozen=True)
@@ -94,14 +106,16 @@ class RowPreparation:
         k = self.search.n_clusters
         part, sample, outliers = self._choose(rows, k, rng, by_columns=by_columns)
         check_cluster_number(len(np.unique(part.searched)), 1 if k == "auto" else k)
-        kernel_map = self._fit_map(sample, part.searched, rng, self.settings.gamma)
-        space = SearchSpace.of(sample, kernel_map, self.C, precomputed=self.precomputed)
+        moments = rows.moments if sample is held_table(rows.blocks) else None
+        weights = self._column_weights(sample, moments)
+        kernel_map = self._fit_map(sample, part.searched, rng, self.settings.gamma, weights)
+        space = SearchSpace.of(sample, kernel_map, self.C, moments, precomputed=self.precomputed)
         if space.is_point:
             raise one_point_error(self.settings.kernel, sample, len(part.searched), 2 if k == "auto" else k)
         prepared = PreparedRows(
             space=space,
             units=searched_units(rows.constraints, part),
-            feature_sets=self._feature_sets(space, kernel_map, sample, part.searched, rng),
+            feature_sets=self._feature_sets(space, kernel_map, sample, part.searched, rng, weights),
             by_angle=self._by_angle(space.rows),
             columns=self._column_search(sample, rows.groups, rng) if by_columns and rows.groups else None,
         )
@@ -119,33 +133,42 @@ class RowPreparation:
         else:
             chosen = rows_to_search(n, most, constraints.units, rng)
         numbers, copies = np.unique(chosen, return_inverse=True)
-        chosen, sample = numbers[copies], rows.blocks.take(numbers)
+        held = held_table(rows.blocks) if len(numbers) == n and not by_columns else None
+        chosen, sample = numbers[copies], rows.blocks.take(numbers) if held is None else held
         if len(copies) > len(numbers):
             sample = sample[copies]
         if not self.outliers:
-            return TakingPart(n, np.arange(n), searched=chosen), sample, sample[:0]
+            return TakingPart(n, np.arange(n), searched=chosen), sample, sample[:0].copy()
         kept = check_rows_left(self._typical(sample, chosen, constraints.constrained(n)[chosen], rng), self.outliers, k)
         part = TakingPart(n, np.arange(n), np.unique(chosen[~kept]), chosen[kept])
         return part, sample if kept.all() else sample[kept], sample[~kept]
 
     def _typical(self, sample: Any, chosen: Ints, constrained: Mask, rng: np.random.Generator) -> Mask:
         """Which of the rows are no outliers; constrained ones never are."""
-        first = self._fit_map(sample, chosen, rng, self.settings.gamma)
+        first = self._fit_map(sample, chosen, rng, self.settings.gamma, self._column_weights(sample))
         space = SearchSpace.of(sample, first, self.C, precomputed=self.precomputed)
         graph = neighbour_graph(space.rows, self.search.n_neighbors, self.n_threads)
         return typical_rows(graph.nearest, graph.distances, self.outliers, constrained)
 
     def _feature_sets(
-        self, space: SearchSpace, kernel_map: KernelMap, sample: Any, searched: Ints, rng: np.random.Generator
+        self,
+        space: SearchSpace,
+        kernel_map: KernelMap,
+        sample: Any,
+        searched: Ints,
+        rng: np.random.Generator,
+        weights: Floats | None,
     ) -> Iterator[Floats]:
         """Leading features of the searched rows: those of ``predict``, then by the same kernel from other landmarks."""
         yield space.features[:, : kernel_map.leading(LEADING).projection.shape[1]]
         gamma = kernel_map.params.get("gamma", self.settings.gamma)
         while True:
-            yield self._fit_map(sample, searched, rng, gamma).leading(LEADING).transform(sample)
+            yield self._fit_map(sample, searched, rng, gamma, weights).leading(LEADING).transform(sample)
 
-    def _fit_map(self, sample: Any, searched: Ints, rng: np.random.Generator, gamma: float | str) -> KernelMap:
-        """Features of the kernel from the searched rows."""
+    def _fit_map(
+        self, sample: Any, searched: Ints, rng: np.random.Generator, gamma: float | str, weights: Floats | None
+    ) -> KernelMap:
+        """Features of the kernel from the searched rows; ``weights`` belong to columns."""
         settings, rank = self.settings, self.settings.n_components
         rank = self.search.n_landmarks(len(searched)) if rank == "auto" else int(rank)
         if self.precomputed:
@@ -157,16 +180,18 @@ class RowPreparation:
             params=settings.params,
             n_components=rank,
             rng=rng,
-            weights=self._column_weights(sample),
+            weights=weights,
             unit_rows=self._by_angle(sample),
         )
 
     def _column_search(self, sample: Any, groups: Sequence[ColumnGroup], rng: np.random.Generator) -> ColumnSearch:
         return ColumnSearch(sample, groups, int(rng.integers(2**31)), self.unmeasured is not None)
 
-    def _column_weights(self, sample: Any) -> Floats | None:
+    def _column_weights(self, sample: Any, moments: Moments | None = None) -> Floats | None:
         """Factors of the columns: 0 for those whose values make gaps of their own."""
-        found = column_weights(sample, self.settings.standardize)
+        if self.precomputed:
+            return None
+        found = column_weights(sample, self.settings.standardize, moments)
         if not self.unmeasured:
             return found
         weights = np.ones(sample.shape[1]) if found is None else found.copy()

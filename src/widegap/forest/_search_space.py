@@ -13,6 +13,7 @@ from widegap.features._kernel_maps import KernelMap
 from widegap.features._principal import PrincipalMap, centred_gram, ridge_whitening
 from widegap.forest._column_search import ColumnSearch
 from widegap.forest._single_moves import cluster_sums
+from widegap.rows._centred import Moments
 from widegap.rows._matrices import column_offsets, shift_columns
 from widegap.rows._sampling import all_or_drawn
 
@@ -51,15 +52,20 @@ class SearchSpace:
     C: float
 
     @classmethod
-    def of(cls, sample: Matrix, kernel_map: KernelMap, C: float, *, precomputed: bool) -> "SearchSpace":
-        """The space of the rows ``sample``."""
+    def of(
+        cls, sample: Matrix, kernel_map: KernelMap, C: float, moments: Moments | None = None, *, precomputed: bool
+    ) -> "SearchSpace":
+        """The space of the rows ``sample``; with their ``moments`` they are the user's own, and are copied."""
         features = kernel_map.transform(sample)
         mean, gram = centred_gram(features)
         if precomputed:
             return cls(PrincipalMap.of(mean, gram).transform(features), None, features, mean, gram, C)
         rows = kernel_map.scaled(sample)
-        offsets = column_offsets(rows)
-        return cls(shift_columns(rows, offsets), offsets, features, mean, gram, C)
+        offsets = column_offsets(rows, moments if rows is sample else None)
+        shifted = shift_columns(rows, offsets)
+        if shifted is sample and moments is not None:
+            shifted = sample.copy()
+        return cls(shifted, offsets, features, mean, gram, C)
 
     @cached_property
     def principal(self) -> PrincipalMap:

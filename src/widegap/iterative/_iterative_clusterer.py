@@ -313,7 +313,14 @@ class IterativeClusterer(WeightVectorClusterer):
             For two clusters positive in cluster 1. Otherwise the smallest margin on the way from the first bisection
             to each cluster; only a row's own cluster has a positive one.
         """
-        return self._map_nodes(X, lambda scores: scores[:, 0] if self.n_clusters_ == 2 else self._leaf_scores(scores))
+        return self._map_nodes(X, self._decision)
+
+    def _decision(self, scores: Floats) -> Floats:
+        return scores[:, 0] if self.n_clusters_ == 2 else self._leaf_scores(scores)
+
+    def _labels_and_scores(self, X: Any) -> tuple[Any, Any]:
+        nodes = self._map_nodes(X, lambda scores: scores)
+        return self._leaf_labels(nodes), self._decision(nodes)
 
     @shared_docs
     def predict(self, X: Any) -> Labels:

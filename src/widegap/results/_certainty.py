@@ -21,13 +21,17 @@ def agreement_of(estimator: Any) -> Floats | None:
     return getattr(estimator, "agreement_", None) if len(getattr(estimator, "history_", ())) > 1 else None
 
 
-def probability_of(estimator: Any, X: Any, labels: Ints) -> Doubles | None:
-    """The probability of the cluster of each row, (n,); None for a model without probabilities or with one member."""
+def probability_of(estimator: Any, X: Any, labels: Ints, scores: Floats | None) -> Doubles | None:
+    """The probability of the cluster of each row, (n,); None for a model without probabilities or with one member.
+
+    ``scores`` are those of the rows where they are known, in the order of the model: rows are not scored again.
+    """
     estimator, X = describe.unwrap(estimator, X)
     is_single = hasattr(estimator, "history_") and agreement_of(estimator) is None
     if is_single or not hasattr(estimator, "predict_proba"):
         return None
-    table = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    rule = None if scores is None else getattr(estimator, "_probability_rule", None)
+    table = np.asarray(estimator.predict_proba(X) if rule is None else rule()(scores), dtype=np.float64)
     numbers = numbers_of(estimator, labels)
     if len(numbers) != table.shape[1]:  # clusters of the user's own
         return None

@@ -18,6 +18,7 @@ from widegap.results._certainty import agreement_of, probability_of
 from widegap.results._input_rows import WRITTEN_COLUMNS, PlainRows, matrix_columns
 from widegap.results._large_files import LargeFile, stored_columns
 from widegap.results._result import SURE_DIGITS, Result
+from widegap.results._scored_rows import labels_and_scores
 from widegap.results._spreadsheet_files import sheet_writer
 from widegap.rows._collections import count_labels
 from widegap.rows._matrices import scale_columns
@@ -64,8 +65,8 @@ class LargeResult:
                 write(frame)
         self.sizes = sizes
 
-    def summary(self) -> dict[str, Any]:
-        """Sizes by all rows, everything else by rows spread over the file."""
+    def summary(self, max_points: int = SAMPLED_ROWS) -> dict[str, Any]:
+        """Sizes by all rows, everything else by rows spread over the file, of which ``max_points`` are on the map."""
         file, n = self.file, self.file.n_rows
         some = np.unique(np.linspace(0, n - 1, SAMPLED_ROWS).astype(np.intp))
         X = file.rows().take(some)
@@ -78,7 +79,7 @@ class LargeResult:
             notes=[*file.notes, note],
         )
         labels = self.model.predict(X) if self.labels is None else np.array(self.labels[some])
-        found = Result(self.model, sample, labels=labels, title=self.title).summary(SAMPLED_ROWS)
+        found = Result(self.model, sample, labels=labels, title=self.title).summary(max_points)
         sure = self._agreements()
         for cluster in found["clusters"]:
             place = int(self.model._to_positions(np.array([cluster["label"]]))[0])
@@ -107,16 +108,11 @@ class LargeResult:
         from widegap.tables._writing import with_results
 
         for start, values in self.file.pieces():
-            scores = describe.scores(self.model, self._scaled(values))
+            X = self._scaled(values)
             if self.labels is None:
-                found = (
-                    self.model.predict(self._scaled(values))
-                    if scores is None
-                    else self.model._to_numbers(scores.argmax(axis=1))
-                )
-                found = found.astype(np.int32)
+                found, scores = labels_and_scores(self.model, X)
             else:
-                found = np.array(self.labels[start : start + len(values)])
+                found, scores = np.array(self.labels[start : start + len(values)]), describe.scores(self.model, X)
             if self.file.names is not None:
                 frame = pd.DataFrame(values, columns=self.file.names)
             else:
@@ -124,16 +120,16 @@ class LargeResult:
                 if values.shape[1] <= WRITTEN_COLUMNS:
                     columns = pd.DataFrame(values, columns=matrix_columns(values.shape[1]))
                     frame = pd.concat([frame, columns], axis=1)
-            shares = self._sure(start, values, found)
+            shares = self._sure(start, X, found, scores)
             sure = {} if shares is None else {"sure": np.round(shares, SURE_DIGITS)}
             yield with_results(frame, {"cluster": found, **sure, "margin": describe.leads(scores, found)}), found
 
-    def _sure(self, start: int, values: Floats, found: Ints) -> Floats | None:
+    def _sure(self, start: int, X: Any, found: Ints, scores: Floats | None) -> Floats | None:
         """How sure the clusters ``found`` of some rows are; None if the model does not tell."""
         if self.labels is None:
-            return probability_of(self.model, self._scaled(values), found)
+            return probability_of(self.model, X, found, scores)
         agreement = agreement_of(self.model)
-        return None if agreement is None else agreement[start : start + len(values)]
+        return None if agreement is None else agreement[start : start + len(found)]
 
     def _agreements(self) -> Doubles | None:
         """How sure each cluster is on average, where the search has several members; None elsewhere."""

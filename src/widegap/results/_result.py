@@ -114,13 +114,13 @@ class Result:
     @cached_property
     def labels(self) -> Ints:
         """The cluster of every row, -1 for none."""
-        found: Ints = describe.labels(self.model, self.rows.X) if self._labels is None else self._labels
+        found: Ints = self.view.labels if self._labels is None else self._labels
         return found
 
     @cached_property
     def view(self) -> RowView:
         """Rows, clusters and scores, which the table and the summary share."""
-        return view_of(self.model, self.rows.X, self.labels)
+        return view_of(self.model, self.rows.X, self._labels)
 
     @property
     def margins(self) -> Floats:
@@ -132,7 +132,7 @@ class Result:
         """How sure the cluster of every row is; None if the model does not tell."""
         found = self.view.sure
         if found is None:
-            found = probability_of(self.model, self.rows.X, self.labels)
+            found = probability_of(self.model, self.rows.X, self.labels, self.view.model_scores)
         return None if found is None else np.round(found, SURE_DIGITS)
 
     @cached_property
@@ -200,7 +200,7 @@ class Result:
         Parameters
         ----------
         max_points : int, default=3000
-            Most rows on the map; of more a sample is drawn.
+            Most rows on the map; of more a sample is drawn. 0 makes no map.
         """
         self.view.describe(self.rows)
         by_hand = None if self.corrections is None else self.corrections.shown

@@ -24,6 +24,7 @@ from widegap.results._input_rows import InputRows
 from widegap.results._map_rows import map_rows_of
 from widegap.results._names import cluster_names
 from widegap.results._profile import Contrasts, Feature, count_columns, features_of
+from widegap.results._scored_rows import labels_and_scores
 from widegap.rows._matrices import column_moments, dense_rows, without_gaps
 
 # Sizes of a card on the page, which fits a screen with them: columns that separate a cluster, its typical and its
@@ -90,7 +91,8 @@ class RowView:
     is_fit: bool
     kinds: Ints
     places: Ints
-    scores: Floats | None
+    scores: Floats | None  # in the order of kinds
+    model_scores: Floats | None  # in the order of the model
     margins: Floats
     pairwise: bool
     item: Callable[[int], ShownItem]
@@ -103,9 +105,7 @@ class RowView:
         self.weighted = any(group.weight != 1 for group in getattr(X, "column_groups", None) or ())
         self.shown = self.X
         self.n_rows = self.X.shape[0]
-        self.labels = _checked_labels(estimator, X, self.n_rows, labels)
-        self.is_fit = _is_fit(estimator, X, self.labels)
-        self._number_clusters(estimator, X)
+        self._score(estimator, X, labels)
         self.margins = np.full(self.n_rows, np.nan)
         if self.scores is not None:
             self.margins = describe.leads(self.scores, self.places)
@@ -116,14 +116,22 @@ class RowView:
         self._contrasts: Contrasts | None = None
         self._read_columns: dict[str, Any] = {}
 
-    def _number_clusters(self, estimator: Any, X: Any) -> None:
-        """Note the numbers of the clusters, ascending, the place of every row among them, and scores in this order."""
+    def _score(self, estimator: Any, X: Any, labels: Any) -> None:
+        """Note clusters and scores of the rows, the numbers of the clusters, ascending, and the place of every row."""
+        if labels is None:
+            labels, scores = labels_and_scores(estimator, X)
+        else:
+            scores = describe.scores(estimator, X)
+        self.labels = check_labels(labels, self.n_rows)
+        self.is_fit = describe.is_fitted_on(estimator, X) and np.array_equal(
+            self.labels, getattr(estimator, "labels_", ())
+        )
         numbers = numbers_of(estimator, self.labels)
         order = np.argsort(numbers)
         self.kinds = numbers[order]
         self.places = places_of(self.kinds, self.labels)
-        scores = _scores(estimator, X, len(self.kinds))
-        self.scores = None if scores is None else scores[:, order]
+        self.model_scores = scores if scores is not None and scores.shape[1] == len(numbers) else None
+        self.scores = None if self.model_scores is None else self.model_scores[:, order]
 
     def place_of(self, label: int) -> int:
         """The place of a cluster among all of them."""
@@ -317,9 +325,7 @@ class DocumentView(RowView):
         self.documents = self.X = list(X) if not hasattr(X, "shape") or getattr(X, "ndim", 2) == 1 else X
         self.estimator = estimator
         self.n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        self.labels = _checked_labels(estimator, X, self.n_rows, labels)
-        self.is_fit = _is_fit(estimator, X, self.labels)
-        self._number_clusters(estimator, X)
+        self._score(estimator, X, labels)
         self.margins = np.asarray(estimator.margins_, dtype=float) if self.is_fit else np.full(self.n_rows, np.nan)
         if not self.is_fit and self.scores is not None:
             self.margins = describe.leads(self.scores, self.places)
@@ -366,18 +372,3 @@ def _cell_text(cell: Any) -> str:
     if hasattr(cell, "isoformat") and cell == cell:
         return clip(cell.isoformat().removesuffix("T00:00:00"), 80)
     return "–" if cell is None or cell != cell or cell == "" else clip(cell, 80)
-
-
-def _checked_labels(estimator: Any, X: Any, n_rows: int, labels: Any) -> Ints:
-    found: Ints = check_labels(describe.labels(estimator, X) if labels is None else labels, n_rows)
-    return found
-
-
-def _scores(estimator: Any, X: Any, n_clusters: int) -> Floats | None:
-    table = describe.scores(estimator, X)
-    return table if table is None or table.shape[1] == n_clusters else None
-
-
-def _is_fit(estimator: Any, X: Any, labels: Any) -> bool:
-    """Whether the rows are those of the fit, in the clusters that it found."""
-    return describe.is_fitted_on(estimator, X) and np.array_equal(labels, getattr(estimator, "labels_", ()))

@@ -56,7 +56,7 @@ def summarize_view(
         "tree": _tree(estimator, judged_tree),
         "unassigned": int(np.count_nonzero(view.labels < 0)),
         "margin_edges": edges,
-        "map": _map(view, describer, max_points),
+        "map": _map(view, describer, max_points) if max_points else None,
         "search": _search(estimator),
         "kernels": _kernels(estimator),
         "universum": _universum(estimator),

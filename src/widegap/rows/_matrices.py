@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 
 from widegap._types import Doubles, Floats, Indices, Ints, Labels, Mask, Matrix, SparseMatrix
 from widegap.exceptions import InvalidDataError
-from widegap.rows._centred import finite_moments
+from widegap.rows._centred import Moments, finite_moments
 from widegap.rows._sampling import drawn
 from widegap.rows._sources import row_blocks
 
@@ -32,6 +32,7 @@ FAR_DEVIATIONS = 1e3  # squares so far out lose six digits of float64, those of 
 # (distances are taken in float32 in places).
 MAGNITUDES: dict[type, tuple[float, float]] = {np.float64: (1e-18, 1e18), np.float32: (1e-15, 1e15)}
 
+Ranges = tuple[Floats, Floats]  # least and largest numbers
 _Table = TypeVar("_Table", bound=Matrix)
 
 
@@ -90,12 +91,9 @@ def check_finite(X: _Table) -> _Table:
     return X
 
 
-def check_magnitude(X: _Table) -> _Table:
+def check_magnitude(X: _Table, ranges: Ranges) -> _Table:
     """X itself; refuses it if all numbers are too small, or some too large, to be squared."""
-    numbers = stored_numbers(X)
-    if not numbers.size:
-        return X
-    largest = max(abs(float(numbers.min())), abs(float(numbers.max())))
+    largest = max(abs(float(ranges[0].min(initial=0.0))), abs(float(ranges[1].max(initial=0.0))))
     low, high = MAGNITUDES[X.dtype.type]
     if largest and not low <= largest <= high:
         trouble = "vanish" if largest < low else "overflow"
@@ -106,18 +104,18 @@ def check_magnitude(X: _Table) -> _Table:
     return X
 
 
-def lone_giant(X: Matrix) -> tuple[float, float] | None:
+def lone_giant(X: Matrix, ranges: Ranges) -> tuple[float, float] | None:
     """The largest distance of a number from its column's median, and the usual one if rounding swallows it.
 
     Beyond ``GIANT``, the root of the rounding unit, squares of usual distances are less than the rounding of the
     largest square. What is usual is the median of some rows, in the column where it is largest.
     """
-    if sp.issparse(X) and X.shape[1] > FEW_COLUMNS:
+    if _holds_words(X):
         return None
     some = dense_rows(X, slice(None, None, max(1, X.shape[0] // 200))).astype(np.float64)
     middle = _medians(some)
     usual = float(_medians(np.abs(some - middle)).max(initial=0.0))
-    low, high = column_ranges(X)
+    low, high = ranges
     largest = float(np.maximum(high - middle, middle - low).max(initial=0.0))
     return (largest, usual) if 0 < usual < largest / GIANT else None
 
@@ -173,9 +171,9 @@ def shuffle_columns(X: Matrix, rng: np.random.Generator) -> Matrix:
     return sp.csr_array((columns.data, (rows, owners)), shape=X.shape)
 
 
-def column_moments(X: Matrix) -> tuple[Floats, Floats]:
+def column_moments(X: Matrix, moments: Moments | None = None) -> tuple[Floats, Floats]:
     """Mean and standard deviation of every column; a deviation within the rounding of the column is 0."""
-    moments = finite_moments(row_blocks(X))
+    moments = finite_moments(row_blocks(X)) if moments is None else moments
     variance = np.where(moments.varies, moments.scatter / moments.n_rows, 0.0)
     return moments.mean, np.sqrt(np.maximum(variance, 0.0))
 
@@ -214,11 +212,42 @@ def column_sums(X: Matrix) -> Floats:
     return np.asarray(X.sum(axis=0, dtype=np.float64))  # scipy converts what it has added up
 
 
-def column_ranges(X: Matrix) -> tuple[Floats, Floats]:
-    """Least and largest value of every column."""
-    if isinstance(X, np.ndarray):
-        return X.min(axis=0), X.max(axis=0)
-    return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+def number_ranges(X: Matrix) -> Ranges:
+    """Least and largest value of every column, of a table of words those of all columns together; NaN shows in both.
+
+    One read: a few rows at a time stay in the cache.
+    """
+    numbers = stored_numbers(X)
+    if not _holds_words(X) or not numbers.size:
+        return column_ranges(X)
+    parts = [numbers[chunk] for chunk in row_chunks(len(numbers), 1)]
+    ends = np.array([(part.min(), part.max()) for part in parts], X.dtype)
+    return ends[:, 0].min(keepdims=True), ends[:, 1].max(keepdims=True)
+
+
+def column_ranges(X: Matrix) -> Ranges:
+    """Least and largest value of every column: one read."""
+    if not isinstance(X, np.ndarray):
+        return _sparse_ranges(_canonical(X))
+    chunks = row_chunks(*X.shape)
+    low, high = X[chunks[0]].min(axis=0), X[chunks[0]].max(axis=0)
+    for chunk in chunks[1:]:
+        np.minimum(low, X[chunk].min(axis=0), out=low)
+        np.maximum(high, X[chunk].max(axis=0), out=high)
+    return np.asarray(low), np.asarray(high)
+
+
+def _sparse_ranges(X: SparseMatrix) -> Ranges:
+    """The same of a CSR matrix as it is: turned to columns it would be held twice."""
+    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]  # the others have zeros as well
+    low, high = (np.where(full, end, 0.0).astype(X.dtype) for end in (np.inf, -np.inf))
+    np.minimum.at(low, X.indices, X.data)
+    np.maximum.at(high, X.indices, X.data)
+    return low, high
+
+
+def _holds_words(X: Matrix) -> bool:
+    return bool(sp.issparse(X) and X.shape[1] > FEW_COLUMNS)
 
 
 def whole_columns(X: Matrix) -> Mask:
@@ -227,15 +256,16 @@ def whole_columns(X: Matrix) -> Mask:
     return np.asarray(np.asarray(rests.sum(axis=0)).ravel() == 0)
 
 
-def column_weights(X: Matrix, standardize: bool | str) -> Floats | None:
+def column_weights(X: Matrix, standardize: bool | str, moments: Moments | None = None) -> Floats | None:
     """1 / standard deviation of every column, or None if columns stay as they are.
 
     "auto" standardises dense tables whose largest deviation exceeds ten times the median one. Columns that are
-    constant within rounding get the weight 0, because their last digits mean nothing.
+    constant within rounding get the weight 0, because their last digits mean nothing. ``moments`` of the rows, where
+    they are known, are not computed again.
     """
     if standardize is False or (standardize == "auto" and storage(X) == "sparse"):
         return None
-    deviations = column_moments(X)[1]
+    deviations = column_moments(X, moments)[1]
     varies = deviations > 0
     varying = deviations[varies]
     if standardize == "auto" and (not len(varying) or varying.max() <= UNITS_DIFFER * np.median(varying)):
@@ -265,12 +295,12 @@ def scale_table(X: Matrix, weights: Floats | None, unit_rows: bool) -> Matrix:
     return scaled
 
 
-def column_offsets(X: Matrix) -> Floats | None:
+def column_offsets(X: Matrix, moments: Moments | None = None) -> Floats | None:
     """Means of the columns that lie far from 0 for their spread, 0 for the others; None if there are no such columns.
 
     Far is ``FAR_DEVIATIONS`` standard deviations: beyond them squares of entries leave distances too few digits.
     """
-    mean, deviation = column_moments(X)
+    mean, deviation = column_moments(X, moments)
     far = np.abs(mean) > FAR_DEVIATIONS * deviation
     return np.where(far, mean, 0.0) if far.any() else None
 

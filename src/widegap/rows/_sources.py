@@ -194,6 +194,16 @@ def row_blocks(X: Matrix | RowBlocks, *, n_threads: int = 1, new_array: NewArray
     return RowBlocks([ArraySource(X) if isinstance(X, np.ndarray) else CsrSource(X)], n_threads, new_array=new_array)
 
 
+def held_table(rows: Rows) -> Matrix | None:
+    """The table that rows in memory are read from, without a copy; None if there is none in the form of a copy."""
+    source = rows.sources[0] if isinstance(rows, RowBlocks) and len(rows.sources) == 1 else None
+    if isinstance(source, CsrSource) and source.X.indices.dtype == np.int32:
+        return source.X
+    if not isinstance(source, ArraySource) or not source.in_memory or source.X.dtype != source.dtype:
+        return None
+    return source.X if source.X.flags.c_contiguous and source.X.flags.writeable else None
+
+
 def may_be_held(rows: Rows, width: int) -> bool:
     """Whether ``width`` features of all rows may be held in memory: if the rows are, or if the features are few."""
     if isinstance(rows, RowBlocks) and all(source.in_memory for source in rows.sources):

@@ -52,7 +52,8 @@ class Numbers:
 def read_plain(texts: pa.StringArray) -> Doubles | None:
     """All texts as numbers if they are written as Python writes them, gaps as NaN; None if any is not."""
     try:
-        pc.cast(texts.slice(0, TRIED), pa.float64())  # Arrow is slow to refuse a column of words
+        if len(texts) > TRIED:
+            pc.cast(texts.slice(0, TRIED), pa.float64())  # Arrow is slow to refuse a column of words
         found = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         return None

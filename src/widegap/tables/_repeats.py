@@ -33,6 +33,7 @@ EXACT = 1e-9  # of the largest value: what a change of units leaves in the last 
 MOST_DIGITS = 6  # behind the point; numbers with more are taken as exact
 DIGITS_SEEN = 1000  # values from which the number of digits is found
 SLACK = 1.1  # times half of the last digits; the fitted line adds a little to what rounding alone leaves
+COLUMNS_AT_ONCE = 256  # compared with all earlier ones: 5 MB of correlations; not tuned
 MOST_COLUMNS = 5000  # columns; as many take half a second, and time grows with their square
 
 Values = TypeVar("Values")
@@ -102,10 +103,13 @@ def _likely_numbers(numbers: dict[int, Doubles]) -> dict[int, list[int]]:
     varying = [j for j in samples if j not in set(still)]
     likely = _earlier((j, _places(numbers[j], samples[j])) for j in still)
     if varying:
-        rows = np.array([_standardized(samples[j]) for j in varying])
-        for place, j in enumerate(varying):
-            similar = np.abs(rows[:place] @ rows[place]) > LIKELY
-            likely[j] = [varying[i] for i in np.flatnonzero(similar)]
+        rows = np.array([_standardized(samples[j]) for j in varying], dtype=np.float32)  # LIKELY has a wider margin
+        for start in range(0, len(varying), COLUMNS_AT_ONCE):
+            some = varying[start : start + COLUMNS_AT_ONCE]
+            likely |= {j: [] for j in some}
+            similar = np.abs(rows[start : start + len(some)] @ rows[: start + len(some)].T) > LIKELY
+            for own, other in zip(*np.nonzero(np.tril(similar, start - 1)), strict=True):
+                likely[some[own]].append(varying[other])
     return likely
 
 

@@ -6,7 +6,7 @@ holds a column make no difference: 1, 1.0 and "1.0" are the same number and the 
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,8 @@ def stated_words(words: Iterable[Any]) -> frozenset[str]:
     return frozenset(str(word).strip().lower() for word in words)
 
 
-def gap_numbers(words: Iterable[str]) -> Doubles:
+@cache  # every column asks for the same words
+def gap_numbers(words: frozenset[str]) -> Doubles:
     """The numbers among words that mean a gap, such as -99."""
     return np.array([float(word) for word in words if PLAIN_NUMBER.fullmatch(word)])
 
@@ -281,4 +282,6 @@ def _as_strings(column: pa.ChunkedArray) -> pa.StringArray:
         joined = joined.dictionary_decode()
     kind: pa.DataType = joined.type
     is_text = any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+    if pa.types.is_string(kind):
+        return joined
     return pc.cast(joined, pa.string()) if is_text else texts_of_objects(joined.to_pylist())
