@@ -36,6 +36,7 @@ from benchmarks.readme import README, with_speed
 
 SUITES = {
     "cpm3c": cpm3c.rows,
+    "cpm3c_text": cpm3c.text,
     "others": others.rows,
     "max_margin": max_margin.rows,
     "max_margin_large": max_margin.large,

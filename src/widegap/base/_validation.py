@@ -152,9 +152,11 @@ def check_table(estimator: _Estimator, X: Any, *, reset: bool) -> Matrix:
 
 
 def checked_rows(estimator: _Estimator, X: Any, rows: Indices, n_threads: int) -> Matrix:
-    """Some rows of a table, checked; of arrays and frames in memory no others are looked at."""
+    """Some rows of a table, checked; of arrays, frames and CSR matrices in memory no others are looked at."""
     if isinstance(X, np.ndarray) or (hasattr(X, "iloc") and not is_collection(X)):
         return check_table(estimator, take_rows(X, rows), reset=False)
+    if isinstance(X, sp.csr_array | sp.csr_matrix):  # all of them may be unsorted, and would be copied to sort them
+        X, rows = X[rows], np.arange(len(rows))
     return check_rows(estimator, X, reset=False, n_threads=n_threads).take(rows)
 
 

@@ -48,7 +48,7 @@ class ReducedSample:
         with one_blas_thread():
             rank, seed = LEAST_RANK + RANK_A_CLUSTER * n_clusters, int(rng.integers(2**31))
             V = leading_vectors(sample.X, rank, seed, sample.rows.array_weights())
-            Z = np.asarray(sample.X @ V.T)
+            Z = np.asarray(sample.X @ V.T, np.float32)  # starts are only compared: six digits are enough
         rows = CentredRows(row_blocks(Z, n_threads=sample.rows.blocks.n_threads), sample.rows.array_weights())
         return cls(Z, rows, V, sample.rows.scale / rows.scale)
 

@@ -68,12 +68,13 @@ class LinearScores:
 
 
 def fit_linear_scores(X: Matrix, labels: Labels, k: int, seed: int, weights: Floats | None = None) -> LinearScores:
-    """Scores by one-vs-rest squared hinges; rows labelled -1 do not count, others by their weights."""
+    """Scores by one-vs-rest squared hinges, not yet judged; rows labelled -1 do not count, others by their weights."""
     if k == 1:
         return mean_scores(X, labels, k)
     known = labels >= 0
-    model = fit_svm(X[known], labels[known], seed, weights=None if weights is None else weights[known])
-    return _judged(LinearScores(labels, *_symmetric(model, k)), X)
+    if not known.all():  # else no copy of the rows is needed
+        X, weights = X[known], None if weights is None else weights[known]
+    return LinearScores(labels, *_symmetric(fit_svm(X, labels[known], seed, weights=weights), k))
 
 
 def explaining_weights(X: Matrix, labels: Labels, k: int) -> Floats:
@@ -119,8 +120,9 @@ def relabelled(found: LinearScores, X: Matrix, rules: TopicRules) -> LinearScore
     """
     scores = found.of(X)
     step = rules.label(scores)
-    intercept = found.intercept + _raises(scores, step.labels, step.prices)
-    return _judged(replace(found, labels=step.labels, intercept=intercept, starved=step.starved), X)
+    raises = _raises(scores, step.labels, step.prices)
+    mended = replace(found, labels=step.labels, intercept=found.intercept + raises, starved=step.starved)
+    return judged(mended, scores + raises)
 
 
 def _raises(scores: Floats, labels: Labels, prices: Floats) -> Floats:
@@ -141,11 +143,11 @@ def minus_squared_hinges(scores: Floats) -> Floats:
     return np.asarray(-(np.maximum(0, 1 - signs * scores) ** 2).mean(axis=1))
 
 
-def _judged(found: LinearScores, X: Matrix) -> LinearScores:
-    """The same with its objective."""
+def judged(found: LinearScores, scores: Floats) -> LinearScores:
+    """The same with its objective; ``scores`` are those of the labelled rows."""
     known = found.labels >= 0
-    scores, labels = found.of(X[known]), found.labels[known]
+    labels = found.labels[known]
     signs = np.where(np.eye(len(found.coef), dtype=bool)[labels], 1.0, -1.0)
-    loss = float((np.maximum(0, 1 - signs * scores) ** 2).mean())
+    loss = float((np.maximum(0, 1 - signs * scores[known]) ** 2).mean())
     sizes = float((found.coef**2).sum(axis=1).mean() + (found.intercept**2).mean())
     return replace(found, objective=loss + sizes / (2 * weight_of_loss(len(labels)) * len(labels)))

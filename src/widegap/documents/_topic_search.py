@@ -37,7 +37,14 @@ from widegap.cutting_plane._cpm3c import CPM3C
 from widegap.cutting_plane._cutting_plane_clusterer import VARIANCE_TOL
 from widegap.cutting_plane._m2dcu import M2DCU
 from widegap.documents._corpus import Corpus, Transformer
-from widegap.documents._linear_scores import LinearScores, fit_linear_scores, fit_svm, mean_scores, relabelled
+from widegap.documents._linear_scores import (
+    LinearScores,
+    fit_linear_scores,
+    fit_svm,
+    judged,
+    mean_scores,
+    relabelled,
+)
 from widegap.documents._spherical_kmeans import LLOYD_STEPS, of_length_one, settled, spherical_runs
 from widegap.documents._topic_rules import TopicRules
 from widegap.exceptions import InvalidDataError
@@ -199,7 +206,9 @@ class TopicSearch:
         labels = _foreign_labels(_seeded(method, self.seed), features, self.k, arguments)
         k = int(labels.max()) + 1
         if corpus.in_terms:
-            return FoundTopics(fit_linear_scores(corpus.features, labels, k, self.seed), self.recorder.records)
+            scores = fit_linear_scores(corpus.features, labels, k, self.seed)
+            scores = judged(scores, scores.of(corpus.features)) if k > 1 else scores
+            return FoundTopics(scores, self.recorder.records)
         return FoundTopics(mean_scores(corpus.features, labels, k), self.recorder.records)
 
 
