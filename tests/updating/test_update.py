@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits, make_blobs
 from tests._old_models import file_of
 from widegap import CPM3C, MKC, MaxMarginClustering, persistence
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.metrics import clustering_accuracy
 
 CENTRES = np.array([[0.0, 0, 0], [8, 0, 0], [0, 8, 0], [0, 0, 8], [8, 8, 8]])
 
@@ -474,3 +475,29 @@ def test_digits_in_batches(memory):
     zero = np.bincount(model.predict(X[y == 0])).argmax()
     assert zero in vanished
     assert np.bincount(model.predict(X[y == 4])).argmax() == four
+
+
+def test_clusters_of_few_rows_give_way_to_those_of_many(monkeypatch):
+    """160 digits are too few for their classes; what three times as many show is taken, and told."""
+    X, y = load_digits(return_X_y=True)
+    first, *later = np.array_split(np.random.default_rng(0).permutation(len(X))[:480], 3)
+    model = MaxMarginClustering(10, random_state=0).fit(X[first])
+
+    def accuracy_after_updates():
+        updated = model
+        for rows in later:
+            updated = updated.update(X[rows])
+        return clustering_accuracy(y, updated.predict(X)), {c.kind for c in updated.changes_}
+
+    accuracy, kinds = accuracy_after_updates()
+    monkeypatch.setattr("widegap.forest._joint_search.OUTGROWN", 0.0)
+    stubborn, _ = accuracy_after_updates()
+    assert accuracy > stubborn + 0.05
+    assert "split" in kinds
+
+
+def test_a_new_cluster_of_many_rows_is_not_called_split():
+    """Only some of many new rows are looked at for new clusters; the cluster that they lead to is new all the same."""
+    model, _, _ = fitted((300, 300, 300))
+    other = model.update(blobs((2000, 2000, 2000, 3000), seed=1)[0])
+    assert {c.cluster: c.kind for c in other.changes_}[3] == "new"
