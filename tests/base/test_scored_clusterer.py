@@ -229,7 +229,7 @@ def test_documents():
     scores = describe.scores(model, NOTES)
     np.testing.assert_allclose(distances, scores.max(axis=1, keepdims=True) - scores, atol=1e-12)
     signs = np.where(np.arange(2) == distances.argmin(axis=1)[:, None], 1, -1)
-    losses = np.maximum(0, 1 - signs * model._scores(model._read_fitted(NOTES))) ** 2
+    losses = np.maximum(0, 1 - signs * model._scores(model._reader.read(NOTES))) ** 2
     assert model.score(NOTES) == pytest.approx(-losses.mean())
 
 

@@ -116,7 +116,7 @@ class TestBlocks:
         assert all(found.strength(k) > 1 for k in found.stops)
         assert found.rejected is None or (found.rejected > found.n_clusters and found.strength(found.rejected) <= 1)
 
-    @settings(max_examples=10)  # about 400 lines each
+    @settings(max_examples=10, deadline=None)  # about 400 lines each
     @given(separations, log_sizes)
     def test_strengths_by_the_formula(self, z, s):
         """Written anew from the definition, with scipy's slopes where these are taken between all pairs."""

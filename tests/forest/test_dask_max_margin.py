@@ -202,7 +202,7 @@ def test_what_travels_is_a_sample_whatever_the_number_of_rows(client, monkeypatc
         X, before = held(rows(n), n // 8), bytes_between_workers(client)
         with monkeypatch.context() as patch:
             sent, received = spy_on(patch)
-            model(n_components=50).fit(X).with_clusters(3)
+            model(n_components=50, memory=0).fit(X).with_clusters(3)
         totals.append((sum(sent), sum(received)))
         # The sample and small sums; the labels of only one chunk of 8000 rows would be 32 000 bytes more.
         assert bytes_between_workers(client) - before < 2 * sample

@@ -552,10 +552,13 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
     def _scored_rows(self, corpus: Corpus) -> Matrix:
         return corpus.terms if corpus.terms is not None and self._scores_terms else corpus.features
 
+    def _scores(self, corpus: Corpus) -> Floats:
+        return np.asarray(self._scored_rows(corpus) @ self.coef_.T) + self.intercept_
+
     def _scores_and_known(self, X: Any) -> tuple[Floats, Mask]:
         check_is_fitted(self)
         corpus = self._reader.read(X)
-        return np.asarray(self._scored_rows(corpus) @ self.coef_.T) + self.intercept_, corpus.known
+        return self._scores(corpus), corpus.known
 
     def _map_rows(self, X: Any, function: Callable[[Floats], Any]) -> Any:
         return function(self._scores_and_known(X)[0])

@@ -70,6 +70,7 @@ class UpdatableClusterer(SelectiveClusterer):
     agreement_: np.ndarray[Any, Any]
     predict_proba: Callable[[Any], Any]  # of those with agreement_
     _memory: Memory | None = None
+    _constraints: RowConstraints  # of all rows, during a fit
 
     def _check_stored(self) -> None:
         super()._check_stored()
@@ -82,10 +83,20 @@ class UpdatableClusterer(SelectiveClusterer):
         for name in UpdatableClusterer._stored:
             self.__dict__.pop(name, None)  # of an earlier fit or update
         X = X if is_views(X) else known_frame(X)  # some streams can be read only once
-        super()._complete_fit(X, **options)
+        self._constraints = RowConstraints()
+        try:
+            super()._complete_fit(X, **options)
+        finally:
+            constraints = self.__dict__.pop("_constraints", RowConstraints())
         if self.memory and not self._precomputed and not is_views(X):
-            self._memory = self._remember(X, self._read_constraints(options["side"], len(self.labels_)))
+            self._memory = self._remember(X, constraints)
         return self
+
+    def _read_constraints(self, side: SideInformation, n_rows: int) -> RowConstraints:
+        found = super()._read_constraints(side, n_rows)
+        if side.constraints is None and "_constraints" in vars(self):  # of all rows of a fit that is going on
+            self._constraints = found
+        return found
 
     def _remember(self, X: Any, constraints: RowConstraints) -> Memory:
         """A sample of the rows of a fit."""
