@@ -4,7 +4,11 @@ import signal
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from sklearn.datasets import load_digits
+
+settings.register_profile("without deadline", deadline=None)  # other programs may run beside the tests
+settings.load_profile("without deadline")
 
 
 def _digits(*classes):
