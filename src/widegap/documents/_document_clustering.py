@@ -555,17 +555,14 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
     def _scores(self, corpus: Corpus) -> Floats:
         return np.asarray(self._scored_rows(corpus) @ self.coef_.T) + self.intercept_
 
-    def _scores_and_known(self, X: Any) -> tuple[Floats, Mask]:
-        check_is_fitted(self)
-        corpus = self._reader.read(X)
-        return self._scores(corpus), corpus.known
-
     def _map_rows(self, X: Any, function: Callable[[Floats], Any]) -> Any:
-        return function(self._scores_and_known(X)[0])
+        check_is_fitted(self)
+        return function(self._scores(self._reader.read(X)))
 
     def _labels_and_scores(self, X: Any) -> tuple[Labels, Floats]:
-        scores, known = self._scores_and_known(X)
-        return np.where(known, self.topics_[scores.argmax(axis=1)], np.int32(-1)), self._decision(scores)
+        check_is_fitted(self)
+        scores = self._scores(corpus := self._reader.read(X))
+        return np.where(corpus.known, self.topics_[scores.argmax(axis=1)], np.int32(-1)), self._decision(scores)
 
     def _value_rule(self) -> Callable[[Floats], Floats]:
         return minus_squared_hinges
