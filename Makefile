@@ -96,8 +96,9 @@ docs: $(READY)
 	MPLBACKEND=agg $(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs build/docs
 	MPLBACKEND=agg $(BIN)/python -m sphinx --fail-on-warning -D plot_gallery=0 -b doctest docs build/doctest
 
-# Wheel and source distribution; the same commit gives the same bytes.
+# Wheel and source distribution; the same commit gives the same bytes. Results of other code are refused.
 dist: $(READY)
+	$(BIN)/python -m experiments check
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
 
 # What stands against a release of this version: an address that is a placeholder, a changelog without its section.
@@ -108,7 +109,7 @@ release-check: $(READY)
 test-dist: $(READY)
 	$(BIN)/python -m pytest -m slow tests/conformance/test_distribution.py
 
-# Resumable: cells that experiments/results.jsonl has from the same code are kept.
+# Resumable, about four hours of CPU time in all: cells that experiments/results.jsonl has from the same code are kept.
 experiments: $(READY)
 	$(BIN)/python -m experiments run
 

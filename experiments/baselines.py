@@ -9,8 +9,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler, normalize
 
-from experiments.cells import Task, method
-from experiments.runner import RefusedError
+from experiments.cells import RefusedError, Task, method
 
 UMAP_SIZE = 10  # coordinates; on digits, where two were tried as well, mixtures gain seven points by ten
 UMAP_CLUSTER = 140  # the least cluster of HDBSCAN there is a 140th of the rows, as in UMAP's own example of clustering

@@ -1,49 +1,10 @@
 """Everything that has a name: importing this module registers all data sets and methods."""
 
-from experiments import (
-    baselines,
-    data,
-    doubt_methods,
-    iterative_methods,
-    kernel_baselines,
-    margin_methods,
-    methods,
-    missing_rules,
-    mixed_baselines,
-    mixed_data,
-    mixed_methods,
-    new_row_methods,
-    number_methods,
-    photos,
-    say_methods,
-    shapes,
-    suite_data,
-    text_baselines,
-    text_data,
-    text_methods,
-    update_methods,
-)
+from importlib import import_module
 
-__all__ = [
-    "baselines",
-    "data",
-    "doubt_methods",
-    "iterative_methods",
-    "kernel_baselines",
-    "margin_methods",
-    "methods",
-    "missing_rules",
-    "mixed_baselines",
-    "mixed_data",
-    "mixed_methods",
-    "new_row_methods",
-    "number_methods",
-    "photos",
-    "say_methods",
-    "shapes",
-    "suite_data",
-    "text_baselines",
-    "text_data",
-    "text_methods",
-    "update_methods",
-]
+for name in (
+    "data mixed_data shapes suite_data text_data photos methods margin_methods iterative_methods number_methods "
+    "text_methods mixed_methods missing_rules new_row_methods say_methods doubt_methods update_methods baselines "
+    "kernel_baselines text_baselines mixed_baselines"
+).split():
+    import_module(f"experiments.{name}")

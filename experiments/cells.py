@@ -1,24 +1,17 @@
-"""What is measured: a method on a data set with given settings and seeds, and the version of the code behind it."""
+"""What is measured: a method on a data set with given settings and seeds."""
 
-import hashlib
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import packages_distributions, version
 from typing import Any
 
-from experiments.sources import Sources, Symbol
+from experiments import versions
 
 SEEDS = 5
-SOURCES = Sources.read()
-JUDGE = Symbol("experiments.judge", "judge")
-DRAW = Symbol("experiments.runner", "drawn_rows")
-ORDER = Symbol("experiments.runner", "row_order")
 ORDERS = "#orders"  # ends the name of a data set whose rows come in another order in every run
-# Hand data and labels on as they are, or hold texts of docstrings.
-FRAME = ("experiments.cells", "experiments.runner", "widegap.base._docs")
-ARRAYS = {"numpy", "scipy"}  # arithmetic, whose versions are not told apart
+
+
+class RefusedError(Exception):
+    """A method cannot take such data; the message, with the reason, stands in the cell."""
 
 
 @dataclass(frozen=True)
@@ -105,45 +98,11 @@ def family(cell: Cell) -> str:
     return cell.data.removesuffix(ORDERS).split("/")[0].split("@")[0]
 
 
-def code_version(cell: Cell, sources: Sources = SOURCES) -> str:
-    """Digest of the code that a cell's figures depend on, comments and docstrings aside.
-
-    This is the code behind the functions that load the data, run the method and judge its labels, followed through
-    widegap and the experiments, and the versions of the packages that the method itself names, as for methods of
-    others.
-    """
-    arranged = *([DRAW] if "@" in cell.data else []), *([ORDER] if cell.data.endswith(ORDERS) else [])
-    return _version(_symbol(TASKS[family(cell)]), _symbol(METHODS[cell.method].run), arranged, sources)
+def code_version(cell: Cell) -> str:
+    """The version of the code that a cell's figures depend on."""
+    return versions.code_version(METHODS[cell.method].run, TASKS[family(cell)])
 
 
-@cache
-def _version(load: Symbol, run: Symbol, arranged: tuple[Symbol, ...], sources: Sources) -> str:
-    start = [load, run, JUDGE, *arranged]
-    versions = [f"{package} {found}" for package, found in _versions(run, sources).items()]
-    return hashlib.sha256("\0".join([*sources.closure(start, FRAME).code, *versions]).encode()).hexdigest()[:12]
-
-
-def missing_packages(cell: Cell, sources: Sources = SOURCES) -> list[str]:
+def missing_packages(cell: Cell) -> list[str]:
     """Packages that a cell's method names and that are not installed here."""
-    return [name for name, found in _versions(_symbol(METHODS[cell.method].run), sources).items() if found is None]
-
-
-@cache
-def _versions(run: Symbol, sources: Sources) -> dict[str, str | None]:
-    """The packages that a method itself names, and their versions."""
-    named = sources.closure([run], (*FRAME, "widegap")).packages - set(sys.stdlib_module_names) - ARRAYS
-    return {package: _installed(package) for package in sorted(named)}
-
-
-def _symbol(function: Callable[..., Any]) -> Symbol:
-    return Symbol(function.__module__, function.__name__)
-
-
-@cache
-def _installed(package: str) -> str | None:
-    """The version of a package by the name it is imported under."""
-    names = _distributions().get(package)
-    return version(names[0]) if names else None
-
-
-_distributions = cache(packages_distributions)
+    return versions.missing_packages(METHODS[cell.method].run)

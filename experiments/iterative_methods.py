@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
-from experiments.cells import Outcome, Task, method
+from experiments.cells import Outcome, RefusedError, Task, method
 from experiments.kernel_baselines import gaussian, leading_vectors, normalised_cut, squared_distances
-from experiments.runner import RefusedError
 from widegap import GMMC, MMC, IterLSSVM, IterSVM, IterSVR
 from widegap.metrics import clustering_accuracy
 

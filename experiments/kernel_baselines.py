@@ -8,8 +8,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
-from experiments.cells import Task, method
-from experiments.runner import RefusedError
+from experiments.cells import RefusedError, Task, method
 
 MOST_ROWS = 8000
 STARTS = 10

@@ -1,10 +1,10 @@
 """``docs/results.md``, from stored results alone."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from experiments.confirm import LEAST, SHARE, TOLERANCE
 from experiments.store import Record, Store
 from experiments.tables import CHAPTERS, EXPERIMENTS
 from experiments.tables._figure import Figure
@@ -32,8 +32,8 @@ printed in papers. Mean ± standard deviation over seeds. Every column is of one
 table with many columns is continued below itself with the same rows.
 
 Times are CPU time on one thread, as multiples of one k-means (`KMeans(n_init=1)`) on the same rows in the same process.
-Figures may come from earlier code: `python -m experiments list` shows how many cells the current code has not measured
-or confirmed.
+Figures may come from earlier code: the end of the page tells which, and `python -m experiments list` how many cells the
+current code has not measured.
 """
 
 
@@ -70,19 +70,19 @@ def _some(places: list[str]) -> str:
 
 
 def _effort(store: Store) -> str:
-    """What the page took, and how much of it older code measured."""
+    """What the page took, and which code measured it: the core of widegap for ours, nothing but themselves for others.
+
+    Cells from before there were versions have none.
+    """
     records = store.records.values()
     hours = sum(sum(record.seconds) for record in records) / 3600
-    carried = sum(record.sampled > 0 for record in records)
     took = f"The {len(records)} cells behind this page took {hours:.1f} hours of one core."
-    if not carried:
-        return f"{took}\n"
-    return (
-        f"{took} {carried} of them were measured with earlier code and kept after a sample "
-        f"of their kind (same table and method; {SHARE:.0%}, at least {LEAST} cells, and one of every family of data "
-        f"sets) was measured again and all its scores agreed to {TOLERANCE:g}; their times are those of the earlier "
-        "code.\n"
-    )
+    cores = Counter(record.code.partition("/")[0] for record in records if "/" in record.code)
+    unknown, others = len(records) - cores.total(), cores.pop("-", 0)
+    told = [f"{number} with version `{core}` of the core of widegap" for core, number in cores.most_common()]
+    told += [f"{others} of other methods with versions of their own"] * bool(others)
+    told += [f"{unknown} with earlier code, which has no version"] * bool(unknown)
+    return f"{took} Measured were {', '.join(told)}.\n"
 
 
 def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:

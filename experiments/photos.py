@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_sample_image
 
-from experiments.cells import Outcome, Task, method, task
-from experiments.runner import RefusedError
+from experiments.cells import Outcome, RefusedError, Task, method, task
 from widegap import IterSVM, IterSVR, MaxMarginClustering
 from widegap.image import bisections, pixel_features
 from widegap.metrics import rand_index

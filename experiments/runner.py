@@ -2,11 +2,12 @@
 
 import multiprocessing
 import os
+import signal
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
@@ -15,18 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cells import METHODS, ORDERS, TASKS, Cell, Outcome, Task, code_version, missing_packages
-from experiments.store import Record, Store
+from experiments.cells import (
+    METHODS,
+    ORDERS,
+    TASKS,
+    Cell,
+    Outcome,
+    RefusedError,
+    Task,
+    code_version,
+    missing_packages,
+)
+from experiments.store import OUT_OF_TIME, Record, Store
 
 TIME_LIMIT = 600.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 DRAWN_WITH = 0  # seed of "@n" subsets
 ORDERED_WITH = 20  # begins the seeds of row orders, so that no method draws the same numbers with its own seed
+GUESS = 5.0  # seconds of a cell that was never measured
+OVERHEAD = 0.1  # seconds of any cell: data, scores, storing
 ALSO_TIMED = 1.0  # seconds; a shorter k-means is run three times and the least time taken
-
-
-class RefusedError(Exception):
-    """A method cannot take such data; the message, with the reason, stands in the cell."""
 
 
 def load(name: str) -> Task:
@@ -75,6 +84,7 @@ def measure(cell: Cell) -> Record:
     seconds, extra = [], []
     try:
         whole = _cached_load(cell.data)
+        held = _memory(forget=True)
         for seed in range(seeds):
             problem = _taken(whole, row_order(len(whole.y), seed)) if reordered else whole
             before = time.process_time()
@@ -85,13 +95,25 @@ def measure(cell: Cell) -> Record:
             for name, value in _scores(problem, outcome.labels).items():
                 scores.setdefault(name, []).append(value)
             extra.append(outcome.extra)
+        megabytes = round(_memory() - held)
         unit = round(_kmeans_seconds(cell.data), 5)
     except RefusedError as refusal:
         return Record(cell, code, "refused", str(refusal))
     except Exception as error:
         traceback.print_exc()
         return Record(cell, code, "failed", f"{type(error).__name__}: {error}"[:200])
-    return Record(cell, code, "ok", "", scores, seconds, unit, extra)
+    return Record(cell, code, "ok", "", scores, seconds, unit, extra, megabytes)
+
+
+def _memory(*, forget: bool = False) -> float:
+    """The most memory that this process held, in MB, and with ``forget`` from now on; 0 where /proc is missing."""
+    try:
+        if forget:
+            Path("/proc/self/clear_refs").write_text("5")
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0.0
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def _scores(problem: Task, labels: Any) -> dict[str, float]:
@@ -127,6 +149,7 @@ def _kmeans_seconds(name: str) -> float:
 def _work(connection: Connection) -> None:
     import experiments.catalogue  # noqa: F401  (registers data sets and methods)
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends its workers itself
     warnings.simplefilter("ignore")  # convergence and starvation warnings of thousands of runs
     try:
         while True:
@@ -167,32 +190,34 @@ class Worker:
 def pending(cells: Iterable[Cell], store: Store, *, retry: bool = False) -> list[Cell]:
     """Cells that the store has not, or has from other code; ``retry`` adds those that failed or ran out of time.
 
-    What needs a package that is not installed here keeps the result it has.
+    What needs a package that is not installed here keeps the result it has. All methods of a data set come by turns,
+    and data sets that took less time the last time come first.
     """
     found = []
     for cell in dict.fromkeys(cells):
         record = store.records.get(cell)
         done = record is not None and (record.code == code_version(cell) or bool(missing_packages(cell)))
-        if not done or (retry and record is not None and record.status in ("failed", "timeout")):
+        if not done or (retry and record is not None and record.status in ("failed", OUT_OF_TIME)):
             found.append(cell)
-    return sorted(found, key=lambda cell: (cell.data, cell.method, str(cell.settings)))
+    costs: dict[str, float] = {}
+    for cell in found:
+        costs[cell.data] = costs.get(cell.data, 0.0) + expected_seconds(cell, store)
+    return sorted(found, key=lambda cell: (costs[cell.data], cell.data, cell.method, str(cell.settings)))
 
 
-def run(
-    cells: list[Cell],
-    store: Store,
-    heard: Callable[[Record], None] = lambda record: None,
-    *,
-    jobs: int = 2,
-    limit: float = TIME_LIMIT,
-) -> None:
-    """Measure cells on several processes; Ctrl-C or a kill loses only the cells at work.
+def expected_seconds(cell: Cell, store: Store) -> float:
+    """CPU time of a cell the last time; a guess if there was none."""
+    record = store.records.get(cell)
+    return sum(record.seconds) if record is not None and record.seconds else GUESS
 
-    ``heard`` is told every record as soon as it is stored.
-    """
+
+def run(cells: list[Cell], store: Store, *, jobs: int = 2, limit: float = TIME_LIMIT) -> None:
+    """Measure cells on several processes; Ctrl-C or a kill loses only the cells at work."""
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-    queue, total, began = list(reversed(cells)), len(cells), time.monotonic()
-    workers = [Worker() for _ in range(min(jobs, total))]
+    costs = {cell: expected_seconds(cell, store) + OVERHEAD for cell in cells}
+    queue, left, began = list(reversed(cells)), sum(costs.values()), time.monotonic()
+    whole = left
+    workers = [Worker() for _ in range(min(jobs, len(cells)))]
     try:
         while queue or any(worker.cell for worker in workers):
             for worker in workers:
@@ -205,11 +230,13 @@ def run(
                 if record is None:
                     continue
                 store.add(record)
-                heard(record)
                 if not worker.process.is_alive():
                     workers[workers.index(worker)] = Worker()
                 worker.cell = None
-                _tell(record, total - len(queue) - sum(w.cell is not None for w in workers), total, began)
+                left -= costs[record.cell]
+                n_left = len(queue) + sum(w.cell is not None for w in workers)
+                minutes = (time.monotonic() - began) / 60 * left / (whole - left)
+                print(f"[{n_left} left, {minutes:.0f} min] {_told(record)}", file=sys.stderr, flush=True)
     finally:
         for worker in workers:
             worker.end()
@@ -227,15 +254,13 @@ def _answer(worker: Worker, limit: float) -> Record | None:
     if worker.seconds() - worker.began < limit:
         return None
     worker.end()
-    return Record(worker.cell, code_version(worker.cell), "timeout", f"more than {limit:.0f} s of CPU time")
+    return Record(worker.cell, code_version(worker.cell), OUT_OF_TIME, f"more than {limit:.0f} s of CPU time")
 
 
-def _tell(record: Record, done: int, total: int, began: float) -> None:
-    left = (time.monotonic() - began) / max(done, 1) * (total - done)
-    cell, settings = record.cell, dict(record.cell.settings)
-    figure = record.reason or f"{sum(record.scores['accuracy']) / len(record.scores['accuracy']):.1f} %"
-    eta = f"{left / 60:.0f} min left"
-    print(f"[{done}/{total}, {eta}] {cell.data} {cell.method} {settings or ''} {figure}", file=sys.stderr, flush=True)
+def _told(record: Record) -> str:
+    cell, accuracies = record.cell, record.scores.get("accuracy")
+    figure = f"{sum(accuracies) / len(accuracies):.1f} %" if accuracies else f"{record.status}: {record.reason}"
+    return f"{cell.data} {cell.method} {dict(cell.settings) or ''} {figure}"
 
 
 def described_machine() -> dict[str, Any]:

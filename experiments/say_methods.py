@@ -16,9 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from experiments.baselines import dense
-from experiments.cells import Outcome, Task, method
+from experiments.cells import Outcome, RefusedError, Task, method
 from experiments.linked_kmeans import NoAssignmentError, cop_kmeans, pairs_of, pck_means
-from experiments.runner import RefusedError
 from widegap import MaxMarginClustering
 from widegap.metrics import clustering_accuracy
 

@@ -1,8 +1,9 @@
 """The results file: one JSON line a cell, only ever appended to, so that a killed run loses the cells at work alone."""
 
 import json
+import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,17 @@ except ImportError:  # Windows, where one run at a time may write
 PATH = Path(__file__).parent / "results.jsonl"
 
 
+OUT_OF_TIME = "out of time"
+
+
 @dataclass(frozen=True)
 class Record:
     """A measured cell: scores and CPU seconds of every seed, or why there are none.
 
-    ``status`` is "ok", "timeout", "refused" (the method cannot take such data) or "failed"; ``reason`` says more.
+    ``status`` is "ok", "out of time", "refused" (the method cannot take such data) or "failed"; ``reason`` says more.
     ``kmeans_seconds`` is KMeans(n_init=1) on the same rows in the same process, the unit of all times on the page.
-    ``measured_with`` is the version of the code that measured a record which was carried over to a later one, ``code``,
-    after so many cells of its group were ``sampled`` (``experiments/confirm.py``).
+    ``megabytes`` is the most memory of any seed beyond what the process, with the data, held before. ``code`` is the
+    version of the code (``versions.py``); records from before there were such versions have none.
     """
 
     cell: Cell
@@ -34,8 +38,7 @@ class Record:
     seconds: list[float] = field(default_factory=list)
     kmeans_seconds: float = 0.0
     extra: list[dict[str, Any]] = field(default_factory=list)
-    measured_with: str = ""
-    sampled: int = 0
+    megabytes: int = 0
 
     def line(self) -> str:
         cell = self.cell
@@ -50,7 +53,13 @@ class Record:
         found = json.loads(line)
         settings = tuple(sorted((name, _hashable(value)) for name, value in found.pop("settings").items()))
         cell = Cell(found.pop("data"), found.pop("method"), settings, found.pop("seeds"))
-        return cls(cell, **found)
+        known = {name: value for name, value in found.items() if name in cls.__dataclass_fields__}
+        return cls(cell, **{"code": "", **known})
+
+
+def _renewed(record: Record) -> Record:
+    status = OUT_OF_TIME if record.status == "timeout" else record.status
+    return replace(record, code=record.code if "/" in record.code else "", status=status)
 
 
 def _hashable(value: Any) -> Any:
@@ -77,11 +86,16 @@ class Store:
             file.seek(0)
             file.truncate(file.read().rfind(b"\n") + 1)
             file.write(record.line().encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
 
     def tidy(self, wanted: Iterable[Cell]) -> None:
-        """Drop superseded measurements and cells that are not wanted, and sort by data sets and methods."""
+        """Drop superseded measurements and cells that are not wanted, and sort by data sets and methods.
+
+        Also drops versions that nothing can be compared with any more, and renames a status of before.
+        """
         kept = set(wanted)
-        self.records = {cell: record for cell, record in self.records.items() if cell in kept}
+        self.records = {cell: _renewed(record) for cell, record in self.records.items() if cell in kept}
         lines = sorted(record.line() for record in self.records.values())
         spare = self.path.with_suffix(".new")
         spare.write_text("".join(line + "\n" for line in lines), encoding="utf-8")

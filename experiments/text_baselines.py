@@ -12,8 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from experiments.baselines import DENSE_FEATURES, dense, refuse_many_rows
-from experiments.cells import Task, method
-from experiments.runner import RefusedError
+from experiments.cells import RefusedError, Task, method
 from widegap.documents._topic_search import spherical_labels
 
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from experiments.cells import Outcome, Task, method
-from experiments.runner import RefusedError
+from experiments.cells import Outcome, RefusedError, Task, method
 from widegap import M2DCU, DocumentClustering, universum
 
 RANDOM_ROWS = 1000  # of the paper

@@ -78,7 +78,7 @@ def test_measured_again_only_if_missing_or_from_other_code(tmp_path):
     store = Store(tmp_path / "r.jsonl")
     store.add(record(done, code=cells.code_version(done)))
     store.add(record(old, code="older"))
-    store.add(record(failed, code=cells.code_version(failed), status="timeout"))
+    store.add(record(failed, code=cells.code_version(failed), status="out of time"))
     assert set(runner.pending([done, old, failed, new, new], store)) == {old, new}
     assert set(runner.pending([done, old, failed, new], store, retry=True)) == {old, failed, new}
 
@@ -147,9 +147,89 @@ def test_a_run_stores_limits_and_goes_on(tmp_path):
     runner.run([slow], store, jobs=1, limit=0.05)
     runner.run([fast], store, jobs=1, limit=120)
     stored = Store(store.path).records
-    assert stored[slow].status == "timeout"
+    assert stored[slow].status == "out of time"
     assert stored[fast].status == "ok"
     assert len(stored[fast].scores["accuracy"]) == 2
+
+
+def test_memory_is_what_a_method_holds_beyond_the_data(monkeypatch):
+    if not Path("/proc/self/clear_refs").exists():
+        pytest.skip("this system does not tell the memory of a process")
+    y = np.arange(20) % 2
+    monkeypatch.setitem(cells.TASKS, "toy", lambda _: Task(np.c_[10.0 * y, np.arange(20)], y))
+    monkeypatch.setattr(runner, "code_version", lambda cell: "c")
+    for name, held in (("small", 1), ("large", 200), ("small again", 2)):
+
+        def run(task, seed, held=held):
+            assert np.ones(held * 2**17).sum() > 0
+            return task.y
+
+        monkeypatch.setitem(cells.METHODS, name, cells.Method(run, True))
+    found = [runner.measure(Cell.of("toy", name, seeds=2)).megabytes for name in ("small", "large", "small again")]
+    assert found[1] == pytest.approx(200, abs=20)
+    assert max(found[0], found[2]) < 50
+
+
+def test_cheap_data_sets_come_first_and_all_methods_of_one_by_turns(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    for data, seconds in (("digits/all", 9.0), ("sklearn/iris", 1.0)):
+        for method in ("Ward", "CPM3C"):
+            store.add(record(Cell.of(data, method), code="older", seconds=[seconds]))
+    new = Cell.of("sklearn/wine", "CPM3C")  # nobody knows how long it takes
+    found = runner.pending([*store.records, new], store)
+    assert [cell.data for cell in found] == ["sklearn/iris"] * 2 + ["sklearn/wine"] + ["digits/all"] * 2
+    assert [cell.method for cell in found[-2:]] == ["CPM3C", "Ward"]
+
+
+def test_an_interrupted_run_says_how_it_goes_on(monkeypatch, tmp_path):
+    def interrupted(cells, store, **_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("WIDEGAP_DATA", ".")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "run", interrupted)
+    with pytest.raises(SystemExit, match="stopped: all but the cells at work is stored, the same command goes on"):
+        main(["run", "panel", "--quick"])
+
+
+def test_a_release_needs_results_of_its_own_code(monkeypatch):
+    used = {cell for experiment in EXPERIMENTS.values() for cell in experiment.cells()}
+    fresh = {cell: record(cell, code=cells.code_version(cell)) for cell in used}
+    monkeypatch.setattr("experiments.__main__.Store", lambda: SimpleNamespace(records=fresh))
+    main(["check"])
+    cell = Cell.of("sklearn/iris", "CPM3C")
+    fresh[cell] = record(cell, code="00000000/00000000")
+    with pytest.raises(SystemExit, match=f"not of this code: 1 of {len(used)} cells to measure.*CPM3C on sklearn/iris"):
+        main(["check"])
+    old = next(cell for cell in used if cell.method == "gemclus")  # a package that may not be here
+    fresh[old] = record(old, code="")
+    with pytest.raises(SystemExit, match=f"2 of {len(used)} cells"):
+        main(["check"])
+    assert "experiments check" in (ROOT / "Makefile").read_text().partition("\ndist:")[2].partition("build")[0]
+
+
+def test_page_says_which_code_measured(tmp_path):
+    store = Store(tmp_path / "r.jsonl")
+    for name, code in (("a", "12ab/1"), ("b", "12ab/2"), ("c", "34cd/1"), ("d", "-/5"), ("e", "older"), ("f", "")):
+        store.add(record(Cell.of(name, "m"), code=code))
+    words = page._effort(store)
+    assert "Measured were 2 with version `12ab` of the core of widegap, 1 with version `34cd` of the core" in words
+    assert "1 of other methods with versions of their own, 2 with earlier code, which has no version." in words
+
+
+def test_tidying_drops_versions_that_say_nothing_and_can_be_done_again(tmp_path):
+    path, wanted = tmp_path / "r.jsonl", [Cell.of("a", "m", 1), Cell.of("b", "m", 1)]
+    lines = [
+        '{"data":"a","method":"m","settings":{},"seeds":1,"code":"0123456789ab","status":"ok","sampled":3}',
+        '{"data":"b","method":"m","settings":{},"seeds":1,"code":"12ab/34cd","status":"timeout","reason":"long"}',
+    ]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    Store(path).tidy(wanted)
+    once = path.read_text()
+    assert [(r.code, r.status) for r in Store(path).records.values()] == [("", "ok"), ("12ab/34cd", "out of time")]
+    Store(path).tidy(wanted)
+    assert path.read_text() == once
+    assert "sampled" not in once and len(once) < len("\n".join(lines))
 
 
 @pytest.mark.slow
@@ -256,7 +336,7 @@ def ranked(tmp_path):
     for method, accuracies in RANKED.items():
         for name, accuracy in zip("abc", accuracies, strict=True):
             scores = {} if accuracy is None else {"scores": {"accuracy": [accuracy - 1.0, accuracy + 1.0]}}
-            status = "timeout" if accuracy is None else "ok"
+            status = "out of time" if accuracy is None else "ok"
             store.add(record(Cell.of(name, method, 2), status=status, **scores))
     columns = tuple(Measured(name, name, seeds=2) for name in RANKED)
     return Table("t", "Title", tuple(Row(name, (name,)) for name in "abc"), columns, ACCURACY), store
@@ -286,8 +366,6 @@ def test_names_rows_and_the_folder_are_checked(monkeypatch):
     monkeypatch.setenv("WIDEGAP_DATA", ".")
     with pytest.raises(SystemExit, match="no experiment nonsense: choose from .*panel"):
         main(["run", "nonsense"])
-    with pytest.raises(SystemExit, match="no experiment nonsense: choose from .*panel"):
-        main(["confirm", "nonsense"])
     for quick in ([], ["--quick"]):
         with pytest.raises(SystemExit, match="panel has no row nonsense: choose from .*wine"):
             main(["run", "panel", "--rows", "sklearn wine,nonsense", *quick])

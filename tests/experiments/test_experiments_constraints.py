@@ -85,7 +85,7 @@ def test_draws_are_of_the_size_that_is_asked_for_and_truthful():
     assert say_methods.broken(y, must, cannot) == 0
 
 
-METHODS = [name for name in catalogue.say_methods.__dict__ if name.startswith("known_") and name != "known_labels"]
+METHODS = [name for name in vars(say_methods) if name.startswith("known_") and name != "known_labels"]
 
 
 @pytest.mark.parametrize("name", METHODS)
