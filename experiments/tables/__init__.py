@@ -1,51 +1,21 @@
 """Every table and figure of the page, in its order."""
 
-from experiments.tables import (
-    aims,
-    cluster_numbers,
-    cpm3c,
-    documents,
-    doubt,
-    iterative,
-    iterative_figures,
-    iterative_slides,
-    kernel_choice,
-    lengths,
-    mixed,
-    mkc,
-    new_rows,
-    pairs,
-    panel,
-    rules,
-    say,
-    segmentation,
-    suite,
-    universum,
-    updates,
-)
+from importlib import import_module
 
 CHAPTERS = {
-    "CPM3C: multiclass maximum margin clustering": cpm3c.EXPERIMENTS,
-    "IterSVR: maximum margin clustering made practical": (
-        *iterative.EXPERIMENTS,
-        *iterative_slides.EXPERIMENTS,
-        *iterative_figures.EXPERIMENTS,
-        *segmentation.EXPERIMENTS,
-    ),
-    "M2DCU: documents with a universum": universum.EXPERIMENTS + documents.EXPERIMENTS,
-    "MKC: multiple kernels": mkc.EXPERIMENTS + kernel_choice.EXPERIMENTS,
-    "Beyond the papers": (
-        *panel.EXPERIMENTS,
-        *pairs.EXPERIMENTS,
-        *suite.EXPERIMENTS,
-        *mixed.EXPERIMENTS,
-        *aims.EXPERIMENTS,
-        *new_rows.EXPERIMENTS,
-        *cluster_numbers.EXPERIMENTS,
-        *rules.EXPERIMENTS,
-        *lengths.EXPERIMENTS,
-    ),
-    "Updates": updates.EXPERIMENTS,
-    "Side information, outliers and probabilities": say.EXPERIMENTS + doubt.EXPERIMENTS,
+    title: tuple(
+        experiment for name in names.split() for experiment in import_module(f"experiments.tables.{name}").EXPERIMENTS
+    )
+    for title, names in {
+        "CPM3C: multiclass maximum margin clustering": "cpm3c",
+        "IterSVR: maximum margin clustering made practical": (
+            "iterative iterative_slides iterative_figures segmentation"
+        ),
+        "M2DCU: documents with a universum": "universum documents",
+        "MKC: multiple kernels": "mkc kernel_choice",
+        "Beyond the papers": "panel pairs suite mixed aims new_rows cluster_numbers rules lengths",
+        "Updates": "updates",
+        "Side information, outliers and probabilities": "say doubt",
+    }.items()
 }
 EXPERIMENTS = {experiment.name: experiment for chapter in CHAPTERS.values() for experiment in chapter}

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.stats import rankdata, wilcoxon
 
 from experiments.store import Store
-from experiments.tables._compare import LEAST_TIME
-from experiments.tables._table import Score, Table
+from experiments.tables._table import LEAST_TIME, Score, Table
 
 FRONT, USUAL = "MaxMarginClustering", "KMeans(10)"
 KNOWN = ("UMAP + GMM", "GMM full", "SpectralClustering", USUAL, "Ward", "HDBSCAN")  # what people use today

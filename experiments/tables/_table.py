@@ -2,11 +2,15 @@
 
 Columns are of kinds that never mix: figures printed in a paper; ours without labels; those whose settings were chosen
 with the labels, as the papers did (an oracle, nobody has it in practice); and methods of others. Where methods are told
-some labels or links at run time, ours and those of others are kinds of their own.
+some labels or links at run time, ours and those of others are kinds of their own. Titles and notes are in
+``notes.md``, printed figures in ``experiments/printed``.
 """
 
+import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,23 @@ PRINTED, FREE, TUNED, BASELINE = "printed", "label-free", "tuned with labels", "
 TOLD, TOLD_BASELINE = "side information", "baseline, same information"
 NOT_RUN = "not run"
 MOST_COLUMNS = 7  # beside the labels of the rows; more do not fit in view
+NOTES = Path(__file__).with_name("notes.md")
+PAPERS = Path(__file__).parents[1] / "printed"
+
+
+@cache
+def notes() -> dict[str, tuple[str, str]]:
+    """Title and note by the name of a table or figure."""
+    parts = [part.split("\n\n") for part in NOTES.read_text(encoding="utf-8").split("\n## ")[1:]]
+    return {name: (title, " ".join(" ".join(rest).split())) for name, title, *rest in parts}
+
+
+@cache
+def printed(name: str) -> dict[str, dict[str, str]]:
+    """What a paper prints in a table, by column and label of the row; "-" as the paper has it."""
+    with (PAPERS / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
+        head, *rows = csv.reader(lines)
+    return {title: {row[0]: row[j] for row in rows} for j, title in enumerate(head) if j}
 
 
 @dataclass(frozen=True)
@@ -36,101 +57,6 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One method under one setting."""
-
-    title: str
-    method: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = FREE
-    seeds: int = SEEDS
-
-    def cells(self, row: "Row") -> list[Cell]:
-        if row.only is not None and self.title not in row.only:
-            return []
-        seeds = min(self.seeds, dict(row.seeds).get(self.title, self.seeds))
-        return [
-            Cell.of(name, self.method, seeds, **{**self.settings, **row.settings(self.method)}) for name in row.data
-        ]
-
-    def values(self, row: "Row", score: "Score", store: Store) -> Any:
-        """The score of every seed, meaned over the data sets of the row; a string if it was not measured."""
-        cells = self.cells(row)
-        if not cells:
-            return row.otherwise
-        found = [store.records.get(cell) for cell in cells]
-        missing = next((record for record in found if record is None or record.status != "ok"), found[0])
-        return _why(missing) if missing is None or missing.status != "ok" else _mean([score(r) for r in found if r])
-
-    def text(self, row: "Row", score: "Score", store: Store) -> str:
-        return figure(self.values(row, score, store), score.digits)
-
-
-@dataclass(frozen=True)
-class Shown(Measured):
-    """A method by a figure of its own, ``of`` in the extra figures of its records, whatever the table's score is."""
-
-    of: str = ""
-    digits: int = 1
-
-    def values(self, row: "Row", score: "Score", store: Store) -> Any:
-        own = Score(self.of, lambda record: [extra[self.of] for extra in record.extra])
-        return super().values(row, own, store)
-
-    def text(self, row: "Row", score: "Score", store: Store) -> str:
-        return figure(self.values(row, score, store), self.digits)
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """The best of a grid of settings by mean accuracy (majority, or ``by``), chosen with labels as the papers did."""
-
-    title: str
-    method: str
-    grid: Sequence[Mapping[str, Any]]
-    seeds: int = SEEDS
-    kind: str = TUNED
-    by: "Score | None" = None
-
-    def columns(self) -> list[Measured]:
-        return [Measured(self.title, self.method, settings, TUNED, self.seeds) for settings in self.grid]
-
-    def cells(self, row: "Row") -> list[Cell]:
-        return [cell for column in self.columns() for cell in column.cells(row)]
-
-    def values(self, row: "Row", score: "Score", store: Store) -> Any:
-        """Every data set of the row has its own best setting."""
-        best = []
-        for name in row.data:
-            one = replace(row, data=(name,))
-            tried = [(column, column.values(one, self.by or MAJORITY, store)) for column in self.columns()]
-            scored = [(float(np.mean(values)), column) for column, values in tried if not isinstance(values, str)]
-            if not scored:
-                return tried[0][1]
-            best.append(max(scored, key=lambda pair: pair[0])[1].values(one, score, store))
-        return _mean(best)
-
-    def text(self, row: "Row", score: "Score", store: Store) -> str:
-        return figure(self.values(row, score, store), score.digits)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line: one data set, or several whose scores are meaned; ``only`` names the columns that are run."""
-
-    label: str
-    data: tuple[str, ...]
-    note: str = ""
-    only: tuple[str, ...] | None = None
-    otherwise: str = "-"
-    own: tuple[tuple[str, tuple[tuple[str, Any], ...]], ...] = ()  # method: settings of this row alone, as its balance
-    seeds: tuple[tuple[str, int], ...] = ()  # title of a column: at most so many seeds, where a run takes long
-
-    def settings(self, method: str) -> dict[str, Any]:
-        return dict(dict(self.own).get(method, ()))
-
-
-@dataclass(frozen=True)
 class Score:
     """How a record becomes one number a seed; ``better`` is +1 if high ones are good, -1 if low ones are, or 0."""
 
@@ -143,6 +69,11 @@ class Score:
         return np.asarray(self.of(record), dtype=float)
 
 
+def noted(name: str, digits: int = 1) -> Score:
+    """A figure that the method itself noted."""
+    return Score(name, lambda record: [extra[name] for extra in record.extra], digits)
+
+
 MAJORITY = Score("accuracy in %, clusters mapped to their largest class", lambda r: r.scores["majority"])
 ACCURACY = Score("accuracy in %, clusters mapped one to one to classes", lambda r: r.scores["accuracy"])
 ERROR = Score(
@@ -150,27 +81,153 @@ ERROR = Score(
 )
 RAND = Score("Rand index", lambda r: [v / 100 for v in r.scores["rand"]], 3)
 NMI = Score("normalised mutual information", lambda r: [v / 100 for v in r.scores["nmi"]], 3)
-BALANCED = Score("balanced error in %", lambda r: r.scores["balanced_error"], better=-1)
-TIME = Score(
-    "CPU time, as a multiple of KMeans(n_init=1) on the same rows",
-    lambda r: [s / r.kmeans_seconds for s in r.seconds],
+ITERATIONS = Score("iterations", lambda r: [extra["iterations"] for extra in r.extra], better=0)
+LEAST_TIME = Score(
+    "CPU time, as a multiple of KMeans(n_init=1) on the same rows; the least of all runs of either",
+    lambda r: [min(r.seconds) / r.kmeans_seconds],
     better=-1,
 )
-ITERATIONS = Score("iterations", lambda r: [extra["iterations"] for extra in r.extra], better=0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line: one data set, or several whose scores are meaned; ``only`` names the columns that are run."""
+
+    label: str
+    data: tuple[str, ...]
+    note: str = ""
+    only: tuple[str, ...] | None = None
+    otherwise: str = "-"
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings of a method in this row alone
+    seeds: Mapping[str, int] = field(default_factory=dict)  # title of a column: at most so many, where a run takes long
+
+    def parts(self) -> list["Row"]:
+        """A row for each data set."""
+        return [replace(self, data=(name,)) for name in self.data]
+
+
+def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
+    """Rows by label, with one data set each."""
+    return tuple(Row(label, (name,)) for label, name in sets.items())
+
+
+class Column:
+    """What columns that are measured have in common; ``values`` are a score by seed, or why there are none."""
+
+    title: str
+    kind: str
+    score: Score | None = None  # in place of the table's
+
+    def values(self, row: Row, score: Score, store: Store) -> Any:
+        raise NotImplementedError
+
+    def text(self, row: Row, score: Score, store: Store) -> str:
+        return figure(self.values(row, score, store), (self.score or score).digits)
+
+    def mean(self, row: Row, score: Score, store: Store) -> float:
+        """NaN if it was not measured."""
+        values = self.values(row, score, store)
+        return float("nan") if isinstance(values, str) else float(np.mean(values))
+
+
+@dataclass(frozen=True)
+class Measured(Column):
+    """One method under one setting."""
+
+    title: str
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = FREE
+    seeds: int = SEEDS
+    score: Score | None = None
+
+    def cells(self, row: Row) -> list[Cell]:
+        if row.only is not None and self.title not in row.only:
+            return []
+        seeds = min(self.seeds, row.seeds.get(self.title, self.seeds))
+        settings = {**self.settings, **row.own.get(self.method, {})}
+        return [Cell.of(name, self.method, seeds, **settings) for name in row.data]
+
+    def records(self, rows: Iterable[Row], store: Store) -> list[Record]:
+        """Those that went well."""
+        found = [store.records.get(cell) for row in rows for cell in self.cells(row)]
+        return [record for record in found if record is not None and record.status == "ok"]
+
+    def values(self, row: Row, score: Score, store: Store) -> Any:
+        """Meaned over the data sets of the row."""
+        cells = self.cells(row)
+        if not cells:
+            return row.otherwise
+        found = [store.records.get(cell) for cell in cells]
+        missing = next((record for record in found if record is None or record.status != "ok"), found[0])
+        if missing is None or missing.status != "ok":
+            return _why(missing)
+        return _mean([(self.score or score)(record) for record in found if record])
+
+
+def other(name: str, seeds: int = SEEDS) -> Measured:
+    """A method of others at its defaults."""
+    return Measured(name, name, kind=BASELINE, seeds=seeds)
+
+
+def ours(name: str, seeds: int = SEEDS) -> Measured:
+    return Measured(name, name, seeds=seeds)
+
+
+@dataclass(frozen=True)
+class Tuned(Column):
+    """The best of a grid of settings by mean accuracy (majority, or ``by``), chosen with labels as the papers did."""
+
+    title: str
+    method: str
+    grid: Sequence[Mapping[str, Any]]
+    seeds: int = SEEDS
+    kind: str = TUNED
+    by: Score = MAJORITY
+
+    def columns(self) -> list[Measured]:
+        return [Measured(self.title, self.method, settings, TUNED, self.seeds) for settings in self.grid]
+
+    def cells(self, row: Row) -> list[Cell]:
+        return [cell for column in self.columns() for cell in column.cells(row)]
+
+    def values(self, row: Row, score: Score, store: Store) -> Any:
+        """Every data set of the row has its own best setting."""
+        best = []
+        for one in row.parts():
+            tried = [(column, column.values(one, self.by, store)) for column in self.columns()]
+            scored = [(float(np.mean(values)), column) for column, values in tried if not isinstance(values, str)]
+            if not scored:
+                return tried[0][1]
+            best.append(max(scored, key=lambda pair: pair[0])[1].values(one, score, store))
+        return _mean(best)
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table; ``quick`` names the rows of the short run."""
+    """One table; ``quick`` names the rows of the short run, ``told`` what its note has in braces."""
 
     name: str
-    title: str
     rows: tuple[Row, ...]
     columns: tuple[Any, ...]
     score: Score = MAJORITY
-    note: str = ""
     quick: tuple[str, ...] = ()
     after: Callable[["Table", Store], str] | None = None
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return self._noted[0].format(**self.told)
+
+    @property
+    def head(self) -> str:
+        """Name, score and note."""
+        return f"`{self.name}`: {self.score.title}. {self._noted[1].format(**self.told)}".strip()
+
+    @property
+    def _noted(self) -> tuple[str, str]:
+        """ "labels-5" is one of "labels"."""
+        return notes().get(self.name) or notes()[self.name.rpartition("-")[0]]
 
     def cells(self, rows: Iterable[str] | None = None) -> list[Cell]:
         names = [row.label for row in self.rows]
@@ -184,6 +241,18 @@ class Table:
         """One seed of the rows that are asked for, or of those of the short run."""
         return [replace(cell, seeds=1) for cell in self.cells(self.quick if rows is None else rows)]
 
+    def column(self, title: str) -> Any:
+        return next(column for column in self.columns if column.title == title)
+
+    def means(self, column: Any, store: Store) -> Any:
+        """The mean of a column, which may be named, in every row; NaN where it was not measured."""
+        found = self.column(column) if isinstance(column, str) else column
+        return np.array([found.mean(row, self.score, store) for row in self.rows])
+
+    def by_title(self, store: Store) -> dict[str, Any]:
+        """The means of all measured columns."""
+        return {column.title: self.means(column, store) for column in self.columns if isinstance(column, Column)}
+
     def section(self, store: Store) -> str:
         """Markdown: title, what is shown, the table with the kinds of its columns in a second line, and notes.
 
@@ -195,36 +264,30 @@ class Table:
                 marks.setdefault(row.note, f"{self.name}-{len(marks) + 1}")
         labels = [row.label + (f" [^{marks[row.note]}]" if row.note else "") for row in self.rows]
         heads = [f"{column.title}<br>*{column.kind}*" for column in self.columns]
-        figures = [self._figures(row, store) for row in self.rows]
+        figures = [self.figures(row, store) for row in self.rows]
         tables = [
             markdown(labels, [heads[j] for j in part], [[line[j] for j in part] for line in figures])
             for part in np.array_split(np.arange(len(heads)), -(-len(heads) // MOST_COLUMNS))
         ]
-        notes = [f"[^{mark}]: {note}" for note, mark in marks.items()]
         after = self.after(self, store) if self.after else ""
-        parts = [
-            f"### {self.title}",
-            f"`{self.name}`: {self.score.title}. {self.note}".strip(),
-            *tables,
-            after,
-        ]
-        return "\n\n".join(part for part in [*parts, "\n".join(notes)] if part) + "\n"
+        parts = [f"### {self.title}", self.head, *tables, after]
+        parts.append("\n".join(f"[^{mark}]: {note}" for note, mark in marks.items()))
+        return "\n\n".join(part for part in parts if part) + "\n"
 
-    def _figures(self, row: Row, store: Store) -> list[str]:
+    def figures(self, row: Row, store: Store) -> list[str]:
         """The figures of a row; the best of those without labels is bold, and so is what prints alike."""
         found = [column.text(row, self.score, store) for column in self.columns]
-        means = np.array([self._mean(column, row, store) for column in self.columns])
+        means = np.array([self._compared(column, row, store) for column in self.columns])
         if not self.score.better or np.isfinite(means).sum() < 2:
             return found
         best = means == np.nanmax(self.score.better * means) * self.score.better
         return [f"**{text}**" if is_best else text for text, is_best in zip(found, best, strict=True)]
 
-    def _mean(self, column: Any, row: Row, store: Store) -> float:
+    def _compared(self, column: Any, row: Row, store: Store) -> float:
         """What takes part in the comparison of a row, as it prints; NaN for what does not."""
-        if not isinstance(column, Measured) or column.kind not in (FREE, BASELINE):
+        if not isinstance(column, Measured) or column.kind not in (FREE, BASELINE) or column.score is not None:
             return np.nan
-        values = column.values(row, self.score, store)
-        return np.nan if isinstance(values, str) else round(float(np.mean(values)), self.score.digits)
+        return round(column.mean(row, self.score, store), self.score.digits)
 
 
 def markdown(labels: Sequence[str], heads: Sequence[str], figures: Sequence[Sequence[str]]) -> str:

@@ -1,7 +1,6 @@
 """How many clusters are there? Ways to find the number, on every labelled set and on drawn shapes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,9 +63,9 @@ def tally(table: Table, store: Store) -> str:
 
 def _all(way: Measured, rows: Sequence[Row], score: Score, store: Store) -> Any:
     """The score on every data set of the rows that the way is for; None unless all were measured."""
-    single = [replace(row, data=(name,)) for row in rows for name in row.data if way.cells(row)]
-    values = [way.values(row, score, store) for row in single]
-    return None if any(isinstance(value, str) for value in values) else np.array([np.mean(value) for value in values])
+    single = [part for row in rows if way.cells(row) for part in row.parts()]
+    values = np.array([way.mean(row, score, store) for row in single])
+    return None if np.isnan(values).any() else values
 
 
 def _set(label: str, name: str) -> Row:
@@ -77,28 +76,23 @@ def _set(label: str, name: str) -> Row:
 
 ON_SETS = Table(
     "cluster-numbers",
-    "How many clusters: all labelled sets",
     tuple(_set(label, name) for label, name in SETS.items()),
     (Printed("classes", CLASSES, kind="known"), *WAYS),
     NUMBER,
-    f"Classes need not be clusters, nor clusters classes. For sets with more than {ROWS} rows all methods get the same "
-    f"{ROWS}. The most stable number takes several fits and was only computed for small sets.",
     quick=("sklearn iris", "fcps hepta"),
     after=tally,
+    told={"ROWS": ROWS},
 )
 ON_SHAPES = Table(
     "cluster-numbers-drawn",
-    "How many clusters: simulated shapes",
     tuple(
         Row(kind, tuple(f"shapes/{kind}-{i}" for i in range(FRESH, FRESH + DRAWS))) for kind in (*STRUCTURED, *SINGLE)
     ),
     tuple(way for way in WAYS if way.title != STABLE),
     RIGHT,
-    f"Every kind was drawn {DRAWS} times, with other numbers of rows (200 to 1600), columns and clusters; "
-    f"{', '.join(SINGLE)} have one cluster, so any other answer is a false alarm. "
-    'The rule of "auto" was tuned on other draws. The silhouette cannot return 1.',
     quick=("moons", "gaussian"),
     after=tally,
+    told={"DRAWS": DRAWS, "single": ", ".join(SINGLE)},
 )
 
 EXPERIMENTS = (ON_SETS, ON_SHAPES)

@@ -4,10 +4,10 @@ import numpy as np
 
 from experiments.store import Store
 from experiments.tables._ranking import FRONT
-from experiments.tables._table import BASELINE, FREE, NOT_RUN, Measured, Row, Score, Shown, Table
+from experiments.tables._table import BASELINE, FREE, NOT_RUN, Measured, Score, Table, noted, rows_of
 from experiments.tables.panel import SETS as PANEL_SETS
 from experiments.tables.say import SETS as SAY_SETS
-from experiments.tables.say import compared, count, means, verdict
+from experiments.tables.say import at_least, count, known, verdict
 
 MOST_LOST = 2.0  # points of the clean rows
 LEAST_FOUND = 80.0  # recall and precision of the noise, in %
@@ -15,60 +15,44 @@ ROWS = 1500
 LARGE = ("letter", "svmguide1", "ringnorm", "image", "w1a", "a1a", "a4a", "cora", "rcv1", "fcps engytime")
 LEFT_OUT = ("mnist", "a9a")  # the test part and the nested samples stand for them
 WAYS = (
-    ("noise ignored", "noise, outliers", {"outliers": 0}, FREE),
-    ('outliers="auto"', "noise, outliers", {"outliers": "auto"}, FREE),
-    ("share given", "noise, outliers", {"outliers": 0.1 / 1.1}, FREE),
-    ("HDBSCAN", "noise, HDBSCAN", {}, BASELINE),
+    Measured("noise ignored", "noise, outliers", {"outliers": 0}, FREE),
+    Measured('outliers="auto"', "noise, outliers", {"outliers": "auto"}, FREE),
+    Measured("share given", "noise, outliers", {"outliers": 0.1 / 1.1}, FREE),
+    Measured("HDBSCAN", "noise, HDBSCAN", {}, BASELINE),
 )
-AUTO = WAYS[1][0]
+AUTO = WAYS[1].title
 
 
-def _noise_columns() -> tuple[Shown, ...]:
-    clean = [
-        Shown(f"{title}: clean rows", method, settings, kind, of="clean") for title, method, settings, kind in WAYS
-    ]
-    found = [
-        Shown(f"{title}: {of}", method, settings, kind, of=of)
-        for title, method, settings, kind in WAYS[1:]
-        for of in ("recall", "precision")
-    ]
-    return (
-        Shown("fit of the clean rows alone", "noise, clean fit", kind=FREE, of="clean"),
-        *clean,
-        *found,
-    )
+def _noted(way: Measured, of: str) -> Measured:
+    title = "clean rows" if of == "clean" else of
+    return Measured(f"{way.title}: {title}", way.method, way.settings, way.kind, score=noted(of))
 
 
 def _noise_words(table: Table, store: Store) -> str:
-    shown = {column.title: means(column, table, store) for column in table.columns}
-    whole = shown["fit of the clean rows alone"]
-    lines = []
-    for title in (way[0] for way in WAYS[1:]):
-        kept = compared(shown[f"{title}: clean rows"], whole, MOST_LOST)
-        found = [
-            None if r is None or p is None else min(r, p) >= LEAST_FOUND
-            for r, p in zip(shown[f"{title}: recall"], shown[f"{title}: precision"], strict=True)
-        ]
-        aims = f", {verdict(kept, len(kept))}", f", {verdict(found, len(found))}"
+    shown, lines = table.by_title(store), []
+    for title in (way.title for way in WAYS[1:]):
+        kept = at_least(shown[f"{title}: clean rows"], shown["fit of the clean rows alone"], MOST_LOST)
+        both = [shown[f"{title}: {of}"] for of in ("recall", "precision")]
+        found = known(np.min(both, axis=0) >= LEAST_FOUND, *both)
+        aims = [f", {verdict(reached, len(reached))}" if title == AUTO else "" for reached in (kept, found)]
         lines.append(
-            f"- {title}: clean rows within {MOST_LOST:g} points of the fit without noise on {count(kept)}"
-            f"{aims[0] if title == AUTO else ''}; recall and precision of at least {LEAST_FOUND:g} % on {count(found)}"
-            f"{aims[1] if title == AUTO else ''}."
+            f"- {title}: clean rows within {MOST_LOST:g} points of the fit without noise on {count(kept)}{aims[0]}; "
+            f"recall and precision of at least {LEAST_FOUND:g} % on {count(found)}{aims[1]}."
         )
     return "\n".join(lines)
 
 
 CONTAMINATED = Table(
     "contaminated",
-    "Outliers",
-    tuple(Row(f"digits, {kind} noise", (f"contaminated/digits-{kind}",)) for kind in ("uniform", "shuffled")),
-    _noise_columns(),
+    rows_of({f"digits, {kind} noise": f"contaminated/digits-{kind}" for kind in ("uniform", "shuffled")}),
+    (
+        Measured("fit of the clean rows alone", "noise, clean fit", score=noted("clean")),
+        *(_noted(way, "clean") for way in WAYS),
+        *(_noted(way, of) for way in WAYS[1:] for of in ("recall", "precision")),
+    ),
     Score("accuracy of the clean rows, recall and precision of the noise, in %", lambda record: [], better=0),
-    "Rows of noise, a tenth of the number of rows, are added: uniform between the extremes of every column, or with "
-    'every column shuffled over the rows. Clean rows marked as outliers count as wrong. "Noise ignored" is a fit with '
-    "the defaults, where noise joins clusters; HDBSCAN finds its own number of clusters.",
-    quick=("digits, uniform noise",),
-    after=_noise_words,
+    ("digits, uniform noise",),
+    _noise_words,
 )
 
 
@@ -78,44 +62,34 @@ def _calibration_words(table: Table, store: Store) -> str:
         ("expected calibration error", 1, table.columns[:2]),
         ("Brier score", 3, table.columns[2:]),
     ):
-        pairs = zip(means(ours, table, store), means(theirs, table, store), strict=True)
-        both = [(a, b) for a, b in pairs if a is not None and b is not None]
-        if not both:
+        both = np.array([table.means(ours, store), table.means(theirs, store)])
+        both = both[:, ~np.isnan(both).any(axis=0)]
+        if not both.size:
             return f"{NOT_RUN.capitalize()}."
-        mean = np.mean(both, axis=0)
+        mean = both.mean(axis=1)
         words.append(
-            f"- {what.capitalize()}: {mean[0]:.{digits}f} in the mean of {len(both)} sets, of the mixture "
-            f"{mean[1]:.{digits}f}; no higher than the mixture's on {sum(a <= b for a, b in both)}."
+            f"- {what.capitalize()}: {mean[0]:.{digits}f} in the mean of {both.shape[1]} sets, of the mixture "
+            f"{mean[1]:.{digits}f}; no higher than the mixture's on {(both[0] <= both[1]).sum()}."
         )
     return "\n".join(words)
 
 
-def _calibration_rows() -> tuple[Row, ...]:
-    small = {label: f"{name}@{ROWS}" if label in LARGE else name for label, name in PANEL_SETS.items()}
-    sets = {label: name for label, name in small.items() if label not in LEFT_OUT} | SAY_SETS
-    return tuple(Row(label, (name,)) for label, name in sets.items())
-
-
-def _probabilities(title: str, of: str, digits: int) -> tuple[Measured, ...]:
-    ours, theirs = f"{FRONT}: {title}", f"GMM full: {title}"
-    return (
-        Shown(ours, "probabilities", of=of, digits=digits, seeds=1),
-        Shown(theirs, "probabilities, GMM full", kind=BASELINE, of=of, digits=digits, seeds=1),
-    )
-
-
+SMALL = {label: f"{name}@{ROWS}" if label in LARGE else name for label, name in PANEL_SETS.items()}
 CALIBRATION = Table(
     "calibration",
-    "Calibration of probabilities",
-    _calibration_rows(),
-    (*_probabilities("calibration error in %", "error", 1), *_probabilities("Brier", "brier", 3)),
+    rows_of({label: name for label, name in SMALL.items() if label not in LEFT_OUT} | SAY_SETS),
+    tuple(
+        Measured(f"{who}: {title}", method, kind=kind, seeds=1, score=noted(of, digits))
+        for title, of, digits in (("calibration error in %", "error", 1), ("Brier", "brier", 3))
+        for who, method, kind in (
+            (FRONT, "probabilities", FREE),
+            ("GMM full", "probabilities, GMM full", BASELINE),
+        )
+    ),
     Score("calibration and Brier score of `predict_proba`, lower is better", lambda record: [], better=0),
-    "Clusters are mapped one to one to classes; then the expected calibration error compares the largest probability "
-    "with the share of right rows in ten bins, and the Brier score (0 to 2) is the squared distance from the class. No "
-    f"probability was fitted with labels. One seed; at most {ROWS} rows of larger sets. The mixture has full "
-    "covariances and uses the 50 leading directions of sparse or wide rows.",
-    quick=("sklearn iris",),
-    after=_calibration_words,
+    ("sklearn iris",),
+    _calibration_words,
+    {"ROWS": ROWS},
 )
 
 EXPERIMENTS = (CONTAMINATED, CALIBRATION)

@@ -1,6 +1,6 @@
 """Figures 1, 2 and 4 to 8 of the iterSVR paper, and its Table VIII, which belongs to Figure 8."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,10 +8,8 @@ import numpy as np
 
 from experiments.cells import Cell
 from experiments.store import Record, Store
-from experiments.tables import iterative_printed as paper
-from experiments.tables._compare import growth, least_seconds, series
-from experiments.tables._figure import Figure, MissingError, measured
-from experiments.tables._table import BASELINE, FREE, NOT_RUN, Printed, Row, Score, Table
+from experiments.tables._figure import Figure, MissingError, growth, least_seconds, measured, series
+from experiments.tables._table import BASELINE, FREE, NOT_RUN, Printed, Row, Score, Table, printed
 from experiments.tables.iterative import UNBALANCED
 
 TASK = "optdigits/3-9"
@@ -51,56 +49,38 @@ def _draw_turns(figure: Any, store: Store, cells: Mapping[str, Cell]) -> str:
     return "; ".join(told) + "."
 
 
-def _draw_figure1(figure: Any, store: Store) -> str:
-    return _draw_turns(figure, store, {"IterSVM": turns(COST, None)})
+def _margins(name: str, cells: Mapping[str, Cell], losses: Mapping[str, Any], reach: tuple[float, float]) -> Figure:
+    def drawn(figure: Any, store: Store) -> str:
+        """The loss, and how y f is distributed after the last turn."""
+        left, right = figure.subplots(1, 2)
+        at = np.linspace(-0.5, 2.5, 301)
+        for name, loss in losses.items():
+            left.plot(at, loss(at), label=name)
+        left.set(xlabel="y f", title="loss")
+        if len(losses) > 1:
+            left.legend()
+        told = []
+        for (name, cell), style in zip(cells.items(), ("-", "-", "-", "--"), strict=False):
+            noted = _noted(store, cell)
+            edges, counts = np.array(noted["margins"]), np.array(noted["counts"])
+            right.stairs(counts / counts.sum() / np.diff(edges), edges, label=name, linewidth=1.2, linestyle=style)
+            beyond = counts[(edges[:-1] + edges[1:]) / 2 > 2].sum() / counts.sum()
+            told.append(f"{name} {100 * beyond:.0f} %")
+        right.set(xlabel="y f", title="density of rows", xlim=reach)
+        right.set_ylim(bottom=0)
+        right.legend()
+        return f"Rows with y f above 2, twice the margin: {', '.join(told)}."
 
-
-def _draw_figure5(figure: Any, store: Store) -> str:
-    return _draw_turns(figure, store, BY_TUBE)
-
-
-def _draw_margins(
-    figure: Any, store: Store, cells: Mapping[str, Cell], losses: Mapping[str, Any], reach: tuple[float, float]
-) -> str:
-    """The loss, and how y f is distributed after the last turn."""
-    left, right = figure.subplots(1, 2)
-    at = np.linspace(-0.5, 2.5, 301)
-    for name, loss in losses.items():
-        left.plot(at, loss(at), label=name)
-    left.set(xlabel="y f", title="loss")
-    if len(losses) > 1:
-        left.legend()
-    told = []
-    for (name, cell), style in zip(cells.items(), ("-", "-", "-", "--"), strict=False):
-        noted = _noted(store, cell)
-        edges, counts = np.array(noted["margins"]), np.array(noted["counts"])
-        right.stairs(counts / counts.sum() / np.diff(edges), edges, label=name, linewidth=1.2, linestyle=style)
-        beyond = counts[(edges[:-1] + edges[1:]) / 2 > 2].sum() / counts.sum()
-        told.append(f"{name} {100 * beyond:.0f} %")
-    right.set(xlabel="y f", title="density of rows", xlim=reach)
-    right.set_ylim(bottom=0)
-    right.legend()
-    return f"Rows with y f above 2, twice the margin: {', '.join(told)}."
+    return Figure(name, tuple(cells.values()), drawn, (7.0, 2.8))
 
 
 def _hinge(at: Any) -> Any:
     return np.maximum(0, 1 - at)
 
 
-def _draw_figure2(figure: Any, store: Store) -> str:
-    cells = {f"C = {C:g}": turns(C, None) for C in COSTS}
-    return _draw_margins(figure, store, cells, {"hinge": _hinge}, (-2, 40))
-
-
-def _draw_figure4(figure: Any, store: Store) -> str:
-    cells = {f"C = {C:g}": turns(C, 0.0) for C in COSTS}
-    return _draw_margins(figure, store, cells, {"Laplacian": lambda at: np.abs(1 - at)}, (-0.5, 2.5))
-
-
-def _draw_figure6(figure: Any, store: Store) -> str:
-    cells = {f"epsilon = {e:g}": turns(COST, e) for e in TUBES}
-    losses = {f"epsilon = {e:g}": lambda at, e=e: np.maximum(0, np.abs(1 - at) - e) for e in TUBES}
-    return _draw_margins(figure, store, cells, losses, (-0.5, 2.5))
+def _tube(epsilon: float) -> Callable[[Any], Any]:
+    """The Laplacian loss if it has no width."""
+    return lambda at: np.maximum(0, np.abs(1 - at) - epsilon)
 
 
 STARTED = {
@@ -176,31 +156,20 @@ GROWTHS = (
     Growth("MaxMarginClustering", "MaxMarginClustering"),
 )
 ALL_ADULT = tuple(cell for column in GROWTHS for cell in column.by_size().values())
-NAMES = ("KM", "KKM", "NC", "GMMC", "iterSVM", "iterLS-SVM", "iterSVR")
-ADULT = (
-    "Adult in nested subsets, a1a to a9a, with replacements for a5a, a6a and a7a: a4a and further rows of a8a, of the "
-    "original sizes. The iterative methods have the paper's balance of 0.15, sigma = 4 D, not chosen with labels as in "
-    "the paper, and 300 landmarks, so that they stay linear in n; the paper's worked on the whole kernel matrix. Three "
-    "seeds. Kernel k-means and NCut form the n x n matrix and stop at 8000 rows, GMMC has up to 1000 rows of a1a."
-)
+EXPONENTS = printed("iterative-table8")
 TABLE8 = Table(
     "iterative-table8",
-    "iterSVR paper, Table VIII: growth of time with n on adult",
     (Row("exponent", ("adult",)),),
     tuple(
         column
-        for place, ours in enumerate(GROWTHS)
-        for column in (
-            *([Printed(NAMES[place], {"exponent": paper.EXPONENTS[NAMES[place]]})] if place < len(NAMES) else []),
-            ours,
-        )
+        for name, ours in zip((*EXPONENTS, ""), GROWTHS, strict=True)
+        for column in (*([Printed(name, EXPONENTS[name])] if name else []), ours)
     ),
     Score(
         "exponent d of the CPU time n^d, fitted to the least time of every size",
         lambda record: record.seconds,
         better=0,
     ),
-    'The sets and methods of Figure 8; "?" where our copy of the paper cannot be read.',
 )
 
 
@@ -228,68 +197,28 @@ def _draw_figure8(figure: Any, store: Store) -> str:
     return f"Balanced error in %, mean of the sizes that each ran on: {', '.join(told)}."
 
 
-def _cells(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    return tuple(dict.fromkeys(cells))
-
-
-LINEAR = "Digits 3 and 9, linear kernel, from normalised cut by sign (Table I)"
 FIGURES = (
     Figure(
         "iterative-figure1",
-        "iterSVR paper, Figure 1: iterSVM turn by turn",
         (turns(COST, None),),
-        _draw_figure1,
-        f"{LINEAR}, C = {COST}. The start is outside the balance: its objective is not shown.",
+        lambda figure, store: _draw_turns(figure, store, {"IterSVM": turns(COST, None)}),
         (7.0, 2.6),
-        quick=(turns(COST, None),),
+        (turns(COST, None),),
     ),
-    Figure(
-        "iterative-figure2",
-        "iterSVR paper, Figure 2: the hinge and where it leaves the rows",
-        tuple(turns(C, None) for C in COSTS),
-        _draw_figure2,
-        f"{LINEAR}, IterSVM. The paper's point: most rows are far beyond the margin, where flipping them is expensive.",
-        (7.0, 2.8),
-    ),
-    Figure(
-        "iterative-figure4",
-        "iterSVR paper, Figure 4: the Laplacian loss and where it leaves the rows",
-        tuple(turns(C, 0.0) for C in COSTS),
-        _draw_figure4,
-        f"{LINEAR}, IterSVR with epsilon = 0: rows stay near y f = 1, so that labels can flip.",
-        (7.0, 2.8),
-    ),
+    _margins("iterative-figure2", {f"C = {C:g}": turns(C, None) for C in COSTS}, {"hinge": _hinge}, (-2, 40)),
+    _margins("iterative-figure4", {f"C = {C:g}": turns(C, 0.0) for C in COSTS}, {"Laplacian": _tube(0)}, (-0.5, 2.5)),
     Figure(
         "iterative-figure5",
-        "iterSVR paper, Figure 5: iterSVM and iterSVR turn by turn",
         tuple(BY_TUBE.values()),
-        _draw_figure5,
-        f"{LINEAR}, C = {COST}. As in the paper the objective is that of an SVM trained with the labels of a turn.",
-        (7.0, 3.2),
+        lambda figure, store: _draw_turns(figure, store, BY_TUBE),
     ),
-    Figure(
+    _margins(
         "iterative-figure6",
-        "iterSVR paper, Figure 6: wide tubes",
-        tuple(turns(COST, e) for e in TUBES),
-        _draw_figure6,
-        f"{LINEAR}, IterSVR, C = {COST}.",
-        (7.0, 2.8),
+        {f"epsilon = {e:g}": turns(COST, e) for e in TUBES},
+        {f"epsilon = {e:g}": _tube(e) for e in TUBES},
+        (-0.5, 2.5),
     ),
-    Figure(
-        "iterative-figure7",
-        "iterSVR paper, Figure 7: twenty k-means starts",
-        tuple(STARTED.values()),
-        _draw_figure7,
-        "UCI test digits; k-means from random rows, starts in the order of their error.",
-        (7.5, 2.6),
-    ),
-    Figure(
-        "iterative-figure8",
-        "iterSVR paper, Figure 8: balanced error and time on adult",
-        _cells(ALL_ADULT),
-        _draw_figure8,
-        ADULT,
-        (7.5, 3.6),
-    ),
+    Figure("iterative-figure7", tuple(STARTED.values()), _draw_figure7, (7.5, 2.6)),
+    Figure("iterative-figure8", ALL_ADULT, _draw_figure8, (7.5, 3.6)),
 )
 EXPERIMENTS = (*FIGURES, TABLE8)

@@ -1,5 +1,6 @@
 """The slides of the conference version of the iterSVR paper: what they have beyond its tables."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,64 +8,49 @@ import numpy as np
 
 from experiments.data import pairs
 from experiments.store import Store
-from experiments.tables import iterative_printed as paper
-from experiments.tables._compare import LEAST_TIME, Scored, tested
-from experiments.tables._table import ERROR, Measured, Printed, Row, Table, Tuned
+from experiments.tables._compare import tested
+from experiments.tables._table import ERROR, LEAST_TIME, Measured, Printed, Row, Table, Tuned, printed, rows_of
 from experiments.tables.iterative import (
     FRONT_DOOR,
     KMEANS,
     LABEL_FREE,
     STATED,
     TUNED_COLUMNS,
-    UNBALANCED,
     WIDTHS,
-    balanced_by,
     beside,
-    mean_of,
     not_reached,
-    printed,
+    row_of,
 )
 
-NCUT = LABEL_FREE["NC"][1]
+MMC, NCUT = LABEL_FREE["MMC"][0], LABEL_FREE["NC"][1]
 ITER_SVM, ITER_SVR = LABEL_FREE["iterSVM"][0], LABEL_FREE["iterSVR"][0]
 HARD = 10  # % of error
 
-
-def _row(label: str, data: str, fraction: float | None = None, note: str = "") -> Row:
-    return Row(label, (data,), note, own=() if fraction is None else balanced_by(fraction))
-
-
 ERROR_ROWS = (
-    *(_row(pair, f"digits/{pair}") for pair in ("3-8", "1-7", "2-7", "8-9")),
-    _row("iono", "ionosphere", UNBALANCED, STATED),
-    _row("w1b", "w1a", UNBALANCED, "Stand-in: w1a, 72 of 2477 rows in one class; what w1b was is not known."),
-    _row("svmgd1a", "svmguide1@500each", note="500 rows a class: k-means has the figure of that subset in the paper."),
-    _row("letter", "letter/A-B"),
-    _row("satellite", "satimage/1-2", UNBALANCED, STATED),
-    _row("image", "image"),
-    _row("ringnorm", "ringnorm@500each", note="500 rows a class, as svmgd1a."),
+    *(row_of(pair, f"digits/{pair}") for pair in ("3-8", "1-7", "2-7", "8-9")),
+    row_of("iono", "ionosphere", STATED),
+    replace(
+        row_of("w1b", "w1a", STATED),
+        note="Stand-in: w1a, 72 of 2477 rows in one class; what w1b was is not known.",
+    ),
+    row_of("svmgd1a", "svmguide1@500each", "500 rows a class: k-means has the figure of that subset in the paper."),
+    row_of("letter", "letter/A-B"),
+    row_of("satellite", "satimage/1-2", STATED),
+    row_of("image", "image"),
+    row_of("ringnorm", "ringnorm@500each", "500 rows a class, as svmgd1a."),
 )
 SLIDE_COLUMNS: dict[str, tuple[Any, ...]] = {
     **{name: LABEL_FREE[name] for name in ("NC", "iterSVM", "iterLS-SVM")},
     "KM": KMEANS,
     "iterSVR": (ITER_SVR, *TUNED_COLUMNS["iterSVR"], FRONT_DOOR),
 }
-
-
-def _error_words(table: Table, store: Store) -> str:
-    return not_reached(table, store, paper.SLIDE_ERRORS, {"iterSVR": ITER_SVR})
-
-
 ERRORS = Table(
     "iterative-slides-errors",
-    "iterSVR slides: errors",
     ERROR_ROWS,
-    beside(paper.SLIDE_ERRORS, SLIDE_COLUMNS, paper.SLIDE_METHODS),
+    beside("iterative-slides-errors", SLIDE_COLUMNS),
     ERROR,
-    "The sets of Table IV with the figures of the earlier version, several of which differ from the paper's (1-7 of "
-    "normalised cut: 45 here, 0 there). Settings as in Table IV; its MMC and GMMC are not repeated.",
-    quick=("3-8",),
-    after=_error_words,
+    ("3-8",),
+    lambda table, store: not_reached(table, store, {"iterSVR": ITER_SVR}),
 )
 
 PAIR_ROWS = (
@@ -75,7 +61,7 @@ PAIR_ROWS = (
         "The 10000 test digits, about 2000 rows per pair. One seed of IterSVM and IterSVR; no widths were tried.",
         only=("KMeans(1)", "KMeans(10)", "NCut", "IterSVM", "IterSVR", "MaxMarginClustering"),
         otherwise="not run: six kernels for each of 45 pairs",
-        seeds=(("IterSVM", 1), ("IterSVR", 1)),
+        seeds={"IterSVM": 1, "IterSVR": 1},
     ),
 )
 
@@ -90,7 +76,7 @@ def _pair_words(table: Table, store: Store) -> str:
     )
     lines = [tested(table, store, row.label, *pair) for row in table.rows for pair in compared]
     told = "\n".join(f"- {line}" for line in lines if line)
-    reached = not_reached(table, store, paper.SLIDE_PAIRS, {"iterSVM": ITER_SVM, "iterSVR": ITER_SVR})
+    reached = not_reached(table, store, {"iterSVM": ITER_SVM, "iterSVR": ITER_SVR})
     return "\n\n".join((reached, _hard_pairs(table, store), "The same pairs by accuracy in %, tested:", told))
 
 
@@ -98,7 +84,7 @@ def _hard_pairs(table: Table, store: Store) -> str:
     """Pairs on which the start decides."""
     lines = []
     for row in table.rows:
-        errors = {name.split("/")[1]: mean_of(ITER_SVR, replace(row, data=(name,)), store) for name in row.data}
+        errors = {part.data[0].split("/")[1]: ITER_SVR.mean(part, ERROR, store) for part in row.parts()}
         hard = {pair: error for pair, error in errors.items() if error > HARD}
         others = [error for pair, error in errors.items() if pair not in hard]
         listed = ", ".join(f"{pair} {error:.0f}" for pair, error in hard.items()) or "none"
@@ -106,82 +92,62 @@ def _hard_pairs(table: Table, store: Store) -> str:
     return f"IterSVR errs by more than {HARD} % on these pairs: {'. '.join(lines)}."
 
 
-PAIRS = Table(
-    "iterative-slides-pairs",
-    "iterSVR slides: all 45 pairs of digits",
-    PAIR_ROWS,
-    (
-        printed("KM", paper.SLIDE_PAIRS, 0),
-        *KMEANS,
-        printed("NC", paper.SLIDE_PAIRS, 1),
-        NCUT,
-        printed("iterSVM", paper.SLIDE_PAIRS, 2),
-        *LABEL_FREE["iterSVM"],
-        printed("iterSVR", paper.SLIDE_PAIRS, 3),
+PAIR_COLUMNS = {
+    "KM": KMEANS,
+    "NC": (NCUT,),
+    "iterSVM": LABEL_FREE["iterSVM"],
+    "iterSVR": (
         ITER_SVR,
         Tuned("IterSVR tuned", "IterSVR by width", [{"width": w} for w in WIDTHS], 1),
         FRONT_DOOR,
     ),
-    ERROR,
-    "Mean error over the pairs; tuned: sigma of 0.5 to 5 D, the best for every pair, one seed.",
-    after=_pair_words,
+}
+PAIRS = Table(
+    "iterative-slides-pairs", PAIR_ROWS, beside("iterative-slides-pairs", PAIR_COLUMNS), ERROR, after=_pair_words
 )
 
-TIMED_DATA = {
-    "digits 3-9": "optdigits/3-9@50each",
-    "digits 8-9": "digits/8-9@50each",
-    "digits 2-7": "digits/2-7@50each",
-    "ionosphere": "ionosphere@50each",
-}
-MMC = LABEL_FREE["MMC"][0]
+SLIDES = printed("iterative-slides-times")
+TIMED = {"NC": NCUT, "MMC": MMC, "iterSVR": ITER_SVR}
 
 
 def _timed_words(table: Table, store: Store) -> str:
     """MMC's time over IterSVR's, beside the printed ratios."""
     found = []
     for row in table.rows:
-        slow, fast = (store.records.get(column.cells(row)[0]) for column in (MMC, ITER_SVR))
-        if slow and fast and slow.seconds and fast.seconds:
-            theirs = paper.SLIDE_SECONDS[row.label].split()
-            found.append(
-                f"{row.label} {min(slow.seconds) / min(fast.seconds):.0f} (slides: "
-                f"{float(theirs[1]) / float(theirs[2]):.0f})"
-            )
+        slow, fast = (column.records([row], store) for column in (MMC, ITER_SVR))
+        if slow and fast:
+            theirs = float(SLIDES["MMC"][row.label]) / float(SLIDES["iterSVR"][row.label])
+            found.append(f"{row.label} {min(slow[0].seconds) / min(fast[0].seconds):.0f} (slides: {theirs:.0f})")
     return f"MMC takes as many times the CPU time of IterSVR: {', '.join(found)}." if found else ""
 
 
-def _seconds(title: str, place: int) -> Printed:
-    return Printed(title, {label: f"{row.split()[place]} s" for label, row in paper.SLIDE_SECONDS.items()})
-
-
-def _timed(column: Measured) -> Scored:
-    return Scored(f"time of {column.title}", column, LEAST_TIME)
+def _timed(name: str, column: Measured) -> Sequence[Any]:
+    seconds = {label: f"{text} s" for label, text in SLIDES[name].items()}
+    return Printed(name, seconds), replace(column, title=f"time of {column.title}", score=LEAST_TIME)
 
 
 TIMES = Table(
     "iterative-slides-times",
-    "iterSVR slides: time and error on 50 rows per class",
-    tuple(Row(label, (name,)) for label, name in TIMED_DATA.items()),
+    rows_of(
+        {
+            "digits 3-9": "optdigits/3-9@50each",
+            "digits 8-9": "digits/8-9@50each",
+            "digits 2-7": "digits/2-7@50each",
+            "ionosphere": "ionosphere@50each",
+        }
+    ),
     (
-        _seconds("NC", 0),
-        _timed(NCUT),
-        _seconds("MMC", 1),
-        _timed(MMC),
-        _seconds("iterSVR", 2),
-        _timed(ITER_SVR),
-        printed("NC error", paper.SLIDE_TIMED_ERRORS, 0),
-        NCUT,
-        printed("MMC error", paper.SLIDE_TIMED_ERRORS, 1),
-        MMC,
-        printed("iterSVR error", paper.SLIDE_TIMED_ERRORS, 2),
-        ITER_SVR,
+        *(column for name, measured in TIMED.items() for column in _timed(name, measured)),
+        *(
+            column
+            for name, measured in TIMED.items()
+            for column in (Printed(f"{name} error", SLIDES[f"{name} error"]), measured)
+        ),
         FRONT_DOOR,
     ),
     ERROR,
-    "Columns called time are multiples of one k-means on the same rows, the printed ones seconds; the others are "
-    "errors. The 50 rows of a class are our draw, not the paper's.",
-    quick=("digits 2-7",),
-    after=_timed_words,
+    ("digits 2-7",),
+    _timed_words,
 )
 
 EXPERIMENTS = (ERRORS, PAIRS, TIMES)

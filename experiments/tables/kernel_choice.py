@@ -1,10 +1,12 @@
 """Kernels of MKC chosen without labels: does a criterion that half of the sets prefers help on the other half?"""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from experiments.store import Record, Store
-from experiments.tables._compare import Scored
-from experiments.tables._table import ACCURACY, FREE, TUNED, Measured, Row, Score, Table
+from experiments.tables._table import ACCURACY, FREE, TUNED, Measured, Score, Table, rows_of
 from widegap.selection._kernel_lists import CRITERIA, KERNEL_LISTS
 
 SEEDS = 3
@@ -35,40 +37,37 @@ HALVES = {
 }
 
 
-def _default(record: Record) -> list[float]:
-    return [extra["candidates"][0] for extra in record.extra]
+def _column(title: str, of: Callable[[dict[str, Any]], float], kind: str = FREE) -> Measured:
+    """A figure from the accuracies of the candidates and of what the criteria choose, which one method notes."""
+
+    def score(record: Record) -> list[float]:
+        return [of(extra) for extra in record.extra]
+
+    return Measured(title, "MKC chosen", kind=kind, seeds=SEEDS, score=Score(title, score))
 
 
-def _column(title: str, of: Score, kind: str = FREE) -> Scored:
-    return Scored(title, Measured(title, "MKC chosen", {}, kind, SEEDS), of)
-
-
-def _by(criterion: str) -> Score:
-    return Score(criterion, lambda record: [extra["chosen"][criterion] for extra in record.extra])
-
-
-COLUMNS = {
-    "default kernels": _column("default kernels", Score("default", _default)),
-    **{f"by {criterion}": _column(f"by {criterion}", _by(criterion)) for criterion in CRITERIA},
-    "mean of candidates": _column(
-        "mean of candidates", Score("mean", lambda record: [np.mean(extra["candidates"]) for extra in record.extra])
-    ),
-    "best candidate": _column(
-        "best candidate", Score("best", lambda record: [max(extra["candidates"]) for extra in record.extra]), TUNED
-    ),
-}
+DEFAULT = _column("default kernels", lambda extra: extra["candidates"][0])
+BY = [_column(f"by {criterion}", lambda extra, c=criterion: extra["chosen"][c]) for criterion in CRITERIA]
+COLUMNS = (
+    DEFAULT,
+    *BY,
+    _column("mean of candidates", lambda extra: float(np.mean(extra["candidates"]))),
+    _column("best candidate", lambda extra: max(extra["candidates"]), TUNED),
+)
 
 
 def verdict(table: Table, store: Store) -> str:
     """Mean gains over the default kernels on both halves, and what the criterion that A prefers does on B."""
-    gains = {half: _gains(table, store, half) for half in HALVES}
-    if not all(gains.values()):
+    means = table.by_title(store)
+    if np.isnan(means[DEFAULT.title]).any():
         return "Not complete: no verdict."
+    half = {name: np.array([row.label.endswith(f"({name})") for row in table.rows]) for name in HALVES}
+    gains = {title: found - means[DEFAULT.title] for title, found in means.items()}
     lines = ["| mean gain over the default kernels | half A | half B |", "|---|---|---|"]
-    for title in list(COLUMNS)[1:]:
-        lines.append(f"| {title} | " + " | ".join(_counted(gains[half][title]) for half in HALVES) + " |")
-    best = max((f"by {criterion}" for criterion in CRITERIA), key=lambda title: float(np.mean(gains["A"][title])))
-    on_a, on_b = gains["A"][best], gains["B"][best]
+    for title in list(gains)[1:]:
+        lines.append(f"| {title} | " + " | ".join(_counted(gains[title][half[name]]) for name in HALVES) + " |")
+    best = max((column.title for column in BY), key=lambda title: gains[title][half["A"]].mean())
+    on_a, on_b = (gains[best][half[name]] for name in HALVES)
     error = float(np.std(on_b, ddof=1) / np.sqrt(len(on_b)))
     evidence = "evidence" if np.mean(on_b) > 2 * error else "no evidence"
     words = (
@@ -79,38 +78,19 @@ def verdict(table: Table, store: Store) -> str:
     return "\n".join(lines) + "\n\n" + words
 
 
-def _gains(table: Table, store: Store, half: str) -> dict[str, list[float]]:
-    """Per set, mean over seeds; nothing while a set is not measured."""
-    rows = [row for row in table.rows if row.label.endswith(f"({half})")]
-    records = [store.records.get(COLUMNS["default kernels"].cells(row)[0]) for row in rows]
-    if any(record is None or record.status != "ok" for record in records):
-        return {}
-    return {
-        title: [float(np.mean(column.score(record)) - np.mean(_default(record))) for record in records if record]
-        for title, column in COLUMNS.items()
-    }
+def _counted(gains: Any) -> str:
+    return f"{gains.mean():+.1f} ({(gains > 0.5).sum()} better, {(gains < -0.5).sum()} worse by 0.5)"
 
 
-def _counted(gains: list[float]) -> str:
-    better, worse = sum(gain > 0.5 for gain in gains), sum(gain < -0.5 for gain in gains)
-    return f"{np.mean(gains):+.1f} ({better} better, {worse} worse by 0.5)"
-
-
-CHOICE = Table(
-    "mkc-choice",
-    "Kernels of MKC chosen without labels",
-    tuple(Row(f"{label} ({half})", (name,)) for half, sets in HALVES.items() for label, name in sets.items()),
-    tuple(COLUMNS.values()),
-    ACCURACY,
-    f"`choose_kernels` of `widegap.selection` on at most {ROWS} rows, {len(KERNEL_LISTS)} lists of kernels. "
-    "*agreement* is the mean adjusted Rand index with the clusters of the other candidates, *stability* that with the"
-    " clusters of two random halves of the rows, *gain* the objective's improvement over the same columns shuffled, "
-    "*excess stability* the stability less that on shuffled columns; + takes the mean. The halves A and B were fixed "
-    "before any run; A may choose the criterion, B judges it. The default kernels were tuned with the labels of "
-    "digits, letters, satellite and ringnorm. Seeds 0 to 2. An earlier measurement on other draws of the rows also "
-    "preferred *gain* on half A, and also stayed below two standard errors on half B.",
-    quick=("iris (A)",),
-    after=verdict,
+SETS = {f"{label} ({half})": name for half, sets in HALVES.items() for label, name in sets.items()}
+EXPERIMENTS = (
+    Table(
+        "mkc-choice",
+        rows_of(SETS),
+        COLUMNS,
+        ACCURACY,
+        ("iris (A)",),
+        verdict,
+        {"ROWS": ROWS, "lists": len(KERNEL_LISTS)},
+    ),
 )
-
-EXPERIMENTS = (CHOICE,)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.store import Store
-from experiments.tables._table import ACCURACY, BASELINE, NMI, Measured, Row, Table
+from experiments.tables._table import ACCURACY, NMI, Measured, Table, other, ours, rows_of
 
 SEEDS = 3
 COLLECTIONS = {
@@ -15,34 +15,28 @@ COLLECTIONS = {
     "rec4": "rec4@2000",
 }
 KINDS = {"counts": "counts", "0/1": "presence"}
-ROWS = (
-    *(
-        Row(f"{label}, {kind}", (f"{task}/{name}",))
-        for kind, task in KINDS.items()
-        for label, name in COLLECTIONS.items()
-    ),
-    Row("Cora, 0/1", ("cora-bow",)),
+SETS = {f"{label}, {kind}": f"{task}/{name}" for kind, task in KINDS.items() for label, name in COLLECTIONS.items()}
+ONE, KMEANS, OURS = (
+    other("one cluster", SEEDS),
+    replace(other("KMeans(10)", SEEDS), title="k-means"),
+    ours("CPM3C", SEEDS),
 )
-ONE = Measured("one cluster", "one cluster", kind=BASELINE, seeds=SEEDS)
-KMEANS = Measured("k-means", "KMeans(10)", kind=BASELINE, seeds=SEEDS)
-OURS = Measured("CPM3C", "CPM3C", seeds=SEEDS)
 COLUMNS = (
     ONE,
     KMEANS,
     OURS,
     Measured("CPM3C, sizes freer", "CPM3C", {"balance": 1.0, "min_cluster_fraction": 0.05}, seeds=SEEDS),
-    Measured("k-means, length one", "KMeans(10) of length one", kind=BASELINE, seeds=SEEDS),
+    replace(KMEANS, title="k-means, length one", method="KMeans(10) of length one"),
     Measured("CPM3C, length one", "CPM3C of length one", seeds=SEEDS),
 )
 
 
 def _leads(table: Table, store: Store) -> str:
     """How far CPM3C is above k-means, apart for sets with and without a class of most rows."""
-    values = [[column.values(row, table.score, store) for column in (ONE, KMEANS, OURS)] for row in table.rows]
-    if any(isinstance(value, str) for row in values for value in row):
-        return "Not complete."
-    largest, theirs, ours = np.array([[np.mean(value) for value in row] for row in values]).T
+    largest, theirs, ours = (table.means(column, store) for column in (ONE, KMEANS, OURS))
     lead, uneven = ours - theirs, largest > 50
+    if np.isnan(lead).any():
+        return "Not complete."
     return (
         f"CPM3C less k-means: {_signed(lead[uneven])} points in the mean of the {uneven.sum()} with a class of more "
         f"than half of the rows, {_signed(lead[~uneven])} of the other {(~uneven).sum()}."
@@ -54,35 +48,13 @@ def _signed(values: np.ndarray) -> str:
 
 
 def _means(table: Table, store: Store) -> str:
-    values = {column.title: [column.values(row, table.score, store) for row in table.rows] for column in table.columns}
-    if any(isinstance(value, str) for column in values.values() for value in column):
+    means = table.by_title(store)
+    if np.isnan(list(means.values())).any():
         return "Not complete."
-    means = {title: np.array([np.mean(value) for value in column]) for title, column in values.items()}
     better = (means["CPM3C, length one"] > means["CPM3C"]).sum()
     found = ", ".join(f"{title} {mean.mean():.3f}" for title, mean in means.items())
     return f"Means: {found}. Rows of length one are better for CPM3C on {better} of {len(table.rows)}."
 
 
-LENGTHS = Table(
-    "lengths",
-    "Raw word counts: accuracy",
-    ROWS,
-    COLUMNS,
-    ACCURACY,
-    "Long documents lie far from the mean and short ones near it, so clusters mainly differ in length. K-means then "
-    "finds one cluster of nearly all rows and a few of the longest, and its accuracy is up to the share of the largest "
-    "class, the first column; CPM3C does not allow clusters as small as that, unless its size bounds are loosened "
-    "(`balance=1, min_cluster_fraction=0.05`). No tf-idf, 5000 terms, at most 2000 documents.",
-    quick=("Cora, 0/1",),
-    after=_leads,
-)
-LENGTHS_NMI = replace(
-    LENGTHS,
-    name="lengths-nmi",
-    title="Raw word counts: normalised mutual information",
-    score=NMI,
-    note="The same clusterings, by a score that does not reward one large cluster.",
-    after=_means,
-)
-
-EXPERIMENTS = (LENGTHS, LENGTHS_NMI)
+LENGTHS = Table("lengths", rows_of(SETS | {"Cora, 0/1": "cora-bow"}), COLUMNS, ACCURACY, ("Cora, 0/1",), _leads)
+EXPERIMENTS = (LENGTHS, replace(LENGTHS, name="lengths-nmi", score=NMI, after=_means))

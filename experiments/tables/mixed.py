@@ -46,21 +46,19 @@ class GroupTable(Table):
     groups: Groups = field(default_factory=dict)
 
     def section(self, store: Store) -> str:
-        head = f"`{self.name}`: {self.score.title}. {self.note}"
         words = [self.after(self, store)] if self.after else []
-        return "\n\n".join([f"### {self.title}", head, self.lines(store), *words]) + "\n"
+        return "\n\n".join([f"### {self.title}", self.head, self.lines(store), *words]) + "\n"
 
     def lines(self, store: Store) -> str:
         """A line for each method; the best of each group is bold."""
         titles = [f"{column.title} (*{column.kind}*)" for column in self.columns]
         heads = [f"{label}<br>{len(names)} tables" for label, names in self.groups.items()]
-        figures = [self._figures(_group(names), store) for names in self.groups.values()]
+        figures = [self.figures(_group(names), store) for names in self.groups.values()]
         return markdown(titles, heads, list(zip(*figures, strict=True)))
 
     def mean(self, column: Measured, names: tuple[str, ...], store: Store) -> float:
         """The score of a method over some data sets and all seeds; NaN if one was not measured."""
-        values = column.values(_group(names), self.score, store)
-        return float("nan") if isinstance(values, str) else float(np.mean(values))
+        return column.mean(_group(names), self.score, store)
 
 
 def _group(names: tuple[str, ...]) -> Row:
@@ -159,7 +157,6 @@ def _exact(column: Measured, data: tuple[str, ...], store: Store) -> str:
 
 MIXED = GroupTable(
     "mixed",
-    "Numbers and categories",
     _rows(NAMES),
     (
         Measured(OURS, OURS, seeds=SEEDS),
@@ -174,20 +171,13 @@ MIXED = GroupTable(
         Measured("Gower + average linkage", "Gower + average linkage", kind=BASELINE, seeds=SEEDS),
     ),
     ARI,
-    f"{len(NAMES)} tables, {len(REAL)} real and {len(DRAWN)} drawn, mostly of numbers beside categories; "
-    f"{len(WITH_GAPS)} have missing cells. Every method gets the number of classes and what `TableEncoder` decides "
-    "about the columns. Of the names in order of the alphabet, every other one from the first on is the first half. "
-    "`columns=None` takes all columns for numbers and follows gaps. One-hot columns are standardised like numbers. "
-    "FAMD: principal axes of numbers over their standard deviation and flags over the square root of their share. "
-    "k-prototypes has ten starts and Huang's weight of a category, half the standard deviation of a number. All tables "
-    "were in view when mixed tables were worked on.",
     quick=("zoo", "syn36"),
     after=comparison,
     groups=groups_of(NAMES),
+    told={"tables": len(NAMES), "real": len(REAL), "drawn": len(DRAWN), "gaps": len(WITH_GAPS)},
 )
 GAPS = GroupTable(
     "mixed-gaps",
-    "Missing cells",
     _rows(WITH_GAPS),
     (
         Measured(f"{OURS}, {FILLED}", OURS, seeds=SEEDS),
@@ -199,18 +189,12 @@ GAPS = GroupTable(
         ),
     ),
     ARI,
-    "The tables of `mixed` that have missing cells. *Filled*: a missing number is the median, a missing yes/no the "
-    "more frequent answer, another missing category has no level; this is what `TableEncoder` does. *At the mean*: a "
-    "missing number is the mean, and a missing category has a share of each level. *Own level*: missing is a further "
-    "level of a category, and a flag beside a number. *Present columns*: squared distances are means over the columns "
-    "that both rows have, and k-means gets their principal coordinates. FAMD has the axes with eigenvalues above 1.",
     quick=("penguins",),
     after=rule_words,
     groups=groups_of(WITH_GAPS),
 )
 NUMBERS = NumberTable(
     "mixed-numbers",
-    "How many clusters: numbers and categories",
     (*_rows(NAMES), *(Row(f"{name} shuffled", (f"mixed-shuffled/{name}",)) for name in NAMES)),
     (
         Measured("auto", "table number by auto", seeds=1),
@@ -219,9 +203,6 @@ NUMBERS = NumberTable(
         Measured("gap statistic", "number by gap", kind=BASELINE, seeds=1),
     ),
     DOUBLINGS,
-    "The tables of `mixed` without the number of classes: 1 is half or twice as many clusters as classes. Classes of "
-    "real tables need not be clusters. A shuffled table has each column permuted on its own, so that nothing but 1 is "
-    "right. The silhouette cannot return 1. Silhouette and gap statistic have the encoded columns.",
     quick=("zoo", "zoo shuffled"),
     groups=groups_of(NAMES),
 )

@@ -7,8 +7,7 @@ import numpy as np
 
 from experiments.cells import Cell
 from experiments.store import Record, Store
-from experiments.tables._compare import draw, growth, guide, least_seconds, logarithmic, series
-from experiments.tables._figure import Figure
+from experiments.tables._figure import Figure, draw, growth, guide, least_seconds, logarithmic, series
 
 SEEDS = 3
 SETS = {
@@ -126,37 +125,25 @@ def _draw_numbers_and_tolerances(canvas: Any, store: Store) -> str:
     )
 
 
-AGAINST_SINGLE = Figure(
-    "mkc-figure1",
-    "MKC paper, Figure 1: time of MKC and of its kernels one by one",
-    tuple(
-        cell
-        for label in SETS
-        for kernels in (KERNELS, *((name,) for name in KERNELS))
-        for cell in _by_size(label, kernels).values()
+EXPERIMENTS = (
+    Figure(
+        "mkc-figure1",
+        tuple(
+            cell
+            for label in SETS
+            for kernels in (KERNELS, *((name,) for name in KERNELS))
+            for cell in _by_size(label, kernels).values()
+        ),
+        _draw_against_single,
+        (7.0, 4.2),
+        (Cell.of("svmguide1@200", "MKC kernels", kernels=KERNELS, **PAPERS_ORDER),),
     ),
-    _draw_against_single,
-    "Linear, polynomial and Gaussian kernel at their defaults, cutting and relabelling in the paper's order, all "
-    "starts and the kernels' features included; the fastest of three seeds on random subsets. Which sets the paper "
-    "drew cannot be read from its text.",
-    size=(7.0, 4.2),
-    quick=(Cell.of("svmguide1@200", "MKC kernels", kernels=KERNELS, **PAPERS_ORDER),),
+    Figure("mkc-figure2", tuple(cell for label in SETS for cell in _by_size(label).values()), _draw_sizes, (8.0, 3.2)),
+    Figure(
+        "mkc-figure3",
+        tuple(
+            cell for data in TURNED.values() for cells in (_by_number, _by_tolerance) for cell in cells(data).values()
+        ),
+        _draw_numbers_and_tolerances,
+    ),
 )
-SIZES = Figure(
-    "mkc-figure2",
-    "MKC paper, Figure 2: time and inner iterations against the number of rows",
-    tuple(cell for label in SETS for cell in _by_size(label).values()),
-    _draw_sizes,
-    "The runs of MKC of Figure 1. Above 5000 rows the starts are compared on 5000 of them, where the inner iterations "
-    "are counted, and the best goes on with all.",
-    size=(8.0, 3.2),
-)
-NUMBERS_AND_TOLERANCES = Figure(
-    "mkc-figure3",
-    "MKC paper, Figure 3: time against the number of kernels and the tolerance",
-    tuple(cell for data in TURNED.values() for cells in (_by_number, _by_tolerance) for cell in cells(data).values()),
-    _draw_numbers_and_tolerances,
-    "Left: Gaussian kernels of widths from a quarter to four medians of the distances. Right: the three kernels of the "
-    "paper. The fastest of three seeds; the paper's tolerance is absolute, ours a fraction of the objective.",
-)
-EXPERIMENTS = (AGAINST_SINGLE, SIZES, NUMBERS_AND_TOLERANCES)

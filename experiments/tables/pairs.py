@@ -1,7 +1,6 @@
 """Two classes that touch, and runs with a seed and a row order of their own."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -31,10 +30,9 @@ class Reordered(Measured):
     def cells(self, row: Row) -> list[Cell]:
         return [replace(cell, data=cell.data + ORDERS) for cell in super().cells(row)]
 
-    def worst(self, row: Row, store: Store) -> Any:
-        """The accuracy of the worst run of each data set, meaned; a string if it was not measured."""
-        values = self.values(row, WORST, store)
-        return values if isinstance(values, str) else float(np.mean(values))
+    def worst(self, row: Row, store: Store) -> float:
+        """The accuracy of the worst run of each data set, meaned; NaN if it was not measured."""
+        return self.mean(row, WORST, store)
 
     def text(self, row: Row, score: Score, store: Store) -> str:
         values, worst = self.values(row, score, store), self.worst(row, store)
@@ -44,24 +42,18 @@ class Reordered(Measured):
 OURS = Reordered(FRONT, FRONT)
 
 
-def _shown(column: Any, row: Row, score: Score, store: Store) -> float:
-    values = column.values(row, score, store)
-    return np.nan if isinstance(values, str) else float(np.mean(values))
-
-
 def _pair_words(table: Table, store: Store) -> str:
     """How many data sets the front door loses clearly to another column, and which it loses by most."""
-    scores = {
-        name: [_shown(column, Row(name, (name,)), table.score, store) for column in table.columns]
-        for row in table.rows
-        for name in row.data
-    }
-    complete = {name: values for name, values in scores.items() if not np.isnan(values).any()}
-    if len(complete) < len(scores):
-        return f"Not complete: {len(complete)} of {len(scores)} data sets."
+    names = dict.fromkeys(name for row in table.rows for name in row.data)
+    each = replace(table, rows=tuple(Row(name, (name,)) for name in names))
+    scores = np.array([each.means(column, store) for column in table.columns])
+    missing = np.isnan(scores).any(axis=0)
+    if missing.any():
+        return f"Not complete: {(~missing).sum()} of {len(missing)} data sets."
+    complete = dict(zip((row.label for row in each.rows), scores.T, strict=True))
     lines = []
     for j, column in enumerate(table.columns[1:], 1):
-        lead = np.array([values[0] - values[j] for values in complete.values()])
+        lead = scores[0] - scores[j]
         lines.append(
             f"- {FRONT} less {column.title}: {lead.mean():+.1f} points in the mean of the {len(lead)} data sets; more "
             f"than {BELOW:g} above on {np.sum(lead > BELOW)}, more than {BELOW:g} below on {np.sum(lead < -BELOW)}."
@@ -77,7 +69,6 @@ def _pair_words(table: Table, store: Store) -> str:
 
 PAIRS = Table(
     "pairs",
-    "Pairs and halves",
     (
         Row("letter A-B", ("letter/A-B",)),
         Row("digits 1-8", ("digits/1-8",)),
@@ -93,13 +84,9 @@ PAIRS = Table(
         Reordered(USUAL, USUAL, kind=BASELINE),
     ),
     ACCURACY,
-    f"{RUNS} runs: the first has the file's own order of the rows, the others have a random order each, the same for "
-    "all methods. In brackets: the worst run, of each data set before the mean. The digits are those of `aims`; the "
-    f"{LETTER_PAIRS} pairs of letters were drawn once from all 325 (seed 0). The halves are {CORNERS} draws of two "
-    "touching Gaussians of 600 rows each, where 30 rows of the second lie together far from all others; if they become "
-    "a cluster, 52.5 % of the rows are right.",
     quick=("letter A-B", "digits 1-8"),
     after=_pair_words,
+    told={"RUNS": RUNS, "LETTER_PAIRS": LETTER_PAIRS, "CORNERS": CORNERS},
 )
 
 
@@ -107,9 +94,9 @@ def _order_words(table: Table, store: Store) -> str:
     """Sets with a run far below the mean, and the worst run in the file's order: seeds alone may explain it."""
     stored, told, n_sets = table.columns[0], [], 0
     for row in table.rows:
-        mean, worst = _shown(OURS, row, table.score, store), OURS.worst(row, store)
-        seeds_alone = _shown(stored, row, WORST, store)
-        if isinstance(worst, str) or np.isnan(seeds_alone):
+        mean, worst = OURS.mean(row, table.score, store), OURS.worst(row, store)
+        seeds_alone = stored.mean(row, WORST, store)
+        if np.isnan([worst, seeds_alone]).any():
             continue
         n_sets += 1
         if mean - worst > FAR:
@@ -124,18 +111,15 @@ def _order_words(table: Table, store: Store) -> str:
 
 ROW_ORDERS = Table(
     "row-orders",
-    "Dense sets of the panel in other row orders",
     tuple(Row(label, (name,)) for label, name in (DENSE | {"letter A-B": "letter/A-B"}).items()),
     (
         Measured("file's own order", FRONT),
         replace(OURS, title="an order for each run"),
     ),
     replace(ACCURACY, better=0),
-    f"The first column is that of `panel`: {SEEDS} seeds, the rows as they are stored. The other has {RUNS} runs with "
-    "the orders of `pairs`, each with a seed of its own too, so it shows what seed and order change together; in "
-    "brackets the worst.",
     quick=("sklearn iris",),
     after=_order_words,
+    told={"SEEDS": SEEDS, "RUNS": RUNS},
 )
 
 EXPERIMENTS = (PAIRS, ROW_ORDERS)

@@ -30,7 +30,7 @@ BY_HAND = Score(
 
 
 def _row(label: str, photo: str, number: int) -> Row:
-    return Row(f"{label} in {number} segments", (f"bsds/{photo}",), own=(("segments", (("number", number),)),))
+    return Row(f"{label} in {number} segments", (f"bsds/{photo}",), own={"segments": {"number": number}})
 
 
 def _column(name: str) -> Measured:
@@ -39,10 +39,9 @@ def _column(name: str) -> Measured:
 
 def _words(table: Table, store: Store) -> str:
     """Means and times best, from the store."""
-    found = [[column.values(row, BY_HAND, store) for row in table.rows] for column in table.columns]
-    if any(isinstance(values, str) for line in found for values in line):
+    means = np.array([table.means(column, store) for column in table.columns])
+    if np.isnan(means).any():
         return ""
-    means = np.array([[np.mean(values) for values in line] for line in found])
     best = (means >= means.max(axis=0) - 0.0005).sum(axis=1)
     told = [f"{name} {m:.3f} ({b})" for name, m, b in zip(METHODS, means.mean(axis=1), best, strict=True)]
     return f"Mean of the {len(table.rows)} rows, and times best: {', '.join(told)}."
@@ -50,16 +49,9 @@ def _words(table: Table, store: Store) -> str:
 
 SEGMENTED = Table(
     "iterative-figure9",
-    "iterSVR paper, Figures 9 and 10: photos of horses and kangaroos",
     tuple(_row(label, photo, number) for label, photo in PHOTOS.items() for number in STAGES),
     tuple(_column(name) for name in METHODS),
     BY_HAND,
-    "Every pixel is a row of three colours. All methods repeatedly bisect the segment with the largest scatter, fitted "
-    "to 5000 pixels, and predict the others; the paper used all pixels. IterSVR has the paper's sigma = 500 (for "
-    "colours from 0 to 255) and C = 500, IterSVM its defaults; either side of a split may have 25 to 75 % of the "
-    "pixels. It is not certain which of the horses the paper shows; its zebra, squirrel and woman are not available. "
-    "The photos are of the Berkeley segmentation data, for non-commercial research: only scores are shown. Three "
-    "seeds.",
     quick=("horses 113016 in 2 segments",),
     after=_words,
 )
@@ -90,12 +82,9 @@ def _draw_stages(figure: Any, store: Store) -> str:
 
 STAGED = Figure(
     "iterative-figure10",
-    "iterSVR paper, Figure 10: recursive segmentation, step by step",
     tuple(DRAWN.values()),
     _draw_stages,
-    "A photo that comes with scikit-learn (china.jpg by danielbuechele, CC BY 2.0, a sixteenth of its pixels) in place "
-    "of the paper's woman; segments have the mean colour of their pixels.",
-    (9.0, 2.9),
+    size=(9.0, 2.9),
     quick=tuple(DRAWN.values()),
 )
 

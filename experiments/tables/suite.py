@@ -180,8 +180,7 @@ class SuiteTable(Table):
         return np.array(best) / 100
 
     def section(self, store: Store) -> str:
-        head = f"`{self.name}`: {self.score.title}. {self.note}"
-        return f"### {self.title}\n\n{head}\n\n{self.words(store)}\n"
+        return f"### {self.title}\n\n{self.head}\n\n{self.words(store)}\n"
 
     def words(self, store: Store) -> str:
         """Rankings and sentences."""
@@ -227,16 +226,9 @@ class SuiteTable(Table):
 
 SUITE = SuiteTable(
     "suite",
-    "A public benchmark suite",
     tuple(Row(name, data_sets(name)) for name in set_names()),
     (Measured(FRONT, FRONT, seeds=1),),
     Score("adjusted Rand index (ARI), normalised clustering accuracy (NCA) and accuracy", lambda r: r.scores["ari"]),
-    "Six batteries of Gagolewski's suite (version 1.1.0, sets of up to 10000 rows) by its rules: the number of "
-    "clusters is that of the reference labeling, rows marked as noise are clustered but not scored, and of several "
-    "reference labelings the best score counts, each score for itself. Other methods: the scores of the label vectors "
-    "that the author of the suite publishes (clustering-results-v1), under the names used there; several are one "
-    "method with many settings. Ours: all defaults, one seed. No constant was fitted to this suite, but prototypes of "
-    "the search were compared on it and on other sets, so it is not an unseen test.",
     quick=("wut/x2", "graves/zigzag_noisy"),
 )
 

@@ -53,39 +53,13 @@ def _draw(canvas: Any, store: Store, lines: Lines, ticks: Sequence[Any], label: 
     return f"Bands of one standard deviation. Accuracy of {'; '.join(moves)}."
 
 
-def _figure(number: int, what: str, lines: Lines, ticks: Sequence[Any], note: str) -> Figure:
-    def draw(canvas: Any, store: Store) -> str:
-        return _draw(canvas, store, lines, ticks, what)
-
+def _figure(number: int, what: str, lines: Lines, ticks: Sequence[Any]) -> Figure:
     cells = tuple(cell for line in lines.values() for cell in line)
-    title = f"M2DCU paper, Figure {number}: {what} on 20Newsgroup"
-    return Figure(f"m2dcu-figure{number}", title, cells, draw, note)
+    return Figure(f"m2dcu-figure{number}", cells, lambda canvas, store: _draw(canvas, store, lines, ticks, what))
 
 
 EXPERIMENTS = (
-    _figure(
-        2,
-        "C_u",
-        BY_UNIVERSUM,
-        (0, *C_UNIVERSUM),
-        "Five seeds. The paper does not say which C_l and l it held; its accuracy rises from 63.1 without a universum "
-        "to 69.0 (Table 3).",
-    ),
-    _figure(
-        3,
-        "C_l",
-        BY_TARGET,
-        C_TARGET,
-        "Five seeds. The paper's accuracy rises with C_l at first and is stable from there on.",
-    ),
-    _figure(
-        4,
-        "l",
-        BY_BOUND,
-        BOUNDS,
-        "Five seeds, C_l = 64, C_u = 1. The paper bounds the difference of two clusters' scores, summed over all "
-        "documents, and finds a slow loss as l grows. Rows that PCA has centred sum to zero, so that there the bound "
-        "excludes nothing; ours are centred and have a bias, whose differences are at most l / n. The second line "
-        "takes l for a bound on mean scores.",
-    ),
+    _figure(2, "C_u", BY_UNIVERSUM, (0, *C_UNIVERSUM)),
+    _figure(3, "C_l", BY_TARGET, C_TARGET),
+    _figure(4, "l", BY_BOUND, BOUNDS),
 )

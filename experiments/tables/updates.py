@@ -57,7 +57,6 @@ def structure(table: Table, store: Store) -> str:
 
 IN_BATCHES = Table(
     "updates",
-    "Updates in ten batches",
     (
         Row("digits", ("digits/all",)),
         Row("optdigits", ("optdigits/all",)),
@@ -69,32 +68,25 @@ IN_BATCHES = Table(
         Measured("one fit of all rows", "one fit of all batches", seeds=3),
     ),
     ACCURACY,
-    "The rows come in ten batches, in another order for every run. The first is fitted, the others are updates. One "
-    "class is there from the sixth batch on, another one until the seventh; which ones is drawn. All rows are then "
-    "predicted by the last model, or by one fit of the same rows. A swap is a cluster with a clear class (60 % of its "
-    "rows) that later has another one.",
     quick=("digits",),
     after=what_was_told,
 )
 SAME_SOURCE = Table(
     "updates-same-source",
-    "Updates from the same source",
     (
         *(
-            Row(name, (f"drawn source/{name}",), own=(("updated from the same source", (("source", name),)),))
+            Row(name, (f"drawn source/{name}",), own={"updated from the same source": {"source": name}})
             for name in ("apart", "touching", "skewed")
         ),
         Row("digits, halves", ("digits/all",)),
     ),
     (Measured("update", "updated from the same source", seeds=RUNS),),
     DRIFT,
-    "Fits of 600 drawn rows (898 digits) and updates with 300 (898): 5 % are expected.",
     quick=(),
     after=structure,
 )
 CHANGED = Table(
     "updates-changed",
-    "Updates after a change",
     (Row("five clouds", ("drawn source/apart",)),),
     (
         Measured("share 20 to 10 %", "updated after a change", seeds=DRAWS, settings={"change": "share"}),
@@ -102,8 +94,6 @@ CHANGED = Table(
         Measured("centre moved anywhere", "updated after a change", seeds=DRAWS, settings={"change": "centre"}),
     ),
     TOLD,
-    "Six columns, 1000 rows before and 1000 new ones. A cluster falls from 20 to 10 % of the rows, or its centre moves "
-    "by half a standard deviation.",
     quick=(),
 )
 

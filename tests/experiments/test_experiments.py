@@ -21,10 +21,29 @@ from experiments.judge import judge
 from experiments.store import PATH, Record, Store
 from experiments.tables import EXPERIMENTS
 from experiments.tables._ranking import ranking, shortfalls
-from experiments.tables._table import ACCURACY, BASELINE, FREE, MAJORITY, TUNED, Measured, Printed, Row, Table, Tuned
+from experiments.tables._table import (
+    ACCURACY,
+    BASELINE,
+    FREE,
+    MAJORITY,
+    PAPERS,
+    TUNED,
+    Measured,
+    Printed,
+    Row,
+    Table,
+    Tuned,
+    notes,
+    printed,
+)
 
 ROOT = Path(__file__).parents[2]
 assert catalogue
+
+
+@pytest.fixture(autouse=True)
+def a_title_for_tables_of_tests(monkeypatch):
+    monkeypatch.setitem(notes(), "t", ("Title", ""))
 
 
 def record(cell, accuracy=(90.0, 92.0), **changed):
@@ -251,7 +270,7 @@ def test_a_killed_run_keeps_what_was_done(tmp_path):
 
 
 def table_of(*columns):
-    return Table("t", "Title", (Row("one", ("a",)), Row("two", ("a", "b"), note="a note")), columns, MAJORITY)
+    return Table("t", (Row("one", ("a",)), Row("two", ("a", "b"), note="a note")), columns, MAJORITY)
 
 
 def test_table_shows_means_spreads_and_reasons(tmp_path):
@@ -339,7 +358,7 @@ def ranked(tmp_path):
             status = "out of time" if accuracy is None else "ok"
             store.add(record(Cell.of(name, method, 2), status=status, **scores))
     columns = tuple(Measured(name, name, seeds=2) for name in RANKED)
-    return Table("t", "Title", tuple(Row(name, (name,)) for name in "abc"), columns, ACCURACY), store
+    return Table("t", tuple(Row(name, (name,)) for name in "abc"), columns, ACCURACY), store
 
 
 def test_ranking_counts_the_sets_that_all_finished(ranked):
@@ -405,6 +424,64 @@ def test_every_cell_names_a_data_set_and_a_method():
         for cell in experiment.cells():
             assert cells.family(cell) in cells.TASKS, (experiment.name, cell)
             assert cell.method in cells.METHODS, (experiment.name, cell)
+
+
+def test_every_table_and_figure_has_a_title_and_every_title_a_table():
+    named = {name if name in notes() else name.rpartition("-")[0] for name in EXPERIMENTS}
+    assert named == set(notes()) - {"t"}
+    for name, experiment in EXPERIMENTS.items():
+        assert experiment.title and "{" not in experiment.title, name
+        assert "{" not in getattr(experiment, "head", ""), name
+
+
+FIGURES_IN_PAPERS = {
+    **{"cpm3c-table2": 138, "cpm3c-table3": 138, "cpm3c-table4": 84},
+    **{"iterative-table1": 14, "iterative-table2": 12, "iterative-table4": 144, "iterative-table5": 144},
+    **{"iterative-table6": 54, "iterative-table8": 7},
+    **{"iterative-slides-errors": 77, "iterative-slides-pairs": 8, "iterative-slides-times": 24},
+    **{"m2dcu-table3": 45, "m2dcu-table4": 45, "m2dcu-table5": 45, "m2dcu-table6": 45},
+    **{"mkc-table2": 77, "mkc-table2-rand": 77, "mkc-table3": 16},
+}
+IN_UNITS = {  # seconds are shown in k-means, of the paper
+    "cpm3c-table4": lambda seconds, unit: f"{seconds / unit:.3g}",
+    "m2dcu-table6": lambda seconds, unit: f"{50 * seconds / unit:.1f}",
+}
+
+
+def shown_figures(name):
+    """The entries of a table of the page by row and title of the column."""
+    section = (page.DOCS / "results.md").read_text().partition(f"`{name}`:")[2].partition("\n### ")[0]
+    found = {}
+    for block in section.split("\n\n"):
+        if block.startswith("| | "):
+            head, _, *lines = ([entry.strip() for entry in line.split("|")[1:-1]] for line in block.strip().split("\n"))
+            for line in lines:
+                for title, entry in zip(head[1:], line[1:], strict=True):
+                    if title.endswith("<br>*printed*"):
+                        found[line[0].partition(" [^")[0], title.partition("<br>")[0].removesuffix(", paper's")] = entry
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(PAPERS.glob("*.csv")), ids=lambda path: path.stem)
+def test_every_printed_figure_is_on_the_page(path):
+    shown, columns = shown_figures(path.stem), printed(path.stem)
+    assert sum(map(len, columns.values())) == FIGURES_IN_PAPERS[path.stem]
+    in_units = IN_UNITS.get(path.stem)
+    for title, figures in columns.items():
+        if in_units and title == "KM":  # the unit itself
+            continue
+        for row, text in figures.items():
+            entry = shown[row, "time" if title == "seconds" else title]
+            if in_units and text != "-":
+                once = 50 if title in ("KMeans", "GMM") else 1
+                unit = float(columns["KM" if "KM" in columns else "KMeans"][row])
+                assert entry == in_units(float(text) / once, unit)
+            else:
+                assert entry == text or f"({text} s)" in entry or entry == f"{text} s", (row, title)
+
+
+def test_all_that_papers_print_is_read():
+    assert {path.stem for path in PAPERS.glob("*.csv")} == set(FIGURES_IN_PAPERS)
 
 
 @pytest.fixture(scope="module")

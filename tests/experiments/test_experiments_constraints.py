@@ -116,7 +116,7 @@ def test_links_and_questions_give_their_figures():
     task = blobs(150, spread=1.8)
     assert say_methods.links_ours(task, 0).extra["broken"] == 0
     found = say_methods.questions(task, 0).extra
-    assert set(found) == {column.of for column in say.QUESTIONS.columns}
+    assert set(found) == {column.score.title for column in say.QUESTIONS.columns}
 
 
 def test_noise_is_counted():

@@ -8,7 +8,7 @@ from experiments.cells import ORDERS, Cell, Outcome, Task, family
 from experiments.data import drawn_letter_pairs
 from experiments.store import Record, Store
 from experiments.tables import new_rows, pairs
-from experiments.tables._table import ACCURACY, BASELINE, Row, Table
+from experiments.tables._table import ACCURACY, BASELINE, Row, Table, notes
 
 assert catalogue
 N_ROWS = 20
@@ -76,8 +76,9 @@ OURS, THEIRS = pairs.Reordered("M", "m", seeds=2), pairs.Reordered("K", "k", kin
 
 
 @pytest.fixture
-def two_pairs(tmp_path):
+def two_pairs(tmp_path, monkeypatch):
     """Two methods on two data sets, which are one row of a table."""
+    monkeypatch.setitem(notes(), "t", ("Title", ""))
     store = Store(tmp_path / "r.jsonl")
     for data, method, accuracy in (
         ("a", "m", (90.0, 80.0)),
@@ -86,7 +87,7 @@ def two_pairs(tmp_path):
         ("b", "k", (95.0, 95.0)),
     ):
         store.add(record(Cell.of(data + ORDERS, method, 2), accuracy))
-    return Table("t", "Title", (Row("both", ("a", "b")), Row("second", ("b",))), (OURS, THEIRS), ACCURACY), store
+    return Table("t", (Row("both", ("a", "b")), Row("second", ("b",))), (OURS, THEIRS), ACCURACY), store
 
 
 def test_brackets_hold_the_worst_run_of_each_data_set(two_pairs):

@@ -172,6 +172,7 @@ def test_the_command_measures_what_is_missing_and_shows_the_ranking(monkeypatch,
     waiting, written = [], []
     monkeypatch.setattr("experiments.__main__.Store", lambda: store)
     monkeypatch.setattr("experiments.__main__._write_pages", lambda: written.append(True))
+    monkeypatch.setattr("experiments.__main__.MACHINE", tmp_path / "machine.json")
     monkeypatch.setattr(suite, "STANDING", tmp_path / "standing.md")
     monkeypatch.setattr(runner, "run", lambda cells, store, **_: waiting.extend(cells))
     main(["suite", "--jobs", "1"])
