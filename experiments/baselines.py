@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
-from sklearn.cluster import HDBSCAN, AgglomerativeClustering, BisectingKMeans, KMeans, SpectralClustering
+from sklearn.cluster import HDBSCAN, AgglomerativeClustering, Birch, BisectingKMeans, KMeans, SpectralClustering
 from sklearn.decomposition import TruncatedSVD
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler, normalize
@@ -67,6 +67,12 @@ def ward(task: Task, seed: int) -> Any:
 def average_linkage(task: Task, seed: int) -> Any:
     refuse_many_rows(task)
     return AgglomerativeClustering(task.n_clusters, linkage="average").fit_predict(dense(task))
+
+
+@method("BIRCH", seeded=False)
+def birch(task: Task, seed: int) -> Any:
+    """Its threshold, a distance, is for columns of deviation 1."""
+    return Birch(n_clusters=task.n_clusters).fit_predict(StandardScaler().fit_transform(dense(task)))
 
 
 @method("HDBSCAN", seeded=False)

@@ -21,6 +21,7 @@ import json
 import os
 import zipfile
 import zlib
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -46,128 +47,72 @@ CORA_FIELDS = ("ds", "ha", "ml", "os", "pl")
 FCPS_SHAPES = tuple("atom chainlink engytime hepta lsun target tetra twodiamonds wingnut".split())
 
 
-def load_optdigits(*, return_X_y=False):
-    """Handwritten digits, training part: 3823 x 64, pixel counts 0..16 as float32, 10 classes."""
-    return _answer(_load("optdigits"), return_X_y)
+def _answer(name, *, return_X_y=False):
+    """The bunch of a data set, or its data and target."""
+    path = _path(name)
+    is_text = path.name.endswith(".jsonl.gz")
+    bunch = _text_bunch(name, _read_documents(path)) if is_text else _array_bunch(name, path)
+    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
-def load_letter(*, return_X_y=False):
-    """Letter recognition: 20000 x 16, integer features as float32, 26 classes named "A" to "Z"."""
-    return _answer(_load("letter"), return_X_y)
-
-
-def load_satimage(*, return_X_y=False):
-    """Landsat satellite: 6435 x 36, pixels 0..255 as float32, 6 classes with codes 1, 2, 3, 4, 5 and 7."""
-    return _answer(_load("satimage"), return_X_y)
-
-
-def load_ionosphere(*, return_X_y=False):
-    """Radar returns: 351 x 34, float64, good (1) or bad (0). The column with index 1 is constant."""
-    return _answer(_load("ionosphere"), return_X_y)
-
-
-def load_svmguide1(*, return_X_y=False):
-    """Astroparticle data, training part: 3089 x 4, float64, classes 0 and 1; also ``X_test``, ``y_test``."""
-    return _answer(_load("svmguide1"), return_X_y)
-
-
-def load_ringnorm(*, return_X_y=False):
-    """Two overlapping Gaussians, one inside the other: 7400 x 20, float32, classes -1 and 1, standardised."""
-    return _answer(_load("ringnorm"), return_X_y)
-
-
-def load_image(*, return_X_y=False):
-    """Image patches in two classes -1 and 1: 2310 x 18, float32, standardised.
-
-    The rows from 1300 on are the 1010 test rows that the papers cluster.
-    """
-    return _answer(_load("image"), return_X_y)
-
-
-def load_segment(*, return_X_y=False):
-    """Image patches in seven classes 1 to 7 of 330 rows each: 2310 x 18, float32, not scaled."""
-    return _answer(_load("segment"), return_X_y)
-
-
-def load_mnist(*, return_X_y=False):
-    """Handwritten digits: 70000 x 784, pixels 0..255 as float32 (220 MB), 10 classes.
-
-    The rows from 60000 on are the test part.
-    """
-    return _answer(_load("mnist"), return_X_y)
-
-
-def load_w1a(*, return_X_y=False):
-    """Web pages by keyword: 2477 x 300, sparse binary as float64, classes -1 (2405 rows) and 1 (72 rows)."""
-    return _answer(_load("w1a"), return_X_y)
-
-
-def load_rcv1(*, return_X_y=False):
-    """Reuters news in four topics: 23428 x 47236, sparse float32, TF-IDF rows of norm one."""
-    return _answer(_load("rcv1"), return_X_y)
-
-
-def load_cora_bow(*, return_X_y=False):
-    """Cora papers as bags of words: 2708 x 1433, sparse binary as float64, 7 classes."""
-    return _answer(_load("cora_bow"), return_X_y)
-
-
-def load_webkb(*, return_X_y=False):
-    """University web pages: 8282 raw pages (HTTP header, blank line, HTML), 7 classes."""
-    return _answer(_load("webkb"), return_X_y)
-
-
-def load_reuters(*, return_X_y=False):
-    """Reuters newswire: 21578 texts of title and body; the target is "" unless there is exactly one topic.
-
-    All topics of a document are in ``topics``, and ``target != ""`` selects the 9494 with a single one.
-    """
-    return _answer(_load("reuters"), return_X_y)
+# Handwritten digits, training part: 3823 x 64, pixel counts 0..16 as float32, 10 classes.
+load_optdigits = partial(_answer, "optdigits")
+# Letter recognition: 20000 x 16, integer features as float32, 26 classes named "A" to "Z".
+load_letter = partial(_answer, "letter")
+# Landsat satellite: 6435 x 36, pixels 0..255 as float32, 6 classes with codes 1, 2, 3, 4, 5 and 7.
+load_satimage = partial(_answer, "satimage")
+# Radar returns: 351 x 34, float64, good (1) or bad (0). The column with index 1 is constant.
+load_ionosphere = partial(_answer, "ionosphere")
+# Astroparticle data, training part: 3089 x 4, float64, classes 0 and 1; also ``X_test``, ``y_test``.
+load_svmguide1 = partial(_answer, "svmguide1")
+# Two overlapping Gaussians, one inside the other: 7400 x 20, float32, classes -1 and 1, standardised.
+load_ringnorm = partial(_answer, "ringnorm")
+# Image patches in two classes -1 and 1: 2310 x 18, float32, standardised; the papers cluster those from 1300 on.
+load_image = partial(_answer, "image")
+# Image patches in seven classes 1 to 7 of 330 rows each: 2310 x 18, float32, not scaled.
+load_segment = partial(_answer, "segment")
+# Handwritten digits: 70000 x 784, pixels 0..255 as float32 (220 MB), 10 classes; from 60000 on the test part.
+load_mnist = partial(_answer, "mnist")
+# Web pages by keyword: 2477 x 300, sparse binary as float64, classes -1 (2405 rows) and 1 (72 rows).
+load_w1a = partial(_answer, "w1a")
+# Reuters news in four topics: 23428 x 47236, sparse float32, TF-IDF rows of norm one.
+load_rcv1 = partial(_answer, "rcv1")
+# Cora papers as bags of words: 2708 x 1433, sparse binary as float64, 7 classes.
+load_cora_bow = partial(_answer, "cora_bow")
+# University web pages: 8282 raw pages (HTTP header, blank line, HTML), 7 classes.
+load_webkb = partial(_answer, "webkb")
+# Reuters newswire: 21578 texts of title and body; the target is "" unless there is exactly one topic, as for 9494 of
+# them. All topics of a document are in ``topics``.
+load_reuters = partial(_answer, "reuters")
 
 
 def load_adult(size="a1a", *, return_X_y=False):
     """Census income in growing nested samples: 123 columns, sparse binary as float64, classes -1 and 1.
 
-    Parameters
-    ----------
-    size : {"a1a", "a2a", "a3a", "a4a", "a8a", "a9a"}, default="a1a"
-        1605, 2265, 3185, 4781, 22696 or 32561 rows. The sizes a5a to a7a are not in the collection.
+    1605, 2265, 3185, 4781, 22696 or 32561 rows. The sizes a5a to a7a are not in the collection.
     """
-    return _answer(_load(_one_of("size", size, ADULT_SIZES)), return_X_y)
+    return _answer(_one_of("size", size, ADULT_SIZES), return_X_y=return_X_y)
 
 
 def load_cora_titles(field, *, return_X_y=False):
     """Cora papers of one field by their title words: sparse float32, TF-IDF; also ``terms`` and ``ids``.
 
-    Parameters
-    ----------
-    field : {"ds", "ha", "ml", "os", "pl"}
-        Data structures, hardware, machine learning, operating systems or programming languages.
+    Data structures, hardware, machine learning, operating systems or programming languages.
     """
-    return _answer(_load(f"cora_titles_{_one_of('field', field, CORA_FIELDS)}"), return_X_y)
+    return _answer(f"cora_titles_{_one_of('field', field, CORA_FIELDS)}", return_X_y=return_X_y)
 
 
 def load_fcps(name, *, return_X_y=False):
-    """One shape of the Fundamental Clustering Problems Suite: 2 or 3 columns, float32.
-
-    Parameters
-    ----------
-    name : {"atom", "chainlink", "engytime", "hepta", "lsun", "target", "tetra", "twodiamonds", "wingnut"}
-        Which shape.
-    """
-    return _answer(_load(f"fcps/{_one_of('name', name, FCPS_SHAPES)}"), return_X_y)
+    """One shape of the Fundamental Clustering Problems Suite: 2 or 3 columns, float32."""
+    return _answer(f"fcps/{_one_of('name', name, FCPS_SHAPES)}", return_X_y=return_X_y)
 
 
 def load_20news(*, categories=None, headers=True, return_X_y=False):
     """Usenet posts of 20 groups: 18846 texts, the groups are the classes.
 
-    Parameters
-    ----------
-    categories : list of str, default=None
-        Names of groups, or their beginnings: ``["rec."]`` selects the four rec groups. None for all.
-    headers : bool, default=True
-        Whether to keep all header lines (those up to the first blank line). If False only the ``From:`` and
-        ``Subject:`` lines stay, much as in the "18828" version of the collection.
+    ``categories`` are names of groups, or their beginnings: ``["rec."]`` selects the four rec groups. Without
+    ``headers`` (those up to the first blank line) only the ``From:`` and ``Subject:`` lines stay, much as in the
+    "18828" version of the collection.
     """
     documents = _read_documents(_path("20news"))
     if categories is not None:
@@ -175,11 +120,6 @@ def load_20news(*, categories=None, headers=True, return_X_y=False):
     bunch = _text_bunch("20news", documents)
     if not headers:
         bunch.data = [_strip_headers(text) for text in bunch.data]
-    return _answer(bunch, return_X_y)
-
-
-def _answer(bunch, return_X_y):
-    """The bunch, or its data and target."""
     return (bunch.data, bunch.target) if return_X_y else bunch
 
 
@@ -188,14 +128,6 @@ def _one_of(parameter, value, choices):
     if value not in choices:
         raise ValueError(f"{parameter}={value!r} is not in the collection. Choose one of {', '.join(choices)}.")
     return value
-
-
-def _load(name):
-    """The bunch of a data set, whatever its format."""
-    path = _path(name)
-    if path.name.endswith(".jsonl.gz"):
-        return _text_bunch(name, _read_documents(path))
-    return _array_bunch(name, path)
 
 
 def _path(name):

@@ -16,7 +16,7 @@ from experiments.cells import RefusedError, Task, method
 from widegap.documents._topic_search import spherical_labels
 
 
-def _term_rows(task: Task) -> Any:
+def term_rows(task: Task) -> Any:
     if task.counts is None:
         raise RefusedError("needs rows that are not negative")
     return task.counts
@@ -26,7 +26,7 @@ def _term_rows(task: Task) -> Any:
 def nmf(task: Task, seed: int) -> Any:
     """A document goes to its largest coordinate, the basis vectors being of length one (Xu, Liu, Gong 2003)."""
     model = NMF(task.n_clusters, init="nndsvda", max_iter=400, random_state=seed)
-    return (model.fit_transform(_term_rows(task)) * np.linalg.norm(model.components_, axis=1)).argmax(axis=1)
+    return (model.fit_transform(term_rows(task)) * np.linalg.norm(model.components_, axis=1)).argmax(axis=1)
 
 
 @method("PLSA")
@@ -35,7 +35,7 @@ def plsa(task: Task, seed: int) -> Any:
     model = NMF(
         task.n_clusters, init="random", solver="mu", beta_loss="kullback-leibler", max_iter=300, random_state=seed
     )
-    return (model.fit_transform(_term_rows(task)) * model.components_.sum(axis=1)).argmax(axis=1)
+    return (model.fit_transform(term_rows(task)) * model.components_.sum(axis=1)).argmax(axis=1)
 
 
 @method("GMM")
@@ -48,7 +48,7 @@ def mixture(task: Task, seed: int) -> Any:
 @method("LDA")
 def lda(task: Task, seed: int) -> Any:
     """On counts of words where there are documents."""
-    counts = _term_rows(task)
+    counts = term_rows(task)
     if task.documents is not None:
         counter = CountVectorizer(stop_words="english", min_df=3, max_df=0.5, max_features=counts.shape[1])
         counts = counter.fit_transform(task.documents)
@@ -59,7 +59,7 @@ def lda(task: Task, seed: int) -> Any:
 @method("spherical k-means")
 def spherical(task: Task, seed: int) -> Any:
     """Renormalised centres, best of several starts: how DocumentClustering begins, here on the weights of terms."""
-    return spherical_labels(_term_rows(task), task.n_clusters, np.random.default_rng(seed))
+    return spherical_labels(term_rows(task), task.n_clusters, np.random.default_rng(seed))
 
 
 @method("CLGR")
