@@ -1,5 +1,6 @@
 """Data sets of numbers, by name: "digits/3-8" are two classes, "letter/all" all of them."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from sklearn import datasets as bundled
 
 from experiments import loaders
-from experiments.cells import Task, task
+from experiments.cells import TASKS, Task, task
 
 TEST_DIGITS = slice(60_000, None)
 HALF, CORNER = 600, 30  # rows of each half of "corner", and how many of the second lie apart
@@ -23,37 +24,32 @@ def _classes(X: Any, y: Any, chosen: str) -> Task:
     return Task(X[rows], y[rows])
 
 
-@task("digits")
-def digits(chosen: str) -> Task:
-    """The test digits of UCI, which scikit-learn has."""
-    return _classes(*bundled.load_digits(return_X_y=True), chosen)
+def _in_classes(name: str, load: Callable[..., Any]) -> None:
+    task(name)(lambda chosen: _classes(*load(return_X_y=True), chosen))
 
 
-@task("optdigits")
-def optdigits(chosen: str) -> Task:
-    """The training digits of UCI."""
-    return _classes(*loaders.load_optdigits(return_X_y=True), chosen)
+def _as_stored(name: str, load: Callable[..., Any], is_counted: bool = False) -> None:
+    """What stands behind the slash, if anything does, is the loader's argument."""
+
+    @task(name)
+    def run(chosen: str) -> Task:
+        X, y = load(*filter(None, [chosen]), return_X_y=True)
+        return Task(X, y, counts=X if is_counted else None)
 
 
-@task("letter")
-def letter(chosen: str) -> Task:
-    return _classes(*loaders.load_letter(return_X_y=True), chosen)
-
-
-@task("satimage")
-def satimage(chosen: str) -> Task:
-    return _classes(*loaders.load_satimage(return_X_y=True), chosen)
-
-
-@task("segment")
-def segment(chosen: str) -> Task:
-    return _classes(*loaders.load_segment(return_X_y=True), chosen)
-
-
-@task("mnist")
-def mnist(chosen: str) -> Task:
-    """All 70000 digits."""
-    return _classes(*loaders.load_mnist(return_X_y=True), chosen)
+_in_classes("digits", bundled.load_digits)  # the test digits of UCI, which scikit-learn has
+_in_classes("optdigits", loaders.load_optdigits)  # the training digits of UCI
+_in_classes("letter", loaders.load_letter)
+_in_classes("satimage", loaders.load_satimage)
+_in_classes("segment", loaders.load_segment)
+_in_classes("mnist", loaders.load_mnist)  # all 70000 digits
+_as_stored("svmguide1", loaders.load_svmguide1)
+_as_stored("w1a", loaders.load_w1a)
+_as_stored("fcps", loaders.load_fcps)
+# tf-idf of title words, a stand-in for the abstracts of the Cora papers, which cannot be had
+_as_stored("cora-titles", loaders.load_cora_titles, is_counted=True)
+_as_stored("cora-bow", loaders.load_cora_bow, is_counted=True)
+_as_stored("rcv1", loaders.load_rcv1, is_counted=True)
 
 
 @task("mnist-test")
@@ -78,11 +74,6 @@ def ionosphere(_: str) -> Task:
     return Task(np.delete(X, 1, axis=1), y)
 
 
-@task("svmguide1")
-def svmguide1(_: str) -> Task:
-    return Task(*loaders.load_svmguide1(return_X_y=True))
-
-
 @task("ringnorm")
 def ringnorm(_: str) -> Task:
     """The 7000 rows of the papers: the test part of the first realisation."""
@@ -97,11 +88,6 @@ def image(chosen: str) -> Task:
     return Task(X, y) if chosen == "all" else Task(X[1300:], y[1300:])
 
 
-@task("w1a")
-def w1a(_: str) -> Task:
-    return Task(*loaders.load_w1a(return_X_y=True))
-
-
 @task("adult")
 def adult(size: str) -> Task:
     """The nested subsets; a5a to a7a are a4a and further rows of a8a, drawn at random, of the original sizes."""
@@ -114,40 +100,16 @@ def adult(size: str) -> Task:
     return Task(X[rows], y[rows])
 
 
-@task("fcps")
-def fcps(name: str) -> Task:
-    return Task(*loaders.load_fcps(name, return_X_y=True))
-
-
 @task("sklearn")
 def sklearn_bundled(name: str) -> Task:
     return Task(*getattr(bundled, f"load_{name}")(return_X_y=True))
-
-
-@task("cora-titles")
-def cora_titles(field: str) -> Task:
-    """Stand-in for the abstracts of the Cora papers, which cannot be had: tf-idf of title words."""
-    X, y = loaders.load_cora_titles(field, return_X_y=True)
-    return Task(X, y, counts=X)
-
-
-@task("cora-bow")
-def cora_bow(_: str) -> Task:
-    X, y = loaders.load_cora_bow(return_X_y=True)
-    return Task(X, y, counts=X)
-
-
-@task("rcv1")
-def rcv1(_: str) -> Task:
-    X, y = loaders.load_rcv1(return_X_y=True)
-    return Task(X, y, counts=X)
 
 
 @task("thinned")
 def thinned(name: str) -> Task:
     """ "digits-5" keeps a fifth of the rows of every other class, beginning with the second."""
     family, _, share = name.rpartition("-")
-    whole = {"digits": digits, "optdigits": optdigits, "satimage": satimage}[family]("all")
+    whole = TASKS[family]("all")
     rng = np.random.default_rng(0)
     kept = []
     for i, c in enumerate(np.unique(whole.y)):

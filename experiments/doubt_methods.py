@@ -8,8 +8,7 @@ from sklearn.cluster import HDBSCAN
 from sklearn.mixture import GaussianMixture
 
 from experiments.baselines import DENSE_FEATURES, dense
-from experiments.cells import Outcome, Task, method, task
-from experiments.data import digits, optdigits
+from experiments.cells import TASKS, Outcome, Task, method, task
 from widegap import MaxMarginClustering
 
 NOISE = -1  # the class of rows that were mixed in
@@ -21,7 +20,7 @@ BINS = 10  # of the calibration error
 def contaminated(name: str) -> Task:
     """ "digits-uniform" or "digits-shuffled": noise rows between the extremes of every column, or of its values."""
     family, _, kind = name.partition("-")
-    clean = {"digits": digits, "optdigits": optdigits}[family]("all")
+    clean = TASKS[family]("all")
     rng, X = np.random.default_rng(0), clean.X.astype(float)
     n = round(NOISE_SHARE * len(X))
     if kind == "uniform":

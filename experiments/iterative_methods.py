@@ -32,51 +32,37 @@ def _gamma(X: Any, width: float | None) -> dict[str, float]:
     return {} if width is None else {"gamma": (width * diameter(X)) ** -2.0}
 
 
-def _fitted(estimator: Any, task: Task, seed: int, width: float | None, settings: dict[str, Any]) -> Outcome:
+def _by_width(estimator: Any) -> None:
     """Noted is the objective of the labels found, and of the classes, to tell a poor search from a poor objective."""
-    settings = {**settings, **_gamma(task.X, width)}
-    model = estimator(task.n_clusters, random_state=seed, **settings).fit(task.X)
-    classes = (task.y == np.unique(task.y)[-1]).astype(int)
-    oracle = estimator(task.n_clusters, random_state=seed, init=classes, max_iter=1, **settings).fit(task.X)
-    noted = {
-        "iterations": int(model.n_iter_),
-        "objective": float(model.objective_),
-        "of_classes": float(oracle.history_[0].objective),
-    }
-    return Outcome(model.labels_, noted)
+
+    @method(f"{estimator.__name__} by width")
+    def run(task: Task, seed: int, width: float, **settings: Any) -> Outcome:
+        settings |= _gamma(task.X, width)
+        model = estimator(task.n_clusters, random_state=seed, **settings).fit(task.X)
+        classes = (task.y == np.unique(task.y)[-1]).astype(int)
+        oracle = estimator(task.n_clusters, random_state=seed, init=classes, max_iter=1, **settings).fit(task.X)
+        noted = {
+            "iterations": int(model.n_iter_),
+            "objective": float(model.objective_),
+            "of_classes": float(oracle.history_[0].objective),
+        }
+        return Outcome(model.labels_, noted)
 
 
-@method("IterSVM by width")
-def iter_svm(task: Task, seed: int, width: float, **settings: Any) -> Outcome:
-    return _fitted(IterSVM, task, seed, width, settings)
-
-
-@method("IterSVR by width")
-def iter_svr(task: Task, seed: int, width: float, **settings: Any) -> Outcome:
-    return _fitted(IterSVR, task, seed, width, settings)
-
-
-@method("IterLSSVM by width")
-def iter_lssvm(task: Task, seed: int, width: float, **settings: Any) -> Outcome:
-    return _fitted(IterLSSVM, task, seed, width, settings)
-
-
-def refuse_above(task: Task, most_rows: int) -> None:
-    if task.X.shape[0] > most_rows:
-        raise RefusedError(f"more than {most_rows} rows")
-
-
-@method("MMC by width", seeded=False)
-def mmc(task: Task, seed: int, most_rows: int, width: float | None = None, **settings: Any) -> Any:
+def _convex_by_width(estimator: Any) -> None:
     """Without chance: the program is convex and its eigenvector gives the labels."""
-    refuse_above(task, most_rows)
-    return MMC(random_state=seed, **_gamma(task.X, width), **settings).fit_predict(task.X)
+
+    @method(f"{estimator.__name__} by width", seeded=False)
+    def run(task: Task, seed: int, most_rows: int, width: float | None = None, **settings: Any) -> Any:
+        if task.X.shape[0] > most_rows:
+            raise RefusedError(f"more than {most_rows} rows")
+        return estimator(random_state=seed, **_gamma(task.X, width), **settings).fit_predict(task.X)
 
 
-@method("GMMC by width", seeded=False)
-def gmmc(task: Task, seed: int, most_rows: int, width: float | None = None, **settings: Any) -> Any:
-    refuse_above(task, most_rows)
-    return GMMC(random_state=seed, **_gamma(task.X, width), **settings).fit_predict(task.X)
+for estimator in (IterSVM, IterSVR, IterLSSVM):
+    _by_width(estimator)
+for estimator in (MMC, GMMC):
+    _convex_by_width(estimator)
 
 
 @method("NCut by sign", seeded=False)

@@ -10,54 +10,26 @@ from widegap import CPM3C, GMMC, MKC, MMC, IterLSSVM, IterSVM, IterSVR, MaxMargi
 from widegap.forest import _moves_search, _single_moves
 
 
-@method("MaxMarginClustering")
-def max_margin(task: Task, seed: int, **settings: Any) -> Any:
-    return MaxMarginClustering(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
+def _registered(estimator: Any) -> None:
+    """Under the name of its class; those of two clusters alone are not told a number."""
+    number = () if estimator in (MMC, GMMC) else ("n_clusters",)
+
+    def run(task: Task, seed: int, **settings: Any) -> Outcome:
+        told = {name: task.n_clusters for name in number}
+        model = estimator(**told, random_state=seed, **settings).fit(task.X)
+        noted = {"iterations": int(model.n_iter_)} if estimator in (IterSVM, IterSVR, IterLSSVM) else {}
+        return Outcome(model.labels_, noted)
+
+    method(estimator.__name__)(run)
 
 
-@method("CPM3C")
-def cpm3c(task: Task, seed: int, **settings: Any) -> Any:
-    return CPM3C(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
+for estimator in (MaxMarginClustering, CPM3C, MKC, MMC, GMMC, IterSVM, IterSVR, IterLSSVM):
+    _registered(estimator)
 
 
 @method("CPM3C of length one")
 def cpm3c_of_length_one(task: Task, seed: int) -> Any:
     return CPM3C(task.n_clusters, random_state=seed).fit_predict(normalize(task.X))
-
-
-@method("MKC")
-def mkc(task: Task, seed: int, **settings: Any) -> Any:
-    return MKC(task.n_clusters, random_state=seed, **settings).fit_predict(task.X)
-
-
-def _iterative(estimator: Any, task: Task, seed: int, settings: dict[str, Any]) -> Outcome:
-    model = estimator(task.n_clusters, random_state=seed, **settings).fit(task.X)
-    return Outcome(model.labels_, {"iterations": int(model.n_iter_)})
-
-
-@method("IterSVM")
-def iter_svm(task: Task, seed: int, **settings: Any) -> Outcome:
-    return _iterative(IterSVM, task, seed, settings)
-
-
-@method("IterSVR")
-def iter_svr(task: Task, seed: int, **settings: Any) -> Outcome:
-    return _iterative(IterSVR, task, seed, settings)
-
-
-@method("IterLSSVM")
-def iter_lssvm(task: Task, seed: int, **settings: Any) -> Outcome:
-    return _iterative(IterLSSVM, task, seed, settings)
-
-
-@method("MMC")
-def mmc(task: Task, seed: int, **settings: Any) -> Any:
-    return MMC(random_state=seed, **settings).fit_predict(task.X)
-
-
-@method("GMMC")
-def gmmc(task: Task, seed: int, **settings: Any) -> Any:
-    return GMMC(random_state=seed, **settings).fit_predict(task.X)
 
 
 @method("MaxMarginClustering with")

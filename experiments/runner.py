@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import platform
 import signal
 import sys
 import time
@@ -10,6 +11,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
+from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -81,28 +83,27 @@ def measure(cell: Cell) -> Record:
     chosen, code, reordered = METHODS[cell.method], code_version(cell), cell.data.endswith(ORDERS)
     seeds = cell.seeds if chosen.seeded or reordered else 1
     scores: dict[str, list[float]] = {}
-    seconds, extra = [], []
+    seconds, megabytes, extra = [], [], []
     try:
         whole = _cached_load(cell.data)
-        held = _memory(forget=True)
         for seed in range(seeds):
             problem = _taken(whole, row_order(len(whole.y), seed)) if reordered else whole
-            before = time.process_time()
+            held, before = _memory(forget=True), time.process_time()
             outcome = chosen.run(problem, seed, **dict(cell.settings))
             seconds.append(round(time.process_time() - before, 4))
+            megabytes.append(_memory() - held)
             if not isinstance(outcome, Outcome):
                 outcome = Outcome(outcome)
             for name, value in _scores(problem, outcome.labels).items():
                 scores.setdefault(name, []).append(value)
             extra.append(outcome.extra)
-        megabytes = round(_memory() - held)
         unit = round(_kmeans_seconds(cell.data), 5)
     except RefusedError as refusal:
         return Record(cell, code, "refused", str(refusal))
     except Exception as error:
         traceback.print_exc()
         return Record(cell, code, "failed", f"{type(error).__name__}: {error}"[:200])
-    return Record(cell, code, "ok", "", scores, seconds, unit, extra, megabytes)
+    return Record(cell, code, "ok", "", scores, seconds, unit, extra, round(min(megabytes)))
 
 
 def _memory(*, forget: bool = False) -> float:
@@ -147,9 +148,9 @@ def _kmeans_seconds(name: str) -> float:
 
 
 def _work(connection: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends its workers itself
     import experiments.catalogue  # noqa: F401  (registers data sets and methods)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends its workers itself
     warnings.simplefilter("ignore")  # convergence and starvation warnings of thousands of runs
     try:
         while True:
@@ -265,24 +266,13 @@ def _told(record: Record) -> str:
 
 def described_machine() -> dict[str, Any]:
     """What the figures were measured on: processor, cores, memory, versions."""
-    import platform
-    from importlib.metadata import version
-
-    names = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
-    model = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "")
+    told = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    model = told.partition("model name")[2].partition("\n")[0].strip("\t :")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
         "processor": model or platform.machine(),
         "cores": os.cpu_count(),
         "memory": f"{memory:.0f} GiB",
         "python": platform.python_version(),
-        **{name: version(name) for name in names},
+        **{name: version(name) for name in ("widegap", "numpy", "scipy", "scikit-learn", "numba")},
     }
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        with open(path) as file:
-            return file.readlines()
-    except OSError:
-        return []

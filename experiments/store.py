@@ -26,8 +26,9 @@ class Record:
 
     ``status`` is "ok", "out of time", "refused" (the method cannot take such data) or "failed"; ``reason`` says more.
     ``kmeans_seconds`` is KMeans(n_init=1) on the same rows in the same process, the unit of all times on the page.
-    ``megabytes`` is the most memory of any seed beyond what the process, with the data, held before. ``code`` is the
-    version of the code (``versions.py``); records from before there were such versions have none.
+    ``megabytes`` is the most memory beyond what the process, with the data, held before, of the seed with the least:
+    the first may load what is kept. ``code`` is the version of the code (``versions.py``); records from before there
+    were such versions have none.
     """
 
     cell: Cell

@@ -70,47 +70,38 @@ def _figures(table: Table, store: Store, columns: Sequence[Any], score: Score, s
     return np.array([[np.nan if isinstance(value, str) else summary(value) for value in row] for row in values])
 
 
-def ranking(table: Table, store: Store, left_out: Collection[str]) -> str:
-    """The methods in order of mean accuracy, over the sets that all finished, and where the front door stands."""
+def ranking(table: Table, store: Store, left_out: Collection[str], known: Collection[str] = ()) -> str:
+    """The methods in order of mean accuracy, over the sets that all finished, and where the front door stands.
+
+    If some are ``known``, these alone are listed beside it, with fewer figures.
+    """
     whole = Panel.of(table, store, left_out).begun()
     panel = whole.finished()
     if not panel.sets:
         return "Not measured yet."
-    means, ranks, front = panel.scores.mean(axis=1), panel.ranks, panel.front
+    means, ranks = panel.scores.mean(axis=1), panel.ranks
     best = (panel.scores >= panel.scores.max(axis=0) - SAME).sum(axis=1)
     spreads, times = panel.spreads.mean(axis=1), np.exp(np.log(panel.times).mean(axis=1))
+    heads = ["", "mean accuracy", "spread over seeds", "mean rank", "best on", f"{FRONT} better, worse on (p)", "time"]
+    heads.append(f"mean over all {len(whole.sets)} sets")
+    if known:
+        heads = [*heads[:3], f"mean rank of {len(panel.names)}", "CPU time, in k-means"]
     lines = [
         f"Accuracy in %, without labels, on the {len(panel.sets)} labelled sets that all methods finished:\n",
-        f"| | mean accuracy | spread over seeds | mean rank | best on | {FRONT} better, worse on (p) "
-        f"| time | mean over all {len(whole.sets)} sets |",
-        "|---" * 8 + "|",
+        f"| {' | '.join(heads)} |".replace("|  |", "| |"),
+        "|---" * len(heads) + "|",
     ]
     for i in np.argsort(-means):
-        everywhere = "" if np.isnan(whole.scores[i]).any() else f"{whole.scores[i].mean():.1f}"
-        better, worse, chance = _against(panel, i)
-        beside = "| |" if i == front else f"| {better}, {worse} ({chance:.2g}) |"
-        lines.append(
-            f"| {panel.names[i]} | {means[i]:.1f} | {spreads[i]:.1f} | {ranks[i]:.2f} | {best[i]} {beside} "
-            f"{times[i]:.0f} | {everywhere} |"
-        )
-    return "\n".join([*lines, "", _standing(panel, means, ranks), _significance(panel)])
-
-
-def short_ranking(table: Table, store: Store, left_out: Collection[str]) -> str:
-    """The front door beside what people use today, and where it stands among all methods."""
-    panel = Panel.of(table, store, left_out).begun().finished()
-    if not panel.sets:
-        return "Not measured yet."
-    means, ranks = panel.scores.mean(axis=1), panel.ranks
-    spreads, times = panel.spreads.mean(axis=1), np.exp(np.log(panel.times).mean(axis=1))
-    lines = [
-        f"Accuracy in %, without labels, on the {len(panel.sets)} labelled sets that all methods finished:\n",
-        f"| | mean accuracy | spread over seeds | mean rank of {len(panel.names)} | CPU time, in k-means |",
-        "|---" * 5 + "|",
-    ]
-    for i in np.argsort(-means):
-        if panel.names[i] in (FRONT, *KNOWN):
-            lines.append(f"| {panel.names[i]} | {means[i]:.1f} | {spreads[i]:.1f} | {ranks[i]:.2f} | {times[i]:.0f} |")
+        if known and panel.names[i] not in (FRONT, *known):
+            continue
+        line = f"| {panel.names[i]} | {means[i]:.1f} | {spreads[i]:.1f} | {ranks[i]:.2f} |"
+        if not known:
+            better, worse, chance = _against(panel, i)
+            line += f" {best[i]} |" + (" |" if i == panel.front else f" {better}, {worse} ({chance:.2g}) |")
+        line += f" {times[i]:.0f} |"
+        if not known:
+            line += f" {'' if np.isnan(whole.scores[i]).any() else f'{whole.scores[i].mean():.1f}'} |"
+        lines.append(line)
     return "\n".join([*lines, "", _standing(panel, means, ranks), _significance(panel)])
 
 
