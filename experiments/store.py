@@ -55,12 +55,9 @@ class Record:
         settings = tuple(sorted((name, _hashable(value)) for name, value in found.pop("settings").items()))
         cell = Cell(found.pop("data"), found.pop("method"), settings, found.pop("seeds"))
         known = {name: value for name, value in found.items() if name in cls.__dataclass_fields__}
+        if known["status"] == "timeout":  # its name in earlier records
+            known["status"] = OUT_OF_TIME
         return cls(cell, **{"code": "", **known})
-
-
-def _renewed(record: Record) -> Record:
-    status = OUT_OF_TIME if record.status == "timeout" else record.status
-    return replace(record, code=record.code if "/" in record.code else "", status=status)
 
 
 def _hashable(value: Any) -> Any:
@@ -93,10 +90,10 @@ class Store:
     def tidy(self, wanted: Iterable[Cell]) -> None:
         """Drop superseded measurements and cells that are not wanted, and sort by data sets and methods.
 
-        Also drops versions that nothing can be compared with any more, and renames a status of before.
+        Versions of an earlier kind, with which nothing can be compared any more, are dropped too.
         """
-        kept = set(wanted)
-        self.records = {cell: _renewed(record) for cell, record in self.records.items() if cell in kept}
+        kept = {cell: self.records[cell] for cell in wanted if cell in self.records}
+        self.records = {cell: r if "/" in r.code else replace(r, code="") for cell, r in kept.items()}
         lines = sorted(record.line() for record in self.records.values())
         spare = self.path.with_suffix(".new")
         spare.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
