@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks._measure import exponent
 from benchmarks.scale import POINTS
-from experiments.plots import COLOURS, SETTINGS
+from experiments.tables._figure import COLOURS, SETTINGS
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WORKERS, ROWS, COLUMNS = 100, 1e9, 1000

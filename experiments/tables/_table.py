@@ -3,7 +3,7 @@
 Columns are of kinds that never mix: figures printed in a paper; ours without labels; those whose settings were chosen
 with the labels, as the papers did (an oracle, nobody has it in practice); and methods of others. Where methods are told
 some labels or links at run time, ours and those of others are kinds of their own. Titles and notes are in
-``notes.md``, printed figures in ``experiments/printed``.
+``notes.md``, rows of single data sets in ``rows.csv``, printed figures in ``experiments/printed``.
 """
 
 import csv
@@ -22,7 +22,7 @@ PRINTED, FREE, TUNED, BASELINE = "printed", "label-free", "tuned with labels", "
 TOLD, TOLD_BASELINE = "side information", "baseline, same information"
 NOT_RUN = "not run"
 MOST_COLUMNS = 7  # beside the labels of the rows; more do not fit in view
-NOTES = Path(__file__).with_name("notes.md")
+NOTES, ROWS = (Path(__file__).with_name(name) for name in ("notes.md", "rows.csv"))
 PAPERS = Path(__file__).parents[1] / "printed"
 
 
@@ -109,6 +109,13 @@ class Row:
 def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
     """Rows by label, with one data set each."""
     return tuple(Row(label, (name,)) for label, name in sets.items())
+
+
+def listed(table: str) -> tuple[Row, ...]:
+    """The rows that ``rows.csv`` has for a table."""
+    with ROWS.open(encoding="utf-8", newline="") as lines:
+        found = [line for line in csv.DictReader(lines) if line["table"] == table]
+    return tuple(Row(line["label"], (line["data"],), line["note"]) for line in found)
 
 
 class Column:

@@ -5,17 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.store import Store
-from experiments.tables._table import ACCURACY, NMI, RAND, Row, Table, other, ours
+from experiments.tables._table import ACCURACY, NMI, RAND, Table, listed, other, ours
 
-SETS = {
-    "rec4": ("rec4", "Four groups of one theme."),
-    "20news-4": ("20news-4", "6000 posts of four themes."),
-    "20news-20": ("20news-20", "6000 posts of all groups."),
-    "WebKB-4": ("webkb-4", "Four classes of pages."),
-    "Reuters-6": ("reuters-6", "All documents with a single topic, of the six largest."),
-    "Reuters-10": ("reuters-10", "All documents with a single topic, of the ten largest."),
-    "RCV1-4": ("rcv1-4", "6000 documents, as weights of terms."),
-}
 OTHERS = ("KMeans(10)", "spherical k-means", "NMF", "LDA", "GMM")
 OURS = ours("DocumentClustering")
 
@@ -37,7 +28,7 @@ def _means(table: Table, store: Store) -> str:
 
 DOCUMENTS = Table(
     "documents",
-    tuple(Row(label, (f"documents/{name}",), note) for label, (name, note) in SETS.items()),
+    listed("documents"),
     (OURS, *(other(name, 2 if name == "LDA" else 5) for name in OTHERS)),
     ACCURACY,
     ("rec4",),

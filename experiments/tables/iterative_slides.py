@@ -9,36 +9,22 @@ import numpy as np
 from experiments.data import pairs
 from experiments.store import Store
 from experiments.tables._compare import tested
-from experiments.tables._table import ERROR, LEAST_TIME, Measured, Printed, Row, Table, Tuned, printed, rows_of
+from experiments.tables._table import ERROR, LEAST_TIME, Measured, Printed, Row, Table, Tuned, listed, printed
 from experiments.tables.iterative import (
     FRONT_DOOR,
     KMEANS,
     LABEL_FREE,
-    STATED,
     TUNED_COLUMNS,
     WIDTHS,
+    balanced,
     beside,
     not_reached,
-    row_of,
 )
 
 MMC, NCUT = LABEL_FREE["MMC"][0], LABEL_FREE["NC"][1]
 ITER_SVM, ITER_SVR = LABEL_FREE["iterSVM"][0], LABEL_FREE["iterSVR"][0]
 HARD = 10  # % of error
 
-ERROR_ROWS = (
-    *(row_of(pair, f"digits/{pair}") for pair in ("3-8", "1-7", "2-7", "8-9")),
-    row_of("iono", "ionosphere", STATED),
-    replace(
-        row_of("w1b", "w1a", STATED),
-        note="Stand-in: w1a, 72 of 2477 rows in one class; what w1b was is not known.",
-    ),
-    row_of("svmgd1a", "svmguide1@500each", "500 rows a class: k-means has the figure of that subset in the paper."),
-    row_of("letter", "letter/A-B"),
-    row_of("satellite", "satimage/1-2", STATED),
-    row_of("image", "image"),
-    row_of("ringnorm", "ringnorm@500each", "500 rows a class, as svmgd1a."),
-)
 SLIDE_COLUMNS: dict[str, tuple[Any, ...]] = {
     **{name: LABEL_FREE[name] for name in ("NC", "iterSVM", "iterLS-SVM")},
     "KM": KMEANS,
@@ -46,7 +32,7 @@ SLIDE_COLUMNS: dict[str, tuple[Any, ...]] = {
 }
 ERRORS = Table(
     "iterative-slides-errors",
-    ERROR_ROWS,
+    balanced("iterative-slides-errors"),
     beside("iterative-slides-errors", SLIDE_COLUMNS),
     ERROR,
     ("3-8",),
@@ -128,14 +114,7 @@ def _timed(name: str, column: Measured) -> Sequence[Any]:
 
 TIMES = Table(
     "iterative-slides-times",
-    rows_of(
-        {
-            "digits 3-9": "optdigits/3-9@50each",
-            "digits 8-9": "digits/8-9@50each",
-            "digits 2-7": "digits/2-7@50each",
-            "ionosphere": "ionosphere@50each",
-        }
-    ),
+    listed("iterative-slides-times"),
     (
         *(column for name, measured in TIMED.items() for column in _timed(name, measured)),
         *(

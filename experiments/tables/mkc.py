@@ -8,29 +8,22 @@ from typing import Any
 from experiments.store import Store
 from experiments.tables import mkc_figures
 from experiments.tables._compare import shortfalls, told_by_objective
-from experiments.tables._table import MAJORITY, RAND, TUNED, Measured, Printed, Row, Table, Tuned, other, ours, printed
+from experiments.tables._table import (
+    MAJORITY,
+    RAND,
+    TUNED,
+    Measured,
+    Printed,
+    Row,
+    Table,
+    Tuned,
+    listed,
+    other,
+    ours,
+    printed,
+)
 
-SETS = {
-    "digits1v7": "digits/1-7",
-    "digits2v7": "digits/2-7",
-    "ionosphere": "ionosphere",
-    "svmguide1-a": "svmguide1@500each",
-    "ringnorm": "ringnorm@500each",
-    "letterAvB": "letter/A-B",
-    "satellite": "satimage/1-2",
-    "digits0689": "digits/0-6-8-9",
-    "digits1279": "digits/1-2-7-9",
-    "letterABCD": "letter/A-B-C-D",
-    "mnist01234": "mnist-14/0-1-2-3-4",
-}
 SUBSETS = {"letterAvB": 500, "satellite": 500, "letterABCD": 500, "mnist01234": 1000}
-DRAWN = "500 rows per class, drawn once; it is unknown which 1000 the paper used."
-NOTES = {
-    "ionosphere": "351 rows of 33 features as in the repository; the paper's table says 354 of 64.",
-    "svmguide1-a": DRAWN,
-    "ringnorm": f"{DRAWN} The paper's Rand index for iterative SVR does not fit its accuracy.",
-    "mnist01234": "All training digits 0 to 4 at 14 x 14 pixels, more than the paper has.",
-}
 BINARY = ("IterSVR", "IterSVR tuned")
 EVERYWHERE = (
     *("K1", "K2", "K3", "MKC tuned", "MKC of three", "MKC", "MKC from the classes", "MaxMarginClustering"),
@@ -38,13 +31,13 @@ EVERYWHERE = (
 )
 
 
-def _row(label: str, data: str) -> Row:
+def _only(row: Row) -> tuple[str, ...]:
     """IterSVR has the rows of two clusters, as in the paper."""
-    only = EVERYWHERE if data.count("-") > 1 or data.startswith("mnist") else EVERYWHERE + BINARY
-    return Row(label, (data,), NOTES.get(label, ""), only)
+    name = row.data[0]
+    return EVERYWHERE if name.count("-") > 1 or name.startswith("mnist") else EVERYWHERE + BINARY
 
 
-ROWS = tuple(_row(label, data) for label, data in SETS.items())
+ROWS = tuple(replace(row, only=_only(row)) for row in listed("mkc-table2"))
 FROM_CLASSES = Measured("MKC from the classes", "MKC from classes", kind=TUNED, seeds=1)
 WIDTHS = tuple({"width": round(0.1 * i, 1)} for i in range(1, 11))
 GRID: dict[str, Sequence[Any]] = {"C": (10.0, 100.0), "balance": (0.0, 0.3)}
@@ -98,8 +91,9 @@ EXPERIMENTS = (
     Table(
         "mkc-table3",
         tuple(
-            Row(label, (SETS[label],), NOTES.get(label, ""), own={"MKC subset": {"size": size}})
-            for label, size in SUBSETS.items()
+            replace(row, only=None, own={"MKC subset": {"size": SUBSETS[row.label]}})
+            for row in ROWS
+            if row.label in SUBSETS
         ),
         (
             Printed("rows of the subset", SUBSETS),

@@ -14,22 +14,12 @@ from experiments.tables._table import (
     Measured,
     Score,
     Table,
+    listed,
     noted,
-    rows_of,
 )
 
 ROWS = 1500
 DRAWS = 5  # of labels and links
-SETS = {
-    "digits": f"digits/all@{ROWS}",
-    "optdigits": f"optdigits/all@{ROWS}",
-    "MNIST, test part": f"mnist-test/all@{ROWS}",
-    "satimage": f"satimage/all@{ROWS}",
-    "segment": f"segment/all@{ROWS}",
-    "letter A-D": f"letter/A-B-C-D@{ROWS}",
-    "rec4": f"documents/rec4@{ROWS}",
-    "WebKB": f"documents/webkb-4@{ROWS}",
-}
 BUDGETS = (1, 2, 5, 10)
 RIVALS = ("LabelSpreading", "linear self-training", "RBF self-training")
 KMEANS = ("COP-k-means", "PCK-means")
@@ -98,7 +88,7 @@ def _label_words(table: Table, store: Store) -> str:
 LABELS = tuple(
     Table(
         f"labels-{budget}",
-        rows_of(SETS),
+        listed("labels"),
         label_columns(budget),
         TOLD_SCORE,
         ("digits",) if budget == 1 else (),
@@ -122,7 +112,7 @@ def _link_words(table: Table, store: Store) -> str:
 
 LINKS = Table(
     "links",
-    rows_of(SETS),
+    listed("labels"),
     (
         _column("without links", "links", "free", FREE),
         _column("with links", "links", "matched", TOLD),
@@ -155,7 +145,7 @@ def _question_words(table: Table, store: Store) -> str:
 
 QUESTIONS = Table(
     "questions",
-    rows_of(SETS),
+    listed("labels"),
     (
         _column("without labels", "questions", "free", FREE),
         *(

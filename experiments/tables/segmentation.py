@@ -1,5 +1,6 @@
 """Figures 9 and 10 of the iterSVR paper: photos segmented by recursive bisection of their colours."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,19 +9,10 @@ from experiments.cells import Cell
 from experiments.photos import small_photo, unpacked
 from experiments.store import Store
 from experiments.tables._figure import Figure, measured
-from experiments.tables._table import BASELINE, FREE, Measured, Row, Score, Table
+from experiments.tables._table import BASELINE, FREE, Measured, Row, Score, Table, listed
 from widegap.image import paint
 
 METHODS = ("k-means", "IterSVM", "IterSVR", "MaxMarginClustering")
-PHOTOS = {
-    "horses 113016": "113016",
-    "horses 113044": "113044",
-    "horse 113009": "113009",
-    "horse 197017": "197017",
-    "horse 291000": "291000",
-    "kangaroo 69020": "69020",
-    "similar animal 69040": "69040",
-}
 STAGES = (2, 4)
 BY_HAND = Score(
     "Rand index of the pixels, mean over all segmentations by hand",
@@ -29,8 +21,8 @@ BY_HAND = Score(
 )
 
 
-def _row(label: str, photo: str, number: int) -> Row:
-    return Row(f"{label} in {number} segments", (f"bsds/{photo}",), own={"segments": {"number": number}})
+def _row(row: Row, number: int) -> Row:
+    return replace(row, label=f"{row.label} in {number} segments", own={"segments": {"number": number}})
 
 
 def _column(name: str) -> Measured:
@@ -49,7 +41,7 @@ def _words(table: Table, store: Store) -> str:
 
 SEGMENTED = Table(
     "iterative-figure9",
-    tuple(_row(label, photo, number) for label, photo in PHOTOS.items() for number in STAGES),
+    tuple(_row(row, number) for row in listed("iterative-figure9") for number in STAGES),
     tuple(_column(name) for name in METHODS),
     BY_HAND,
     quick=("horses 113016 in 2 segments",),

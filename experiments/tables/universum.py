@@ -23,6 +23,7 @@ from experiments.tables._table import (
     Score,
     Table,
     Tuned,
+    listed,
     other,
     ours,
     printed,
@@ -37,23 +38,7 @@ SAME_METHOD = {
 }
 REASONS = {"ReutersV1": "other topics", "Reuters21578-1": "the paper does not name its topics"}
 
-NOTES = {
-    "20Newsgroup": "3000 of the 16075 posts of comp, rec, sci and talk; the rest are the other groups.",
-    "WebKB": "3000 of the 4199 pages of four classes (the paper has 3223, and five classes in its Table 2).",
-    "ReutersV1": "In its place: 3000 documents of CCAT, ECAT and MCAT. The paper's topics C151 and M14, narrower and "
-    "easier to separate, are not available; the rest is GCAT.",
-    "Reuters21578-1": "3000 of the 8773 documents with exactly one of the six most frequent topics; the paper "
-    "does not say which six it used (it has 8050 documents).",
-    "Reuters21578-2": "All 1978 documents with exactly one of the next ten topics; the paper has 1689.",
-}
-TASKS = {
-    "20Newsgroup": "m2dcu/20news",
-    "WebKB": "m2dcu/webkb",
-    "ReutersV1": "m2dcu/rcv1",
-    "Reuters21578-1": "m2dcu/reuters-1",
-    "Reuters21578-2": "m2dcu/reuters-2",
-}
-ROWS = tuple(Row(label, (name,), NOTES[label]) for label, name in TASKS.items())
+ROWS = listed("m2dcu-table3")
 SAME_ROWS = tuple(replace(row, note="") for row in ROWS)
 
 GRID_0 = [{"C": C, "balance": LEAST_BALANCE} for C in C_TARGET]

@@ -181,6 +181,6 @@ def test_sentences_count_the_sets(made_up):
 
 
 def test_a_gap_leaves_an_aim_open(made_up):
-    del made_up.records[Cell.of(say.SETS["rec4"], "known labels, LabelSpreading", seeds=say.DRAWS, budget=1)]
+    del made_up.records[Cell.of("documents/rec4@1500", "known labels, LabelSpreading", seeds=say.DRAWS, budget=1)]
     words = say.LABELS[0].section(made_up)
     assert "on 6 of 7 sets (not on segment); asked for are 6: aim not judged: some sets were not run" in words
