@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from experiments.cells import SEEDS, Cell
+from experiments.data import pairs
 from experiments.store import Record, Store
 
 PRINTED, FREE, TUNED, BASELINE = "printed", "label-free", "tuned with labels", "baseline"
@@ -112,10 +113,12 @@ def rows_of(sets: Mapping[str, str]) -> tuple[Row, ...]:
 
 
 def listed(table: str) -> tuple[Row, ...]:
-    """The rows that ``rows.csv`` has for a table."""
+    """The rows that ``rows.csv`` has for a table; "digits/pairs" are all pairs of digits."""
     with ROWS.open(encoding="utf-8", newline="") as lines:
         found = [line for line in csv.DictReader(lines) if line["table"] == table]
-    return tuple(Row(line["label"], (line["data"],), line["note"]) for line in found)
+    data = {line["data"]: (line["data"],) for line in found}
+    data |= {name: pairs(name.removesuffix("/pairs")) for name in data if name.endswith("/pairs")}
+    return tuple(Row(line["label"], data[line["data"]], line["note"]) for line in found)
 
 
 class Column:
