@@ -4,8 +4,9 @@ import numpy as np
 
 from experiments.store import Store
 from experiments.tables._ranking import FRONT
-from experiments.tables._table import BASELINE, FREE, NOT_RUN, Measured, Score, Table, listed, noted, rows_of
+from experiments.tables._table import BASELINE, FREE, NOT_RUN, Measured, Score, Table, noted, rows_of
 from experiments.tables.panel import SETS as PANEL_SETS
+from experiments.tables.say import SETS as SAY_SETS
 from experiments.tables.say import at_least, count, known, verdict
 
 MOST_LOST = 2.0  # points of the clean rows
@@ -74,7 +75,6 @@ def _calibration_words(table: Table, store: Store) -> str:
 
 
 SMALL = {label: f"{name}@{ROWS}" if label in LARGE else name for label, name in PANEL_SETS.items()}
-SAY_SETS = {row.label: row.data[0] for row in listed("labels")}
 CALIBRATION = Table(
     "calibration",
     rows_of({label: name for label, name in SMALL.items() if label not in LEFT_OUT} | SAY_SETS),

@@ -20,6 +20,7 @@ from experiments.tables._table import (
 
 ROWS = 1500
 DRAWS = 5  # of labels and links
+SETS = {row.label: row.data[0] for row in listed("labels")}
 BUDGETS = (1, 2, 5, 10)
 RIVALS = ("LabelSpreading", "linear self-training", "RBF self-training")
 KMEANS = ("COP-k-means", "PCK-means")

@@ -450,7 +450,8 @@ IN_UNITS = {  # seconds are shown in k-means, of the paper
 
 def shown_figures(name):
     """The entries of a table of the page by row and title of the column."""
-    section = (page.DOCS / "results.md").read_text().partition(f"`{name}`:")[2].partition("\n### ")[0]
+    pages = [page.DOCS / "results.md", *sorted((page.DOCS / "results").glob("*.md"))]
+    section = re.split("\n##+ ", "".join(path.read_text() for path in pages).partition(f"`{name}`:")[2])[0]
     found = {}
     for block in section.split("\n\n"):
         if block.startswith("| | "):
