@@ -6,8 +6,9 @@ refuses: such a column becomes texts.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from widegap.rows._known_frames import arrow_table, has_arrow_columns, refuse_lazy
@@ -21,16 +22,36 @@ def is_table(X: Any) -> bool:
     return has_arrow_columns(X) or type(X) is dict or hasattr(type(X), "columns")
 
 
-def arrow_columns(X: Any) -> tuple[list[str], Callable[[int], pa.ChunkedArray], int]:
-    """Names of the columns of a frame or dict, a function that gives each by its place, and the number of rows."""
+class ArrowColumns(NamedTuple):
+    """Names of the columns of a frame or dict, a function that gives each by its place, and the number of rows.
+
+    ``numeric`` are the places of those whose type says that they are numbers.
+    """
+
+    names: list[str]
+    at: Callable[[int], pa.ChunkedArray]
+    n_rows: int
+    numeric: set[int]
+
+
+def arrow_columns(X: Any) -> ArrowColumns:
+    """The columns of a frame or dict."""
     if has_arrow_columns(X) and not hasattr(X, "iloc"):
-        table = arrow_table(X)
-        return list(table.column_names), table.column, table.num_rows
+        table = X if isinstance(X, pa.Table) else arrow_table(X)
+        numeric = {j for j, kind in enumerate(table.schema.types) if is_numeric(kind)}
+        return ArrowColumns(list(table.column_names), table.column, table.num_rows, numeric)
     refuse_lazy(X)
     import pandas as pd
 
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    return [str(name) for name in frame.columns], lambda j: arrow_column(frame.iloc[:, j]), len(frame)
+    numeric = {j for j, kind in enumerate(frame.dtypes) if isinstance(kind, np.dtype) and kind.kind in "iuf"}
+    names = [str(name) for name in frame.columns]
+    return ArrowColumns(names, lambda j: arrow_column(frame.iloc[:, j]), len(frame), numeric)
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def arrow_column(column: Any) -> pa.ChunkedArray:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from widegap._types import Doubles, Ints, Mask
-from widegap.tables._arrow_tables import arrow_column, shortest, texts_of_objects
+from widegap.tables._arrow_tables import arrow_column, is_numeric, shortest, texts_of_objects
 from widegap.tables._number_formats import Numbers, bytes_of, is_digit, read_numbers, read_plain
 from widegap.tables._number_units import units_in, without_unit
 
@@ -79,7 +79,7 @@ class Cells:
         if self.kind == "text":
             self.strings = _as_strings(self._column)
         else:
-            self._typed = _as_floats(self._column, self.kind)
+            self._typed = as_floats(self._column, self.kind)
             if self.kind == "number":
                 self._typed = self._without_gap_numbers(self._typed)
 
@@ -245,12 +245,12 @@ def truth_value(name: str) -> float:
 def _kind(kind: pa.DataType) -> str:
     if pa.types.is_boolean(kind):
         return "truth"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if is_numeric(kind):
         return "number"
     return "date" if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else "text"
 
 
-def _as_floats(column: pa.ChunkedArray, kind: str) -> Doubles:
+def as_floats(column: pa.ChunkedArray, kind: str) -> Doubles:
     """Numbers, truth values as 0 and 1, dates as days since 1970; NaN for gaps."""
     found = _days(column) if kind == "date" else pc.cast(column, pa.float64(), safe=False).to_numpy()
     return found if np.isfinite(found).all() else np.where(np.isinf(found), np.nan, found)
