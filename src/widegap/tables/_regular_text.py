@@ -57,8 +57,7 @@ class RegularText:
         """The table whose first row begins at a byte; None if its lines are not regular, or hold few numbers."""
         found = cls(body, delimiter, names, parse)
         stop = len(body)
-        while stop > begin and body[stop - 1] in (FEW_COLUMNS = 3  # that are read as texts one by one; more of them are faster by Arrow, and take more memory
-RETURN, LINE_FEED):
+        while stop > begin and body[stop - 1] in (RETURN, LINE_FEED):
             stop -= 1
         while begin < stop:
             end = body.rfind(b"\n", begin, min(begin + BLOCK, stop)) + 1 or body.find(b"\n", begin, stop) + 1 or stop
