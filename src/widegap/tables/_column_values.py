@@ -120,7 +120,10 @@ class ColumnValues:
         """The numbers of a column, NaN for gaps."""
         if column.name in self._numbers:
             return self._numbers.of(column.name)
-        return numbers_in(column, self.cells(column.name))
+        cells = self.cells(column.name)
+        found = numbers_in(column, cells)
+        cells.forget_texts()
+        return found
 
     def missing(self, name: str) -> float:
         """The share of gaps."""

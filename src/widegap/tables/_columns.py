@@ -13,7 +13,7 @@ import numpy as np
 
 from widegap._types import Doubles, Mask
 from widegap.exceptions import InvalidDataError
-from widegap.tables._dates import date_part, days_in, find_format, hours_in, looks_like_dates, looks_like_times
+from widegap.tables._dates import DATES_TRIED, date_part, days_in, find_format, hours_in, looks_like_dates, looks_like_times
 from widegap.tables._ids import CODE_WORDS, FEWEST_IDS, MOSTLY_DIFFERENT, is_id_name, why_id, words_of
 from widegap.tables._number_formats import Numbers
 from widegap.tables._number_units import mixed_unit_words, one_unit
@@ -230,13 +230,13 @@ def _as_dates(name: str, cells: Cells, options: ColumnOptions) -> Column | None:
         return None
     if cells.plain is not None:
         return _as_digit_dates(name, cells, cells.plain[~cells.missing], options)
-    if looks_like_times(cells.texts, MOSTLY):
+    if looks_like_times(cells.first_texts(DATES_TRIED), MOSTLY):
         hours = hours_in(cells)
         if mostly(~np.isnan(hours), cells):
             fill = float(np.nanmedian(hours))
             why = joined_notes("times of day", gap_words(cells, ~np.isnan(hours), f"the median, {fill:.4g} h"))
             return Column(name, "time", why=why, change="categorical", fill=fill)
-    if not looks_like_dates(cells.texts, MOSTLY):
+    if not looks_like_dates(cells.first_texts(DATES_TRIED), MOSTLY):
         return None
     form, ambiguous = find_format(cells.texts)
     if not form:

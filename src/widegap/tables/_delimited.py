@@ -245,7 +245,7 @@ def _texts(body: bytes, name: str, delimiter: str, columns: list[str], skipped: 
     def read(*, cut_quotes: bool) -> pa.Table:
         """``cut_quotes``: blocks may end inside of quotes, which Arrow refuses."""
         options = arrow.ReadOptions(
-            column_names=keys, skip_rows=skipped, block_size=_block(body, quoted and not cut_quotes), use_threads=is_large
+            column_names=keys, skip_rows=skipped, block_size=_block(body, quoted and not cut_quotes), use_threads=False
         )
         parsing = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=quoted and not cut_quotes)
         converting = arrow.ConvertOptions(column_types=dict.fromkeys(keys, pa.string()), strings_can_be_null=False)
@@ -270,7 +270,7 @@ def _block(body: bytes, quoted: bool) -> int:
     """Bytes read at once: a row has to fit, and where lines may lie inside of quotes the fewer cuts the faster."""
     if quoted or len(body) <= SMALL_FILE:
         return min(len(body) + 1, LARGEST_BLOCK)
-    return min(max(1 << 22, len(body) // 64), LARGEST_BLOCK)
+    return min(max(SMALL_FILE, len(body) // 64), LARGEST_BLOCK)
 
 
 def _parse_uneven(text: str, name: str, delimiter: str, keys: list[str], skipped: int) -> pa.Table:

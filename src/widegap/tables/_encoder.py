@@ -190,7 +190,7 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
         """
         reading = self._fit(X)
         _warn(reading.notes)
-        return self._scaled(reading.values)
+        return self._scaled(reading.values, in_place=self.columns_ is not None)
 
     def transform(self, X: Any) -> Any:
         """Read a table as the fitted one was read.
@@ -204,7 +204,7 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
         -------
         ndarray or sparse matrix of shape (n_samples, n_features_out)
         """
-        return self._scaled(self.readable(X))
+        return self._scaled(self.readable(X), in_place=self.columns_ is not None)
 
     def readable(self, X: Any) -> Any:
         """The same as :meth:`transform` in the units of the table: not scaled.
@@ -292,9 +292,9 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
 
     # Inside ------------------------------------------------------------------------------------------------------
 
-    def _scaled(self, values: Any) -> Any:
+    def _scaled(self, values: Any, *, in_place: bool = False) -> Any:
         """What ``transform`` returns, from values in the units of a table; it knows which columns are one column."""
-        found = scaled(values, self.factors_)
+        found = scaled(values, self.factors_, in_place=in_place)
         if self.columns_ is None:
             return found
         used = [column for column in self.columns_ if column.names]
@@ -425,6 +425,9 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
             if column.topics is None:
                 raise InvalidDataError(f"Column {name!r} has no topics, as no two rows share a word; leave it out.")
             column.why = f"{len(column.topics.names)} topics, by their words"
+        if not column.used:
+            table.forget(name)
+        cells.forget_texts()
         return column
 
     def _options(self, table: Columns) -> ColumnOptions:
@@ -552,9 +555,12 @@ def _names(names: str | Iterable[Any] | None) -> tuple[str, ...]:
 
 def _usual_decimal(table: Columns, gaps: frozenset[str], numbers: PlainNumbers) -> str:
     """The decimal sign of most numbers: a column of 1.234 cannot tell by itself."""
-    found = (table.cells(name, gaps) for name in table if name not in numbers)
-    texts = (cells.texts.slice(0, TEXTS_SAMPLED) for cells in found if cells.kind == "text" and cells.plain is None)
-    return "," if sum(map(comma_evidence, texts)) > 0 else "."
+    evidence = 0
+    for cells in (table.cells(name, gaps) for name in table if name not in numbers):
+        if cells.kind == "text" and cells.plain is None:
+            evidence += comma_evidence(cells.first_texts(TEXTS_SAMPLED))
+        cells.forget_texts()
+    return "," if evidence > 0 else "."
 
 
 def how_to_change(column: Column) -> str:

@@ -18,7 +18,7 @@ from widegap.tables._gaps import unused_if_lacking
 from widegap.tables._ids import CODE_WORDS, SAMPLED, why_id, words_of
 from widegap.tables._missing_codes import ROWS_LOOKED_AT, is_code, note_on_codes
 
-CELLS_AT_ONCE = 1 << 20  # of some columns that are decided together: 8 MB
+CELLS_AT_ONCE = 1 << 17  # of some columns that are decided together: 1 MB
 
 
 class NumberSource(Protocol):

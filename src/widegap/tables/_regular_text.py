@@ -140,7 +140,7 @@ class RegularText:
                 continue
             columns = [slots[place] for place in places]
             rows = slice(self._first_rows[k], self._first_rows[k + 1])
-            if columns == list(range(table.shape[1])) and places == columns:
+            if columns == places == list(range(len(self.column_names))) == list(range(table.shape[1])):
                 table[rows] = values
             else:
                 table[rows, columns] = values[:, places]

@@ -8,10 +8,11 @@ import pyarrow.compute as pc
 
 FEW_TEXTS = 1 / 2  # different texts per row, in the first rows, up to which a column is kept so
 FIRST_ROWS = 4096
+MOST_BYTES = 1 << 30  # of one array of texts, whose places have 32 bits
 
 
 def compact(batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool) -> pa.Table:
-    """Batches of texts as one table, whose columns of words are dictionaries; numbers are read faster as texts."""
+    """Batches of texts as one table, whose columns of few different ones are dictionaries."""
     columns: list[list[pa.Array]] = []
     names: list[str] = []
     repeats: list[bool] = []
@@ -24,27 +25,30 @@ def compact(batches: Iterable[pa.RecordBatch], pool: pa.MemoryPool) -> pa.Table:
     found = []
     while columns:
         chunks = columns.pop(0)
-        found.append(_narrow(pa.chunked_array(chunks)) if isinstance(chunks[0], pa.DictionaryArray) else pa.chunked_array(chunks))
+        if len(chunks) > 1 or isinstance(chunks[0], pa.DictionaryArray):
+            # As one piece, because many small ones among those that are free again keep memory from being given back.
+            whole = _narrow(chunks, pool) if isinstance(chunks[0], pa.DictionaryArray) else _joined(chunks, pool)
+            chunks = [whole]
+        found.append(chunks[0])
     return pa.Table.from_arrays(found, names=names)
 
 
+def _joined(chunks: list[pa.Array], pool: pa.MemoryPool) -> pa.Array | pa.ChunkedArray:
+    """Texts one behind the other; as they are where they are too many for one array."""
+    is_short = sum(chunk.nbytes for chunk in chunks) < MOST_BYTES
+    return pa.concat_arrays(chunks, memory_pool=pool) if is_short else pa.chunked_array(chunks)
+
+
 def _repeats(column: pa.StringArray) -> bool:
-    """Whether a column holds few different texts that are no numbers."""
+    """Whether a column holds few different texts."""
     first = column.slice(0, FIRST_ROWS)
-    if len(pc.unique(first)) > FEW_TEXTS * len(first):
-        return False
-    try:
-        pc.cast(first.filter(pc.not_equal(first, "")), pa.float64())
-    except pa.ArrowInvalid:
-        return True
-    return False
+    return len(pc.unique(first)) <= FEW_TEXTS * len(first)
 
 
-def _narrow(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _narrow(chunks: list[pa.DictionaryArray], pool: pa.MemoryPool) -> pa.DictionaryArray:
     """A column of dictionaries with one dictionary, and numbers of as few bytes as it needs."""
-    unified = column.unify_dictionaries()
-    size = len(unified.chunk(0).dictionary)
+    unified = pa.chunked_array(chunks).unify_dictionaries().chunks
+    size = len(unified[0].dictionary)
     kind = next(kind for kind in (pa.int8(), pa.int16(), pa.int32()) if size <= np.iinfo(kind.to_pandas_dtype()).max)
-    return pa.chunked_array(
-        [pa.DictionaryArray.from_arrays(chunk.indices.cast(kind), chunk.dictionary) for chunk in unified.chunks]
-    )
+    indices = pa.concat_arrays([chunk.indices.cast(kind) for chunk in unified], memory_pool=pool)
+    return pa.DictionaryArray.from_arrays(indices, unified[0].dictionary)
