@@ -5,6 +5,8 @@ pandas are converted column by column, because their objects may be of different
 refuses: such a column becomes texts.
 """
 
+import ctypes
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,3 +90,10 @@ def texts_of_objects(cells: list[Any]) -> pa.StringArray:
 def shortest(cell: Any) -> Any:
     """A float as the shortest text that reads as the same number; other values as they are."""
     return repr(float(cell)).removesuffix(".0") if isinstance(cell, float) else cell
+
+
+def release_memory() -> None:
+    """Give back the memory that Arrow, and on Linux NumPy, keep for later, after large arrays were freed."""
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux" and hasattr(own := ctypes.CDLL(None), "malloc_trim"):
+        own.malloc_trim(0)

@@ -67,11 +67,12 @@ def _flags(column: Column, cells: Cells, table: Doubles) -> Mask:
     """One column of 0 and 1 for each category."""
     levels, codes = cells.levels
     place = {level: j for j, level in enumerate(column.levels)}
-    found = np.array([*(place.get(level, -1) for level in levels), -1])[codes]
+    places = np.array([*(place.get(level, -1) for level in levels), -1])
     table[:] = 0
     for rows in row_chunks(cells.n, 1):
-        known = np.flatnonzero(found[rows] >= 0)
-        table[rows][known, found[rows][known]] = 1
+        found = places[codes[rows]]
+        known = np.flatnonzero(found >= 0)
+        table[rows][known, found[known]] = 1
     return cells.missing
 
 

@@ -251,8 +251,7 @@ def _texts(body: bytes, name: str, delimiter: str, columns: list[str], skipped: 
         converting = arrow.ConvertOptions(column_types=dict.fromkeys(keys, pa.string()), strings_can_be_null=False)
         if not is_large:
             return arrow.read_csv(pa.BufferReader(body), options, parsing, converting)
-        pool = pa.system_memory_pool()  # gives back at once what it does not need
-        return compact(arrow.open_csv(pa.BufferReader(body), options, parsing, converting, memory_pool=pool), pool)
+        return compact(arrow.open_csv(pa.BufferReader(body), options, parsing, converting))
 
     try:
         table = read(cut_quotes=is_large)

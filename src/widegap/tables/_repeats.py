@@ -116,17 +116,17 @@ def _likely_numbers(numbers: "_Lazy[Doubles]") -> dict[int, list[int]]:
     """For each column the earlier ones that some rows cannot tell from it, up to a linear scale."""
     still: list[int] = []
     varying: list[int] = []
-    blocks = []
+    rows = np.empty((len(numbers), 0), dtype=np.float32)
     for start in range(0, len(numbers), COLUMNS_AT_ONCE):
         some = list(numbers)[start : start + COLUMNS_AT_ONCE]
         samples = np.array([spaced(numbers[j], ROWS_SEEN) for j in some])
         is_still = ~(np.fmin.reduce(samples, axis=1) < np.fmax.reduce(samples, axis=1))  # also if all are gaps
         still += [j for j, equal in zip(some, is_still, strict=True) if equal]
         varying += [j for j, equal in zip(some, is_still, strict=True) if not equal]
-        blocks.append(_standardized(samples[~is_still]).astype(np.float32))  # LIKELY has a wider margin
+        rows = rows if rows.size else np.empty((len(numbers), samples.shape[1]), dtype=np.float32)
+        rows[len(varying) - int(np.count_nonzero(~is_still)) : len(varying)] = _standardized(samples[~is_still])
     likely = _earlier((j, _places(numbers[j], spaced(numbers[j], ROWS_SEEN))) for j in still)
-    if varying:
-        rows = np.concatenate(blocks)
+    if varying:  # in float32, because LIKELY has a wider margin
         for start in range(0, len(varying), COLUMNS_AT_ONCE):
             some = varying[start : start + COLUMNS_AT_ONCE]
             likely |= {j: [] for j in some}
