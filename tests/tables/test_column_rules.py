@@ -25,9 +25,9 @@ from widegap.tables._frames import as_columns
 from widegap.tables._ids import is_id_name
 from widegap.tables._missing_codes import codes_for_missing
 from widegap.tables._number_units import SPELLINGS
+from widegap.tables._plain_numbers import PlainNumbers
 from widegap.tables._repeats import scale_between
 from widegap.tables._stored import from_json, to_json
-from widegap.tables._plain_numbers import PlainNumbers
 from widegap.tables._values import MISSING, Cells
 
 MIXED = Path(DATA, "mixed")

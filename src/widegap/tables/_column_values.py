@@ -18,8 +18,9 @@ from widegap.tables._plain_numbers import PlainNumbers
 from widegap.tables._text_topics import topic_weights
 from widegap.tables._values import Cells, truth_value
 
+
 def read_column(column: Column, cells: Cells, table: Doubles) -> Mask:
-    """Write the numbers of one column into the columns of a table that are its own, gaps filled; which rows lack one."""
+    """Write the numbers of one column, gaps filled, into its own columns of a table; gives the rows that lack one."""
     if column.topics is not None:
         table[:] = topic_weights(texts_of(cells), column.topics)
         return np.zeros(cells.n, dtype=bool)

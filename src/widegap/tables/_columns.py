@@ -13,7 +13,15 @@ import numpy as np
 
 from widegap._types import Doubles, Mask
 from widegap.exceptions import InvalidDataError
-from widegap.tables._dates import DATES_TRIED, date_part, days_in, find_format, hours_in, looks_like_dates, looks_like_times
+from widegap.tables._dates import (
+    DATES_TRIED,
+    date_part,
+    days_in,
+    find_format,
+    hours_in,
+    looks_like_dates,
+    looks_like_times,
+)
 from widegap.tables._ids import CODE_WORDS, FEWEST_IDS, MOSTLY_DIFFERENT, is_id_name, why_id, words_of
 from widegap.tables._number_formats import Numbers
 from widegap.tables._number_units import mixed_unit_words, one_unit

@@ -365,7 +365,7 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
         return Reading(values, np.zeros(values.shape[0], dtype=bool), [])
 
     def _plain_numbers(self, table: Columns, decimals: Mapping[str, str]) -> PlainNumbers:
-        """Those of some columns, by name with their decimal signs, that are plain numbers: texts with a comma are not."""
+        """Those of some columns, by name with their decimal signs, that are plain numbers; not texts with a comma."""
         source = table.number_source
         points = [name for name, sign in decimals.items() if sign == "." or not source.is_text]
         chosen = {name: j for name in points if (j := table.place(name)) in source.numeric}
@@ -460,17 +460,17 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
             release_memory()
         values = numbers.rearrange(places, ends[-1])
         gaps, gap_words = np.zeros(table.n_rows, dtype=bool), missing_words(self.na_values)
-        lacks_all = np.ones(table.n_rows, dtype=bool)
+        lacks_all, no_gaps = np.ones(table.n_rows, dtype=bool), np.zeros(table.n_rows, dtype=bool)
         filled: dict[int, Mask] = {}
         notes: list[str] = []
         n_missing = 0
         for column, first, stop in zip(used, ends, ends[1:], strict=False):
             if column.name in numbers:
-                lacks = _fill_gaps(values[:, first], column) if column.name in numbers.lacking else None
+                lacks = _fill_gaps(values[:, first], column) if column.name in numbers.lacking else no_gaps
             else:
                 cells = table.cells(column.name, gaps_of(column, gap_words))
                 lacks = read_column(column, cells, values[:, first:stop])
-            n = 0 if lacks is None else int(np.count_nonzero(lacks))
+            n = 0 if lacks is no_gaps else int(np.count_nonzero(lacks))
             if n and self.missing == "refuse":
                 raise InvalidDataError(
                     f"Column {column.name!r} lacks {n:,} of {table.n_rows:,} values; fill them in, "
@@ -481,14 +481,14 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
             else:
                 notes += _notes_on_fitted(column, cells) if fitting else notes_on_new(column, cells, lacks)
                 table.forget(column.name)
-            if lacks is None or not n:
-                lacks_all[:] = False
+            if not n:
+                lacks_all = no_gaps
                 continue
             # Parts of a date are whole numbers, and have no place for a gap; a gap in a category is 0 in all its flags.
             if column.fill is not None and not column.parts:
                 filled[first] = lacks
             gaps |= lacks
-            lacks_all &= lacks
+            lacks_all = lacks_all & lacks if lacks_all is not no_gaps else no_gaps
             n_missing += n
         if fitting:
             n_empty = int(np.count_nonzero(lacks_all))

@@ -82,7 +82,16 @@ def read_numbers(texts: pa.StringArray, counts: Ints, decimal: str | None, usual
     sign = max(fits, key=lambda sign: sizes[fits[sign]].sum())  # the first of equals
     if len(shapes) > MOST_SHAPES:
         return Numbers(_as_floats(_undressed(texts), fits[sign][shape_of], sign), sign)
-    return Numbers(_by_shape(texts, shapes, shape_of, np.where(fits[sign], np.array(_with_point(bare, sign).to_pylist(), dtype=str), ""), sign), sign)
+    return Numbers(
+        _by_shape(
+            texts,
+            shapes,
+            shape_of,
+            np.where(fits[sign], np.array(_with_point(bare, sign).to_pylist(), dtype=str), ""),
+            sign,
+        ),
+        sign,
+    )
 
 
 def _shapes(texts: pa.StringArray) -> tuple[pa.StringArray, Labels]:

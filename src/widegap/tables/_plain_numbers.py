@@ -5,11 +5,10 @@ column is of no other kind for certain, because its header names no date and no 
 constants, ids, gaps and the median of ``_columns.py``. Everything else is left to these rules column by column.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from widegap._types import Doubles, Ints, Mask
 from widegap.rows._matrices import row_chunks

@@ -49,11 +49,14 @@ class RegularText:
         self._blocks: list[tuple[int, int]] = []  # first and last byte
         self._first_rows = [0]
         self._ends_in_return = b"\r" in body
-        self._n_asked, self._texts = 0, None
+        self._n_asked = 0
+        self._texts: pa.Table | None = None
         self.numeric: set[int] = set()  # places of columns that hold numbers as far as the first lines tell
 
     @classmethod
-    def find(cls, body: bytes, begin: int, delimiter: str, names: list[str], parse: Callable[[], pa.Table]) -> Self | None:
+    def find(
+        cls, body: bytes, begin: int, delimiter: str, names: list[str], parse: Callable[[], pa.Table]
+    ) -> Self | None:
         """The table whose first row begins at a byte; None if its lines are not regular, or hold few numbers."""
         found = cls(body, delimiter, names, parse)
         stop = len(body)
@@ -102,7 +105,8 @@ class RegularText:
         """The cells of a column as texts."""
         self._n_asked += 1
         if self._n_asked > FEW_COLUMNS:
-            self._texts = self._texts or self._parse()
+            if self._texts is None:
+                self._texts = self._parse()
             return self._texts.column(place)
         width = len(self.column_names)
         chunks = []
@@ -129,14 +133,15 @@ class RegularText:
             cells = self._read(k)
             failed |= self._with_zeros_in_front(cells) & slots.keys()
             places = [place for place in slots if place not in failed]
+            values = None
             while places:
                 values = self._as_numbers(cells, places)
                 wrong = self._wrong_columns(cells, places) if values is None else _infinite(values, places)
                 if not wrong:
                     break
                 failed |= wrong
-                places = [place for place in places if place not in wrong]
-            if not places:
+                places, values = [place for place in places if place not in wrong], None
+            if values is None:
                 continue
             columns = [slots[place] for place in places]
             rows = slice(self._first_rows[k], self._first_rows[k + 1])
@@ -192,7 +197,11 @@ class RegularText:
         found = np.flatnonzero(is_first & is_digit(after)) + 1
         if content[0] == ZERO and is_digit(content[1:2])[0]:
             found = np.append(found, 0)
-        return set((np.searchsorted(cells.places[:-1:2], found) % len(self.column_names)).tolist()) if len(found) else set()
+        return (
+            set((np.searchsorted(cells.places[:-1:2], found) % len(self.column_names)).tolist())
+            if len(found)
+            else set()
+        )
 
     # Blocks --------------------------------------------------------------------------------------------------------
 
@@ -205,7 +214,7 @@ class RegularText:
         """The cells of a block; None if its lines are not regular."""
         begin, end = self._blocks[k]
         width = len(self.column_names)
-        bytes_of = memoryview(self._body)[begin:end]
+        bytes_of: bytes | memoryview = memoryview(self._body)[begin:end]
         if self._body[end - 1] != LINE_FEED:
             bytes_of = bytes(bytes_of) + (b"\r\n" if self._ends_in_return else b"\n")
         content = np.frombuffer(bytes_of, np.uint8)

@@ -1,6 +1,7 @@
 """Columns of texts of which many are the same: each different one once, and its number in every row."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,18 +25,16 @@ def compact(batches: Iterable[pa.RecordBatch]) -> pa.Table:
             columns = [[] for _ in names]
         for j, column in enumerate(batch.columns):
             columns[j].append(pc.dictionary_encode(column) if repeats[j] else column)
-    found = []
+    found: list[Any] = []
     while columns:
         chunks = columns.pop(0)
-        if len(chunks) > 1 or isinstance(chunks[0], pa.DictionaryArray):
-            # As one piece, because many small ones among those that are free again keep memory from being given back.
-            chunks = [_narrow(chunks) if isinstance(chunks[0], pa.DictionaryArray) else _joined(chunks)]
-        found.append(chunks[0])
+        # As one piece: many small ones among those that are free again keep memory from being given back.
+        found.append(_narrow(chunks) if isinstance(chunks[0], pa.DictionaryArray) else _joined(chunks))
     release_memory()
     return pa.Table.from_arrays(found, names=names)
 
 
-def _joined(chunks: list[pa.Array]) -> pa.Array | pa.ChunkedArray:
+def _joined(chunks: list[pa.Array]) -> Any:
     """Texts one behind the other; as they are where they are too many for one array."""
     is_short = sum(chunk.nbytes for chunk in chunks) < MOST_BYTES
     return pa.concat_arrays(chunks) if is_short else pa.chunked_array(chunks)
@@ -47,7 +46,7 @@ def _repeats(column: pa.StringArray) -> bool:
     return len(pc.unique(first)) <= FEW_TEXTS * len(first)
 
 
-def _narrow(chunks: list[pa.DictionaryArray]) -> pa.DictionaryArray:
+def _narrow(chunks: list[Any]) -> pa.DictionaryArray:
     """A column of dictionaries with one dictionary, and numbers of as few bytes as it needs."""
     unified = pa.chunked_array(chunks).unify_dictionaries().chunks
     size = len(unified[0].dictionary)

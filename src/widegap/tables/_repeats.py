@@ -61,9 +61,7 @@ class Named(NamedTuple):
     codes: Ints
 
 
-def leave_out_repeats(
-    columns: list[Column], values: ColumnValues, is_named: Callable[[str], bool]
-) -> list[Column]:
+def leave_out_repeats(columns: list[Column], values: ColumnValues, is_named: Callable[[str], bool]) -> list[Column]:
     """The decisions with columns left out that repeat another one; what the user named stays."""
     used = [j for j, column in enumerate(columns) if column.used and column.topics is None][:MOST_COLUMNS]
     kept = {j for j in used if is_named(columns[j].name)}
@@ -168,9 +166,11 @@ def _places(values: Doubles | Ints, sample: Doubles | Ints) -> Hashable:
 def _standardized(samples: Doubles) -> Doubles:
     """Rows of mean 0 and length 1; gaps are 0."""
     present = ~np.isnan(samples)
-    means = np.where(present, samples, 0.0).sum(axis=1, keepdims=True) / np.count_nonzero(present, axis=1, keepdims=True)
+    means = np.where(present, samples, 0.0).sum(axis=1, keepdims=True) / np.count_nonzero(
+        present, axis=1, keepdims=True
+    )
     centred = np.where(present, samples - means, 0.0)
-    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    lengths = np.sqrt(np.vecdot(centred, centred))[:, None]
     return np.asarray(centred / np.maximum(lengths, np.finfo(float).tiny))
 
 

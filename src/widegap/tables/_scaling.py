@@ -59,4 +59,6 @@ def _factors(values: Any, is_flag: Mask, scale: str) -> tuple[Floats | None, str
 
 def scaled(values: Any, factors: Floats | None, *, in_place: bool = False) -> Any:
     """The columns of a table times their factors; an array ``in_place`` in its own memory."""
-    return np.multiply(values, factors, out=values) if in_place and factors is not None else scale_columns(values, factors)
+    return (
+        np.multiply(values, factors, out=values) if in_place and factors is not None else scale_columns(values, factors)
+    )

@@ -41,9 +41,7 @@ RELATED_LEVEL = 0.01  # of the test of relations; one of 100 ids is kept
 PAIRED = 8  # other columns among which two that go together are looked for: 28 pairs, not tuned
 
 
-def leave_out_unrelated(
-    columns: list[Column], values: ColumnValues, is_named: Callable[[str], bool]
-) -> list[Column]:
+def leave_out_unrelated(columns: list[Column], values: ColumnValues, is_named: Callable[[str], bool]) -> list[Column]:
     """The decisions with ids left out that only the other columns show; what the user named stays."""
     odd = [c for c in columns if c.used and not is_named(c.name) and _is_even(c, values)]
     if not odd:

@@ -97,9 +97,11 @@ class Cells:
         if not pa.types.is_dictionary(self._column.type) or not pa.types.is_string(self._column.type.value_type):
             return None
         column = self._column.unify_dictionaries()
-        found: pa.DictionaryArray = pa.concat_arrays(column.chunks) if self.n else None
-        used = pc.unique(found.indices.drop_null()) if self.n else ()
-        return found if self.n and len(used) == len(found.dictionary) and not found.dictionary.null_count else None
+        if not self.n:
+            return None
+        found: pa.DictionaryArray = pa.concat_arrays(column.chunks)
+        used = pc.unique(found.indices.drop_null())
+        return found if len(used) == len(found.dictionary) and not found.dictionary.null_count else None
 
     @property
     def _written(self) -> pa.StringArray:
@@ -289,7 +291,11 @@ class Cells:
         """The words for yes and no, if the cells hold no others; in the spelling of the column."""
         if self.kind == "truth":
             return "True", "False"
-        is_words = self.kind == "text" and self.plain is None and len(self.first_texts(MOST_TRUTH_WORDS + 1)) <= MOST_TRUTH_WORDS
+        is_words = (
+            self.kind == "text"
+            and self.plain is None
+            and len(self.first_texts(MOST_TRUTH_WORDS + 1)) <= MOST_TRUTH_WORDS
+        )
         names = self.levels[0] if is_words else []
         spelled = {name.lower(): name for name in names}
         for yes, no in TRUTH_WORDS[:-1]:
@@ -303,7 +309,9 @@ class Cells:
 
     def cell(self, row: int) -> Any:
         """A cell as it is written."""
-        return self.strings[row].as_py() if self.kind == "text" and self._dictionary is None else self._column[row].as_py()
+        return (
+            self.strings[row].as_py() if self.kind == "text" and self._dictionary is None else self._column[row].as_py()
+        )
 
 
 def _short(codes: Ints, n: int) -> Ints:
