@@ -371,7 +371,7 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
         chosen = {name: j for name in points if (j := table.place(name)) in source.numeric}
         return PlainNumbers(source, chosen, table.n_rows, gap_numbers(missing_words(self.na_values)))
 
-    def _set_aside(self, table: Columns, weights: Mapping[str, float], options: ColumnOptions) -> dict[str, Column]:
+    def _excluded(self, table: Columns, weights: Mapping[str, float], options: ColumnOptions) -> dict[str, Column]:
         """The decisions on columns that are not looked at."""
         found: dict[str, Column] = {}
         written = zip(OWN_COLUMNS, OWN_NAMES, OWN_SURE, strict=True)
@@ -390,14 +390,14 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
     def _decide(self, table: Columns, weights: Mapping[str, float]) -> tuple[list[Column], PlainNumbers]:
         """What every column is, and the numbers of those that are plain numbers."""
         options = self._options(table)
-        aside = self._set_aside(table, weights, options)
-        free = [n for n in table if n not in aside and not options.named(n) and may_be_plain(n)]
+        excluded = self._excluded(table, weights, options)
+        free = [n for n in table if n not in excluded and not options.named(n) and may_be_plain(n)]
         numbers = self._plain_numbers(table, dict.fromkeys(free, "."))
         if options.decimal is None:
             options = replace(options, usual_decimal=_usual_decimal(table, options.gaps, numbers))
         if "," in (options.decimal, options.usual_decimal):  # by which a point parts thousands
             numbers = self._plain_numbers(table, dict.fromkeys(free, ","))
-        decided = {**aside, **numbers.decide(free)}
+        decided = {**excluded, **numbers.decide(free)}
         found = [decided.get(name) or self._decided(name, table, options) for name in table]
         gaps_by_name = {column.name: gaps_of(column, options.gaps) for column in found}
 

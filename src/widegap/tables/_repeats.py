@@ -170,7 +170,8 @@ def _standardized(samples: Doubles) -> Doubles:
         present, axis=1, keepdims=True
     )
     centred = np.where(present, samples - means, 0.0)
-    lengths = np.sqrt(np.vecdot(centred, centred))[:, None]
+    with np.errstate(over="ignore"):  # columns of giants are like none
+        lengths = np.sqrt(np.vecdot(centred, centred))[:, None]
     return np.asarray(centred / np.maximum(lengths, np.finfo(float).tiny))
 
 

@@ -33,7 +33,7 @@ TRUTH_WORDS = (
 )  # fmt: skip
 CELLS_AT_ONCE = 1 << 16  # of which a copy is made
 CELLS_TRIED = 4096  # by which a column is taken to hold another text in nearly every cell
-MOSTLY_DIFFERENT = 0.75
+SHARE_APART = 0.75  # of these cells that are different then; not tuned
 MOST_TRUTH_WORDS = 6  # three spellings of each of two words, such as yes, Yes and YES
 PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
 
@@ -141,7 +141,7 @@ class Cells:
         To find the different ones among them takes longer than to read each. None for other columns.
         """
         first = self.strings.slice(0, CELLS_TRIED) if self._dictionary is None else ()
-        if len(first) < CELLS_TRIED or len(pc.unique(first)) < MOSTLY_DIFFERENT * CELLS_TRIED:
+        if len(first) < CELLS_TRIED or len(pc.unique(first)) < SHARE_APART * CELLS_TRIED:
             return None
         texts = pc.utf8_trim_whitespace(pc.fill_null(self.strings, ""))
         texts = self.strings if texts.equals(self.strings) else texts
