@@ -33,7 +33,7 @@ from widegap.tables._text_topics import find_topics
 from widegap.tables._unrelated import leave_out_unrelated
 from widegap.tables._values import NONE, Cells, gap_numbers, missing_words, stated_words
 
-MANY_ROWS = 100_000  # whose texts are large enough to give their memory back as soon as they are read
+ROWS_OF_LARGE_TEXTS = 100_000  # whose texts are large enough to give their memory back as soon as they are read
 TEXTS_SAMPLED = 1000  # different texts of a column with which the decimal sign of a table is found: enough to see one
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))  # of an earlier run
 OWN_NAMES = ("cluster_name", "widegap_cluster_name")  # which it wrote beside them, where clusters have names
@@ -456,7 +456,7 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
         used = [column for column in self.columns_ or () if column.used]
         ends = np.cumsum([0, *(len(column.names) for column in used)]).tolist()
         places = dict(zip((column.name for column in used), ends, strict=False))
-        if table.n_rows >= MANY_ROWS:
+        if table.n_rows >= ROWS_OF_LARGE_TEXTS:
             release_memory()
         values = numbers.rearrange(places, ends[-1])
         gaps, gap_words = np.zeros(table.n_rows, dtype=bool), missing_words(self.na_values)

@@ -110,7 +110,7 @@ class PlainNumbers:
             if asked[i]:
                 self.notes[name] = note_on_codes(name, values[i])
             rows.append(i)
-        fills = _medians(values, n_gaps, rows)
+        fills = _medians_of_rows(values, n_gaps, rows)
         for i in rows:
             gaps = gap_note("", int(n_gaps[i]), n, f"the median, {fills[i]:g}")
             why = joined_notes(reasons[i], gaps)
@@ -175,7 +175,7 @@ def _may_be_ids(values: Doubles) -> Mask:
     return np.asarray(((sample == np.floor(sample)) | np.isnan(sample)).all(axis=1))
 
 
-def _medians(values: Doubles, n_gaps: Ints, rows: list[int]) -> dict[int, float]:
+def _medians_of_rows(values: Doubles, n_gaps: Ints, rows: list[int]) -> dict[int, float]:
     """The median of the numbers in each of some rows, which are put in another order."""
     full = [i for i in rows if not n_gaps[i]]
     found = {i: median(values[i][~np.isnan(values[i])]) for i in rows if n_gaps[i]}

@@ -18,9 +18,9 @@ from widegap.tables._number_formats import is_digit
 
 BLOCK = 1 << 20  # bytes that are read at once, and stay in the cache
 LINES_TRIED = 100  # by which columns are taken for numbers, until one of their cells is none
-MOSTLY_NUMBERS = 0.5  # share of the columns that are, so that a text is kept: strings of Arrow are faster to look at
+NUMERIC_SHARE = 0.5  # share of the columns that are, so that a text is kept: strings of Arrow are faster to look at
 EVERY_OTHER = 0b01010101  # bits of cells that are all there, and of the signs behind them
-FEW_COLUMNS = 3  # that are read as texts one by one; more of them are faster by Arrow, and take more memory
+TEXT_COLUMNS_ALONE = 3  # that are read as texts one by one; more of them are faster by Arrow, and take more memory
 RETURN, LINE_FEED, ZERO = b"\r\n0"
 
 
@@ -71,7 +71,7 @@ class RegularText:
                 return None
             if len(found._blocks) == 1:
                 found._look_for_numbers(cells)
-                if len(found.numeric) < MOSTLY_NUMBERS * len(names):
+                if len(found.numeric) < NUMERIC_SHARE * len(names):
                     return None
             found._first_rows.append(found._first_rows[-1] + len(cells.places) // 2 // len(names))
             begin = end
@@ -104,7 +104,7 @@ class RegularText:
     def column(self, place: int) -> pa.ChunkedArray:
         """The cells of a column as texts."""
         self._n_asked += 1
-        if self._n_asked > FEW_COLUMNS:
+        if self._n_asked > TEXT_COLUMNS_ALONE:
             if self._texts is None:
                 self._texts = self._parse()
             return self._texts.column(place)

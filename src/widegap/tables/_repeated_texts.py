@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from widegap.tables._arrow_tables import release_memory
 
 FEW_TEXTS = 1 / 2  # different texts per row, in the first rows, up to which a column is kept so
-FIRST_ROWS = 4096  # which tell how often texts repeat; not tuned
+ROWS_OF_REPEATS = 4096  # which tell how often texts repeat; not tuned
 MOST_BYTES = 1 << 30  # of one array of texts, whose places have 32 bits
 
 
@@ -42,7 +42,7 @@ def _joined(chunks: list[pa.Array]) -> Any:
 
 def _repeats(column: pa.StringArray) -> bool:
     """Whether a column holds few different texts."""
-    first = column.slice(0, FIRST_ROWS)
+    first = column.slice(0, ROWS_OF_REPEATS)
     return len(pc.unique(first)) <= FEW_TEXTS * len(first)
 
 

@@ -31,7 +31,7 @@ TRUTH_WORDS = (
     ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("on", "off"), ("ja", "nein"), ("j", "n"), ("oui", "non"),
     ("si", "no"), ("sí", "no"), ("sim", "não"), ("wahr", "falsch"), ("vrai", "faux"), ("tak", "nie"), ("1", "0"),
 )  # fmt: skip
-CELLS_AT_ONCE = 1 << 16  # of which a copy is made
+TEXTS_AT_ONCE = 1 << 16  # of which a copy is made
 CELLS_TRIED = 4096  # by which a column is taken to hold another text in nearly every cell
 SHARE_APART = 0.75  # of these cells that are different then; not tuned
 MOST_TRUTH_WORDS = 6  # three spellings of each of two words, such as yes, Yes and YES
@@ -130,7 +130,7 @@ class Cells:
     def _are_gaps(self, texts: pa.StringArray) -> Mask:
         """Which texts, without spaces around them, are words that mean a gap."""
         words = pa.array(sorted(self._gap_words), pa.string())
-        some = (texts.slice(i, CELLS_AT_ONCE) for i in range(0, len(texts), CELLS_AT_ONCE))
+        some = (texts.slice(i, TEXTS_AT_ONCE) for i in range(0, len(texts), TEXTS_AT_ONCE))
         found = [pc.is_in(pc.utf8_lower(part), words).to_numpy(zero_copy_only=False) for part in some]
         return np.concatenate(found).astype(bool) if found else np.zeros(0, dtype=bool)
 
