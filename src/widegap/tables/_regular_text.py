@@ -21,7 +21,7 @@ LINES_TRIED = 100  # by which columns are taken for numbers, until one of their 
 NUMERIC_SHARE = 0.5  # share of the columns that are, so that a text is kept: strings of Arrow are faster to look at
 EVERY_OTHER = 0b01010101  # bits of cells that are all there, and of the signs behind them
 TEXT_COLUMNS_ALONE = 3  # that are read as texts one by one; more of them are faster by Arrow, and take more memory
-RETURN, LINE_FEED, ZERO = b"\r\n0"
+RETURN, LINE_FEED, DIGIT_ZERO = b"\r\n0"
 
 
 class _Cells(NamedTuple):
@@ -193,9 +193,9 @@ class RegularText:
         """Columns with cells such as 007."""
         content = cells.content
         before, zero, after = content[:-2], content[1:-1], content[2:]
-        is_first = (zero == ZERO) & ((before == self._delimiter) | (before == LINE_FEED))
+        is_first = (zero == DIGIT_ZERO) & ((before == self._delimiter) | (before == LINE_FEED))
         found = np.flatnonzero(is_first & is_digit(after)) + 1
-        if content[0] == ZERO and is_digit(content[1:2])[0]:
+        if content[0] == DIGIT_ZERO and is_digit(content[1:2])[0]:
             found = np.append(found, 0)
         return (
             set((np.searchsorted(cells.places[:-1:2], found) % len(self.column_names)).tolist())
