@@ -19,11 +19,13 @@ from widegap import MaxMarginClustering, TableEncoder, persistence
 from widegap.cli._main import main
 from widegap.exceptions import ColumnWarning, InvalidDataError
 from widegap.tables import _unrelated as unrelated
+from widegap.tables._column_values import ColumnValues
 from widegap.tables._columns import Column
 from widegap.tables._frames import as_columns
 from widegap.tables._ids import is_id_name
 from widegap.tables._missing_codes import codes_for_missing
 from widegap.tables._number_units import SPELLINGS
+from widegap.tables._plain_numbers import PlainNumbers
 from widegap.tables._repeats import scale_between
 from widegap.tables._stored import from_json, to_json
 from widegap.tables._values import MISSING, Cells
@@ -165,7 +167,9 @@ def test_relations_are_those_of_kruskal_and_pearson():
     frame = pd.DataFrame({"x": x, "y": y, "kind": kind})
     table, rows = as_columns(frame), np.arange(n)
     columns = {"x": Column("x", "number"), "y": Column("y", "number"), "kind": Column("kind", "category")}
-    found = {name: unrelated._Sampled(c, table.cells(name, MISSING), rows) for name, c in columns.items()}
+    none = PlainNumbers(table.number_source, {}, n, np.zeros(0))
+    values = ColumnValues(none, lambda name: table.cells(name, MISSING), n)
+    found = {name: unrelated._Sampled(column, values, rows) for name, column in columns.items()}
     bins = np.argsort(np.argsort(x)) * unrelated.BINS // n
     expected = stats.kruskal(*(y[bins == b] for b in range(unrelated.BINS))).pvalue
     assert unrelated._relation(found["x"], found["y"]) == pytest.approx(expected, rel=1e-6)

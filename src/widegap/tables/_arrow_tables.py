@@ -5,9 +5,12 @@ pandas are converted column by column, because their objects may be of different
 refuses: such a column becomes texts.
 """
 
+import ctypes
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from widegap.rows._known_frames import arrow_table, has_arrow_columns, refuse_lazy
@@ -21,16 +24,36 @@ def is_table(X: Any) -> bool:
     return has_arrow_columns(X) or type(X) is dict or hasattr(type(X), "columns")
 
 
-def arrow_columns(X: Any) -> tuple[list[str], Callable[[int], pa.ChunkedArray], int]:
-    """Names of the columns of a frame or dict, a function that gives each by its place, and the number of rows."""
+class ArrowColumns(NamedTuple):
+    """Names of the columns of a frame or dict, a function that gives each by its place, and the number of rows.
+
+    ``numeric`` are the places of those whose type says that they are numbers.
+    """
+
+    names: list[str]
+    at: Callable[[int], pa.ChunkedArray]
+    n_rows: int
+    numeric: set[int]
+
+
+def arrow_columns(X: Any) -> ArrowColumns:
+    """The columns of a frame or dict."""
     if has_arrow_columns(X) and not hasattr(X, "iloc"):
-        table = arrow_table(X)
-        return list(table.column_names), table.column, table.num_rows
+        table = X if isinstance(X, pa.Table) else arrow_table(X)
+        numeric = {j for j, kind in enumerate(table.schema.types) if is_numeric(kind)}
+        return ArrowColumns(list(table.column_names), table.column, table.num_rows, numeric)
     refuse_lazy(X)
     import pandas as pd
 
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
-    return [str(name) for name in frame.columns], lambda j: arrow_column(frame.iloc[:, j]), len(frame)
+    numeric = {j for j, kind in enumerate(frame.dtypes) if isinstance(kind, np.dtype) and kind.kind in "iuf"}
+    names = [str(name) for name in frame.columns]
+    return ArrowColumns(names, lambda j: arrow_column(frame.iloc[:, j]), len(frame), numeric)
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def arrow_column(column: Any) -> pa.ChunkedArray:
@@ -67,3 +90,10 @@ def texts_of_objects(cells: list[Any]) -> pa.StringArray:
 def shortest(cell: Any) -> Any:
     """A float as the shortest text that reads as the same number; other values as they are."""
     return repr(float(cell)).removesuffix(".0") if isinstance(cell, float) else cell
+
+
+def release_memory() -> None:
+    """Give back the memory that Arrow, and on Linux NumPy, keep for later, after large arrays were freed."""
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux" and hasattr(own := ctypes.CDLL(None), "malloc_trim"):
+        own.malloc_trim(0)

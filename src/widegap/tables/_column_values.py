@@ -5,32 +5,37 @@ rows, a gap in yes/no the more common answer, and a gap in a category has no cat
 cannot be read is a gap as well, and a category that was not fitted counts as none.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from widegap._types import Doubles, Mask
 from widegap.exceptions import InvalidDataError
+from widegap.rows._matrices import row_chunks
 from widegap.tables._columns import Column
 from widegap.tables._dates import ISO, date_part, days_in, hours_in
+from widegap.tables._plain_numbers import PlainNumbers
 from widegap.tables._text_topics import topic_weights
 from widegap.tables._values import Cells, truth_value
 
-ROWS_AT_ONCE = 4096  # of all columns, which stay in the cache: 4096 rows of 8 bytes are 32 KB a column
 
-
-def read_column(column: Column, cells: Cells) -> tuple[Doubles, Mask]:
-    """Numbers of one column, gaps filled, and which rows lack a value."""
+def read_column(column: Column, cells: Cells, table: Doubles) -> Mask:
+    """Write the numbers of one column, gaps filled, into its own columns of a table; gives the rows that lack one."""
     if column.topics is not None:
-        return topic_weights(texts_of(cells), column.topics), np.zeros(cells.n, dtype=bool)
+        table[:] = topic_weights(texts_of(cells), column.topics)
+        return np.zeros(cells.n, dtype=bool)
     if column.read_as == "category":
-        return _flags(column, cells)
+        return _flags(column, cells, table)
     values = numbers_in(column, cells)
     lacks = np.isnan(values)
     filled = np.where(lacks, np.nan if column.fill is None else column.fill, values) if lacks.any() else values
-    if column.read_as != "date":
-        return filled[:, None], lacks
-    if column.parts:
-        return np.column_stack([date_part(filled, part) for part in column.parts]), lacks
-    return (filled - np.datetime64(column.origin, "D").astype(int))[:, None], lacks
+    if column.read_as == "date" and not column.parts:
+        np.subtract(filled, np.datetime64(column.origin, "D").astype(int), out=table[:, 0])
+    else:
+        parts = (date_part(filled, part) for part in column.parts) if column.read_as == "date" else (filled,)
+        for j, part in enumerate(parts):
+            table[:, j] = part
+    return lacks
 
 
 def numbers_in(column: Column, cells: Cells) -> Doubles:
@@ -59,26 +64,17 @@ def _truth_values(column: Column, cells: Cells) -> Doubles:
     return values[codes]
 
 
-def _flags(column: Column, cells: Cells) -> tuple[Doubles, Mask]:
+def _flags(column: Column, cells: Cells, table: Doubles) -> Mask:
     """One column of 0 and 1 for each category."""
     levels, codes = cells.levels
     place = {level: j for j, level in enumerate(column.levels)}
-    found = np.array([*(place.get(level, -1) for level in levels), -1])[codes]
-    block = np.zeros((cells.n, len(column.levels)))
-    known = np.flatnonzero(found >= 0)
-    block[known, found[known]] = 1
-    return block, cells.missing
-
-
-def side_by_side(blocks: list[Doubles], n_rows: int) -> Doubles:
-    """Columns as one table: some rows of all at a time, which stay in the cache where whole columns do not."""
-    ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
-    table = np.empty((n_rows, ends[-1]))
-    for start in range(0, n_rows, ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
-        for block, left, right in zip(blocks, ends[:-1], ends[1:], strict=True):
-            table[rows, left:right] = block[rows]
-    return table
+    places = np.array([*(place.get(level, -1) for level in levels), -1])
+    table[:] = 0
+    for rows in row_chunks(cells.n, 1):
+        found = places[codes[rows]]
+        known = np.flatnonzero(found >= 0)
+        table[rows][known, found[known]] = 1
+    return cells.missing
 
 
 def notes_on_new(column: Column, cells: Cells, lacks: Mask) -> list[str]:
@@ -114,6 +110,27 @@ def _counted(rows: Mask) -> str:
 
 def _verb(rows: Mask) -> str:
     return "is" if rows.sum() == 1 else "are"
+
+
+class ColumnValues:
+    """What columns hold that are decided on: numbers that were read side by side, or the cells of one column."""
+
+    def __init__(self, numbers: PlainNumbers, cells: Callable[[str], Cells], n_rows: int):
+        self._numbers, self.cells, self.n_rows = numbers, cells, n_rows
+
+    def numbers(self, column: Column) -> Doubles:
+        """The numbers of a column, NaN for gaps."""
+        if column.name in self._numbers:
+            return self._numbers.of(column.name)
+        cells = self.cells(column.name)
+        found = numbers_in(column, cells)
+        cells.forget_texts()
+        return found
+
+    def missing(self, name: str) -> float:
+        """The share of gaps."""
+        gaps = np.isnan(self._numbers.of(name)) if name in self._numbers else self.cells(name).missing
+        return float(gaps.mean())
 
 
 def texts_of(cells: Cells) -> list[str]:

@@ -13,7 +13,15 @@ import numpy as np
 
 from widegap._types import Doubles, Mask
 from widegap.exceptions import InvalidDataError
-from widegap.tables._dates import date_part, days_in, find_format, hours_in, looks_like_dates, looks_like_times
+from widegap.tables._dates import (
+    DATES_TRIED,
+    date_part,
+    days_in,
+    find_format,
+    hours_in,
+    looks_like_dates,
+    looks_like_times,
+)
 from widegap.tables._ids import CODE_WORDS, FEWEST_IDS, MOSTLY_DIFFERENT, is_id_name, why_id, words_of
 from widegap.tables._number_formats import Numbers
 from widegap.tables._number_units import mixed_unit_words, one_unit
@@ -172,11 +180,11 @@ def _as_number(name: str, cells: Cells, numbers: Numbers, unit: str, options: Co
         reason = why_id(name, numbers.values)
         if reason:
             return Column(name, "id", used=False, why=reason, change="numeric")
-    return _number(name, cells, numbers, unit, _counting(numbers.values))
+    return _number(name, cells, numbers, unit, counting(numbers.values))
 
 
 def _number(name: str, cells: Cells, numbers: Numbers, unit: str, why: str) -> Column:
-    fill = _median(numbers.values[numbers.read])
+    fill = median(numbers.values[numbers.read])
     is_plain = cells.kind != "text" or (cells.plain is not None and numbers.decimal == ".")
     dressed = "" if is_plain else _shown_reading(cells, numbers)
     gaps = gap_words(cells, numbers.read, f"the median, {fill:g}")
@@ -184,7 +192,7 @@ def _number(name: str, cells: Cells, numbers: Numbers, unit: str, why: str) -> C
     return Column(name, "number", why=why, change="categorical", fill=fill, decimal=numbers.decimal, unit=unit)
 
 
-def _median(values: Doubles) -> float:
+def median(values: Doubles) -> float:
     """The same as numpy's, which looks for two places at once and for NaN besides."""
     half = len(values) // 2
     parted = np.partition(values, half)
@@ -205,7 +213,7 @@ def _shown_reading(cells: Cells, numbers: Numbers) -> str:
     return f"{comma}{str(cells.cell(row)).strip()} is {numbers.values[row]:.15g}"
 
 
-def _counting(values: Doubles) -> str:
+def counting(values: Doubles) -> str:
     if len(values) >= FEWEST_IDS and (np.diff(values) == 1).all():
         return "it goes up by one from row to row"
     return ""
@@ -230,13 +238,13 @@ def _as_dates(name: str, cells: Cells, options: ColumnOptions) -> Column | None:
         return None
     if cells.plain is not None:
         return _as_digit_dates(name, cells, cells.plain[~cells.missing], options)
-    if looks_like_times(cells.texts, MOSTLY):
+    if looks_like_times(cells.first_texts(DATES_TRIED), MOSTLY):
         hours = hours_in(cells)
         if mostly(~np.isnan(hours), cells):
             fill = float(np.nanmedian(hours))
             why = joined_notes("times of day", gap_words(cells, ~np.isnan(hours), f"the median, {fill:.4g} h"))
             return Column(name, "time", why=why, change="categorical", fill=fill)
-    if not looks_like_dates(cells.texts, MOSTLY):
+    if not looks_like_dates(cells.first_texts(DATES_TRIED), MOSTLY):
         return None
     form, ambiguous = find_format(cells.texts)
     if not form:
@@ -357,14 +365,18 @@ def gap_words(cells: Cells, read: Mask, fill: str) -> str:
     """A note on cells without a value, and on cells of another kind than the rest."""
     n, odd = int(cells.missing.sum()), ~read & ~cells.missing
     wrong = int(odd.sum())
-    parts = []
+    other = ""
     if wrong:
         verb = "is" if wrong == 1 else "are"
-        parts.append(f"{wrong:,} of {cells.n:,} cells {verb} something else ({cells.example(odd)[:30]!r}) and {verb} "
-                     f"treated as missing")  # fmt: skip
-    if n:
-        parts.append(f"{n:,} of {cells.n:,} cells {'is' if n == 1 else 'are'} missing")
-    return joined_notes(*parts, f"gaps filled with {fill}" if parts else "")
+        example = cells.example(odd)[:30]
+        other = f"{wrong:,} of {cells.n:,} cells {verb} something else ({example!r}) and {verb} treated as missing"
+    return gap_note(other, n, cells.n, fill)
+
+
+def gap_note(other: str, n: int, n_cells: int, fill: str) -> str:
+    """The same, from a note on cells of another kind and the number of cells without a value."""
+    missing = f"{n:,} of {n_cells:,} cells {'is' if n == 1 else 'are'} missing" if n else ""
+    return joined_notes(other, missing, f"gaps filled with {fill}" if other or n else "")
 
 
 def replaced(column: Column, read_as: str, why: str, change: str) -> Column:
@@ -374,5 +386,10 @@ def replaced(column: Column, read_as: str, why: str, change: str) -> Column:
 
 def constant_column(name: str, cells: Cells, value: str) -> Column:
     """A column with the same value in every row."""
-    gaps = " where it has one" if cells.missing.any() else ""
+    return constant(name, value, has_gaps=bool(cells.missing.any()))
+
+
+def constant(name: str, value: str, *, has_gaps: bool) -> Column:
+    """The same, where the value and whether there are gaps is known."""
+    gaps = " where it has one" if has_gaps else ""
     return Column(name, "constant", used=False, why=f"every row has the same value{gaps}, {value[:30]!r}")

@@ -11,7 +11,9 @@ import pyarrow as pa
 from widegap.exceptions import InvalidDataError
 from widegap.tables._frames import few
 from widegap.tables._headers import joined_header, note_on_header
-from widegap.tables._unpacking import SNIFFED, as_utf8, decode, find_encoding
+from widegap.tables._regular_text import RegularText
+from widegap.tables._repeated_texts import compact
+from widegap.tables._unpacking import SNIFFED, as_utf8, decode, find_encoding, is_utf8
 
 DELIMITERS = ",;\t|"
 LINES_SEEN = 50  # from which delimiter and header are found: tables hardly change further down
@@ -36,9 +38,9 @@ class Dialect:
 
 @dataclass
 class Delimited:
-    """A table of texts (Arrow), its dialect, the line of its first row, and what was noticed."""
+    """A table of texts, its dialect, the line of its first row, and what was noticed."""
 
-    table: pa.Table
+    table: pa.Table | RegularText
     dialect: Dialect
     first_line: int
     notes: list[str]
@@ -69,9 +71,9 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
     columns, more = column_names([] if headless else names, len(names))
     columns += [ENDING] * (width - len(names))
     table = _parse(body, name, delimiter, columns, skipped + (not headless), remedy)
-    if not table.num_rows:
+    if not len(table):
         raise InvalidDataError(f"{name} has a header but no rows; it needs {least}.")
-    if table.num_columns == 1:
+    if len(table.column_names) == 1:
         notes += _one_column_notes(head, delimiter)
     line_end = "\r\n" if "\r\n" in head else "\n"
     found = replace(dialect, encoding=encoding, delimiter=delimiter, header=not headless, line_end=line_end)
@@ -216,35 +218,58 @@ def _lines(n: int) -> str:
     return "line" if n == 1 else f"{n} lines"
 
 
-def _parse(body: bytes, name: str, delimiter: str, columns: list[str], skipped: int, remedy: str) -> pa.Table:
-    """The rows below the header; Arrow reads even tables, Python those with short rows and says what is wrong."""
+def _parse(
+    body: bytes, name: str, delimiter: str, columns: list[str], skipped: int, remedy: str
+) -> "pa.Table | RegularText":
+    """The rows below the header: as texts, or as they are where they are many regular lines of numbers."""
+
+    def texts() -> pa.Table:
+        return _texts(body, name, delimiter, columns, skipped, remedy)
+
+    may_be_regular = len(body) > SMALL_FILE and len(columns) > 1 and ENDING not in columns and delimiter.isascii()
+    if not may_be_regular or b'"' in body or not is_utf8(body):
+        return texts()
+    begin = 0
+    for _ in range(skipped):
+        begin = body.find(b"\n", begin) + 1
+    return RegularText.find(body, begin, delimiter, columns, texts) or texts()
+
+
+def _texts(body: bytes, name: str, delimiter: str, columns: list[str], skipped: int, remedy: str) -> pa.Table:
+    """The rows as texts; Arrow reads even tables, Python those with short rows and says what is wrong."""
     from pyarrow import csv as arrow
 
     keys, quoted = [str(j) for j in range(len(columns))], b'"' in body
-    try:
-        table = arrow.read_csv(
-            pa.BufferReader(body),
-            read_options=arrow.ReadOptions(
-                column_names=keys,
-                skip_rows=skipped,
-                block_size=_block(body, quoted),
-                use_threads=len(body) > SMALL_FILE,
-            ),
-            parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values=quoted),
-            convert_options=arrow.ConvertOptions(
-                column_types=dict.fromkeys(keys, pa.string()), strings_can_be_null=False
-            ),
+    is_large = len(body) > SMALL_FILE
+
+    def read(*, cut_quotes: bool) -> pa.Table:
+        """``cut_quotes``: blocks may end inside of quotes, which Arrow refuses."""
+        options = arrow.ReadOptions(
+            column_names=keys, skip_rows=skipped, block_size=_block(body, quoted and not cut_quotes), use_threads=False
         )
+        parsing = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=quoted and not cut_quotes)
+        converting = arrow.ConvertOptions(column_types=dict.fromkeys(keys, pa.string()), strings_can_be_null=False)
+        if not is_large:
+            return arrow.read_csv(pa.BufferReader(body), options, parsing, converting)
+        return compact(arrow.open_csv(pa.BufferReader(body), options, parsing, converting))
+
+    try:
+        table = read(cut_quotes=is_large)
     except pa.ArrowInvalid:
-        table = _parse_uneven(decode(body, name, "utf-8", remedy), name, delimiter, keys, skipped)
+        try:
+            if not (is_large and quoted):
+                raise
+            table = read(cut_quotes=False)
+        except pa.ArrowInvalid:
+            table = _parse_uneven(decode(body, name, "utf-8", remedy), name, delimiter, keys, skipped)
     return _without_ending(table.rename_columns(columns))
 
 
 def _block(body: bytes, quoted: bool) -> int:
     """Bytes read at once: a row has to fit, and where lines may lie inside of quotes the fewer cuts the faster."""
-    if len(body) <= (LARGEST_BLOCK if quoted else 1 << 20):
-        return len(body) + 1
-    return min(max(1 << 22, len(body) // 64), LARGEST_BLOCK)
+    if quoted or len(body) <= SMALL_FILE:
+        return min(len(body) + 1, LARGEST_BLOCK)
+    return min(max(SMALL_FILE, len(body) // 64), LARGEST_BLOCK)
 
 
 def _parse_uneven(text: str, name: str, delimiter: str, keys: list[str], skipped: int) -> pa.Table:

@@ -1,7 +1,7 @@
 """TableEncoder: turns a table of any columns into numbers that people can read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -17,8 +17,8 @@ from widegap.base._site import HasPage
 from widegap.base._validation import StrOptions
 from widegap.exceptions import ColumnWarning, InvalidDataError
 from widegap.features._column_groups import ColumnGroup, EncodedTable
-from widegap.tables._arrow_tables import is_table
-from widegap.tables._column_values import notes_on_new, numbers_in, read_column, side_by_side, texts_of
+from widegap.tables._arrow_tables import is_table, release_memory
+from widegap.tables._column_values import ColumnValues, notes_on_new, numbers_in, read_column, texts_of
 from widegap.tables._column_weights import check_column_weights, notes_on_weights, weighted_factors
 from widegap.tables._columns import Column, ColumnOptions
 from widegap.tables._frames import Columns, as_columns, few, nearest
@@ -26,12 +26,14 @@ from widegap.tables._gaps import note_on_empty_rows, note_on_gaps, refuse_if_all
 from widegap.tables._missing_codes import note_on_codes
 from widegap.tables._none_level import decide_with_none, gaps_of
 from widegap.tables._number_formats import comma_evidence
+from widegap.tables._plain_numbers import PlainNumbers, may_be_plain
 from widegap.tables._repeats import leave_out_repeats
 from widegap.tables._scaling import SCALINGS, column_factors, scaled
 from widegap.tables._text_topics import find_topics
 from widegap.tables._unrelated import leave_out_unrelated
-from widegap.tables._values import NONE, Cells, missing_words, stated_words
+from widegap.tables._values import NONE, Cells, gap_numbers, missing_words, stated_words
 
+ROWS_OF_LARGE_TEXTS = 100_000  # whose texts are large enough to give their memory back as soon as they are read
 TEXTS_SAMPLED = 1000  # different texts of a column with which the decimal sign of a table is found: enough to see one
 OWN_COLUMNS = (("cluster", "margin"), ("widegap_cluster", "widegap_margin"))  # of an earlier run
 OWN_NAMES = ("cluster_name", "widegap_cluster_name")  # which it wrote beside them, where clusters have names
@@ -189,7 +191,7 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
         """
         reading = self._fit(X)
         _warn(reading.notes)
-        return self._scaled(reading.values)
+        return self._scaled(reading.values, in_place=self.columns_ is not None)
 
     def transform(self, X: Any) -> Any:
         """Read a table as the fitted one was read.
@@ -203,7 +205,7 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
         -------
         ndarray or sparse matrix of shape (n_samples, n_features_out)
         """
-        return self._scaled(self.readable(X))
+        return self._scaled(self.readable(X), in_place=self.columns_ is not None)
 
     def readable(self, X: Any) -> Any:
         """The same as :meth:`transform` in the units of the table: not scaled.
@@ -291,9 +293,9 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
 
     # Inside ------------------------------------------------------------------------------------------------------
 
-    def _scaled(self, values: Any) -> Any:
+    def _scaled(self, values: Any, *, in_place: bool = False) -> Any:
         """What ``transform`` returns, from values in the units of a table; it knows which columns are one column."""
-        found = scaled(values, self.factors_)
+        found = scaled(values, self.factors_, in_place=in_place)
         if self.columns_ is None:
             return found
         used = [column for column in self.columns_ if column.names]
@@ -324,8 +326,8 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
                 rows = "1 row" if table.n_rows else "no rows"
                 raise InvalidDataError(f"The table has {rows}; at least 2 are needed.")
             weights = check_column_weights(self.weights, table.names)
-            self.columns_ = self._decide(table, weights)
-            reading = self._read(table, fitting=True)
+            self.columns_, numbers = self._decide(table, weights)
+            reading = self._read(table, numbers, fitting=True)
             reading.notes.extend(notes_on_weights(self.columns_, weights))
             flags = np.array([c.is_flag for c in self.columns_ for _ in c.names], dtype=bool)
             view = np.array([c.topics is not None for c in self.columns_ for _ in c.names], dtype=bool)
@@ -345,7 +347,13 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
     def _apply(self, X: Any) -> "Reading":
         """Read a table as the fitted one, before scaling."""
         check_is_fitted(self)
-        return self._matrix(X, reset=False) if self.columns_ is None else self._read(X)
+        if self.columns_ is None:
+            return self._matrix(X, reset=False)
+        table = self._as_fitted(X)
+        used = [column for column in self.columns_ if column.used and column.read_as == "number"]
+        numbers = self._plain_numbers(table, {column.name: column.decimal for column in used})
+        numbers.find_gaps()
+        return self._read(table, numbers)
 
     def _matrix(self, X: Any, *, reset: bool) -> "Reading":
         if is_table(X):
@@ -356,48 +364,71 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
             values = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         return Reading(values, np.zeros(values.shape[0], dtype=bool), [])
 
-    def _decide(self, table: Columns, weights: Mapping[str, float]) -> list[Column]:
-        options = self._options(table)
-        found: list[Column] = []
+    def _plain_numbers(self, table: Columns, decimals: Mapping[str, str]) -> PlainNumbers:
+        """Those of some columns, by name with their decimal signs, that are plain numbers; not texts with a comma."""
+        source = table.number_source
+        points = [name for name, sign in decimals.items() if sign == "." or not source.is_text]
+        chosen = {name: j for name in points if (j := table.place(name)) in source.numeric}
+        return PlainNumbers(source, chosen, table.n_rows, gap_numbers(missing_words(self.na_values)))
+
+    def _excluded(self, table: Columns, weights: Mapping[str, float], options: ColumnOptions) -> dict[str, Column]:
+        """The decisions on columns that are not looked at."""
+        found: dict[str, Column] = {}
         written = zip(OWN_COLUMNS, OWN_NAMES, OWN_SURE, strict=True)
         own = {name for pair, *beside in written if set(pair) <= set(table.names) for name in (*pair, *beside)}
         for name in table:
             if name in self.drop or (options.columns and not options.named(name)):
                 why = "you left it out" if name in self.drop else "not among the columns you asked for"
-                found.append(Column(name, "left out", used=False, why=why))
+                found[name] = Column(name, "left out", used=False, why=why)
             elif weights.get(name) == 0:
-                found.append(Column(name, "left out", used=False, why="its weight is 0", change="weights"))
+                found[name] = Column(name, "left out", used=False, why="its weight is 0", change="weights")
             elif name in own and not options.named(name):
                 change = "categorical" if name in OWN_NAMES else "numeric"
-                found.append(Column(name, "result", used=False, why="an earlier run wrote it", change=change))
-            else:
-                found.append(self._decided(name, table, options))
+                found[name] = Column(name, "result", used=False, why="an earlier run wrote it", change=change)
+        return found
+
+    def _decide(self, table: Columns, weights: Mapping[str, float]) -> tuple[list[Column], PlainNumbers]:
+        """What every column is, and the numbers of those that are plain numbers."""
+        options = self._options(table)
+        excluded = self._excluded(table, weights, options)
+        free = [n for n in table if n not in excluded and not options.named(n) and may_be_plain(n)]
+        numbers = self._plain_numbers(table, dict.fromkeys(free, "."))
+        if options.decimal is None:
+            options = replace(options, usual_decimal=_usual_decimal(table, options.gaps, numbers))
+        if "," in (options.decimal, options.usual_decimal):  # by which a point parts thousands
+            numbers = self._plain_numbers(table, dict.fromkeys(free, ","))
+        decided = {**excluded, **numbers.decide(free)}
+        found = [decided.get(name) or self._decided(name, table, options) for name in table]
         gaps_by_name = {column.name: gaps_of(column, options.gaps) for column in found}
 
         def cells_of(name: str) -> Cells:
             return table.cells(name, gaps_by_name[name])
 
+        values = ColumnValues(numbers, cells_of, table.n_rows)
         for leave_out in (leave_out_repeats, leave_out_unrelated):
-            found = leave_out(found, cells_of, options.named)
+            found = leave_out(found, values, options.named)
         if not any(column.used for column in found):
             tried = [column.name for column in found if column.read_as not in ("left out", "result")]
-            refuse_if_all_lack({name: float(cells_of(name).missing.mean()) for name in tried})
+            refuse_if_all_lack({name: values.missing(name) for name in tried})
             reasons = "; ".join(f"{c.name!r} is {c.read_as}: {c.why}" for c in found[:5])
             raise InvalidDataError(
                 f"No column tells rows apart ({reasons}); name those to use in numeric or categorical."
             )
-        return found
+        return found, numbers
 
     def _decided(self, name: str, table: Columns, options: ColumnOptions) -> Column:
         column = decide_with_none(name, partial(table.cells, name), options)
         cells = table.cells(name, gaps_of(column, options.gaps))
         if not options.named(name):
-            column = unused_if_lacking(column, cells)
+            column = unused_if_lacking(column, float(cells.missing.mean()))
         if column.used and column.read_as == "text":
             column.topics = find_topics(texts_of(cells))
             if column.topics is None:
                 raise InvalidDataError(f"Column {name!r} has no topics, as no two rows share a word; leave it out.")
             column.why = f"{len(column.topics.names)} topics, by their words"
+        if not column.used:
+            table.forget(name)
+        cells.forget_texts()
         return column
 
     def _options(self, table: Columns) -> ColumnOptions:
@@ -411,45 +442,58 @@ class TableEncoder(HasPage, CallbackSupportMixin, TransformerMixin, BaseEstimato
                         f"{option} names {name!r}, which is not a column; {nearest(name, table.names)}"
                     )
         decimal = None if self.decimal == "auto" else self.decimal
-        gaps = missing_words(self.na_values)
-        usual = _usual_decimal(table, gaps) if decimal is None else decimal
-        none_is_gap = NONE in stated_words(self.na_values)
         return ColumnOptions(
-            **chosen, decimal=decimal, usual_decimal=usual, dates=self.dates, gaps=gaps, none_is_gap=none_is_gap
+            **chosen,
+            decimal=decimal,
+            usual_decimal=decimal or ".",
+            dates=self.dates,
+            gaps=missing_words(self.na_values),
+            none_is_gap=NONE in stated_words(self.na_values),
         )
 
-    def _read(self, X: Any, *, fitting: bool = False) -> "Reading":
+    def _read(self, table: Columns, numbers: PlainNumbers, *, fitting: bool = False) -> "Reading":
         """Numbers of a table in its own units, rows with gaps, and notes on rows other than the fitted ones."""
-        table = X if isinstance(X, Columns) else self._as_fitted(X)
         used = [column for column in self.columns_ or () if column.used]
+        ends = np.cumsum([0, *(len(column.names) for column in used)]).tolist()
+        places = dict(zip((column.name for column in used), ends, strict=False))
+        if table.n_rows >= ROWS_OF_LARGE_TEXTS:
+            release_memory()
+        values = numbers.rearrange(places, ends[-1])
         gaps, gap_words = np.zeros(table.n_rows, dtype=bool), missing_words(self.na_values)
-        lacks_all = np.ones(table.n_rows, dtype=bool)
-        blocks: list[Doubles] = []
+        lacks_all, no_gaps = np.ones(table.n_rows, dtype=bool), np.zeros(table.n_rows, dtype=bool)
         filled: dict[int, Mask] = {}
-        width = 0
         notes: list[str] = []
         n_missing = 0
-        for column in used:
-            cells = table.cells(column.name, gaps_of(column, gap_words))
-            block, lacks = read_column(column, cells)
-            if lacks.any() and self.missing == "refuse":
+        for column, first, stop in zip(used, ends, ends[1:], strict=False):
+            if column.name in numbers:
+                lacks = _fill_gaps(values[:, first], column) if column.name in numbers.lacking else no_gaps
+            else:
+                cells = table.cells(column.name, gaps_of(column, gap_words))
+                lacks = read_column(column, cells, values[:, first:stop])
+            n = 0 if lacks is no_gaps else int(np.count_nonzero(lacks))
+            if n and self.missing == "refuse":
                 raise InvalidDataError(
-                    f"Column {column.name!r} lacks {int(lacks.sum()):,} of {table.n_rows:,} values; fill them in, "
+                    f"Column {column.name!r} lacks {n:,} of {table.n_rows:,} values; fill them in, "
                     "leave the column or the rows out, or pass missing='fill'."
                 )
+            if column.name in numbers:
+                notes += filter(None, [numbers.notes.get(column.name, "")])
+            else:
+                notes += _notes_on_fitted(column, cells) if fitting else notes_on_new(column, cells, lacks)
+                table.forget(column.name)
+            if not n:
+                lacks_all = no_gaps
+                continue
             # Parts of a date are whole numbers, and have no place for a gap; a gap in a category is 0 in all its flags.
-            if column.fill is not None and not column.parts and lacks.any():
-                filled[width] = lacks
-            blocks.append(block)
-            width += block.shape[1]
+            if column.fill is not None and not column.parts:
+                filled[first] = lacks
             gaps |= lacks
-            lacks_all &= lacks
-            n_missing += int(np.count_nonzero(lacks))
-            notes += _notes_on_fitted(column, cells) if fitting else notes_on_new(column, cells, lacks)
+            lacks_all = lacks_all & lacks if lacks_all is not no_gaps else no_gaps
+            n_missing += n
         if fitting:
             n_empty = int(np.count_nonzero(lacks_all))
             notes += filter(None, [note_on_gaps(n_missing, table.n_rows * len(used)), note_on_empty_rows(n_empty)])
-        return Reading(side_by_side(blocks, table.n_rows), gaps, notes, filled)
+        return Reading(values, gaps, notes, filled)
 
     def _as_fitted(self, X: Any) -> Columns:
         if not is_table(X):
@@ -488,6 +532,13 @@ class Reading:
         return found
 
 
+def _fill_gaps(values: Doubles, column: Column) -> Mask:
+    """Fill the gaps in a column of numbers, and return where they were."""
+    lacks = np.isnan(values)
+    values[lacks] = np.nan if column.fill is None else column.fill
+    return lacks
+
+
 def _warn(notes: Iterable[str]) -> None:
     for line in notes:
         warn_caller(line, ColumnWarning)
@@ -505,11 +556,14 @@ def _names(names: str | Iterable[Any] | None) -> tuple[str, ...]:
     return () if names is None else (names,) if isinstance(names, str) else tuple(map(str, names))
 
 
-def _usual_decimal(table: Columns, gaps: frozenset[str]) -> str:
+def _usual_decimal(table: Columns, gaps: frozenset[str], numbers: PlainNumbers) -> str:
     """The decimal sign of most numbers: a column of 1.234 cannot tell by itself."""
-    found = (table.cells(name, gaps) for name in table)
-    texts = (cells.texts.slice(0, TEXTS_SAMPLED) for cells in found if cells.kind == "text" and cells.plain is None)
-    return "," if sum(map(comma_evidence, texts)) > 0 else "."
+    evidence = 0
+    for cells in (table.cells(name, gaps) for name in table if name not in numbers):
+        if cells.kind == "text" and cells.plain is None:
+            evidence += comma_evidence(cells.first_texts(TEXTS_SAMPLED))
+        cells.forget_texts()
+    return "," if evidence > 0 else "."
 
 
 def how_to_change(column: Column) -> str:

@@ -9,15 +9,13 @@ from collections.abc import Mapping
 
 from widegap.exceptions import InvalidDataError
 from widegap.tables._columns import Column, replaced
-from widegap.tables._values import Cells
 
 MOSTLY_LACKING = 0.9  # share of the cells: at nine of ten, filled cells decide every median and deviation
 HALF_LACKING = 0.5  # share of all cells of the used columns from which a warning is given
 
 
-def unused_if_lacking(column: Column, cells: Cells) -> Column:
-    """The decision on a column, which is not used if nearly all of its cells are gaps."""
-    share = float(cells.missing.mean())
+def unused_if_lacking(column: Column, share: float) -> Column:
+    """The decision on a column that lacks a share of its values, and is not used if that is nearly all."""
     if not column.used or share < MOSTLY_LACKING:
         return column
     change = "numeric" if column.read_as == "number" else "categorical" if column.is_flag else ""

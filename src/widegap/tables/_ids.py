@@ -7,6 +7,7 @@ without such a header are judged by the other columns of the table: ``_unrelated
 """
 
 import re
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -42,9 +43,10 @@ JOINED = re.compile(
 )
 
 
-def words_of(name: str) -> set[str]:
+@lru_cache(4096)  # several rules ask for the same headers
+def words_of(name: str) -> frozenset[str]:
     """The words of a header in lower case: "Row No.", "row_no" and "rowNo" have the same."""
-    return set(re.findall(r"#|[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+    return frozenset(re.findall(r"#|[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
 def is_id_name(name: str) -> bool:

@@ -38,7 +38,7 @@ def codes_for_missing(values: Doubles) -> tuple[list[float], float, float]:
     """Values that may mean a gap, and the smallest and largest of the others."""
     sample = spaced(values, ROWS_LOOKED_AT)
     low, high = np.fmin.reduce(sample), np.fmax.reduce(sample)
-    if not (_is_code(low) or _is_code(high)):
+    if not (is_code(low) or is_code(high)):
         return [], low, high
     distinct, counts = np.unique(sample[~np.isnan(sample)], return_counts=True)
     found: list[float] = []
@@ -54,7 +54,7 @@ def codes_for_missing(values: Doubles) -> tuple[list[float], float, float]:
             return found, float(distinct[first]), float(distinct[last])
 
 
-def _is_code(value: float) -> bool:
+def is_code(value: float) -> bool:
     """Whether a number is -1, or two nines or more with either sign."""
     if value == -1:
         return True
@@ -65,7 +65,7 @@ def _is_code(value: float) -> bool:
 def _is_away(distinct: Doubles, counts: Ints, *, is_turned: bool = False) -> bool:
     """Whether the first of sorted values is a code away from the rest; ``is_turned`` if their signs were changed."""
     value, rest = distinct[0], distinct[1:]
-    if len(rest) < FEWEST_BESIDE or counts[0] < FEWEST_TIMES or not _is_code(-value if is_turned else value):
+    if len(rest) < FEWEST_BESIDE or counts[0] < FEWEST_TIMES or not is_code(-value if is_turned else value):
         return False
     if rest[0] - value >= rest[-1] - rest[0]:
         return True

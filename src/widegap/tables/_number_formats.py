@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from widegap._types import Codes, Doubles, Ints, Mask
+from widegap._types import Codes, Doubles, Ints, Labels, Mask
 
 CURRENCY = (
     r"(?:[A-Z]{1,2}\$|R\$|[$€£¥₹₽₩₺₫₴₦₱฿]|(?i:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|"
@@ -33,6 +33,9 @@ COMMA_NUMBER = (
 PATTERNS = {".": POINT_NUMBER, ",": COMMA_NUMBER}
 SPACES = "\u00a0\u2007\u2009\u202f"
 MINUSES = "\u2212\u2013"
+MOST_SHAPES = 1000  # of texts that are read shape by shape
+EXACT_DIGITS = 15  # of a whole number that float64 holds for certain
+ROWS_AT_ONCE = 1 << 16  # of one shape
 TRIED = 1000  # cells that are tried as plain numbers before all are
 
 
@@ -69,13 +72,84 @@ def bytes_of(texts: pa.StringArray) -> tuple[Codes, npt.NDArray[np.int32]]:
 
 def read_numbers(texts: pa.StringArray, counts: Ints, decimal: str | None, usual: str = ".") -> Numbers:
     """Numbers in distinct texts that occur ``counts`` times; ``usual`` decides the decimal sign where both would do."""
-    bare = _undressed(texts)
+    shapes, shape_of = _shapes(texts)
+    sizes = np.bincount(shape_of, counts, minlength=len(shapes))
+    bare = _undressed(shapes)
     signs = (decimal,) if decimal else (usual, "," if usual == "." else ".")
     fits = {signs[0]: _matches(bare, PATTERNS[signs[0]])}
     if not fits[signs[0]].all():
         fits |= {sign: _matches(bare, PATTERNS[sign]) for sign in signs[1:]}
-    sign = max(fits, key=lambda sign: counts[fits[sign]].sum())  # the first of equals
-    return Numbers(_as_floats(bare, fits[sign], sign), sign)
+    sign = max(fits, key=lambda sign: sizes[fits[sign]].sum())  # the first of equals
+    if len(shapes) > MOST_SHAPES:
+        return Numbers(_as_floats(_undressed(texts), fits[sign][shape_of], sign), sign)
+    return Numbers(
+        _by_shape(
+            texts,
+            shapes,
+            shape_of,
+            np.where(fits[sign], np.array(_with_point(bare, sign).to_pylist(), dtype=str), ""),
+            sign,
+        ),
+        sign,
+    )
+
+
+def _shapes(texts: pa.StringArray) -> tuple[pa.StringArray, Labels]:
+    """The texts as the patterns see them, each different one once, and which each text has.
+
+    All digits are 1, but for zeros behind another sign: a number with thousands does not begin with one.
+    """
+    parts = [_shaped(texts.slice(i, ROWS_AT_ONCE)).dictionary_encode() for i in range(0, len(texts), ROWS_AT_ONCE)]
+    if not parts:
+        return texts, np.zeros(0, np.int32)
+    chunks = pa.chunked_array(parts).unify_dictionaries().chunks
+    return chunks[0].dictionary, np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
+
+
+def _shaped(texts: pa.StringArray) -> pa.StringArray:
+    content, offsets = bytes_of(texts)
+    content, offsets = content[offsets[0] : offsets[-1]], offsets - offsets[0]
+    digits = is_digit(content)
+    changed = np.where(digits, np.uint8(ord("1")), content)
+    is_zero = content == ord("0")
+    is_zero[1:] &= ~digits[:-1]
+    begins = offsets[:-1][offsets[:-1] < len(content)]
+    is_zero[begins] = content[begins] == ord("0")
+    changed[is_zero] = ord("0")
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets), pa.py_buffer(changed))
+
+
+def _by_shape(
+    texts: pa.StringArray, shapes: pa.StringArray, shape_of: Labels, written: npt.NDArray[np.str_], decimal: str
+) -> Doubles:
+    """Numbers of texts whose shapes are ``written`` so with a point; NaN where that is empty.
+
+    The digits of short numbers are a whole number m and a power of ten, m 10^-k, both exact in float64, so that one
+    division rounds as a parser does.
+    """
+    values = np.full(len(texts), np.nan)
+    content, offsets = bytes_of(texts)
+    places = [[i for i, sign in enumerate(shape.encode()) if sign in b"01"] for shape in shapes.to_pylist()]
+    numbers: list[str] = written.tolist()
+    is_short = np.array([len(digits) <= EXACT_DIGITS and "e" not in number.lower()
+                         for digits, number in zip(places, numbers, strict=True)], dtype=bool)  # fmt: skip
+    for start in range(0, len(texts), ROWS_AT_ONCE):
+        some = shape_of[start : start + ROWS_AT_ONCE]
+        order = np.argsort(some, kind="stable")
+        present, first = np.unique(some[order], return_index=True)
+        for shape, rows in zip(present.tolist(), np.split(order, first[1:]), strict=True):
+            if not numbers[shape] or not is_short[shape]:
+                continue
+            begins = offsets[start + rows]
+            m = np.zeros(len(rows))
+            for i in places[shape]:
+                m = 10 * m + (content[begins + i] - ord("0"))
+            m /= 10.0 ** len(numbers[shape].partition(".")[2])
+            values[start + rows] = -m if numbers[shape].startswith("-") else m
+    long = np.flatnonzero(((written != "") & ~is_short)[shape_of])
+    if len(long):
+        values[long] = _as_floats(_undressed(texts.take(pa.array(long))), np.ones(len(long), dtype=bool), decimal)
+    return values
 
 
 def plain_numbers(texts: pa.StringArray, decimal: str) -> Doubles:
@@ -126,10 +200,14 @@ def _matches(texts: pa.StringArray, pattern: str) -> Mask:
 def _as_floats(texts: pa.StringArray, fits: Mask, decimal: str) -> Doubles:
     values = np.full(len(texts), np.nan)
     plain = pc.filter(texts, pa.array(fits))
-    occurs = _occurring(plain)
-    for sign in "'’ " + ("," if decimal == "." else "."):
-        plain = pc.replace_substring(plain, sign, "") if occurs(sign) else plain
-    plain = plain if decimal == "." else pc.replace_substring(plain, ",", ".")
-    values[fits] = pc.cast(plain, pa.float64()).to_numpy(zero_copy_only=False)
+    values[fits] = pc.cast(_with_point(plain, decimal), pa.float64()).to_numpy(zero_copy_only=False)
     values[np.isinf(values)] = np.nan
     return values
+
+
+def _with_point(texts: pa.StringArray, decimal: str) -> pa.StringArray:
+    """Numbers with a decimal point and nothing between thousands."""
+    occurs = _occurring(texts)
+    for sign in "'’ " + ("," if decimal == "." else "."):
+        texts = pc.replace_substring(texts, sign, "") if occurs(sign) else texts
+    return texts if decimal == "." else pc.replace_substring(texts, ",", ".")

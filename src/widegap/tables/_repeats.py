@@ -15,16 +15,15 @@ of the others find the pairs.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from widegap._types import Doubles, Ints
-from widegap.tables._column_values import numbers_in
+from widegap.tables._column_values import ColumnValues
 from widegap.tables._columns import Column, replaced
 from widegap.tables._ids import spaced
-from widegap.tables._values import Cells
 
 ROWS_SEEN = 200  # evenly spaced; two columns that differ hardly agree in so many
 LIKELY = 0.999  # correlation in these rows from which all are compared; rounding leaves 0.9992 or more
@@ -33,10 +32,26 @@ EXACT = 1e-9  # of the largest value: what a change of units leaves in the last 
 MOST_DIGITS = 6  # behind the point; numbers with more are taken as exact
 DIGITS_SEEN = 1000  # values from which the number of digits is found
 SLACK = 1.1  # times half of the last digits; the fitted line adds a little to what rounding alone leaves
-COLUMNS_AT_ONCE = 256  # compared with all earlier ones: 5 MB of correlations; not tuned
+COLUMNS_AT_ONCE = 64  # compared with all earlier ones: 1.3 MB of correlations; not tuned
 MOST_COLUMNS = 5000  # columns; as many take half a second, and time grows with their square
 
 Values = TypeVar("Values")
+
+
+class _Lazy(Mapping[int, Values]):
+    """Values of some columns, by their places, which are got whenever they are asked for."""
+
+    def __init__(self, places: list[int], get: Callable[[int], Values]):
+        self._places, self._get = places, get
+
+    def __getitem__(self, j: int) -> Values:
+        return self._get(j)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 class Named(NamedTuple):
@@ -46,18 +61,17 @@ class Named(NamedTuple):
     codes: Ints
 
 
-def leave_out_repeats(
-    columns: list[Column], cells_of: Callable[[str], Cells], is_named: Callable[[str], bool]
-) -> list[Column]:
+def leave_out_repeats(columns: list[Column], values: ColumnValues, is_named: Callable[[str], bool]) -> list[Column]:
     """The decisions with columns left out that repeat another one; what the user named stays."""
     used = [j for j, column in enumerate(columns) if column.used and column.topics is None][:MOST_COLUMNS]
     kept = {j for j in used if is_named(columns[j].name)}
     found: dict[int, tuple[int, str]] = {}
     for kind in ("number", "date", "time"):
         alike = [j for j in used if columns[j].read_as == kind]
-        numbers = {j: numbers_in(columns[j], cells_of(columns[j].name)) for j in alike}
+        numbers = _Lazy(alike, lambda j: values.numbers(columns[j]))
         found |= _repeats(numbers, _likely_numbers(numbers), scale_between, kept)
-    categories = {j: Named(*cells_of(columns[j].name).levels) for j in used if columns[j].is_flag}
+    flags = [j for j in used if columns[j].is_flag]
+    categories = _Lazy(flags, lambda j: Named(*values.cells(columns[j].name).levels))
     found |= _repeats(categories, _likely_categories(categories), words_between, kept)
     left = {j: f"repeats {columns[first].name!r}{words}" for j, (first, words) in found.items()}
     return [_as_repeat(column, left[j]) if j in left else column for j, column in enumerate(columns)]
@@ -69,7 +83,7 @@ def _as_repeat(column: Column, why: str) -> Column:
 
 
 def _repeats(
-    values: dict[int, Values],
+    values: "_Lazy[Values]",
     likely: dict[int, list[int]],
     compare: Callable[[Values, Values], str | None],
     kept: set[int],
@@ -96,14 +110,21 @@ def _repeats(
 # Which columns to compare -----------------------------------------------------------------------------------------
 
 
-def _likely_numbers(numbers: dict[int, Doubles]) -> dict[int, list[int]]:
+def _likely_numbers(numbers: "_Lazy[Doubles]") -> dict[int, list[int]]:
     """For each column the earlier ones that some rows cannot tell from it, up to a linear scale."""
-    samples = {j: spaced(values, ROWS_SEEN) for j, values in numbers.items()}
-    still = [j for j, sample in samples.items() if _all_equal(sample)]
-    varying = [j for j in samples if j not in set(still)]
-    likely = _earlier((j, _places(numbers[j], samples[j])) for j in still)
-    if varying:
-        rows = np.array([_standardized(samples[j]) for j in varying], dtype=np.float32)  # LIKELY has a wider margin
+    still: list[int] = []
+    varying: list[int] = []
+    rows = np.empty((len(numbers), 0), dtype=np.float32)
+    for start in range(0, len(numbers), COLUMNS_AT_ONCE):
+        some = list(numbers)[start : start + COLUMNS_AT_ONCE]
+        samples = np.array([spaced(numbers[j], ROWS_SEEN) for j in some])
+        is_still = ~(np.fmin.reduce(samples, axis=1) < np.fmax.reduce(samples, axis=1))  # also if all are gaps
+        still += [j for j, equal in zip(some, is_still, strict=True) if equal]
+        varying += [j for j, equal in zip(some, is_still, strict=True) if not equal]
+        rows = rows if rows.size else np.empty((len(numbers), samples.shape[1]), dtype=np.float32)
+        rows[len(varying) - int(np.count_nonzero(~is_still)) : len(varying)] = _standardized(samples[~is_still])
+    likely = _earlier((j, _places(numbers[j], spaced(numbers[j], ROWS_SEEN))) for j in still)
+    if varying:  # in float32, because LIKELY has a wider margin
         for start in range(0, len(varying), COLUMNS_AT_ONCE):
             some = varying[start : start + COLUMNS_AT_ONCE]
             likely |= {j: [] for j in some}
@@ -113,7 +134,7 @@ def _likely_numbers(numbers: dict[int, Doubles]) -> dict[int, list[int]]:
     return likely
 
 
-def _likely_categories(categories: dict[int, Named]) -> dict[int, list[int]]:
+def _likely_categories(categories: "_Lazy[Named]") -> dict[int, list[int]]:
     """For each column the earlier ones whose categories change in the same rows."""
     keys: list[tuple[int, Hashable]] = []
     for j, (_, codes) in categories.items():
@@ -142,11 +163,16 @@ def _places(values: Doubles | Ints, sample: Doubles | Ints) -> Hashable:
     return (len(rows), int(rows[0]), int(rows[-1])) if len(rows) else (0, 0, 0)
 
 
-def _standardized(sample: Doubles) -> Doubles:
-    """Mean 0 and length 1; gaps are 0."""
-    present = ~np.isnan(sample)
-    centred = np.where(present, sample - sample[present].mean(), 0.0)
-    return centred / max(float(np.linalg.norm(centred)), np.finfo(float).tiny)
+def _standardized(samples: Doubles) -> Doubles:
+    """Rows of mean 0 and length 1; gaps are 0."""
+    present = ~np.isnan(samples)
+    means = np.where(present, samples, 0.0).sum(axis=1, keepdims=True) / np.count_nonzero(
+        present, axis=1, keepdims=True
+    )
+    centred = np.where(present, samples - means, 0.0)
+    with np.errstate(over="ignore"):  # columns of giants are like none
+        lengths = np.sqrt(np.vecdot(centred, centred))[:, None]
+    return np.asarray(centred / np.maximum(lengths, np.finfo(float).tiny))
 
 
 def _in_order_of_appearance(sample: Doubles | Ints) -> bytes:

@@ -10,6 +10,8 @@ import zipfile
 import zlib
 from typing import IO
 
+import numpy as np
+
 from widegap.exceptions import InvalidDataError
 
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
@@ -100,17 +102,18 @@ def find_encoding(content: bytes, name: str, encoding: str = "auto") -> str:
         if max(even, odd) > max(FEWEST_ZEROS, 0.4 * len(head) / 2) and min(even, odd) < 0.1 * max(even, odd):
             return "utf-16-le" if odd > even else "utf-16-be"
         return "utf-8"  # not a text, which ``decode`` refuses
-    return "utf-8" if _is_utf8(content) else _guess(content)
+    return "utf-8" if is_utf8(content) else _guess(content)
 
 
-def _is_utf8(content: bytes) -> bool:
+def is_utf8(content: bytes) -> bool:
     """Whether all of it is UTF-8; by Arrow, because to make a Python text of a file costs half of what parsing does."""
     if content.isascii():
         return True
     import pyarrow as pa
 
+    ends = pa.py_buffer(np.array([0, len(content)]))
     try:
-        pa.array([content], pa.large_binary()).cast(pa.large_string())
+        pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(content)]).validate(full=True)
     except pa.ArrowInvalid:
         return False
     return True

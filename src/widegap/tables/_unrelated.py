@@ -27,10 +27,9 @@ import numpy as np
 from scipy.special import chdtrc
 
 from widegap._types import Doubles, Indices, Ints
-from widegap.tables._column_values import numbers_in
+from widegap.tables._column_values import ColumnValues
 from widegap.tables._columns import Column, replaced
-from widegap.tables._ids import is_measure_name, share_different, spaced
-from widegap.tables._values import Cells
+from widegap.tables._ids import FEWEST_IDS, is_measure_name, share_different, spaced
 
 FEWEST_ROWS = 200  # from here on a bell-shaped column is seen not to be evenly spread; at 100 rows it often is not
 ROWS_TESTED = 2000  # evenly spaced; a correlation of 0.1 shows in as many
@@ -41,25 +40,22 @@ BINS = 10  # enough for a relation that is not monotone, and 20 rows a bin in th
 RELATED_LEVEL = 0.01  # of the test of relations; one of 100 ids is kept
 PAIRED = 8  # other columns among which two that go together are looked for: 28 pairs, not tuned
 
-CellsOf = Callable[[str], Cells]
 
-
-def leave_out_unrelated(columns: list[Column], cells_of: CellsOf, is_named: Callable[[str], bool]) -> list[Column]:
+def leave_out_unrelated(columns: list[Column], values: ColumnValues, is_named: Callable[[str], bool]) -> list[Column]:
     """The decisions with ids left out that only the other columns show; what the user named stays."""
-    odd = [c for c in columns if c.used and not is_named(c.name) and _is_even(c, cells_of)]
+    odd = [c for c in columns if c.used and not is_named(c.name) and _is_even(c, values)]
     if not odd:
         return columns
     tested = [column for column in columns if column.used and column.read_as in ("number", "category", "yes/no")]
-    n_rows = cells_of(odd[0].name).n
-    rows = spaced(np.arange(n_rows), ROWS_TESTED)
-    values = {column.name: _Sampled(column, cells_of(column.name), rows) for column in tested}
-    plain = [values[column.name] for column in tested if column not in odd]
+    rows = spaced(np.arange(values.n_rows), ROWS_TESTED)
+    samples = {column.name: _Sampled(column, values, rows) for column in tested}
+    plain = [samples[column.name] for column in tested if column not in odd]
     if not _any_related(combinations(plain[:PAIRED], 2)):
         return columns
     unrelated = {
         column.name
         for column in odd
-        if not _any_related((values[column.name], found) for name, found in values.items() if name != column.name)
+        if not _any_related((samples[column.name], found) for name, found in samples.items() if name != column.name)
     }
     return [_like_id(column) if column.name in unrelated else column for column in columns]
 
@@ -70,12 +66,14 @@ def _like_id(column: Column) -> Column:
     return replaced(column, "left out", why, change="numeric")
 
 
-def _is_even(column: Column, cells_of: CellsOf) -> bool:
+def _is_even(column: Column, values_of: ColumnValues) -> bool:
     """Whether a column is of different whole numbers that are evenly spread over their range."""
-    if column.read_as != "number" or is_measure_name(column.name):
+    if column.read_as != "number":
         return False
-    values = numbers_in(column, cells_of(column.name))
+    values = values_of.numbers(column)
     sample = spaced(values, ROWS_TESTED)
+    if (sample[:FEWEST_IDS] % 1 > 0).any() or is_measure_name(column.name):  # most numbers are not whole
+        return False
     if share_different(sample) < ALL_DIFFERENT or share_different(spaced(values, ROWS_COMPARED)) < ALL_DIFFERENT:
         return False
     sample = np.sort(sample[~np.isnan(sample)])
@@ -88,16 +86,16 @@ def _is_even(column: Column, cells_of: CellsOf) -> bool:
 class _Sampled:
     """Some rows of one column: the bin or category of each, and scores whose variance others may explain."""
 
-    def __init__(self, column: Column, cells: Cells, rows: Indices):
+    def __init__(self, column: Column, values_of: ColumnValues, rows: Indices):
         self.is_number = column.read_as == "number"
         if self.is_number:
-            values = numbers_in(column, cells)[rows]
+            values = values_of.numbers(column)[rows]
             present = ~np.isnan(values)
             self.scores = np.zeros(len(rows))
             self.scores[present] = _middle_ranks(values[present])
             self.groups: Ints = np.where(present, np.floor(BINS * self.scores).astype(int), -1)
         else:
-            self.groups = cells.levels[1][rows]
+            self.groups = values_of.cells(column.name).levels[1][rows]
 
 
 def _middle_ranks(values: Doubles) -> Doubles:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from widegap._types import Doubles, Ints, Mask
-from widegap.tables._arrow_tables import arrow_column, shortest, texts_of_objects
+from widegap.tables._arrow_tables import arrow_column, is_numeric, shortest, texts_of_objects
 from widegap.tables._number_formats import Numbers, bytes_of, is_digit, read_numbers, read_plain
 from widegap.tables._number_units import units_in, without_unit
 
@@ -31,6 +31,9 @@ TRUTH_WORDS = (
     ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("on", "off"), ("ja", "nein"), ("j", "n"), ("oui", "non"),
     ("si", "no"), ("sí", "no"), ("sim", "não"), ("wahr", "falsch"), ("vrai", "faux"), ("tak", "nie"), ("1", "0"),
 )  # fmt: skip
+TEXTS_AT_ONCE = 1 << 16  # of which a copy is made
+CELLS_TRIED = 4096  # by which a column is taken to hold another text in nearly every cell
+SHARE_APART = 0.75  # of these cells that are different then; not tuned
 MOST_TRUTH_WORDS = 6  # three spellings of each of two words, such as yes, Yes and YES
 PLAIN_NUMBER = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
 
@@ -76,31 +79,93 @@ class Cells:
         self._dates: dict[str, Doubles] = {}
         self.kind = _kind(self._column.type)
         self.n = len(self._column)
-        if self.kind == "text":
-            self.strings = _as_strings(self._column)
-        else:
-            self._typed = _as_floats(self._column, self.kind)
+        if self.kind != "text":
+            self._typed = as_floats(self._column, self.kind)
             if self.kind == "number":
                 self._typed = self._without_gap_numbers(self._typed)
 
     # Texts -----------------------------------------------------------------------------------------------------
 
     @cached_property
+    def strings(self) -> pa.StringArray:
+        """The cells as they are written."""
+        return _as_strings(self._column)
+
+    @cached_property
+    def _dictionary(self) -> pa.DictionaryArray | None:
+        """The cells of a column that holds each text once; None if others do not, or some texts are in no cell."""
+        if not pa.types.is_dictionary(self._column.type) or not pa.types.is_string(self._column.type.value_type):
+            return None
+        column = self._column.unify_dictionaries()
+        if not self.n:
+            return None
+        found: pa.DictionaryArray = pa.concat_arrays(column.chunks)
+        used = pc.unique(found.indices.drop_null())
+        return found if len(used) == len(found.dictionary) and not found.dictionary.null_count else None
+
+    @property
+    def _written(self) -> pa.StringArray:
+        """Texts of which every one is in a cell, and every cell has one."""
+        return self.strings if self._dictionary is None else self._dictionary.dictionary
+
+    @cached_property
     def _encoded(self) -> tuple[pa.StringArray, Ints]:
         """The different texts without spaces around them, and which of them every cell has; -1 for gaps."""
-        found = self.strings.dictionary_encode()
+        found = self.strings.dictionary_encode() if self._dictionary is None else self._dictionary
+        return self._without_gaps(found)
+
+    def _without_gaps(self, found: pa.DictionaryArray) -> tuple[pa.StringArray, Ints]:
         codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         texts = pc.utf8_trim_whitespace(found.dictionary)
         if not texts.equals(found.dictionary):  # texts that differed in their spaces alone become one
             trimmed = texts.dictionary_encode()
             texts = trimmed.dictionary
             codes = np.append(trimmed.indices.to_numpy(zero_copy_only=False), -1)[codes]
-        if len(texts):
-            gap = pc.is_in(pc.utf8_lower(texts), pa.array(sorted(self._gap_words))).to_numpy(zero_copy_only=False)
-            if gap.any():
-                place = np.append(np.where(gap, -1, np.cumsum(~gap) - 1), -1)
-                codes, texts = place[codes], pc.filter(texts, pa.array(~gap))
-        return texts, codes
+        gap = self._are_gaps(texts)
+        if gap.any():
+            place = np.append(np.where(gap, -1, np.cumsum(~gap) - 1), -1)
+            codes, texts = place[codes], pc.filter(texts, pa.array(~gap))
+        return texts, _short(codes, len(texts))
+
+    def _are_gaps(self, texts: pa.StringArray) -> Mask:
+        """Which texts, without spaces around them, are words that mean a gap."""
+        words = pa.array(sorted(self._gap_words), pa.string())
+        some = (texts.slice(i, TEXTS_AT_ONCE) for i in range(0, len(texts), TEXTS_AT_ONCE))
+        found = [pc.is_in(pc.utf8_lower(part), words).to_numpy(zero_copy_only=False) for part in some]
+        return np.concatenate(found).astype(bool) if found else np.zeros(0, dtype=bool)
+
+    @cached_property
+    def _apart(self) -> tuple[pa.StringArray, Mask] | None:
+        """Where nearly every cell is another text: those of all cells without spaces, and which cells have one.
+
+        To find the different ones among them takes longer than to read each. None for other columns.
+        """
+        first = self.strings.slice(0, CELLS_TRIED) if self._dictionary is None else ()
+        if len(first) < CELLS_TRIED or len(pc.unique(first)) < SHARE_APART * CELLS_TRIED:
+            return None
+        texts = pc.utf8_trim_whitespace(pc.fill_null(self.strings, ""))
+        texts = self.strings if texts.equals(self.strings) else texts
+        present = ~self._are_gaps(texts)
+        return (texts if present.all() else pc.filter(texts, pa.array(present))), present
+
+    def first_texts(self, n: int) -> pa.StringArray:
+        """The first n of ``texts``, found in the first cells where that is enough."""
+        size = 2 * n
+        while self._dictionary is None and "_encoded" not in self.__dict__ and size < self.n:
+            texts, _ = self._without_gaps(self.strings.slice(0, size).dictionary_encode())
+            if len(texts) >= n:
+                return texts.slice(0, n)
+            size *= 4
+        return self.texts.slice(0, n)
+
+    def forget_texts(self) -> None:
+        """Drop the texts, but not what they were found to mean; they are got again where they are asked for."""
+        few = self.kind == "text" and self._dictionary is not None
+        for name in ("strings", "_apart", *(("plain",) if few else ())):
+            self.__dict__.pop(name, None)
+        if few:  # whose meaning is found again at once
+            self._numbers.clear()
+            self._dates.clear()
 
     @property
     def texts(self) -> pa.StringArray:
@@ -136,10 +201,12 @@ class Cells:
             return self._typed if self.kind == "number" else None
         if self.has_leading_zeros:
             return None
-        cells, empty = self.strings, pc.equal(self.strings, "")
+        cells, empty = self._written, pc.equal(self._written, "")
         if pc.any(empty).as_py():
             cells = pc.if_else(empty, pa.scalar(None, cells.type), cells)
-        found = None if cells.null_count == self.n else read_plain(cells)
+        found = None if cells.null_count == len(cells) else read_plain(cells)
+        if found is not None and self._dictionary is not None:
+            found = np.append(found, np.nan)[self._dictionary.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
         return None if found is None else self._without_gap_numbers(found)
 
     def _without_gap_numbers(self, values: Doubles) -> Doubles:
@@ -151,7 +218,7 @@ class Cells:
     @cached_property
     def has_leading_zeros(self) -> bool:
         """Whether some texts are digits with leading zeros, as in codes: 00123."""
-        content, offsets = bytes_of(self.strings)
+        content, offsets = bytes_of(self._written)
         if not len(content):
             return False
         zeros = np.flatnonzero(content[np.minimum(offsets[:-1], len(content) - 1)] == ord("0"))
@@ -159,7 +226,7 @@ class Cells:
         zeros = zeros[is_digit(content[offsets[zeros] + 1])]
         if not len(zeros):
             return False
-        return bool(pc.any(pc.match_substring_regex(self.strings.take(pa.array(zeros)), r"^0\d+$")).as_py())
+        return bool(pc.any(pc.match_substring_regex(self._written.take(pa.array(zeros)), r"^0\d+$")).as_py())
 
     def numbers(self, decimal: str | None, usual: str = ".", unit: str = "") -> Numbers:
         """The numbers of the cells, in ``unit`` if that is behind them; NaN for gaps and for texts that are none."""
@@ -175,12 +242,18 @@ class Cells:
     def _read_numbers(self, decimal: str | None, usual: str, unit: str) -> Numbers:
         if self.kind != "text":
             return Numbers(self._typed, ".")
-        point_is_thousands = "," in (decimal, usual) and bool(pc.any(pc.match_substring(self.strings, ".")).as_py())
+        point_is_thousands = "," in (decimal, usual) and bool(pc.any(pc.match_substring(self._written, ".")).as_py())
         if self.plain is not None and not point_is_thousands:
             return Numbers(self.plain, usual if decimal is None else decimal)
-        texts = without_unit(self.texts, unit) if unit else self.texts
-        found = read_numbers(texts, self.counts, decimal, usual)
-        spread = Numbers(self.spread(found.values), found.decimal)
+        texts, present = self._apart or (self.texts, None)
+        counts = self.counts if present is None else np.ones(len(texts), np.int64)
+        found = read_numbers(without_unit(texts, unit) if unit else texts, counts, decimal, usual)
+        if present is None:
+            values = self.spread(found.values)
+        else:
+            values = np.full(self.n, np.nan)
+            values[present] = found.values
+        spread = Numbers(values, found.decimal)
         self._numbers[found.decimal, ".", unit] = spread  # as it will be asked for once its sign is known
         return spread
 
@@ -189,7 +262,9 @@ class Cells:
         """Which cells are gaps."""
         if self.kind != "text":
             return np.isnan(self._typed)
-        return np.isnan(self.plain) if self.plain is not None else self.codes < 0
+        if self.plain is not None:
+            return np.isnan(self.plain)
+        return self.codes < 0 if self._apart is None else ~self._apart[1]
 
     @cached_property
     def levels(self) -> tuple[list[str], Ints]:
@@ -209,14 +284,18 @@ class Cells:
         place = np.append(place, -1)[codes]
         present = np.bincount(place[place >= 0], minlength=len(found)) > 0
         order = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
-        return found[present].tolist(), order[place]
+        return found[present].tolist(), _short(order[place], len(found))
 
     @cached_property
     def truth(self) -> tuple[str, str] | None:
         """The words for yes and no, if the cells hold no others; in the spelling of the column."""
         if self.kind == "truth":
             return "True", "False"
-        is_words = self.kind == "text" and self.plain is None and len(self.texts) <= MOST_TRUTH_WORDS
+        is_words = (
+            self.kind == "text"
+            and self.plain is None
+            and len(self.first_texts(MOST_TRUTH_WORDS + 1)) <= MOST_TRUTH_WORDS
+        )
         names = self.levels[0] if is_words else []
         spelled = {name.lower(): name for name in names}
         for yes, no in TRUTH_WORDS[:-1]:
@@ -230,7 +309,15 @@ class Cells:
 
     def cell(self, row: int) -> Any:
         """A cell as it is written."""
-        return self.strings[row].as_py() if self.kind == "text" else self._column[row].as_py()
+        return (
+            self.strings[row].as_py() if self.kind == "text" and self._dictionary is None else self._column[row].as_py()
+        )
+
+
+def _short(codes: Ints, n: int) -> Ints:
+    """Codes from -1 to n - 1 in as few bytes as they need."""
+    kind = next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if n <= np.iinfo(kind).max)
+    return codes.astype(kind, copy=False)
 
 
 def truth_value(name: str) -> float:
@@ -245,12 +332,12 @@ def truth_value(name: str) -> float:
 def _kind(kind: pa.DataType) -> str:
     if pa.types.is_boolean(kind):
         return "truth"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if is_numeric(kind):
         return "number"
     return "date" if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else "text"
 
 
-def _as_floats(column: pa.ChunkedArray, kind: str) -> Doubles:
+def as_floats(column: pa.ChunkedArray, kind: str) -> Doubles:
     """Numbers, truth values as 0 and 1, dates as days since 1970; NaN for gaps."""
     found = _days(column) if kind == "date" else pc.cast(column, pa.float64(), safe=False).to_numpy()
     return found if np.isfinite(found).all() else np.where(np.isinf(found), np.nan, found)
