@@ -1,8 +1,10 @@
-"""The README's small table of speed, from the page of measured figures: none is typed by hand."""
+"""The small table of speed in the README and the guide, from the page of measured figures: none is typed by hand."""
 
 from pathlib import Path
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+SHOWING = (README, ROOT / "docs" / "guide" / "choose.md")
 MARKS = ("<!-- speed: written by `python -m benchmarks` -->", "<!-- end of speed -->")
 # What the page calls a row, and what the README says of it.
 SHOWN = {
@@ -30,9 +32,9 @@ SHOWN = {
 }
 
 
-def with_speed(readme: str, page: str) -> str:
-    """The README with the chosen rows of the page between its two marks."""
-    before, _, rest = readme.partition(f"{MARKS[0]}\n")
+def with_speed(text: str, page: str) -> str:
+    """A text with the chosen rows of the page between its two marks."""
+    before, _, rest = text.partition(f"{MARKS[0]}\n")
     _, _, after = rest.partition(MARKS[1])
     return f"{before}{MARKS[0]}\n{_table(page)}\n{MARKS[1]}{after}"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import catalogue, page, runner
+from experiments.advice import with_advice
 from experiments.cells import Cell
 from experiments.confirm import confirm, groups
 from experiments.store import PATH, Store
@@ -113,15 +114,15 @@ def _of_methods(cells: list[Cell], names: list[str]) -> list[Cell]:
 def _write_pages() -> None:
     store = Store()
     page.write(store, json.loads(MACHINE.read_text()))
-    readme = page.README.read_text(encoding="utf-8")
-    page.README.write_text(page.with_panel(readme, store), encoding="utf-8")
+    for path, filled in ((page.README, page.with_panel), (page.CHOOSE, with_advice)):
+        path.write_text(filled(path.read_text(encoding="utf-8"), store), encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="all tables and figures, and what there is to measure")
-    commands.add_parser("page", help="write docs/results.md from the stored results")
+    commands.add_parser("page", help="write docs/results.md and its pages from the stored results")
     commands.add_parser("tidy", help="drop results that no table uses any more; not while a run goes on")
     sample = commands.add_parser("confirm", help="measure a sample of what older code measured; carry over what agrees")
     run = commands.add_parser("run", help="measure what is missing, then write the page")

@@ -44,7 +44,7 @@ class Figure:
             caption = saved(self, store, folder / f"{self.name}.svg")
         except MissingError as missing:
             return f"### {self.title}\n\n`{self.name}`: not run: {missing}\n"
-        picture = f"![{self.title}]({folder.name}/{self.name}.svg)"
+        picture = f"![{self.title}]({self.name}.svg)"
         return f"### {self.title}\n\n`{self.name}`: {self.note}\n\n{picture}\n\n{caption}\n"
 
 
