@@ -63,8 +63,8 @@ def suite_sentence(store: Store) -> str:
     """Our place on the public suite, for the README."""
     _, ours, others, _ = _suite(store)
     return (
-        f"On the {len(SUITE.rows)} sets of a [public benchmark suite](docs/results/suite.md) its mean adjusted Rand index "
-        f"is {ours}; {others}."
+        f"On the {len(SUITE.rows)} sets of a [public benchmark suite](docs/results/suite.md) its mean adjusted Rand "
+        f"index is {ours}; {others}."
     )
 
 
