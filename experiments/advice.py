@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from experiments.means import grid, group_mean, in_order, mean_of, number, panel, values_of
+from experiments.means import FAMD, SHORT, TABLES, grid, group_mean, in_order, mean_of, number, panel, values_of
 from experiments.store import Store
-from experiments.story import FAMD, TABLES, hits, known_means, suite_places
+from experiments.story import known_means, suite_places
 from experiments.tables import EXPERIMENTS
 from experiments.tables._ranking import FRONT, USUAL
 from experiments.tables._table import ACCURACY
 from experiments.tables.aims import COMPARED, THINNED
-from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES
+from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 from experiments.tables.mixed import ARI
 from experiments.tables.panel import SHAPES
 from experiments.tables.say import BUDGETS
@@ -21,10 +21,10 @@ BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->)",
 NEAR = 2.0  # points of accuracy that people would give for a simpler method
 SHOWN = (FRONT, "UMAP + GMM", "GMM full", "SpectralClustering", USUAL, "Ward", "HDBSCAN")
 LARGE = {
-    "letter": "letter, 20,000 rows of 16 columns",
-    "rcv1": "rcv1, 23,428 sparse rows of 47,236 columns",
-    "a9a": "a9a, 32,561 sparse rows of 123 columns",
-    "mnist": "mnist, 70,000 rows of 784 columns",
+    "letter": "letter (20,000 × 16)",
+    "rcv1": "rcv1 (23,428 × 47,236, sparse)",
+    "a9a": "a9a (32,561 × 123, sparse)",
+    "mnist": "mnist (70,000 × 784)",
 }
 KINDS = {
     "measurements": (
@@ -69,18 +69,12 @@ def _kinds(store: Store) -> str:
 
 
 def _mixed(store: Store) -> str:
-    shown = {
-        TABLES: f"`TableEncoder` + {FRONT}",
-        FAMD: "FAMD + k-means",
-        "KMeans(10) of one-hot columns": "k-means of one-hot columns",
-        "k-prototypes": "k-prototypes",
-        "Gower + average linkage": "Gower + average linkage",
-    }
+    shown = (TABLES, FAMD, "KMeans(10) of one-hot columns", "k-prototypes", "Gower + average linkage")
     groups = {
         label: f"{label} tables ({len(EXPERIMENTS['mixed'].groups[label])})" for label in ("all", "real", "drawn")
     }
     lines = {told: [group_mean("mixed", title, label, store) for title in shown] for label, told in groups.items()}
-    return f"Mean adjusted Rand index on tables with categories:\n\n{grid(lines, [*shown.values()], 2)}"
+    return f"Mean adjusted Rand index on tables with categories:\n\n{grid(lines, shown, 2)}"
 
 
 def _texts(store: Store) -> str:
@@ -132,9 +126,9 @@ def _noise(store: Store) -> str:
 
 def _time(store: Store) -> str:
     found = panel(store)
-    times = np.exp(np.log(found.times).mean(axis=1))
-    order = np.argsort(times)
-    told = ", ".join(f"{found.names[i]} {times[i]:.0f}" for i in order if found.names[i] in (*SHOWN, "CPM3C"))
+    times = dict(zip(found.names, np.exp(np.log(found.times).mean(axis=1)), strict=True))
+    shown = sorted((*SHOWN, "CPM3C"), key=lambda name: times[name])
+    told = ", ".join(f"{SHORT.get(name, name)} {times[name]:.0f}" for name in shown)
     return f"CPU time in fits of k-means with one start, geometric mean over {len(found.sets)} sets: {told}."
 
 
@@ -144,7 +138,7 @@ def _new_rows(store: Store) -> str:
         for name in (FRONT, USUAL)
     }
     same = values_of("predicted-again", "equal labels, in %", store)
-    told = "; ".join(f"{name} {old} % and {new} %" for name, (old, new) in halves.items())
+    told = "; ".join(f"{SHORT[name]} {old} % and {new} %" for name, (old, new) in halves.items())
     return (
         "Accuracy of rows that were in the fit and of rows that were not, mean of "
         f"{len(EXPERIMENTS['new-rows'].rows)} sets: {told}. `predict` of {FRONT} repeats {number(np.mean(same))} % of "

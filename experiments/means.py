@@ -8,11 +8,25 @@ import numpy as np
 
 from experiments.store import Store
 from experiments.tables import EXPERIMENTS
-from experiments.tables._ranking import Panel
+from experiments.tables._ranking import FRONT, USUAL, Panel
 from experiments.tables._table import ACCURACY, Score, markdown
 from experiments.tables.panel import GEMCLUS, PANEL
 
+TABLES, FAMD = "TableEncoder + MaxMarginClustering", "FAMD, five axes + KMeans(10)"  # of the tables with categories
 GAP = "-"  # printed where a figure was not measured
+SHORT = {  # what tables call a method, and what people call it
+    FRONT: "widegap",
+    "DocumentClustering": "widegap",
+    USUAL: "k-means",
+    "KMeans(10) of one-hot columns": "one-hot + k-means",
+    TABLES: "widegap",
+    FAMD: "FAMD + k-means",
+    "GMM full": "GMM",
+    "SpectralClustering": "spectral",
+    "Genie_G0.3": "Genie",
+    "sklearn_gm": "GMM",
+    "sklearn_kmeans": "k-means",
+}
 
 
 def column_of(name: str, title: str) -> tuple[Any, Any]:
@@ -49,12 +63,14 @@ def in_order(figures: dict[str, float], digits: int = 1, unit: str = "") -> str:
     """Names with their figures, the highest first; without those that were not measured."""
     known = {name: value for name, value in figures.items() if not np.isnan(value)}
     ordered = sorted(known, key=lambda name: -known[name])
-    return ", ".join(f"{name} {known[name]:.{digits}f}{unit}" for name in ordered)
+    return ", ".join(f"{SHORT.get(name, name)} {known[name]:.{digits}f}{unit}" for name in ordered)
 
 
 def grid(lines: Mapping[str, Sequence[float]], heads: Sequence[str], digits: int = 1) -> str:
     """A table of figures with the best of every line bold."""
-    return markdown([*lines], heads, [_bold(line, digits) for line in lines.values()])
+    return markdown(
+        [*lines], [SHORT.get(head, head) for head in heads], [_bold(line, digits) for line in lines.values()]
+    )
 
 
 def _bold(line: Sequence[float], digits: int) -> list[str]:

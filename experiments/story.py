@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import wilcoxon
 
-from experiments.means import GAP, group_mean, in_order, mean_of, number, panel, values_of
+from experiments.means import FAMD, GAP, SHORT, TABLES, group_mean, in_order, mean_of, number, panel, values_of
 from experiments.store import Store
 from experiments.tables import EXPERIMENTS
 from experiments.tables._ranking import FRONT, SURE, USUAL
@@ -17,15 +17,13 @@ from experiments.tables.suite import SUITE
 
 CLOSE = 1.0  # point within which a figure of a paper is reached
 CLEAR = 0.02  # of the adjusted Rand index on one set
-TABLES = "TableEncoder + MaxMarginClustering"
-FAMD = "FAMD, five axes + KMeans(10)"
 PAPERS = {  # table: the paper's column and ours, and the page
     "cpm3c-table2": ("CPM3C, paper's", "CPM3C", "cpm3c"),
     "iterative-table4": ("iterSVR", "IterSVR", "itersvr"),
     "m2dcu-table3": ("M2DCU, paper's", "M2DCU", "m2dcu"),
     "mkc-table2": ("MKC, paper's", "MKC", "mkc"),
 }
-Line = tuple[str, str, str, str]  # what was measured, ours, others, page
+Line = tuple[str, str, str]  # what was measured, ours, others
 RIVALS = ("LabelSpreading", "linear self-training", "RBF self-training", "COP-k-means", "PCK-means")
 
 
@@ -35,17 +33,16 @@ def story(store: Store) -> str:
         *(_panel(store), _suite(store), *_tables(store), *_texts(store), *_numbers(store)),
         *(_known(store), _outliers(store), _new_rows(store)),
     ]
-    rows = [f"| {what} | {ours} | {others} | [more](results/{page}.md) |" for what, ours, others, page in lines]
-    head = ["| measured | widegap | others | |", "|---|---|---|---|"]
-    return "\n".join([*head, *rows, "", _papers(store)])
+    rows = [f"| {what} | {ours} | {others} |" for what, ours, others in lines]
+    return "\n".join(["| | widegap | others |", "|---|---|---|", *rows, "", _papers(store)])
 
 
 def _panel(store: Store) -> Line:
     found = panel(store)
     means = dict(zip(found.names, found.scores.mean(axis=1), strict=True))
-    others = {name: means[name] for name in ("UMAP + GMM", "GMM full", "SpectralClustering", USUAL, "Ward", "HDBSCAN")}
-    what = f"accuracy in %, mean of {len(found.sets)} sets with known classes"
-    return what, f"{means[FRONT]:.1f}", in_order(others), "panel"
+    others = {name: means[name] for name in ("UMAP + GMM", "GMM full", "SpectralClustering", USUAL, "HDBSCAN")}
+    what = f"[{len(found.sets)} sets with known classes](results/panel.md): accuracy in %"
+    return what, number(means[FRONT]), in_order(others)
 
 
 def suite_rows(store: Store) -> dict[str, list[str]]:
@@ -55,44 +52,50 @@ def suite_rows(store: Store) -> dict[str, list[str]]:
 
 
 def suite_places(store: Store) -> list[str]:
-    """The sentences on our places, among all methods and on the sets that were not in view."""
+    """The sentences on our places, among all methods and on the sets outside our own panel."""
     return [line for line in SUITE.words(store).split("\n\n") if line.startswith(("Of ", "Without "))]
+
+
+def suite_fresh(store: Store) -> tuple[str, str]:
+    """Our place by the adjusted Rand index on the sets outside our own panel, and how many these are."""
+    fresh = suite_places(store)[1]
+    return fresh.partition("it is number ")[2].split()[0], fresh.partition(" are left:")[0].split()[-1]
 
 
 def suite_sentence(store: Store) -> str:
     """Our place on the public suite, for the README."""
-    _, ours, others, _ = _suite(store)
+    rows = suite_rows(store)
+    if not rows:
+        return "The public suite was not compared yet."
+    place, left = suite_fresh(store)
     return (
-        f"On the {len(SUITE.rows)} sets of a [public benchmark suite](docs/results/suite.md) its mean adjusted Rand "
-        f"index is {ours}; {others}."
+        f"On a [public suite](docs/results/suite.md) of {len(SUITE.rows)} sets its mean adjusted Rand index is "
+        f"{rows[FRONT][0]} ({_suite_others(rows)}); on the {left} of them outside our panel it is number {place}."
     )
 
 
+def _suite_others(rows: dict[str, list[str]]) -> str:
+    return ", ".join(f"{SHORT[name]} {rows[name][0]}" for name in ("Genie_G0.3", "sklearn_gm", "sklearn_kmeans"))
+
+
 def _suite(store: Store) -> Line:
-    what, rows = f"adjusted Rand index, mean of {len(SUITE.rows)} sets of a public suite", suite_rows(store)
+    what = f"[{len(SUITE.rows)} sets of a public suite](results/suite.md): adjusted Rand index"
+    rows = suite_rows(store)
     if not rows:
-        return what, GAP, GAP, "suite"
-    others = ", ".join(f"{name} {rows[name][0]}" for name in ("Genie_G0.3", "sklearn_gm", "sklearn_kmeans"))
-    fresh = suite_places(store)[1]
-    left, place = fresh.partition(" are left:")[0].split()[-1], fresh.partition("it is number ")[2].split()[0]
-    unseen = f"number {place} on the {left} sets that were not in view when the defaults were chosen"
-    return what, f"{rows[FRONT][0]} ({unseen})", others, "suite"
+        return what, GAP, GAP
+    place, left = suite_fresh(store)
+    return what, f"{rows[FRONT][0]}; number {place} on the {left} outside our panel", _suite_others(rows)
 
 
 def _tables(store: Store) -> list[Line]:
-    shown = {
-        FAMD: "FAMD + k-means",
-        "KMeans(10) of one-hot columns": "one-hot + k-means",
-        "k-prototypes": "k-prototypes",
-    }
+    others = (FAMD, "KMeans(10) of one-hot columns", "k-prototypes")
     lines = []
-    for group, name in (("all", "tables with categories"), ("real", "of these, the real ones")):
-        ours = group_mean("mixed", TABLES, group, store)
-        others = {told: group_mean("mixed", title, group, store) for title, told in shown.items()}
+    for group, name in (("all", "tables with categories"), ("real", "of them are real")):
         count = len(EXPERIMENTS["mixed"].groups[group])
-        what = f"adjusted Rand index, mean of {count} {name}" if group == "all" else f"{name} ({count})"
-        doubt = " (the lead over FAMD may be chance)" if group == "real" and famd_chance(store) > SURE else ""
-        lines.append((what, f"{number(ours, 3)}{doubt}", in_order(others, 3), "tables"))
+        what = f"[{count} {name}](results/tables.md): adjusted Rand index"
+        doubt = "; the lead over FAMD may be chance" if group == "real" and famd_chance(store) > SURE else ""
+        theirs = in_order({title: group_mean("mixed", title, group, store) for title in others}, 3)
+        lines.append((what, f"{number(group_mean('mixed', TABLES, group, store), 3)}{doubt}", theirs))
     return lines
 
 
@@ -107,11 +110,11 @@ def _texts(store: Store) -> list[Line]:
     count = len(EXPERIMENTS["documents"].rows)
     lines = []
     for name, what, digits in (
-        ("documents", f"accuracy in %, mean of {count} collections of texts", 1),
-        ("documents-nmi", "the same topics, mutual information", 3),
+        ("documents", f"[{count} collections of texts](results/texts.md): accuracy in %", 1),
+        ("documents-nmi", "the same topics: mutual information", 3),
     ):
         ours = number(mean_of(name, "DocumentClustering", store), digits)
-        lines.append((what, ours, in_order({title: mean_of(name, title, store) for title in others}, digits), "texts"))
+        lines.append((what, ours, in_order({title: mean_of(name, title, store) for title in others}, digits)))
     return lines
 
 
@@ -121,8 +124,8 @@ def _numbers(store: Store) -> list[Line]:
         found = hits(table, store)
         right, total = found.get("auto", (np.nan, 0))
         others = {way: found[way][0] for way in ("HDBSCAN", "silhouette", "gap statistic") if way in found}
-        told = f"right number of clusters, of {total} {what}"
-        lines.append((told, number(right, 0), in_order(others, 0), "numbers"))
+        told = f"[number of clusters](results/numbers.md): right on how many of {total} {what}"
+        lines.append((told, number(right, 0), in_order(others, 0)))
     return lines
 
 
@@ -136,8 +139,8 @@ def _known(store: Store) -> Line:
     free = number(mean_of("labels-5", "without labels", store))
     means = known_means(5, store)
     ours = number(means.pop("widegap"))
-    what = f"accuracy in % with five known labels per class, mean of {len(SAY_SETS)} sets"
-    return what, f"{ours} (without labels {free})", in_order(means), "known"
+    what = f"[five known labels per class](results/known.md), {len(SAY_SETS)} sets: accuracy in %"
+    return what, f"{ours} (without labels {free})", in_order(means)
 
 
 def _outliers(store: Store) -> Line:
@@ -145,8 +148,8 @@ def _outliers(store: Store) -> Line:
         " and ".join(number(mean_of("contaminated", f"{title}: {of}", store), 0) for of in ("clean rows", "recall"))
         for title in ('outliers="auto"', "HDBSCAN")
     )
-    what = "digits with a tenth of noise: clean rows that are right and noise that is found, in %"
-    return what, f"{ours}", f"HDBSCAN {theirs}", "known"
+    what = "[digits with noise](results/known.md): % of clean rows that are right, of noise that is found"
+    return what, ours, f"HDBSCAN {theirs}"
 
 
 def _new_rows(store: Store) -> Line:
@@ -154,8 +157,9 @@ def _new_rows(store: Store) -> Line:
         [number(mean_of("new-rows", f"{name}: {half} half", store)) for half in ("other", "fitted")]
         for name in (FRONT, USUAL)
     )
-    what = f"accuracy in % of rows that were not in the fit, mean of {len(EXPERIMENTS['new-rows'].rows)} sets"
-    return what, f"{ours[0]} (fitted rows {ours[1]})", f"{USUAL} {theirs[0]} ({theirs[1]})", "panel"
+    sets = len(EXPERIMENTS["new-rows"].rows)
+    what = f"[rows that were not in the fit](results/panel.md#new-rows), {sets} sets: accuracy in %"
+    return what, f"{ours[0]} (fitted rows {ours[1]})", f"{SHORT[USUAL]} {theirs[0]} ({theirs[1]})"
 
 
 def reached(name: str, store: Store) -> tuple[int, int]:

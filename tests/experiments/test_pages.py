@@ -9,11 +9,11 @@ import pytest
 from experiments import catalogue, page
 from experiments.__main__ import MACHINE
 from experiments.advice import BLOCK, BLOCKS, SHOWN, kinds, with_advice
-from experiments.means import mean_of
+from experiments.means import FAMD, TABLES, mean_of
 from experiments.store import Store
-from experiments.story import FAMD, TABLES, hits, known_means
+from experiments.story import known_means
 from experiments.tables import CHAPTERS
-from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES
+from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 
 assert catalogue
 CHOOSE = page.CHOOSE.read_text()
