@@ -114,7 +114,7 @@ def _of_methods(cells: list[Cell], names: list[str]) -> list[Cell]:
 def _write_pages() -> None:
     store = Store()
     page.write(store, json.loads(MACHINE.read_text()))
-    for path, filled in ((page.README, page.with_panel), (page.CHOOSE, with_advice)):
+    for path, filled in ((page.README, page.with_panel), *((path, with_advice) for path in page.WITH_BLOCKS)):
         path.write_text(filled(path.read_text(encoding="utf-8"), store), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The figures of ``docs/guide/choose.md``: a block for each of its questions, between marks, none of them typed."""
+"""Figures of the guide and of how it works: blocks between marks, above all for the questions of ``choose.md``."""
 
 import re
 from collections.abc import Callable
@@ -9,13 +9,15 @@ from experiments.means import FAMD, SHORT, TABLES, grid, group_mean, in_order, m
 from experiments.store import Store
 from experiments.story import known_means, suite_places
 from experiments.tables import EXPERIMENTS
-from experiments.tables._ranking import FRONT, USUAL
-from experiments.tables._table import ACCURACY
+from experiments.tables._ranking import FRONT, USUAL, shortfalls
+from experiments.tables._table import ACCURACY, Table
 from experiments.tables.aims import COMPARED, THINNED
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
+from experiments.tables.documents import DOCUMENTS
 from experiments.tables.mixed import ARI
-from experiments.tables.panel import SHAPES
+from experiments.tables.panel import GEMCLUS, PANEL, SHAPES, TEXTS, standing
 from experiments.tables.say import BUDGETS
+from experiments.tables.universum import GAIN
 
 BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->)", re.DOTALL)
 NEAR = 2.0  # points of accuracy that people would give for a simpler method
@@ -44,6 +46,11 @@ KINDS = {
 def with_advice(page: str, store: Store) -> str:
     """The page with all its blocks filled."""
     return BLOCK.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]](store)}\n\n{found[3]}", page)
+
+
+def after(table: Table, store: Store) -> str:
+    """The sentences below a table."""
+    return table.after(table, store) if table.after else ""
 
 
 def _large(store: Store) -> str:
@@ -190,6 +197,22 @@ def _known(store: Store) -> str:
     )
 
 
+def _collections(store: Store) -> str:
+    titles = [column.title for column in DOCUMENTS.columns]
+    lines = {
+        row.label: [float(values_of("documents", title, store, [row.label])[0]) for title in titles]
+        for row in DOCUMENTS.rows
+    }
+    means = {"mean": [mean_of("documents", title, store) for title in titles]}
+    return f"Accuracy in %:\n\n{grid(lines | means, titles)}"
+
+
+def _below_kmeans(store: Store) -> str:
+    """The sets on which k-means is clearly better, with reasons."""
+    lines = shortfalls(PANEL, store, TEXTS, GEMCLUS).splitlines()
+    return next(line.removeprefix("- ") for line in lines if f"below {USUAL}" in line)
+
+
 BLOCKS: dict[str, Callable[[Store], str]] = {
     "large": _large,
     "kinds": _kinds,
@@ -203,4 +226,9 @@ BLOCKS: dict[str, Callable[[Store], str]] = {
     "explained": _explained,
     "sizes": _sizes,
     "known": _known,
+    "collections": _collections,
+    "seeds_of_collections": lambda store: after(DOCUMENTS, store),
+    "place": lambda store: standing(store).split("\n\n")[-1],
+    "below_kmeans": _below_kmeans,
+    "universum": lambda store: after(GAIN, store),
 }

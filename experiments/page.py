@@ -15,7 +15,9 @@ DOCS = Path(__file__).parent.parent / "docs"
 NUMBER = re.compile(r"\d[\d.]*")  # reasons that differ in numbers only are one
 MOST_NAMED = 6  # cells named in full where a reason holds for many
 README = DOCS.parent / "README.md"
-CHOOSE = DOCS / "guide" / "choose.md"
+WITH_BLOCKS = tuple(
+    DOCS / name for name in ("guide/choose.md", "how/documents.md", "how/merging.md", "how/universum.md")
+)
 MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
 OPENING = """# Results
 

@@ -16,7 +16,7 @@ from experiments.tables import CHAPTERS
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 
 assert catalogue
-CHOOSE = page.CHOOSE.read_text()
+CHOOSE = page.WITH_BLOCKS[0].read_text()
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,9 @@ def test_the_story_is_on_one_screen():
     assert all(f"results/{name}.md" in story for name in CHAPTERS if name != "updates")
 
 
-@pytest.mark.parametrize(("path", "filled"), [(page.README, page.with_panel), (page.CHOOSE, with_advice)])
+@pytest.mark.parametrize(
+    ("path", "filled"), [(page.README, page.with_panel), *((path, with_advice) for path in page.WITH_BLOCKS)]
+)
 def test_readme_and_guide_show_the_stored_results(path, filled):
     text = path.read_text()
     assert filled(text, Store()) == text, "run python -m experiments page"
@@ -73,8 +75,9 @@ def test_no_table_of_the_page_is_wider_than_the_view():
     assert 2 <= max(widths) <= 8
 
 
-def test_every_block_of_the_guide_is_filled_and_no_figure_stands_outside():
-    assert [name for _, name, _ in BLOCK.findall(CHOOSE)] == list(BLOCKS)
+def test_every_block_has_its_place_and_no_figure_of_the_choice_is_typed():
+    placed = [name for path in page.WITH_BLOCKS for _, name, _ in BLOCK.findall(path.read_text())]
+    assert sorted(placed) == sorted(BLOCKS)
     typed = re.sub(r"<!-- speed.*?<!-- end of speed -->|```.*?```", "", BLOCK.sub("", CHOOSE), flags=re.DOTALL)
     assert not re.findall(r"\d+\.\d|\d ?%|\d+ times", typed)
 
