@@ -18,9 +18,8 @@ from sklearn.preprocessing import KernelCenterer
 from widegap import GMMC, MMC
 
 # %%
-# Both programs as they are printed, for a general solver (``pip install cvxpy scs``). The
-# kernel is that of the estimators: its width is 1.5 times the median distance, and it is centred, with a mean diagonal
-# of one.
+# Both programs as they are printed, for a general solver (``pip install cvxpy scs``). The kernel is that of the
+# estimators: its width is 1.5 times the median distance, and it is centred, with a mean diagonal of one.
 
 
 def kernel(X):
@@ -31,12 +30,8 @@ def kernel(X):
 def mmc_matrix(K, C=1.0):
     """M of MMC: a semidefinite program of the matrix and the multipliers of the box."""
     n, limit = len(K), 0.06 * len(K)
-    M, delta, mu, nu = (
-        cp.Variable((n, n), PSD=True),
-        cp.Variable(),
-        cp.Variable(n, nonneg=True),
-        cp.Variable(n, nonneg=True),
-    )
+    M, delta = cp.Variable((n, n), PSD=True), cp.Variable()
+    mu, nu = (cp.Variable(n, nonneg=True) for _ in range(2))
     border = cp.reshape(1 + mu - nu, (n, 1), order="C")
     corner = cp.reshape(delta - 2 * C * cp.sum(nu), (1, 1), order="C")
     block = cp.bmat([[cp.multiply(K, M), border], [border.T, corner]])

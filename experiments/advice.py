@@ -230,5 +230,7 @@ BLOCKS: dict[str, Callable[[Store], str]] = {
     "seeds_of_collections": lambda store: after(DOCUMENTS, store),
     "place": lambda store: standing(store).split("\n\n")[-1],
     "below_kmeans": _below_kmeans,
+    "numbers_of_shapes": lambda store: after(ON_SHAPES, store),
+    "numbers_of_sets": lambda store: after(ON_SETS, store),
     "universum": lambda store: after(GAIN, store),
 }

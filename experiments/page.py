@@ -16,12 +16,13 @@ NUMBER = re.compile(r"\d[\d.]*")  # reasons that differ in numbers only are one
 MOST_NAMED = 6  # cells named in full where a reason holds for many
 README = DOCS.parent / "README.md"
 WITH_BLOCKS = tuple(
-    DOCS / name for name in ("guide/choose.md", "how/documents.md", "how/merging.md", "how/universum.md")
+    DOCS / name
+    for name in ("guide/choose.md", "how/documents.md", "how/merging.md", "how/number.md", "how/universum.md")
 )
 MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
 OPENING = """# Results
 
-widegap with its defaults beside what people use today. No method sees a label unless the line says so, and all get the
+widegap with its defaults next to what people use today. No method sees a label unless the line says so, and all get the
 same rows and the number of classes. Figures are means over sets, and higher is better; all are computed from stored
 results. k-means has ten starts, and GMM is a mixture of full Gaussians.
 

@@ -77,11 +77,11 @@ CHAPTERS = {
         "Updates", "Do models that are updated keep their clusters, and notice what changed?", updates.EXPERIMENTS
     ),
     "cpm3c": Chapter(
-        "The CPM3C paper", "Multiclass maximum margin clustering: the paper's tables beside ours.", cpm3c.EXPERIMENTS
+        "The CPM3C paper", "Multiclass maximum margin clustering: the paper's tables next to ours.", cpm3c.EXPERIMENTS
     ),
     "itersvr": Chapter(
         "The iterSVR paper",
-        "Maximum margin clustering made practical: the paper's tables beside ours.",
+        "Maximum margin clustering made practical: the paper's tables next to ours.",
         (
             *iterative.EXPERIMENTS,
             *iterative_slides.EXPERIMENTS,
@@ -91,12 +91,12 @@ CHAPTERS = {
     ),
     "m2dcu": Chapter(
         "The M2DCU paper",
-        "Documents with a universum: the paper's tables beside ours, and what a universum gains.",
+        "Documents with a universum: the paper's tables next to ours, and what a universum gains.",
         universum.EXPERIMENTS,
     ),
     "mkc": Chapter(
         "The MKC paper",
-        "Multiple kernels: the paper's tables beside ours, and kernels chosen without labels.",
+        "Multiple kernels: the paper's tables next to ours, and kernels chosen without labels.",
         mkc.EXPERIMENTS + kernel_choice.EXPERIMENTS,
     ),
 }
