@@ -51,7 +51,7 @@ def _table(page: str) -> str:
     if missing:
         raise KeyError(f"The page of benchmarks has no row {missing[0]!r}; run the suite that measures it.")
     lines = [f"| {ours} | {theirs} | {' | '.join(found[name])} |" for name, (ours, theirs) in SHOWN.items()]
-    head = ["| fit | against | times as long | errors in %, and theirs |", "|---|---|---|---|"]
+    head = ["| fit | against | times as long | error in %, theirs |", "|---|---|---|---|"]
     return "\n".join([*head, *lines])
 
 

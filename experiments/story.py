@@ -214,6 +214,6 @@ def _worse_elsewhere(store: Store) -> list[str]:
     return [
         *(f"- **Genie** on the public suite. {line}" for line in losses),
         f"- **Time**: a fit takes {seconds[FRONT]:.0f} times as long as one k-means, `KMeans(n_init=10)` takes "
-        f"{seconds[USUAL]:.0f} times as long (geometric means). On many rows widegap is the faster one: [measured "
-        "speed](guide/choose.md#how-long-may-it-take).",
+        f"{seconds[USUAL]:.0f} times as long (geometric means). On large tables it depends on the columns: "
+        "[measured speed](guide/choose.md#how-long-may-it-take).",
     ]

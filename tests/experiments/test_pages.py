@@ -8,7 +8,7 @@ import pytest
 
 from experiments import catalogue, page
 from experiments.__main__ import MACHINE
-from experiments.advice import BLOCK, BLOCKS, SHOWN, kinds, with_advice
+from experiments.advice import BLOCK, BLOCKS, SHOWN, kinds, time_ratios, with_advice
 from experiments.means import FAMD, TABLES, mean_of
 from experiments.store import Store
 from experiments.story import known_means
@@ -117,6 +117,10 @@ class TestAdvice:
         drawn, real = ({way: right for way, (right, _) in hits(table, store).items()} for table in (ON_SHAPES, ON_SETS))
         real.pop("most stable", None)
         assert self.best(drawn) == "auto" and self.best(real) == "silhouette"
+
+    def test_time(self, store):
+        ratios = time_ratios(store)
+        assert min(ratios["letter"], ratios["a9a"]) > 3 and ratios["mnist"] < 1
 
     def test_known_labels(self, store):
         for budget in (1, 2, 5, 10):
