@@ -43,7 +43,7 @@ def update(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Update a saved model with new rows: clusters keep their numbers, and what changed is told."""
+    """Update a saved model with new rows: clusters keep their numbers, and changes are reported."""
     from widegap.tables._delimited import Dialect
 
     if not 0 <= forget < 1:

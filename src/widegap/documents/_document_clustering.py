@@ -442,7 +442,7 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         Parameters
         ----------
         n : int, default=10
-            Most terms a topic; only terms that speak for the topic count.
+            Most terms a topic; only terms in favour of the topic count.
 
         Returns
         -------

@@ -153,7 +153,7 @@ class JointSearch:
         )
 
     def _cut(self, labels: Labels, k: int, found: SearchResult) -> float:
-        """What speaks against labels: the cut per bit; where clusters follow columns, the less of these explained."""
+        """The evidence against labels: the cut per bit; where clusters follow columns, the less of these explained."""
         columns = self.kept.forest.columns
         if columns is None or found.classes is None:
             return cut_per_bit(self.kept.forest.graph, labels, k)

@@ -5,7 +5,7 @@ several times. A group belongs to the cluster that most of its rows have before 
 remembered ones came from, or a cluster has only grown, each row of a group is remembered with the same chance as the
 rows of its cluster, or more often. Groups with less than ``MOST_EXPECTED`` of the remembered rows that this lets expect
 are *scarce*, and all scarce groups of a cluster together have a binomial probability. They are new if it is smaller
-than all that come out when the names "new" and "remembered" are dealt out again: groups are formed without these
+than all that come out when the names "new" and "remembered" are shuffled: groups are formed without these
 names, so that this counts for the choice of scarce groups, for their number, and for all partitions. A cluster that has
 only moved a little is not new: its groups still have remembered rows, and rows in front of it have neighbours in it.
 New groups that share neighbours are one cluster.
