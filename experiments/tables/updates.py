@@ -66,12 +66,14 @@ IN_BATCHES = Table(
     (
         Measured("memory 5000", "updated in batches", seeds=3),
         Measured("memory 300", "updated in batches", seeds=3, settings={"memory": 300}),
+        Measured("one fit of 300 rows and a batch", "one fit of the rows of an update", seeds=3),
         Measured("one fit of all rows", "one fit of all batches", seeds=3),
     ),
     ACCURACY,
     "The rows come in ten batches, in another order for every run. The first is fitted, the others are updates. One "
     "class is there from the sixth batch on, another one until the seventh; which ones is drawn. All rows are then "
-    "predicted by the last model, or by one fit of the same rows. A swap is a cluster with a clear class (60 % of its "
+    "predicted by the last model, or by one fit of the same rows. An update with memory 300 never sees more rows at once "
+    "than a batch and 300 others: a fit of as many shows what that alone costs. A swap is a cluster with a clear class (60 % of its "
     "rows) that later has another one.",
     quick=("digits",),
     after=what_was_told,
