@@ -72,9 +72,9 @@ IN_BATCHES = Table(
     ACCURACY,
     "The rows come in ten batches, in another order for every run. The first is fitted, the others are updates. One "
     "class is there from the sixth batch on, another one until the seventh; which ones is drawn. All rows are then "
-    "predicted by the last model, or by one fit of the same rows. An update with memory 300 never sees more rows at once "
-    "than a batch and 300 others: a fit of as many shows what that alone costs. A swap is a cluster with a clear class (60 % of its "
-    "rows) that later has another one.",
+    "predicted by the last model, or by one fit of the same rows. An update with memory 300 never sees more rows at "
+    "once than a batch and 300 others: a fit of as many shows what that alone costs. A swap is a cluster with a clear"
+    " class (60 % of its rows) that later has another one.",
     quick=("digits",),
     after=what_was_told,
 )
