@@ -7,7 +7,7 @@ versions of the packages that its module names, and the folders of widegap from 
 
 Both also depend on the modules of the method, of the data set and of the judge, and on modules of the experiments that
 these import; of the functions there, only on those that are used. The runner and the tables do not count, nor do
-comments, docstrings and layout.
+comments, docstrings and layout. Versions are compared under one version of Python, whose syntax trees they are made of.
 """
 
 import ast
@@ -65,7 +65,7 @@ def _digest(parts: Iterable[str]) -> str:
 def _folder(name: str) -> str:
     """The files of a folder of widegap, or one file."""
     files = [SOURCE / name] if name.endswith(".py") else (SOURCE / name).rglob("*.py")
-    return f"widegap.{name} " + _digest(f"{file.name} {ast.dump(_plain(file.read_bytes()))}" for file in files)
+    return f"widegap.{name} " + _digest(f"{file.name} {_version(file.read_bytes())}" for file in files)
 
 
 def _behind(function: Function) -> frozenset[str]:
@@ -117,6 +117,11 @@ def _place(module: str) -> str:
     """The folder of a module of widegap, or its file."""
     name = module.split(".")[1]
     return name if (SOURCE / name).is_dir() else f"{name}.py"
+
+
+@cache
+def _version(text: bytes) -> str:
+    return _digest([ast.dump(_plain(text))])
 
 
 def _plain(text: bytes | str) -> ast.Module:
