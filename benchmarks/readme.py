@@ -1,8 +1,11 @@
-"""The README's small table of speed, from the page of measured figures: none is typed by hand."""
+"""The small table of speed in the README and the guide, from the page of measured figures: none is typed by hand."""
 
+import re
 from pathlib import Path
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+SHOWING = (README, ROOT / "docs" / "guide" / "choose.md")
 MARKS = ("<!-- speed: written by `python -m benchmarks` -->", "<!-- end of speed -->")
 # What the page calls a row, and what the README says of it.
 SHOWN = {
@@ -13,6 +16,10 @@ SHOWN = {
     ),
     "fit, MNIST test set, UMAP and Gaussian mixture": (
         "`MaxMarginClustering`, MNIST 10,000 x 784, k = 10",
+        "UMAP + GMM",
+    ),
+    "fit, MNIST 70000 x 784, UMAP and Gaussian mixture": (
+        "`MaxMarginClustering`, MNIST 70,000 x 784, k = 10",
         "UMAP + GMM",
     ),
     "fit, ringnorm-like 1000000 x 20, KMeans(n_init=10)": (
@@ -30,18 +37,27 @@ SHOWN = {
 }
 
 
-def with_speed(readme: str, page: str) -> str:
-    """The README with the chosen rows of the page between its two marks."""
-    before, _, rest = readme.partition(f"{MARKS[0]}\n")
+def with_speed(text: str, page: str) -> str:
+    """A text with the chosen rows of the page between its two marks."""
+    before, _, rest = text.partition(f"{MARKS[0]}\n")
     _, _, after = rest.partition(MARKS[1])
     return f"{before}{MARKS[0]}\n{_table(page)}\n{MARKS[1]}{after}"
 
 
 def _table(page: str) -> str:
-    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in page.splitlines() if line.startswith("| ")]
-    found = {name: value for name, value in rows if name in SHOWN}
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
+    found = {name: (ratio, _errors(rest[-1])) for name, ratio, *rest in rows if name in SHOWN}
     missing = sorted(SHOWN.keys() - found.keys())
     if missing:
         raise KeyError(f"The page of benchmarks has no row {missing[0]!r}; run the suite that measures it.")
-    lines = [f"| {ours} | {theirs} | {found[name]} |" for name, (ours, theirs) in SHOWN.items()]
-    return "\n".join(["| fit | against | times as long |", "|---|---|---|", *lines])
+    lines = [f"| {ours} | {theirs} | {' | '.join(found[name])} |" for name, (ours, theirs) in SHOWN.items()]
+    head = ["| fit | against | times as long | error in %, theirs |", "|---|---|---|---|"]
+    return "\n".join([*head, *lines])
+
+
+def _errors(detail: str) -> str:
+    """Ours and theirs, from a detail that has both as errors or as accuracies."""
+    errors = re.findall(r"error ([\d.]+)", detail) or [
+        f"{100 - float(right):.1f}" for right in re.findall(r"accuracy ([\d.]+)", detail)
+    ]
+    return ", ".join(errors[:2])

@@ -54,7 +54,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "results": []},  # its first screen needs the width
     "footer_start": ["copyright"],
     "footer_end": [],
 }

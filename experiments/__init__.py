@@ -2,5 +2,5 @@
 
 A *cell* is one method on one data set under one setting, over several seeds. ``runner`` measures cells and appends
 them to ``results.jsonl``; ``tables`` says which cells a table or figure is made of and how it looks; ``page`` writes
-``docs/results.md`` from stored cells alone.
+``docs/results.md`` and the pages in ``docs/results`` from stored cells alone.
 """

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from experiments import catalogue, page, runner
+from experiments.advice import with_advice
 from experiments.cells import Cell
 from experiments.store import PATH, Store
 from experiments.tables import EXPERIMENTS
@@ -101,15 +102,15 @@ def _of_methods(cells: list[Cell], names: list[str]) -> list[Cell]:
 def _write_pages() -> None:
     store = Store()
     page.write(store, json.loads(MACHINE.read_text()))
-    readme = page.README.read_text(encoding="utf-8")
-    page.README.write_text(page.with_panel(readme, store), encoding="utf-8")
+    for path, filled in ((page.README, page.with_panel), *((path, with_advice) for path in page.WITH_BLOCKS)):
+        path.write_text(filled(path.read_text(encoding="utf-8"), store), encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="all tables and figures, and what there is to measure")
-    commands.add_parser("page", help="write docs/results.md from the stored results")
+    commands.add_parser("page", help="write docs/results.md and its pages from the stored results")
     commands.add_parser("check", help="refuse stored results of other code than this")
     commands.add_parser("tidy", help="drop results that no table uses any more; not while a run goes on")
     run = commands.add_parser("run", help="measure what is missing, then write the page; can be stopped at any time")

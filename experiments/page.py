@@ -1,4 +1,4 @@
-"""``docs/results.md``, from stored results alone."""
+"""``docs/results.md``, the pages in ``docs/results`` and the figures of other pages, from stored results alone."""
 
 import re
 from collections import Counter
@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.store import Record, Store
-from experiments.tables import CHAPTERS, EXPERIMENTS
+from experiments.story import story, suite_sentence, worse
+from experiments.tables import CHAPTERS, EXPERIMENTS, Chapter
 from experiments.tables._figure import Figure
 from experiments.tables.panel import standing
 
@@ -14,11 +15,36 @@ DOCS = Path(__file__).parent.parent / "docs"
 NUMBER = re.compile(r"\d[\d.]*")  # reasons that differ in numbers only are one
 MOST_NAMED = 6  # cells named in full where a reason holds for many
 README = DOCS.parent / "README.md"
+WITH_BLOCKS = tuple(
+    DOCS / name
+    for name in ("guide/choose.md", "how/documents.md", "how/merging.md", "how/number.md", "how/universum.md")
+)
 MARKS = ("<!-- panel: written by `python -m experiments page` -->", "<!-- end of panel -->")
-INTRODUCTION = """# Results
+OPENING = """# Results
 
-Written by `make experiments` from `experiments/results.jsonl`; all figures on this page are computed, except those
-printed in papers. Mean ± standard deviation over seeds. Every column is of one kind:
+widegap with its defaults next to what people use today. No method sees a label unless the line says so, and all get the
+same rows and the number of classes. Figures are means over sets, and higher is better; all are computed from stored
+results. k-means has ten starts, and GMM is a mixture of full Gaussians.
+
+{story}
+
+![Accuracy and time of every method](results/panel-picture.svg)
+
+The defaults were tuned by the accuracy on many of these sets, so expect less on others. [Which clusterer should I
+use?](guide/choose.md) draws the conclusions.
+
+## Where something else is better
+
+{worse}
+
+## All tables and figures
+
+{pages}
+"""
+INTRODUCTION = """## How to read the tables
+
+Written by `make experiments` from `experiments/results.jsonl`; all figures are computed, except those printed in
+papers. Mean ± standard deviation over seeds. Every column is of one kind:
 
 - *printed*: the figures of the paper;
 - *label-free*: widegap as a user gets it. No run uses labels and all data sets have the same settings, except where a
@@ -37,15 +63,24 @@ current code has not measured.
 """
 
 
-def text(store: Store, machine: dict[str, Any], folder: Path) -> str:
-    """The page as Markdown; pictures go to the folder."""
-    parts = [INTRODUCTION, _machine(machine)]
-    for title, chapter in CHAPTERS.items():
-        parts.append(f"## {title}\n")
-        for experiment in chapter:
-            is_figure = isinstance(experiment, Figure)
-            parts.append(experiment.section(store, folder) if is_figure else experiment.section(store))
-    return "\n".join([*parts, _not_measured(store), _effort(store)])
+def front(store: Store, machine: dict[str, Any]) -> str:
+    """The first page: the story on one screen, the list of pages, and how to read them."""
+    listed = "\n".join(f"- [{chapter.title}](results/{name}.md): {chapter.about}" for name, chapter in CHAPTERS.items())
+    contents = "\n".join(["```{toctree}", ":hidden:", "", *(f"results/{name}" for name in CHAPTERS), "```"])
+    opening = OPENING.format(story=story(store), worse=worse(store), pages=f"{listed}\n\n{contents}")
+    return "\n".join([opening, INTRODUCTION, _machine(machine), _not_measured(store), _effort(store)])
+
+
+def chapter_page(chapter: Chapter, store: Store, folder: Path) -> str:
+    """A page of tables and figures, whose pictures go to the folder."""
+    parts = [
+        f"# {chapter.title}\n",
+        f"{chapter.about} [How to read the tables](../results.md#how-to-read-the-tables).\n",
+    ]
+    for experiment in chapter.experiments:
+        section = experiment.section(store, folder) if isinstance(experiment, Figure) else experiment.section(store)
+        parts.append(section.removeprefix("#"))  # sections are headed as parts of a chapter, which is the page here
+    return "\n".join(parts)
 
 
 def _not_measured(store: Store) -> str:
@@ -86,20 +121,22 @@ def _effort(store: Store) -> str:
 
 
 def write(store: Store, machine: dict[str, Any], docs: Path = DOCS) -> None:
-    """The page and its pictures."""
-    docs.mkdir(exist_ok=True)
-    written = text(store, machine, docs / "results")
-    for picture in (docs / "results").glob("*.svg"):
-        if picture.stem not in EXPERIMENTS:
-            picture.unlink()
-    (docs / "results.md").write_text(written, encoding="utf-8")
+    """The pages and their pictures."""
+    folder = docs / "results"
+    folder.mkdir(exist_ok=True, parents=True)
+    (docs / "results.md").write_text(front(store, machine), encoding="utf-8")
+    for name, chapter in CHAPTERS.items():
+        (folder / f"{name}.md").write_text(chapter_page(chapter, store, folder), encoding="utf-8")
+    for path in folder.iterdir():
+        if path.stem not in (EXPERIMENTS if path.suffix == ".svg" else CHAPTERS):
+            path.unlink()
 
 
 def with_panel(readme: str, store: Store) -> str:
-    """The README with the ranking of the panel between its two marks."""
+    """The README with the ranking of the panel and our place on the public suite between its two marks."""
     before, _, rest = readme.partition(f"{MARKS[0]}\n")
     _, _, after = rest.partition(MARKS[1])
-    return f"{before}{MARKS[0]}\n{standing(store)}\n{MARKS[1]}{after}"
+    return f"{before}{MARKS[0]}\n{standing(store)}\n{suite_sentence(store)}\n{MARKS[1]}{after}"
 
 
 def _machine(machine: dict[str, Any]) -> str:

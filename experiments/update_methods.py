@@ -66,6 +66,17 @@ def one_fit(task: Task, seed: int) -> Outcome:
     return Outcome(model.predict(task.X))
 
 
+@method("one fit of the rows of an update")
+def fit_of_update(task: Task, seed: int, memory: int = 300) -> Outcome:
+    """As many rows as the last update sees: those of the last batch, and some of the others."""
+    parts = batches(task.y, seed)[0]
+    earlier = np.concatenate(parts[:-1])
+    drawn = np.random.default_rng(seed).choice(earlier, min(memory, len(earlier)), replace=False)
+    rows = np.concatenate([parts[-1], drawn])
+    model = MaxMarginClustering(task.n_clusters, random_state=seed).fit(task.X[rows])
+    return Outcome(model.predict(task.X))
+
+
 # Drawn sources: rows by a generator, and how many
 
 

@@ -67,7 +67,7 @@ class Figure:
             caption = self._saved(store, folder / f"{self.name}.svg")
         except MissingError as missing:
             return f"{head} not run: {missing}\n"
-        picture = f"![{self.title}]({folder.name}/{self.name}.svg)"
+        picture = f"![{self.title}]({self.name}.svg)"
         return f"{head} {notes()[self.name][1]}\n\n{picture}\n\n{caption}\n"
 
     def _saved(self, store: Store, path: Path) -> str:

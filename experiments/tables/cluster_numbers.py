@@ -61,6 +61,17 @@ def tally(table: Table, store: Store) -> str:
     return "\n".join(lines)
 
 
+def hits(table: Table, store: Store) -> dict[str, tuple[int, int]]:
+    """How often every way that was measured on all is right where there are several clusters, and of how many."""
+    several = [row for row in table.rows if row.label not in SINGLE]
+    found = {way.title: _all(way, several, RIGHT, store) for way in WAYS}
+    return {
+        title: (np.count_nonzero(right), len(right))
+        for title, right in found.items()
+        if right is not None and len(right)
+    }
+
+
 def _all(way: Measured, rows: Sequence[Row], score: Score, store: Store) -> Any:
     """The score on every data set of the rows that the way is for; None unless all were measured."""
     single = [part for row in rows if way.cells(row) for part in row.parts()]

@@ -65,6 +65,7 @@ IN_BATCHES = Table(
     (
         Measured("memory 5000", "updated in batches", seeds=3),
         Measured("memory 300", "updated in batches", seeds=3, settings={"memory": 300}),
+        Measured("one fit of 300 rows and a batch", "one fit of the rows of an update", seeds=3),
         Measured("one fit of all rows", "one fit of all batches", seeds=3),
     ),
     ACCURACY,

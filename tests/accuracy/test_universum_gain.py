@@ -1,4 +1,4 @@
-"""Real documents: what the paper's universum brings to M2DCU; ``docs/results.md`` has all collections and ways."""
+"""Real documents: what the paper's universum brings to M2DCU; ``docs/results/m2dcu.md`` has all collections."""
 
 import numpy as np
 import pytest

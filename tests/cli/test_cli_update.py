@@ -114,6 +114,25 @@ def test_other_columns_are_refused_by_name(folder, tmp_path, capsys):
     assert "lacks the column 'spend'" in told and "'spent'" in told
 
 
+def test_a_further_column_is_not_used_and_that_is_told(folder, tmp_path, capsys):
+    further = pd.read_csv(folder / "march.csv").assign(mood="fine", colour="red")
+    further.to_csv(tmp_path / "further.csv", index=False)
+    assert main(["update", str(folder / "feb.widegap"), str(tmp_path / "further.csv")]) == 0
+    told = " ".join("".join(capsys.readouterr()).split())
+    assert "The columns 'mood', 'colour' are not used: the model was fitted without them." in told
+    assert "'Trier'" in told  # a category that is new
+    assert run(folder) == 0
+    assert "fitted without" not in "".join(capsys.readouterr())
+
+
+def test_the_model_of_a_large_file_is_refused_with_the_remedy(folder, tmp_path, capsys):
+    model, extra = persistence.load(folder / "feb.widegap")
+    persistence.save(model, tmp_path / "large.widegap", extra={**extra, "large": True})
+    assert main(["update", str(tmp_path / "large.widegap"), str(folder / "march.csv")]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "a file too large for memory" in told and "cluster some of its rows with --model, and update" in told
+
+
 def test_a_method_without_update_is_refused(folder, tmp_path, capsys):
     place = str(tmp_path / "svr.widegap")
     assert main(["cluster", str(folder / "feb.csv"), "-k", "2", "--method", "iter-svr", "--model", place, "-q"]) == 0

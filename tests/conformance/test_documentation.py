@@ -76,6 +76,32 @@ def test_every_function_documents_its_parameters_and_answer(name, function):
     assert re.search(r"\n(Returns|Yields)\n-", text) or "-> None" in str(inspect.signature(function))
 
 
+def test_pages_and_examples_only_use_public_names():
+    texts = [*DOCS.glob("*.md"), *DOCS.glob("guide/*.md"), *EXAMPLES, ROOT / "README.md"]
+    private = re.compile(
+        r"(?:from|import) +widegap[\w.]*\._\w|from +widegap[\w.]* +import +(?:\w+, *)*_\w|widegap\.\w*\._\w"
+    )
+    assert private.search("from widegap.forest._choice import x") and private.search("from widegap import CPM3C, _docs")
+    assert [path.name for path in texts if private.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_report_has_the_sections_that_its_page_explains():
+    templates = (ROOT / "src" / "widegap" / "report" / "templates").glob("*.j2")
+    shown = " ".join(path.read_text(encoding="utf-8") for path in templates).replace("{{ group }}", "cluster")
+    shown = shown.replace("{{ group | capitalize }}", "Cluster")
+    for section in re.findall(r"\*\*\*([\w ]+)\*\*\*", (DOCS / "guide" / "report.md").read_text(encoding="utf-8")):
+        assert f"<h2>{section}</h2>" in shown, section
+
+
+def test_the_explorer_has_the_buttons_that_its_page_names():
+    page = (ROOT / "src" / "widegap" / "explorer" / "page").rglob("*.*")
+    corrections = (ROOT / "src" / "widegap" / "corrections").glob("*.py")
+    shown = " ".join(path.read_text(encoding="utf-8") for path in (*page, *corrections) if path.suffix != ".svg")
+    named = re.findall(r"(?<!\*)\*([A-Z][\w -]+)\*(?!\*)", (DOCS / "guide" / "explore.md").read_text(encoding="utf-8"))
+    assert len(named) > 12
+    assert [name for name in named if not re.search(rf">\s*{name}|\"{name}\"", shown)] == []
+
+
 def test_every_page_of_the_guide_is_listed():
     listed = (DOCS / "guide" / "index.md").read_text(encoding="utf-8")
     for page in (DOCS / "guide").glob("*.md"):

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,14 @@ def test_every_command_of_readme_and_guide_runs(folder, monkeypatch, capsys):
         assert main(command[1:]) == 0, (command, capsys.readouterr().err)
         for option in {"-o", "--report", "--model"} & set(command):
             assert (folder / command[command.index(option) + 1]).stat().st_size, command
+
+
+def test_readme_and_get_started_agree_on_how_to_install():
+    places = [text.partition("## Install\n")[2] for text in (TEXT, GUIDE[0].read_text(encoding="utf-8"))]
+    ways = [next(block for _, block in blocks_of(place)) for place in places]
+    assert ways[0] == ways[1]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {name for found in re.findall(r"\[([\w,]+)\]'", ways[0]) for name in found.split(",")} <= set(extras)
 
 
 @pytest.mark.parametrize("name", re.findall(r"`widegap (datasets|demo)`", TEXT))

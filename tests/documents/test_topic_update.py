@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from _data import requires_data
 from experiments.loaders import load_20news
 from widegap import DocumentClustering
+from widegap.documents._topic_search import TopicSearch
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.persistence import load, save
 
@@ -138,8 +139,47 @@ def test_refit_changes_what_is_remembered(first):
     assert 1 not in model._memory.documents.labels and model._memory.universum is not None
     later = model.update(documents(["bread", "space"], 40, 2)[0])
     assert 1 not in later.topics_ and 3 in later.topics_
-    with pytest.raises(NotSupportedError, match="refit needs the fitted documents"):
-        later.refit()
+
+
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.InactiveUniversumWarning")
+def test_refit_after_an_update_sees_new_and_remembered_documents(first, updated):
+    texts, y = updated[1], updated[2]
+    garden = next(p for p, subject in majority(first[0].labels_, first[2]).items() if subject == "garden")
+    later = copy.deepcopy(updated[0])
+    assert garden in later.topics_ and not (later.labels_ == garden).sum() > 5  # of remembered documents alone
+    known = np.array(["cosmos" if s == "space" and i < 60 else None for i, s in enumerate(y)], dtype=object)
+    later.refit(known=known)
+    assert later.topics_.tolist() == [0, 1, 2, 3] and len(later.labels_) == len(later.margins_) == len(texts)
+    assert majority(later.labels_, y) == majority(updated[0].labels_, y)
+    assert later.classes_[int(np.flatnonzero(later.topics_ == 3)[0])] == "cosmos"
+    later.refit(universum_labels=[garden])
+    assert garden not in later.topics_ and garden not in later._memory.documents.labels
+    assert majority(later.update(texts).labels_, y) == majority(updated[0].labels_, y)
+
+
+def test_known_labels_of_remembered_documents_hold_in_a_refit():
+    texts, y = documents(["bread", "football", "garden"], 60, 0)
+    known = np.array([s if s != "garden" and i < 30 else None for i, s in enumerate(y)], dtype=object)
+    model = DocumentClustering(3, random_state=0).fit(texts, known=known)
+    more, y_more = documents(["bread", "football", "space"], 60, 1)
+    later = model.update(more)
+    later.refit(known=[s if s == "space" and i < 30 else None for i, s in enumerate(y_more)])
+    assert {"bread", "football", "space"} <= set(later.classes_)
+    found = dict(zip(later.topics_.tolist(), later.classes_, strict=True))
+    assert all(found[p] in (None, subject) for p, subject in majority(later.labels_, y_more).items())
+
+
+def test_topics_that_self_training_would_swap_stay_what_they_are(first, updated, monkeypatch):
+    def swapped(self, rows, start):
+        found = onwards(self, rows, start)
+        swap = np.array([1, 0, *range(2, self.k)], np.int32)
+        is_free = self.rules.constraints.units is None
+        return replace(found, scores=found.scores.reordered(swap)) if is_free else found
+
+    onwards = TopicSearch.onwards
+    monkeypatch.setattr(TopicSearch, "onwards", swapped)
+    later = first[0].update(updated[1])
+    assert majority(later.labels_, updated[2]) == majority(updated[0].labels_, updated[2])
 
 
 def test_matrices_and_embeddings_are_updated():

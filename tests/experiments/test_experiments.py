@@ -1,6 +1,5 @@
 """The frame of the experiments: results survive kills, limits and code changes, and the page comes from them alone."""
 
-import json
 import os
 import re
 import subprocess
@@ -10,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib
 import numpy as np
 import pytest
 
 from experiments import catalogue, cells, page, runner
-from experiments.__main__ import MACHINE, QUICK, main
+from experiments.__main__ import QUICK, main
 from experiments.cells import Cell, Outcome, Task
 from experiments.judge import judge
 from experiments.store import PATH, Record, Store
@@ -340,11 +338,6 @@ def test_a_wide_table_is_continued_with_the_same_rows(tmp_path):
     assert "| **90.0** |" in tables[2]
 
 
-def test_no_table_of_the_page_is_wider_than_the_view():
-    widths = [line.count("|---") for line in (ROOT / "docs" / "results.md").read_text().split("\n")]
-    assert 2 <= max(widths) <= 8
-
-
 RANKED = {"MaxMarginClustering": (90, 80, 70), "KMeans(10)": (80, 83, 60), "HDBSCAN": (95, 60, None)}
 
 
@@ -483,41 +476,6 @@ def test_every_printed_figure_is_on_the_page(path):
 
 def test_all_that_papers_print_is_read():
     assert {path.stem for path in PAPERS.glob("*.csv")} == set(FIGURES_IN_PAPERS)
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """The page, made anew."""
-    folder = tmp_path_factory.mktemp("docs")
-    page.write(Store(), json.loads(MACHINE.read_text()), folder)
-    return folder
-
-
-def test_page_is_what_the_stored_results_give(written):
-    """No figure can be typed by hand: the page is made anew from the results file and must not differ."""
-    assert (written / "results.md").read_text() == (page.DOCS / "results.md").read_text(), (
-        "run python -m experiments page"
-    )
-
-
-def test_readme_shows_the_panel_of_the_stored_results():
-    readme = page.README.read_text()
-    assert page.with_panel(readme, Store()) == readme, "run python -m experiments page"
-
-
-def drawing(path):
-    """An SVG's text with coordinates to a tenth of a pixel and without the ids that matplotlib derives from them."""
-    plain = re.sub(r"\b[mpch][0-9a-f]{10}\b", "id", path.read_text())
-    return re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.1f}", plain)
-
-
-def test_pictures_are_what_the_stored_results_give(written):
-    stored = sorted((page.DOCS / "results").glob("*.svg"))
-    assert [path.name for path in stored] == sorted(path.name for path in (written / "results").glob("*.svg"))
-    for path in stored:
-        if f"Matplotlib v{matplotlib.__version__}" not in path.read_text():
-            pytest.skip(f"{path.name} was drawn by another version of matplotlib")
-        assert drawing(written / "results" / path.name) == drawing(path), path.name
 
 
 def test_results_name_no_cell_that_no_table_uses():

@@ -24,7 +24,7 @@ def test_the_weight_of_kept_pairs_is_that_of_the_best_of_all_matchings(pairs):
     overlaps = np.zeros((4, 4))
     np.add.at(overlaps, (found, before), 1)
     best = max(permutations(range(4)), key=lambda order: sum(overlaps[f, p] for f, p in enumerate(order)))
-    if all(overlaps[f, p] > overlaps[f].sum() / 2 for f, p in enumerate(best)):
+    if all(2 * overlaps[f, p] > max(overlaps[f].sum(), overlaps[:, p].sum()) for f, p in enumerate(best)):
         assert match(found, before, 4, 4).numbers.tolist() == list(best)
 
 
@@ -42,6 +42,12 @@ def test_a_divided_cluster_leaves_its_number_to_the_larger_part():
     assert result.numbers.tolist() == [0, 2, 1]
     assert result.parents[1] == 0
     assert not result.clean
+
+
+def test_a_number_goes_to_no_part_that_is_less_than_half_of_its_cluster():
+    result = match(np.repeat([0, 1, 2], [22, 20, 18]), np.repeat([0], [60]), next_number=1)
+    assert result.numbers.tolist() == [1, 2, 3]
+    assert result.parents.tolist() == [0, 0, 0]
 
 
 def test_joined_clusters_keep_the_number_of_the_larger_also_if_neither_is_most_of_both():
@@ -65,5 +71,5 @@ def test_clusters_with_known_labels_keep_their_numbers_whatever_they_share():
 
 
 def test_weights_decide():
-    result = match([0, 0, 0, 1], [0, 0, 1, 0], weights=[1, 1, 5, 1])
+    result = match([0, 0, 0, 1], [0, 0, 1, 0], weights=[1, 1, 5, 3])
     assert result.numbers.tolist() == [1, 0]

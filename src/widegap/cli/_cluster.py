@@ -234,7 +234,7 @@ def add_columns(summary: dict[str, Any], rows: "EncodedRows") -> None:
 
 
 def name_drop(summary: dict[str, Any]) -> None:
-    """Name the option that leaves out the column that nearly is the clustering, where the summary warns of one."""
+    """Name the option that leaves out the column that almost determines the clusters, where the summary warns."""
     from widegap.cli._column_options import quoted
     from widegap.results._cautions import WITHOUT_IT, follows
     from widegap.results._deciding_columns import followed_column

@@ -53,7 +53,7 @@ def _is_same(path: Path, source: Path) -> bool:
 
 
 def _place(path: Path) -> str:
-    """Where a file is or will be; Windows and macOS usually have one file for names that differ in case alone."""
+    """Where a file is or will be; Windows and macOS usually have one file for names that only differ in case."""
     place = os.path.realpath(path)
     return place.casefold() if sys.platform in ("win32", "darwin") else place
 

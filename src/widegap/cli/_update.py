@@ -43,7 +43,7 @@ def update(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Update a saved model with new rows: clusters keep their numbers, and what changed is told."""
+    """Update a saved model with new rows: clusters keep their numbers, and changes are reported."""
     from widegap.tables._delimited import Dialect
 
     if not 0 <= forget < 1:
@@ -113,6 +113,7 @@ def update_stored(
     rows = read_stored_rows(estimator, extra, data, text_column, dialect)
     column = weight_column or extra.get("weight_column")
     weights = None if column is None else _weights(rows, str(column))
+    rows.notes += _notes_on_further(rows, estimator, column)
     arguments = {} if weights is None else {"sample_weight": weights}
     label = f"Updating with {counted(len(rows.X), _unit(clusterer))}"
     with fitting.watching(label, None, quiet, at_once=True) as watch, fitting.gathering_warnings(rows.notes):
@@ -122,6 +123,22 @@ def update_stored(
     return Updated(
         updated, rows, extra if weight_column is None else {**extra, "weight_column": weight_column}, weights
     )
+
+
+def _notes_on_further(rows: "DocumentRows | EncodedRows", estimator: Any, weight_column: Any) -> list[str]:
+    """A note on columns that the model does not know, if the table has any."""
+    from widegap.results import EncodedRows
+    from widegap.tables._frames import as_columns, few
+
+    if not isinstance(rows, EncodedRows) or rows.table.columns is None:
+        return []
+    known = {*map(str, estimator[0].feature_names_in_), str(weight_column)}
+    further = [name for name in as_columns(rows.table.columns).names if name not in known]
+    if not further:
+        return []
+    if len(further) == 1:
+        return [f"The column {few(further)} is not used: the model was fitted without it."]
+    return [f"The columns {few(further)} are not used: the model was fitted without them."]
 
 
 def _unit(clusterer: Any) -> str:

@@ -19,7 +19,6 @@ from widegap.constraints._side_information import (
     SIZE_CONSTRAINTS,
     RowConstraints,
     SideInformation,
-    read_side_information,
 )
 from widegap.constraints._units import check_cliques
 from widegap.documents._corpus import Corpus, cosines_to_means
@@ -237,7 +236,7 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         "_reader": DocumentReader,
     }
     # The fitted documents and the reduction by LSA, which only ``refit`` needs.
-    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_reduction", "_side"}
+    _not_stored = Clusterer._not_stored | {"_corpus", "_universum", "_marked", "_reduction", "_remembered", "_side"}
 
     topics_: Labels
     labels_: Labels
@@ -376,8 +375,9 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         universum_documents : sequence of int or of str, default=()
             Positions of fitted documents, or further documents.
         known, must_link, cannot_link
-            As for ``fit``, for all fitted documents. None keeps those of the last fit, anything else replaces them. If
-            all topics carry labels already, a new label makes a new topic.
+            As for ``fit``, for all fitted documents; after ``update`` for the new ones, and those that are remembered
+            keep theirs. None keeps those of the last fit, anything else replaces them. If all topics carry labels
+            already, a new label makes a new topic.
 
         Returns
         -------
@@ -386,16 +386,14 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         """
         check_is_fitted(self)
         if not hasattr(self, "_corpus"):
-            raise NotSupportedError(
-                "refit needs the fitted documents: model files and updated models hold none; fit again."
-            )
+            raise NotSupportedError("refit needs the fitted documents: model files hold none; fit again.")
         gone = check_topics(universum_labels, self.topics_)
         further, universum = list(universum_documents), self._universum
-        marked = self._marked | np.isin(self.labels_, gone)
+        marked = self._marked | np.isin(self._fitted_labels, gone)
         if further and isinstance(further[0], str):
             universum = [*universum, self._reader.read(further, "universum_documents")]
         elif further:
-            marked[check_positions(further, len(marked))] = True
+            marked[check_positions(further, len(self.labels_))] = True
         links = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
         side = replace(self._side, **{name: value for name, value in links.items() if value is not None})
         self._refit(np.setdiff1d(self.topics_, gone), side, marked, universum)
@@ -442,7 +440,7 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         Parameters
         ----------
         n : int, default=10
-            Most terms a topic; only terms that speak for the topic count.
+            Most terms a topic; only terms in favour of the topic count.
 
         Returns
         -------
@@ -469,7 +467,8 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         terms = {} if self.terms_ is None else self.top_terms(NAME_TERMS)
         names = {topic: ", ".join(terms[topic]) if terms else f"topic {topic}" for topic in map(int, self.topics_)}
         labels = zip(names, getattr(self, "classes_", []), strict=False)  # model files of 0.1 have none
-        names |= self.__dict__.get("_kept_names", {})
+        kept = self.__dict__.get("_kept_names", {})  # some may be those of topics that a refit has dropped
+        names |= {topic: name for topic, name in kept.items() if topic in names}
         return names | {topic: str(label) for topic, label in labels if label is not None}
 
     def representatives(self, n: int = 3) -> dict[int, list[int]]:
@@ -672,9 +671,9 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
     def _refit(self, topics: Labels, side: SideInformation, marked: Mask, universum: list[Corpus]) -> None:
         """Search from the present labels for the topics that are left; stored only once that has gone well."""
         # A label beyond the number of topics makes a topic of its own.
-        constraints = read_side_information(side, len(self._corpus.known), None)
+        constraints, labels, n_own = self._fitted_constraints(side), self._fitted_labels, len(self.labels_)
         rules, active = self._rules_for(constraints, marked, len(topics))
-        start = np.where(np.isin(self.labels_, topics), np.searchsorted(topics, self.labels_), -1)[active]
+        start = np.where(np.isin(labels, topics), np.searchsorted(topics, labels), -1)[active]
         with progress_logging(self.verbose):
             rng = check_generator(self.random_state)
             # Documents without terms that are now tied to a topic have no label to start from; any will do.
@@ -686,7 +685,7 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         self._side, self._marked, self._universum = side, marked, universum
         found = replace(found, scores=found.scores.reordered(order))
         self._store(found, active, topics[order], [classes[p] for p in order])
-        self._refit_memory(constraints, moved, further)
+        self._complete_refit(constraints, moved, further, n_own)
 
     def _first_documents(self, key: Callable[[], Floats], n: int) -> dict[int, list[int]]:
         check_is_fitted(self)

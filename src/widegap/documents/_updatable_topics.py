@@ -3,7 +3,8 @@
 Words are counted once. Terms keep their columns and weights; words that pass the rules of ``TermChoice`` among new and
 remembered documents become terms, too. The search begins at the topics that the model gives to the new documents, at
 those of the remembered ones, and at new topics where new documents lie apart from all that is remembered; it goes on
-by self-training alone, which stays near its start, so that topics keep their numbers.
+by self-training alone, which stays near its start, so that topics keep their numbers; where it does not, documents stay
+in the topics they began in.
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,18 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Floats, Labels, Mask, Matrix
+from widegap._types import Doubles, Floats, Labels, Mask, Matrix
 from widegap.base._clusterer import take_over
 from widegap.base._progress import logger, progress_logging
 from widegap.base._records import Recorder
 from widegap.base._starts import sample_size
 from widegap.base._validation import check_generator, digest_of
-from widegap.constraints._side_information import ConstrainedClusterer, RowConstraints, SideInformation
+from widegap.constraints._side_information import (
+    ConstrainedClusterer,
+    RowConstraints,
+    SideInformation,
+    read_side_information,
+)
 from widegap.constraints._units import Units
 from widegap.documents._corpus import Corpus, presence
 from widegap.documents._reader import DocumentReader
@@ -37,7 +43,7 @@ from widegap.updating._changes import Change, Compared, Lineage, find_changes
 from widegap.updating._drift import Drift, find_drift
 from widegap.updating._joint_rows import JointRows
 from widegap.updating._new_clusters import find_new_clusters
-from widegap.updating._updatable import NO_MEMORY, UPDATE_AXES, checked_share
+from widegap.updating._updatable import NO_MEMORY, NO_PAIRS, UPDATE_AXES, checked_share, keeps_clusters
 
 GROWTH_STEPS = 5  # by which new topics grow from their cores; not tuned
 
@@ -123,6 +129,25 @@ def _joint_constraints(units: Units | None, order: Labels, classes: Sequence[Any
     return RowConstraints(Units.free(n_new).followed_by(units), held)
 
 
+@dataclass(frozen=True)
+class RememberedPart:
+    """What ``refit`` of an updated model needs of the documents that come after the new ones.
+
+    ``labels`` are their topics and ``constraints`` their labels and links; ``weights`` are those of all documents.
+    """
+
+    labels: Labels
+    constraints: RowConstraints
+    weights: Doubles
+
+    def after(self, own: RowConstraints, n_own: int) -> RowConstraints:
+        """Constraints on all documents, from those on the ``n_own`` new ones."""
+        later = self.constraints
+        if later.units is None and own.units is not None:
+            later = RowConstraints(Units.free(len(self.labels)))
+        return replace(own.followed_by(later, n_own), weights=self.weights)
+
+
 class UpdatableTopics(ConstrainedClusterer):
     """Base of DocumentClustering with ``update`` and ``partial_fit``."""
 
@@ -151,6 +176,7 @@ class UpdatableTopics(ConstrainedClusterer):
     _marked: Mask
     _side: SideInformation
     _reduction: Reduction | None
+    _remembered: RememberedPart | None = None  # after an update, as long as its documents are in memory
 
     @property
     def cluster_numbers_(self) -> Labels:
@@ -175,7 +201,7 @@ class UpdatableTopics(ConstrainedClusterer):
     # Remembering
 
     def _complete_fit(self, X: Any, **options: Any) -> Self:
-        for name in UpdatableTopics._stored:
+        for name in (*UpdatableTopics._stored, "_remembered"):
             self.__dict__.pop(name, None)  # of an earlier fit or update
         super()._complete_fit(X, **options)
         raw = self._corpus.raw
@@ -197,12 +223,30 @@ class UpdatableTopics(ConstrainedClusterer):
         place = [labels.index(label) if label in labels else -1 for label in constraints.classes]
         return replace(constraints.units, anchors=np.array([*place, -1])[constraints.units.anchors])
 
-    def _refit_memory(self, constraints: RowConstraints, marked: Mask, further: list[Corpus]) -> None:
+    @property
+    def _fitted_labels(self) -> Labels:
+        """Topics of all documents that a refit sees: after an update, remembered ones follow the new ones."""
+        return self.labels_ if self._remembered is None else np.append(self.labels_, self._remembered.labels)
+
+    def _fitted_constraints(self, side: SideInformation) -> RowConstraints:
+        """Labels and links of these documents."""
+        found = read_side_information(side, len(self.labels_), None)
+        return found if self._remembered is None else self._remembered.after(found, len(self.labels_))
+
+    def _complete_refit(self, constraints: RowConstraints, marked: Mask, further: list[Corpus], n_own: int) -> None:
         """Remember what a refit has found; ``marked`` and ``further`` documents have just gone to the universum."""
         if self._memory is not None:
             outside = [part.raw for part in further if part.raw is not None]
             units = self._topic_units(constraints)
             self._memory = self._memory.refitted(self.labels_, self.topics_, units, marked, outside)
+        if self._remembered is not None:
+            self._part_remembered(replace(self._remembered, labels=self.labels_[n_own:]), n_own)
+
+    def _part_remembered(self, part: RememberedPart, n_own: int) -> None:
+        """Values of the new documents are those of the user; topics of the others stay for ``refit``."""
+        self._remembered = part
+        for name in ("labels_", "margins_", "centrality_"):
+            setattr(self, name, getattr(self, name)[:n_own])
 
     # Updating
 
@@ -295,6 +339,10 @@ class UpdatableTopics(ConstrainedClusterer):
         constraints = of_documents(replace(rows.constraints, weights=rows.weights), active)
         rules = TopicRules(constraints, None, None, int(active.sum()), k, floor=0.0)
         found = self._continued(rules, active, start[active], rng)
+        if not keeps_clusters(found.scores.labels, start[active], rows.weights[active], k):
+            anchors = Units(np.arange(rules.n), np.ones(rules.n, np.int64), start[active].astype(np.int64), NO_PAIRS)
+            rules = TopicRules(replace(constraints, units=anchors), None, None, rules.n, k, floor=0.0)
+            found = self._continued(rules, active, start[active], rng)
         numbers = np.append(rows.numbers, rows.next_number + np.arange(k - len(rows.numbers))).astype(np.int32)
         order = np.argsort(numbers)
         # A topic that has nearly been forgotten may be as small as it gets: nothing to warn of.
@@ -335,10 +383,11 @@ class UpdatableTopics(ConstrainedClusterer):
         units = self._topic_units(rows.constraints)
         outside = [part.raw for part in joint.universum if part.raw is not None]
         self._memory = remember(joint.raw, labels, rows.weights, units, self.memory, next_number, outside, rows.n_new)
-        for name in ("labels_", "margins_", "centrality_"):
-            setattr(self, name, getattr(self, name)[: rows.n_new])
-        for name in ("_corpus", "_universum", "_reduction"):
-            delattr(self, name)
+        self._corpus = replace(self._corpus, raw=None)
+        self._marked, self._side = np.zeros(len(labels), bool), SideInformation()
+        remembered = np.arange(rows.n_new, len(labels))
+        part = rows.constraints.of_rows(remembered, len(remembered))
+        self._part_remembered(RememberedPart(labels[rows.n_new :], part, rows.weights), rows.n_new)
 
     def _compared(self, joint: JointDocuments, labels: Labels, coordinates: Floats) -> Compared:
         """Documents by the terms that they hold."""

@@ -8,7 +8,7 @@ A number has a code for each of some knots t_1 < t_2 < ...: a value between two 
 known as fuzzy coding. Values beyond the ends have the code of the end. The knots are the values themselves where a
 column has few, and quantiles elsewhere: codes do not depend on the scale of a column, hardly on far values, and change
 continuously with a number, so that a model of codes treats numbers and categories alike. A gap in a category has no
-code at all and so speaks for nothing; a gap in a number was filled before.
+code at all and so favours nothing; a gap in a number was filled before.
 
 The codes of a column are multiplied by its weight.
 """

@@ -8,7 +8,7 @@ both flags where a column of two levels has only one; a category then has the va
 along any axis, as a number has. So along an axis with an eigenvalue above 1 several columns vary together. A column of
 weight w counts as w columns would: its values are multiplied by sqrt(w).
 
-*How many axes are real* is told by parallel analysis (Horn, 1965): the values of every column are shuffled on their
+*How many axes are real* is decided by parallel analysis (Horn, 1965): the values of every column are shuffled on their
 own, which keeps the column and breaks all ties to others. The leading axes count as long as their eigenvalues exceed
 what ``QUANTILE`` of ``SHUFFLES`` shuffled tables reach at the same place.
 """

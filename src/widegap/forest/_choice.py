@@ -60,7 +60,7 @@ LEAST_EVENNESS = 0.01  # one cluster with all rows must not divide by 0
 
 @dataclass(frozen=True)
 class Merits:
-    """What speaks for a labeling: its cut per bit (the less the better), evenness, and R2 over k - 1."""
+    """The evidence for a labeling: its cut per bit (the less the better), evenness, and R2 over k - 1."""
 
     cut_per_bit: float
     evenness: float

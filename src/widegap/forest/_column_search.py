@@ -1,6 +1,6 @@
 """Clusters that follow all columns of a table evenly: latent classes, and how many there are.
 
-Flags of a category make gaps of their own, whatever the other columns say, and a search that follows gaps ends with
+Flags of a category create gaps, whatever the other columns are, and a search that follows gaps ends with
 sexes, islands or combinations of yes and no. Latent classes (``forest/_latent_classes.py``) ask instead which rows make
 the columns independent of each other. EM starts from k-means along the axes that several columns share
 (``features/_famd.py``), and the most likely result of several starts is taken. Gaps between the numbers alone may still

@@ -1,4 +1,4 @@
-"""Columns of few levels among continuous ones, spread so that their levels make no gaps of their own.
+"""Columns of few levels among continuous ones, spread so that their levels create no gaps.
 
 A column with few distinct values (yes or no, a grade from 1 to 5) cuts the rows into slabs with nothing between them.
 Beside continuous columns such gaps would count as clusters, though a flag that goes with nothing else divides nothing.

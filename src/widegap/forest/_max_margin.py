@@ -540,7 +540,7 @@ class MaxMarginClustering(KeptSearchClusterer):
         alike, coordinates = labels.copy(), np.zeros((len(labels), found.coordinates.shape[1]), np.float32)
         alike[kept.part.searched], coordinates[kept.part.searched] = found.alike, found.coordinates
         alike = self._to_numbers(alike)
-        return Followed(self._to_numbers(labels), alike, coordinates, found.lineage, found.n_settled)
+        return Followed(self._to_numbers(labels), alike, coordinates, found.lineage, found.n_settled, found.doubt)
 
     # Storing
 

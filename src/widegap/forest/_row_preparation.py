@@ -188,7 +188,7 @@ class RowPreparation:
         return ColumnSearch(sample, groups, int(rng.integers(2**31)), self.unmeasured is not None)
 
     def _column_weights(self, sample: Any, moments: Moments | None = None) -> Floats | None:
-        """Factors of the columns: 0 for those whose values make gaps of their own."""
+        """Factors of the columns: 0 for those whose values create gaps."""
         if self.precomputed:
             return None
         found = column_weights(sample, self.settings.standardize, moments)

@@ -27,7 +27,7 @@ def plain_warnings(estimator: Any, summary: dict[str, Any]) -> list[str]:
 
 
 def follows(column: str, share: float, remedy: str) -> str:
-    """The caution that one column nearly is the clustering."""
+    """The caution that one column almost determines the clusters."""
     return f"Clusters follow {column!r} ({percent(share)}). Compare with {remedy}."
 
 

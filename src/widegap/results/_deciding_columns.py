@@ -1,4 +1,4 @@
-"""How much every column of the user's table decided, and whether one column nearly is the clustering.
+"""How much every column of the user's table decided, and whether one almost determines the clusters.
 
 The share of a column is that of its variance which lies between the clusters, see ``column_shares``; it is computed on
 the values in the user's units, and a category counts once over all its flags. One column nearly *is* the clustering if
@@ -69,5 +69,5 @@ def share_predicted(values: Floats, codes: Labels) -> float:
 
 
 def followed_column(decided: Sequence[dict[str, Any]] | None) -> dict[str, Any] | None:
-    """The column that nearly is the clustering, the first if there are several; None if there is none."""
+    """The column that almost determines the clusters, the first if there are several; None if there is none."""
     return next((entry for entry in decided or () if entry["followed"]), None)

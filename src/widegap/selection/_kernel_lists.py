@@ -1,6 +1,6 @@
 """Choosing the kernels of MKC without labels, deprecated: the names of this module go with version 0.3.
 
-None of the six criteria chose kernels better than the default ones by two standard errors (``docs/results.md``,
+None of the six criteria chose kernels better than the default ones by two standard errors (``docs/results/mkc.md``,
 ``mkc-choice``). ``examples/plot_compare_kernels.py`` shows the best of them in a few lines.
 """
 
@@ -110,7 +110,7 @@ def choose_kernels(
 ) -> list[KernelRecord]:
     """Fit MKC with several lists of kernels and sort them by a criterion that needs no labels.
 
-    A table to look at rather than an oracle: what it gains over the default kernels is measured in ``docs/results.md``.
+    A table to look at rather than an oracle: ``docs/results/mkc.md`` measures what it gains over the default kernels.
 
     Parameters
     ----------

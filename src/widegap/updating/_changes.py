@@ -9,8 +9,8 @@ for a change of the rows. With m remembered and n new rows that count, three tes
 
 For the last two, light rows are left out at random, as in the test of drift, so that those that are compared stand for
 as many rows each. Each p-value is divided by the weight of its test and multiplied by the number of clusters
-(Bonferroni, weighted), and the smallest is that of the record. A change below ``SIGNIFICANT`` is told if it is large
-enough to matter: by a tenth of the share, or of a standard deviation.
+(Bonferroni, weighted), and the smallest is that of the record. A change below ``SIGNIFICANT`` is reported if it is
+large enough to matter: by a tenth of the share, or of a standard deviation.
 """
 
 from collections.abc import Mapping, Sequence

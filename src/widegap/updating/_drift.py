@@ -2,7 +2,7 @@
 
 Remembered rows are thinned until each stands for as many rows as any other; if both kinds come from one source, which
 rows are called new is then a matter of chance, and any statistic can be compared with its values after the names "new"
-and "remembered" were dealt out again. Three kinds of differences are looked at:
+and "remembered" were shuffled. Three kinds of differences are looked at:
 
     shares     sum over clusters of the squared difference of their shares, each in standard deviations
     centres    the same of the leading coordinates inside every cluster
@@ -37,7 +37,7 @@ class Drift:
     Attributes
     ----------
     p_value : float
-        How likely rows as different as the new ones are if they do; small values speak against it.
+        How likely rows as different as the new ones are if they do; small values are evidence against it.
     columns : tuple of ColumnChange
         The columns that speak most against it, with averages of the remembered and the new rows, and p-values that are
         corrected for the number of columns.

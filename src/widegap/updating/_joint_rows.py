@@ -68,6 +68,8 @@ class JointRows:
         The number of the next new cluster.
     n_settled : int
         Rows of the search that the clusters come from.
+    doubt : float
+        How much searches since then have spoken against the clusters, at most 1.
     """
 
     rows: Matrix
@@ -79,6 +81,7 @@ class JointRows:
     constraints: RowConstraints
     next_number: int
     n_settled: int = 0
+    doubt: float = 1.0
 
     @property
     def is_new(self) -> Mask:
@@ -117,6 +120,7 @@ def join_rows(
         constraints=RowConstraints(units, [label for label in classes if label is not None]),
         next_number=memory.next_number,
         n_settled=memory.n_settled,
+        doubt=memory.doubt,
     )
 
 
@@ -140,6 +144,8 @@ class Followed:
         Clusters before and after.
     n_settled : int
         Rows of the search that the clusters come from, or 0 if they stayed what they were.
+    doubt : float
+        How much searches have spoken against clusters that stayed, at most 1.
     """
 
     labels: Labels
@@ -147,6 +153,7 @@ class Followed:
     coordinates: Floats
     lineage: Lineage
     n_settled: int = 0
+    doubt: float = 1.0
 
     def compared(self, joint: JointRows, columns: Sequence[str]) -> Compared:
         """What the tests of changes compare."""

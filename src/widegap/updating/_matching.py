@@ -1,10 +1,10 @@
 """Which cluster is which: clusters of a new search are matched to those before by the remembered rows they share.
 
 With the overlaps C(f, p), the weight of remembered rows that are in cluster f now and were in cluster p before, the
-optimal assignment maximises the weight of all matched pairs. A pair keeps the number of p if most of what is
-remembered of f comes from p: then the number means what it meant. If several clusters before have most of their rows in
-f, and are together most of f, they were joined, and f keeps the number of the largest. All other clusters of the search
-get new numbers. The match is *clean* if no cluster was divided, and none joined with another.
+optimal assignment maximises the weight of all matched pairs. A pair keeps the number of p if most of what is remembered
+of f comes from p, and most of p is in f: then the number means what it meant. If several clusters before have most of
+their rows in f, and are together most of f, they were joined, and f keeps the number of the largest. All other clusters
+of the search get new numbers. The match is *clean* if no cluster was divided, and none joined with another.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def match_clusters(
     overlaps[np.arange(len(fixed)), fixed] += 2 * weights.sum() + 1
     pairs = linear_sum_assignment(-overlaps)
     shared, of_found, of_before = overlaps[pairs], overlaps.sum(axis=1), overlaps.sum(axis=0)
-    same = (shared > 0) & (shared > MOST * of_found[pairs[0]])
+    same = (shared > MOST * of_found[pairs[0]]) & (shared > MOST * of_before[pairs[1]])
     numbers = np.full(k, -1)
     numbers[pairs[0][same]] = pairs[1][same]
     joined = np.where(overlaps > MOST * of_before, overlaps, 0.0)
@@ -58,7 +58,7 @@ def match_clusters(
     unclean = not same.all() or len(pairs[0]) < k
     fresh = np.flatnonzero(numbers < 0)
     numbers[fresh] = next_number + np.arange(len(fresh))
-    kept_most = np.zeros(next_number, bool)
-    kept_most[pairs[1][same & (shared > MOST * of_before[pairs[1]])]] = True
-    clean = not unclean and bool(kept_most[of_before > 0].all())
+    stays = np.zeros(next_number, bool)
+    stays[pairs[1][same]] = True
+    clean = not unclean and bool(stays[of_before > 0].all())
     return Match(numbers, np.where(of_found > 0, overlaps.argmax(axis=1), -1), clean)

@@ -44,6 +44,8 @@ class Memory:
         How many rows were new to the last fit or update; later places are those that were remembered before it.
     n_settled : int
         Rows of the search that the clusters come from; 0 if they are not to be searched for again.
+    doubt : float
+        How much searches since then have spoken against the clusters: 1 for not at all, and less the more.
     """
 
     rows: Matrix
@@ -54,6 +56,7 @@ class Memory:
     next_number: int
     n_new: int
     n_settled: int = 0
+    doubt: float = 1.0
 
     @property
     def before_update(self) -> Indices:
@@ -121,6 +124,8 @@ class Memory:
             raise ValueError("the rows it remembers are not all finite numbers")
         if self.n_settled < 0:
             raise ValueError(f"its clusters come from {self.n_settled} rows")
+        if not 0 < self.doubt <= 1:
+            raise ValueError(f"searches spoke against its clusters by {self.doubt}, which is not above 0 and up to 1")
         if self.units is not None:
             self.units.check(n, len(numbers))
 

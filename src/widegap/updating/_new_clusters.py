@@ -5,7 +5,7 @@ several times. A group belongs to the cluster that most of its rows have before 
 remembered ones came from, or a cluster has only grown, each row of a group is remembered with the same chance as the
 rows of its cluster, or more often. Groups with less than ``MOST_EXPECTED`` of the remembered rows that this lets expect
 are *scarce*, and all scarce groups of a cluster together have a binomial probability. They are new if it is smaller
-than all that come out when the names "new" and "remembered" are dealt out again: groups are formed without these
+than all that come out when the names "new" and "remembered" are shuffled: groups are formed without these
 names, so that this counts for the choice of scarce groups, for their number, and for all partitions. A cluster that has
 only moved a little is not new: its groups still have remembered rows, and rows in front of it have neighbours in it.
 New groups that share neighbours are one cluster.
@@ -26,7 +26,8 @@ from widegap.rows._matrices import indicators
 # digits that comes with 11 to 14 rows is missed in its first batch in 3 of 6 orders, with 99 in 2.
 RENAMINGS = 199
 MOST_EXPECTED = 0.25  # of the remembered rows that a group would have
-# New rows of a group, on average, in each partition: small enough for a new cluster of twenty rows to have its own.
+# Rows of a group, on average, in each partition: small enough for a new cluster of twenty rows to have its own. They
+# are new or remembered ones, whichever are fewer: a group that would have one remembered row often has none by chance.
 GROUP_ROWS = (6, 8, 8, 10, 14)
 MOST_GROUPS = 200  # so that time stays linear in the rows
 MOST_GROUPED = 2_500  # new ones that form groups, to bound the time of all permutations
@@ -64,7 +65,8 @@ def find_new_clusters(P: Floats, is_new: Mask, weights: Doubles, positions: Labe
     names[0, : len(new)] = 1
     for row in names[1:]:
         row[rng.choice(len(rows), len(new), replace=False)] = 1
-    partitions = [JointGroups.of(P[rows], positions[rows], len(new) // size, rng) for size in GROUP_ROWS]
+    fewer = min(len(new), len(remembered))
+    partitions = [JointGroups.of(P[rows], positions[rows], fewer // size, rng) for size in GROUP_ROWS]
     tests = [partition.test(names) for partition in partitions]
     level = min(float(test.log_p[1:].min()) for test in tests)
     novel = np.zeros(len(rows), bool)

@@ -222,7 +222,7 @@ class UpdatableClusterer(SelectiveClusterer):
         constraints, rows = replace(constraints, part=None), joint.rows[inside]
         inner = self._for_joint_rows(n_clusters, start[inside])
         inner._fit(rows, side=SideInformation(constraints=constraints))
-        if not _keeps_clusters(inner.labels_, start[inside], joint.weights[inside], n_clusters):
+        if not keeps_clusters(inner.labels_, start[inside], joint.weights[inside], n_clusters):
             anchors = Units(np.arange(len(inside)), np.ones(len(inside), np.int64), start[inside], NO_PAIRS)
             inner._fit(rows, side=SideInformation(constraints=replace(constraints, units=anchors)))
         take_over(self, inner)
@@ -304,10 +304,12 @@ class UpdatableClusterer(SelectiveClusterer):
         table: Floats = np.asarray(rows) if storage(rows) == "dense" else rows
         units = None if units is None else units.of_rows(kept)
         settled = followed.n_settled or joint.n_settled
-        return Memory(table, followed.labels[kept], weights, kept, units, next_number, joint.n_new, settled)
+        return Memory(
+            table, followed.labels[kept], weights, kept, units, next_number, joint.n_new, settled, followed.doubt
+        )
 
 
-def _keeps_clusters(labels: Labels, start: Labels, weights: Doubles, k: int) -> bool:
+def keeps_clusters(labels: Labels, start: Labels, weights: Doubles, k: int) -> bool:
     """Whether clusters found from starting labels are still those that they began as."""
     match = match_clusters(labels, start, weights, k, k)
     return match.clean and np.array_equal(match.numbers, np.arange(k))
