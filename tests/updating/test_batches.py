@@ -1,4 +1,4 @@
-"""Digits in ten batches, as in ``experiments/update_methods.py``: a class that appears, and clusters that are mended."""
+"""Digits in ten batches, as in ``experiments/update_methods.py``: a class that appears, clusters that are mended."""
 
 import numpy as np
 from sklearn.datasets import load_digits
