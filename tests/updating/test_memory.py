@@ -106,6 +106,8 @@ def test_numbers_are_never_given_back():
         ({"rows": np.zeros((2, 3))}, "columns"),
         ({"next_number": 1}, "clusters that it does not have"),
         ({"places": np.array([0, -4])}, "not possible"),
+        ({"doubt": 0.0}, "spoke against"),
+        ({"doubt": np.nan}, "spoke against"),
         ({"units": Units(np.array([0, 9]), np.ones(2, np.int64), np.full(2, -1), np.empty((0, 2), int))}, "not there"),
         ({"units": Units(np.arange(2), np.ones(2, np.int64), np.array([0, 7]), np.empty((0, 2), int))}, "not there"),
         ({"units": Units(np.arange(2), np.array([2, 0]), np.full(2, -1), np.empty((0, 2), int))}, "sizes"),

@@ -32,6 +32,12 @@ def test_a_blob_of_new_rows_is_a_cluster(n):
     assert (found[300 + n :] == -1).all()
 
 
+def test_few_remembered_rows_are_enough():
+    found = find(*joint([(0, 400, 0), (6, 400, 1), (12, 100, 1)], [(0, 60, 0), (6, 60, 1)]))
+    assert (found[800:900] == 0).mean() > 0.8
+    assert (found[:800] >= 0).mean() < 0.05
+
+
 def test_two_blobs_are_two_clusters():
     found = find(*joint([(0, 150, 0), (6, 150, 1), (14, 50, 1), (-9, 40, 0)], OLD))
     assert sorted([np.median(found[300:350]), np.median(found[350:390])]) == [0, 1]
