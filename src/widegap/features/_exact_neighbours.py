@@ -1,24 +1,25 @@
-"""The nearest rows by comparing all pairs of dense rows, and the compiled loops that all searches for neighbours share.
+"""The nearest rows by comparing all pairs of rows, and the compiled loops that all searches for neighbours share.
 
 Products in float32 find the nearest rows and a few more, a block of rows after the other, and their distances are then
-computed from the rows themselves. Of rows at the same distance those with lower numbers are nearer. Rounding displaces a
-squared distance by about ``eps sqrt(d) (2 |x| + distance)^2``; where a row that was not among the few could be nearer
+computed from the rows themselves. Of rows at the same distance those with lower numbers are nearer. Rounding displaces
+a squared distance by about ``eps sqrt(d) (2 |x| + distance)^2``; where a row that was not among the few could be nearer
 by as much (many rows at the same distance, rows far from the mean and close to each other), products are taken in
 float64, and rounded, so that equal distances are equal.
 """
 
 import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
 
 from widegap._jit import jit
-from widegap._types import Doubles, Floats, Indices, Ints, Mask
-from widegap.features._rounding import ALIKE
+from widegap._types import Doubles, Floats, Indices, Ints, Mask, SparseMatrix
+from widegap.features._rounding import ROUNDING
 from widegap.rows._threads import ordered_map
 
 DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread: 16 MiB; not tuned
 LANES = 64  # lanes, at least, over which values are spread to bound the smallest
 SPARE = 4  # rows beyond the neighbours asked for: two rows of small integers in a hundred have more ties; not tuned
 LEAST_STEP = 1e-9  # of the squared distance to the last neighbour: finer differences count as ties; not tuned
-ROUNDINGS = 64  # of a squared distance, at least, in such a difference; not tuned
+SPARSE_BITS = 32  # of the longest squared length of sparse rows: finer differences count as ties; not tuned
 DECISIVE_ROUNDING = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 
 
@@ -34,15 +35,35 @@ def nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Ints, Floats]:
     beyond = np.square(lengths) + (np.inf if width == len(X) - 1 else beyond)
     beyond -= _rounding(lengths, distances[:, -1], X.shape[1])
     nearest, distances = nearest[:, :count].copy(), distances[:, :count].copy()
-    missed = np.flatnonzero(~(last * (1 + ALIKE) < beyond))  # also where float32 overflows
+    missed = np.flatnonzero(~(last * (1 + ROUNDING) < beyond))  # also where float32 overflows
     if len(missed):
-        centred = X - centre
-        lengths = np.sqrt(np.einsum("ij,ij->i", centred[missed], centred[missed]))
-        rounding = _rounding(lengths, distances[missed, -1], X.shape[1], np.float64)
-        steps = np.ldexp(1.0, np.frexp(np.maximum(LEAST_STEP * last[missed], ROUNDINGS * rounding))[1])
-        found = _search_rows(X, centred, missed, steps, count, n_threads)
-        nearest[missed], distances[missed] = found[:2]
+        least = np.finfo(np.float64).tiny
+        steps = np.ldexp(1.0, np.frexp(np.maximum(LEAST_STEP * last[missed], least))[1])
+        chosen, away, _ = _search_rows(X, X - centre, missed, steps, width, n_threads)
+        nearest[missed], distances[missed] = chosen[:, :count], away[:, :count]
     return nearest, distances
+
+
+def nearest_sparse_rows(X: SparseMatrix, count: int, n_threads: int) -> tuple[Ints, Floats]:
+    """The same for CSR rows: products of sparse rows are sums in a fixed order, and their rounding is small."""
+    X = X.astype(np.float64)
+    norms, columns = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel(), X.T
+    step = np.ldexp(1.0, np.frexp(norms.max(initial=0.0))[1] - SPARSE_BITS)
+    size, far = max(1, DISTANCES_HELD // X.shape[0]), 1.5 / np.finfo(np.float64).eps * step
+
+    def search(start: int) -> tuple[Ints, Doubles]:
+        rows = np.arange(start, min(start + size, X.shape[0]))
+        squares: Doubles = safe_sparse_dot(X[rows], columns, dense_output=True)
+        squares *= -2
+        squares += norms
+        squares += norms[rows, None]
+        nearest, rounded = np.zeros((len(rows), count), np.int64), squares + far
+        rounded -= far
+        select_nearest(rounded, rows, nearest)
+        return nearest, np.sqrt(np.maximum(np.take_along_axis(squares, nearest, axis=1), 0.0))
+
+    parts = list(ordered_map(search, range(0, X.shape[0], size), n_threads))
+    return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
 
 
 def is_blurred(lengths: Floats, last: Floats, d: int) -> Mask:
@@ -53,9 +74,9 @@ def is_blurred(lengths: Floats, last: Floats, d: int) -> Mask:
     return np.asarray(_rounding(lengths, last, d) > DECISIVE_ROUNDING * np.square(last))
 
 
-def _rounding(lengths: Floats, last: Floats, d: int, dtype: type[np.floating] = np.float32) -> Floats:
-    """By how much squared distances that are not larger than the last may be wrong, by products in a dtype."""
-    return np.asarray(float(np.finfo(dtype).eps) * (4 + np.sqrt(d)) * np.square(2 * lengths + last))
+def _rounding(lengths: Floats, last: Floats, d: int) -> Floats:
+    """By how much squared distances that are not larger than the last may be wrong in float32."""
+    return np.asarray(np.finfo(np.float32).eps * (4 + np.sqrt(d)) * np.square(2 * lengths + last))
 
 
 def _search_rows(
@@ -169,5 +190,5 @@ def _measure(queries, rows, X, nearest, distances):  # type: ignore[no-untyped-d
 @jit
 def _is_nearer(square, number, other, other_number):  # type: ignore[no-untyped-def]
     """Whether a row is nearer than another, or as near with a lower number."""
-    gap, tie = other - square, ALIKE * square
+    gap, tie = other - square, ROUNDING * square
     return gap > tie or (gap >= -tie and number < other_number)

@@ -41,7 +41,7 @@ from widegap.forest._search_space import SearchSpace
 from widegap.forest._single_moves import cluster_sums, explained
 from widegap.forest._small_clusters import TINY_CLUSTER, border_to_drop, may_give_way
 
-DIGITS = 9  # of the merits of a labeling: labelings that differ by names alone are equal
+DIGITS = 11  # of the merits of a labeling: labelings that differ by names alone are equal
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
 
 
