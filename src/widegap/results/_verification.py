@@ -69,12 +69,12 @@ def verify(clusterer: Any, X: Any, fit_arguments: Mapping[str, Any]) -> Verifica
 def check_verifiable(clusterer: Any, fit_arguments: Mapping[str, Any]) -> None:
     """Refuse models whose labels do not follow from rows and settings, with the reason."""
     made = clusterer._fingerprint
-    if made is None:
-        raise NotSupportedError(f"The model has no fingerprint: it was made by an older version of widegap; {AGAIN}")
     if hasattr(clusterer, "changes_"):
         raise NotSupportedError(
             f"The model was updated: its labels follow from rows of earlier fits that it does not hold; {AGAIN}"
         )
+    if made is None:
+        raise NotSupportedError(f"The model has no fingerprint: it was made by an older version of widegap; {AGAIN}")
     if made.labels is None or made.labels != label_digest(clusterer):
         raise NotSupportedError(
             f"The labels of the model are not those of its fit: they were corrected, or cut at another number; {AGAIN}"
