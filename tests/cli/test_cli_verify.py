@@ -138,7 +138,7 @@ def test_a_file_of_an_older_version_has_no_fingerprint(folder, tmp_path, capsys)
 FORGED = {
     "long": lambda state: state["versions"]["items"].append(["x" * 200, "1"]),
     "many": lambda state: state["processor"]["items"].extend([[f"BLAS {i}", "a"] for i in range(50)]),
-    "control": lambda state: state["given"].append("\x1b[31mred"),
+    "control": lambda state: state["arguments"].append("\x1b[31mred"),
     "number": lambda state: state.update(rows=5),
 }
 

@@ -1,7 +1,7 @@
 """The fingerprint of a fit: what its labels depend on besides the settings, so that another machine can compare.
 
 A model file holds settings and labels as they are. The fingerprint adds digests of the rows and of the labels as the
-fit left them, what the fit was given besides rows, and the versions and the processor that it ran with.
+fit left them, what the fit got besides rows, and the versions and the processor that it ran with.
 """
 
 import os
@@ -13,8 +13,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
-
+from widegap.rows._collections import is_collection
 from widegap.rows._fingerprints import label_fingerprint
 from widegap.rows._threads import blas_kernels
 
@@ -32,15 +31,15 @@ class FitFingerprint:
         Digest of the rows (of their number and of up to 1000), as ``describe.is_fitted_on`` compares them.
     labels : str or None
         Digest of the labels; None of labels that stay on workers.
-    given : list of str
-        What ``fit`` was given besides rows.
+    arguments : list of str
+        What ``fit`` got besides rows.
     versions, processor : dict
         Versions of Python and packages; the names by which numba and BLAS chose their code.
     """
 
     rows: str | None
     labels: str | None
-    given: list[str]
+    arguments: list[str]
     versions: dict[str, str]
     processor: dict[str, str]
 
@@ -48,13 +47,13 @@ class FitFingerprint:
     def of(cls, estimator: Any, options: Mapping[str, Any]) -> "FitFingerprint":
         """The fingerprint of an estimator that was just fitted with these options."""
         labels = label_digest(estimator)
-        return cls(getattr(estimator, "_rows_digest", None), labels, given_names(options), versions(), processor())
+        return cls(getattr(estimator, "_rows_digest", None), labels, arguments_in_use(options), versions(), processor())
 
     def check(self) -> None:
         """Raise ValueError if these are not short lines of text, as in a forged model file."""
         pairs = [*self.versions.items(), *self.processor.items()]
-        lines = [*self.given, *(part for pair in pairs for part in pair), self.rows or "", self.labels or ""]
-        if len(pairs) + len(self.given) > MOST_ENTRIES or any(
+        lines = [*self.arguments, *(part for pair in pairs for part in pair), self.rows or "", self.labels or ""]
+        if len(pairs) + len(self.arguments) > MOST_ENTRIES or any(
             len(line) > LONGEST_ENTRY or not line.isprintable() for line in lines
         ):
             raise ValueError("its fingerprint does not consist of a few short lines")
@@ -63,15 +62,15 @@ class FitFingerprint:
 def label_digest(estimator: Any) -> str | None:
     """Digest of the labels that an estimator has now; None if they are not in memory."""
     labels = estimator.labels_
-    return label_fingerprint(labels) if isinstance(labels, np.ndarray) else None
+    return None if is_collection(labels) else label_fingerprint(labels)
 
 
-def given_names(options: Mapping[str, Any]) -> list[str]:
+def arguments_in_use(options: Mapping[str, Any]) -> list[str]:
     """The names of options that say something; those of side information are its parts."""
     found: list[str] = []
     for name, value in options.items():
         if is_dataclass(value) and not isinstance(value, type):
-            found += given_names({field.name: getattr(value, field.name) for field in fields(value)})
+            found += arguments_in_use({field.name: getattr(value, field.name) for field in fields(value)})
         elif value is not None:
             found.append(name)
     return found

@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from widegap._types import Floats, Indices, Labels, Matrix
 from widegap.exceptions import InvalidDataError
-from widegap.features._rounding import ROUNDING, on_grid
+from widegap.features._rounding import LAST_BITS, on_grid
 from widegap.rows._centred import CentredRows
 from widegap.rows._sampling import all_or_drawn
 from widegap.rows._sources import row_blocks
@@ -185,7 +185,7 @@ def best_threshold(f: Floats, min_count: int) -> Labels:
     scatter = np.square(means) / (sizes * (n - sizes))
     allowed = (sizes >= min_count) & (n - sizes >= min_count)
     scatter = np.where(allowed, scatter, -1.0)
-    cut = int(np.argmax(scatter >= (1 - ROUNDING) * scatter.max())) + 1
+    cut = int(np.argmax(scatter >= (1 - LAST_BITS) * scatter.max())) + 1
     labels = np.zeros(n, np.int32)
     labels[order[:cut]] = 1
     return labels

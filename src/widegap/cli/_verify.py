@@ -37,8 +37,7 @@ def verify(
     """
     from widegap import describe
     from widegap.cli._output import print_json
-    from widegap.results._verification import check_verifiable
-    from widegap.results._verification import verify as fit_again
+    from widegap.results._verification import check_verifiable, fit_again
     from widegap.tables._delimited import Dialect
 
     estimator, extra = load_model(model)
@@ -63,7 +62,7 @@ def verify(
 
 
 def _fit_arguments(rows: "DocumentRows | EncodedRows", extra: dict[str, Any]) -> dict[str, Any]:
-    """What the fit was given besides rows, where the file says how to read it: weights."""
+    """What the fit got besides rows, where the file says how to read it: weights."""
     from widegap.cli._constraint_options import read_weight_column
     from widegap.results import EncodedRows
 

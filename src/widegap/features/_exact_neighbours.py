@@ -12,13 +12,13 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from widegap._jit import jit
 from widegap._types import Doubles, Floats, Indices, Ints, Mask, SparseMatrix
-from widegap.features._rounding import ROUNDING
+from widegap.features._rounding import LAST_BITS
 from widegap.rows._threads import ordered_map
 
 DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread: 16 MiB; not tuned
 LANES = 64  # lanes, at least, over which values are spread to bound the smallest
-SPARE = 4  # rows beyond the neighbours asked for: two rows of small integers in a hundred have more ties; not tuned
-LEAST_STEP = 1e-9  # of the squared distance to the last neighbour: finer differences count as ties; not tuned
+SPARE = 4  # rows beyond the neighbours asked for; not tuned
+SAME_DISTANCE = 1e-9  # of the squared distance to the last neighbour: finer differences count as ties; not tuned
 SPARSE_BITS = 32  # of the longest squared length of sparse rows: finer differences count as ties; not tuned
 DECISIVE_ROUNDING = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 
@@ -35,10 +35,10 @@ def nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Ints, Floats]:
     beyond = np.square(lengths) + (np.inf if width == len(X) - 1 else beyond)
     beyond -= _rounding(lengths, distances[:, -1], X.shape[1])
     nearest, distances = nearest[:, :count].copy(), distances[:, :count].copy()
-    missed = np.flatnonzero(~(last * (1 + ROUNDING) < beyond))  # also where float32 overflows
+    missed = np.flatnonzero(~(last * (1 + LAST_BITS) < beyond))  # also where float32 overflows
     if len(missed):
         least = np.finfo(np.float64).tiny
-        steps = np.ldexp(1.0, np.frexp(np.maximum(LEAST_STEP * last[missed], least))[1])
+        steps = np.ldexp(1.0, np.frexp(np.maximum(SAME_DISTANCE * last[missed], least))[1])
         chosen, away, _ = _search_rows(X, X - centre, missed, steps, width, n_threads)
         nearest[missed], distances[missed] = chosen[:, :count], away[:, :count]
     return nearest, distances
@@ -190,5 +190,5 @@ def _measure(queries, rows, X, nearest, distances):  # type: ignore[no-untyped-d
 @jit
 def _is_nearer(square, number, other, other_number):  # type: ignore[no-untyped-def]
     """Whether a row is nearer than another, or as near with a lower number."""
-    gap, tie = other - square, ROUNDING * square
+    gap, tie = other - square, LAST_BITS * square
     return gap > tie or (gap >= -tie and number < other_number)

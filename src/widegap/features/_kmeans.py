@@ -18,7 +18,7 @@ import numpy as np
 
 from widegap._jit import jit
 from widegap._types import Doubles, Ints, Labels
-from widegap.features._rounding import ROUNDING, on_grid
+from widegap.features._rounding import LAST_BITS, on_grid
 
 MEANS_TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
 TILE = 256  # rows whose scores are compared at a time
@@ -41,13 +41,13 @@ def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
     sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
     total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
     scatter = max(0.0, total - float(np.square(X.sum(axis=0, dtype=np.float64)).sum()) / len(X))
-    slack = 2 * ((X.shape[1] + 4) * float(np.finfo(X.dtype).eps) + ROUNDING)
+    slack = 2 * ((X.shape[1] + 4) * float(np.finfo(X.dtype).eps) + LAST_BITS)
     least, longest = MEANS_TOL * scatter / X.size, float(np.einsum("ij,ij->i", X, X).max(initial=0))
     for _ in range(turns):
         halves = np.einsum("ij,ij->i", means, means) / 2
         size = np.sqrt(longest * 2 * halves.max()) + 2 * halves.max()  # of the terms of a score
         products = means.astype(X.dtype) @ columns
-        changed, gained = _assign(X, products, means, halves, (slack * size, ROUNDING * size), labels, sums, counts)
+        changed, gained = _assign(X, products, means, halves, (slack * size, LAST_BITS * size), labels, sums, counts)
         if _follow(means, sums, counts) <= least or not changed:
             break
     return Groups(labels, total - 2 * gained)
@@ -88,7 +88,7 @@ def _choose_seeds(X, chances, seeds, owners, tables, to_seeds):  # type: ignore[
                 else:
                     low = middle + 1
             left = _distances_with(X, low, seeds, s, owners, tables, to_seeds)
-            if left < least * (1 - ROUNDING):
+            if left < least * (1 - LAST_BITS):
                 least = left
                 seeds[s] = low
                 for i in range(n):

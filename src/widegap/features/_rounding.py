@@ -5,11 +5,11 @@ exponentials differ in their last bits from machine to machine, and where two ch
 choose. Rows of small integers have many such ties. A search goes the same way everywhere if
 
 - values that are compared for equality lie on a grid that is coarse against rounding and fine against what matters,
-- of candidates whose merits differ by no more than ``ROUNDING``, relative to their size, the first one is taken,
+- of candidates whose merits differ by no more than ``LAST_BITS``, relative to their size, the first one is taken,
 - an axis points to where its first large entry is positive,
 - rough products in single precision find candidates only, and sums in double precision decide between them.
 
-Last bits may still tip a value over an edge of the grid, or of ``ROUNDING``. That happens once in a million values or
+Last bits may still tip a value over an edge of the grid, or of ``LAST_BITS``. That happens once in a million values or
 less, and then what differs is one unit of the grid, which hardly ever decides.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from widegap._types import Floats, FloatType
 
-ROUNDING = 1e-11  # rounding of sums in double precision leaves 1e-12 and less; not tuned
+LAST_BITS = 1e-11  # rounding of sums in double precision leaves 1e-12 and less; not tuned
 GRID_BITS = {4: 22, 8: 40}  # by bytes of a number: differences of such numbers are exact
 LARGE_ENTRY = 0.999  # of the largest entry of an axis: entries that are this large are alike
 

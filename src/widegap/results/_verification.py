@@ -42,7 +42,7 @@ class Verification:
     changed: dict[str, tuple[str, str]]
 
 
-def verify(clusterer: Any, X: Any, fit_arguments: Mapping[str, Any]) -> Verification:
+def fit_again(clusterer: Any, X: Any, fit_arguments: Mapping[str, Any]) -> Verification:
     """Fit a stored clusterer again; ``fit_arguments`` are those of its fit that could be read again."""
     check_verifiable(clusterer, fit_arguments)
     made, before = clusterer._fingerprint, clusterer.labels_
@@ -79,7 +79,7 @@ def check_verifiable(clusterer: Any, fit_arguments: Mapping[str, Any]) -> None:
         raise NotSupportedError(
             f"The labels of the model are not those of its fit: they were corrected, or cut at another number; {AGAIN}"
         )
-    missing = [name for name in made.given if name not in fit_arguments]
+    missing = [name for name in made.arguments if name not in fit_arguments]
     if missing:
         raise NotSupportedError(
             f"The model was fitted with {', '.join(missing)}, which its file does not hold as the fit took it; fit the "
