@@ -29,9 +29,9 @@ _kept_on_disk = True  # until the disk is full
 class _Loop:
     """A function that is handed to numba when it is called first, by Python or by another loop."""
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], fast_math: set[str]):
         update_wrapper(self, function)
-        self._function = function
+        self._function, self._fast_math = function, fast_math
         self._compiled: Any = None
         self._part: Any = None
         _loops.append(self)
@@ -55,7 +55,7 @@ class _Loop:
         if self._compiled is None:
             with _lock:
                 if self._compiled is None:
-                    self._compiled = _compile(self._function)
+                    self._compiled = _compile(self._function, self._fast_math)
         return self._compiled
 
     @property
@@ -64,7 +64,7 @@ class _Loop:
         if self._part is None:
             with _lock:
                 if self._part is None:
-                    self._part = _compile(self._function, is_part=True)
+                    self._part = _compile(self._function, self._fast_math, is_part=True)
         return self._part._numba_type_
 
     def __reduce__(self) -> str:
@@ -87,13 +87,13 @@ def _forget_disk() -> None:
             loop._compiled = None
 
 
-def _compile(function: Callable[..., Any], is_part: bool = False) -> Any:
+def _compile(function: Callable[..., Any], fast_math: set[str], is_part: bool = False) -> Any:
     """The function for calls from Python, or for those from other loops: these need neither an entry nor a file."""
     import numba
 
     flags: dict[str, Any] = {
         "nogil": True,
-        "fastmath": _FAST_MATH,
+        "fastmath": fast_math,
         "no_cfunc_wrapper": True,
         "no_cpython_wrapper": is_part,
     }
@@ -108,7 +108,12 @@ def _compile(function: Callable[..., Any], is_part: bool = False) -> Any:
 
 def jit(function: Function) -> Function:
     """Compile ``function`` with numba at its first call: cached on disk where possible, without the GIL."""
-    return cast(Function, _Loop(function))
+    return cast(Function, _Loop(function, _FAST_MATH))
+
+
+def jit_in_order(function: Function) -> Function:
+    """The same without fast-math flags: additions in the order in which they are written, on every processor."""
+    return cast(Function, _Loop(function, set()))
 
 
 def folders_of_code() -> list[str]:

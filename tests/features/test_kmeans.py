@@ -55,7 +55,8 @@ def test_rows_that_changed_are_counted():
     X = np.array([[0.0], [1.0], [9.0], [10.0]])
     centres, labels = np.array([[0.0], [10.0]]), np.array([0, 1, 0, -1], np.int32)
     sums, counts = np.array([[9.0], [1.0]]), np.array([2, 1])
-    changed, _ = _kmeans._assign(X, centres @ X.T, np.square(centres).sum(axis=1) / 2, labels, sums, counts)
+    halves = np.square(centres).sum(axis=1) / 2
+    changed, _ = _kmeans._assign(X, centres @ X.T, centres, halves, (0.0, 0.0), labels, sums, counts)
     assert changed == 3
     np.testing.assert_array_equal(labels, [0, 0, 1, 1])
     np.testing.assert_array_equal(sums, [[1.0], [19.0]])
@@ -81,5 +82,7 @@ def test_distances_are_squared_and_of_differences():
 
 def test_a_row_between_two_means_goes_to_the_first():
     centres, labels, empty = np.array([[0.0], [10.0]]), np.array([-1], np.int32), (np.zeros((2, 1)), np.zeros(2, int))
-    _kmeans._assign(np.array([[5.0]]), np.array([[0.0], [50.0]]), np.square(centres).sum(axis=1) / 2, labels, *empty)
-    assert labels[0] == 0
+    halves = np.square(centres).sum(axis=1) / 2
+    for products in ([[0.0], [50.0]], [[0.0], [50.000001]], [[0.000001], [50.0]]):  # as a library may round them
+        _kmeans._assign(np.array([[5.0]]), np.array(products), centres, halves, (1e-5, 1e-9), labels, *empty)
+        assert labels[0] == 0

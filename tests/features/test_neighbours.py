@@ -75,3 +75,22 @@ def test_mutual_neighbours_averages_and_weights_are_their_definitions():
     np.testing.assert_allclose(out, (W @ Y).T)
     np.testing.assert_allclose(into, Y.T @ W)
     np.testing.assert_allclose(graph.weights_between(labels, 5), Y.T @ (W + W.T) @ Y)
+
+
+def ranked(X, count):
+    """The nearest other rows of small integers, the lowest numbers first where distances are equal."""
+    squares = np.square(X[:, None] - X[None]).sum(axis=2)
+    np.fill_diagonal(squares, squares.max() + 1)
+    return np.argsort(squares, axis=1, kind="stable")[:, :count]
+
+
+@pytest.mark.parametrize("high", [1, 2, 16])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_of_equally_near_rows_the_first_are_neighbours(high, container):
+    """Whatever order libraries add in: here that of the columns."""
+    rng = np.random.default_rng(6)
+    X = rng.integers(0, high + 1, (150, 20)).astype(float)
+    for order in (np.arange(20), rng.permutation(20)):
+        for shift in (0.0, 1 / 3) if container is np.asarray else (0.0,):
+            graph = neighbour_graph(container(X[:, order] + shift), 12)
+            assert_array_equal(graph.nearest, ranked(X, 12))

@@ -35,6 +35,7 @@ from widegap.base._callbacks import (
     with_steps,
 )
 from widegap.base._docs import shared_docs
+from widegap.base._fit_fingerprint import FitFingerprint
 from widegap.base._progress import progress_logging
 from widegap.base._records import Record
 from widegap.base._scored_clusterer import ScoredClusterer, explained_scatter, log_likelihoods
@@ -104,6 +105,7 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
         "feature_names_in_": np.ndarray,
         "_rows_digest": str,
         "_numbers": np.ndarray | None,
+        "_fingerprint": FitFingerprint | None,
     }
     # Functions, choices for one machine, and scikit-learn's routing of arguments and form of results.
     _not_stored: ClassVar[frozenset[str]] = frozenset(
@@ -122,6 +124,7 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
     labels_: np.ndarray[Any, Any]
     n_clusters_: int
     objective_: float
+    _fingerprint: FitFingerprint | None = None  # None in files of older versions
     _numbers: Labels | None = None  # of the clusters, in the order of their scores; None where they count from 0
 
     def __sklearn_tags__(self) -> Any:
@@ -161,6 +164,8 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
 
     def _check_stored(self) -> None:
         """Raise an error if what a model file holds, beyond weights, is inconsistent."""
+        if self._fingerprint is not None:
+            self._fingerprint.check()
         numbers = self.cluster_numbers_
         if numbers.shape != (self.n_clusters_,) or numbers.dtype.kind != "i" or numbers.min(initial=0) < 0:
             raise ValueError(f"its {self.n_clusters_} clusters have numbers of shape {numbers.shape}")
@@ -218,6 +223,7 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
         self._fit(known_frame(X), **options)
         if self.labels_out is not None:
             self.labels_ = write_labels(self.labels_, self.labels_out)
+        self._fingerprint = FitFingerprint.of(self, options)
         return self
 
     @with_callbacks

@@ -16,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from widegap._types import Floats, Indices, Labels, Matrix
 from widegap.exceptions import InvalidDataError
+from widegap.features._rounding import LAST_BITS, on_grid
 from widegap.rows._centred import CentredRows
 from widegap.rows._sampling import all_or_drawn
 from widegap.rows._sources import row_blocks
@@ -177,13 +178,14 @@ def feature_starts(
 
 def best_threshold(f: Floats, min_count: int) -> Labels:
     """Two clusters from one direction: the threshold with the largest between-cluster scatter (Otsu)."""
-    n = len(f)
+    f, n = on_grid(f), len(f)
     order = np.argsort(-f, kind="stable")
     sizes = np.arange(1, n)
     means = np.cumsum(f[order])[:-1] - sizes * f.mean()
     scatter = np.square(means) / (sizes * (n - sizes))
     allowed = (sizes >= min_count) & (n - sizes >= min_count)
-    cut = int(np.argmax(np.where(allowed, scatter, -1.0))) + 1
+    scatter = np.where(allowed, scatter, -1.0)
+    cut = int(np.argmax(scatter >= (1 - LAST_BITS) * scatter.max())) + 1
     labels = np.zeros(n, np.int32)
     labels[order[:cut]] = 1
     return labels

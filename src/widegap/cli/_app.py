@@ -18,6 +18,7 @@ from widegap.cli._predict import predict, report
 from widegap.cli._refine import refine
 from widegap.cli._segment import segment_pictures
 from widegap.cli._update import update
+from widegap.cli._verify import verify
 from widegap.cli._warm import warm
 
 app = typer.Typer(
@@ -69,7 +70,7 @@ class _Command(TyperCommand):
             raise
 
 
-for command in (cluster, documents, predict, update, report, refine, datasets, demo, warm):
+for command in (cluster, documents, predict, update, verify, report, refine, datasets, demo, warm):
     app.command(cls=_Command)(command)
 app.command("segment", cls=_Command)(segment_pictures)
 app.command("explore", cls=_Command)(open_explorer)

@@ -1,19 +1,25 @@
-"""The nearest rows by comparing all pairs of dense rows, and the compiled loops that all searches for neighbours share.
+"""The nearest rows by comparing all pairs of rows, and the compiled loops that all searches for neighbours share.
 
-Products in float32 find the nearest rows, a block of rows after the other, and their distances are then computed from
-the rows themselves. Rounding displaces a squared distance by about ``eps sqrt(d) (2 |x| + distance)^2``; where that is
-more than a thousandth of the distance to the last neighbour (rows far from the mean and close to each other, equal
-rows), products are taken in float64.
+Products in float32 find the nearest rows and a few more, a block of rows after the other, and their distances are then
+computed from the rows themselves. Of rows at the same distance those with lower numbers are nearer. Rounding displaces
+a squared distance by about ``eps sqrt(d) (2 |x| + distance)^2``; where a row that was not among the few could be nearer
+by as much (many rows at the same distance, rows far from the mean and close to each other), products are taken in
+float64, and rounded, so that equal distances are equal.
 """
 
 import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
 
 from widegap._jit import jit
-from widegap._types import Doubles, Floats, Indices, Ints, Mask
+from widegap._types import Doubles, Floats, Indices, Ints, Mask, SparseMatrix
+from widegap.features._rounding import LAST_BITS
 from widegap.rows._threads import ordered_map
 
 DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread: 16 MiB; not tuned
 LANES = 64  # lanes, at least, over which values are spread to bound the smallest
+SPARE = 4  # rows beyond the neighbours asked for; not tuned
+SAME_DISTANCE = 1e-9  # of the squared distance to the last neighbour: finer differences count as ties; not tuned
+SPARSE_BITS = 32  # of the longest squared length of sparse rows: finer differences count as ties; not tuned
 DECISIVE_ROUNDING = 1e-3  # rounding of a squared distance, relative to it, that may decide between neighbours
 
 
@@ -22,12 +28,42 @@ def nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Ints, Floats]:
     X = np.ascontiguousarray(X)
     centre = X.mean(axis=0, dtype=np.float64)
     columns = (X - centre.astype(X.dtype)).astype(np.float32, copy=False)
-    nearest, distances = _search_rows(X, columns, np.arange(len(X)), count, n_threads)
     lengths = np.sqrt(np.einsum("ij,ij->i", columns, columns))
-    blurred = np.flatnonzero(is_blurred(lengths, distances[:, -1], X.shape[1]))
-    if len(blurred):
-        nearest[blurred], distances[blurred] = _search_rows(X, X - centre, blurred, count, n_threads)
+    every, width = np.arange(len(X)), min(count + SPARE, len(X) - 1)
+    nearest, distances, beyond = _search_rows(X, columns, every, np.zeros(len(X)), width, n_threads)
+    last = np.square(distances[:, count - 1])
+    beyond = np.square(lengths) + (np.inf if width == len(X) - 1 else beyond)
+    beyond -= _rounding(lengths, distances[:, -1], X.shape[1])
+    nearest, distances = nearest[:, :count].copy(), distances[:, :count].copy()
+    missed = np.flatnonzero(~(last * (1 + LAST_BITS) < beyond))  # also where float32 overflows
+    if len(missed):
+        least = np.finfo(np.float64).tiny
+        steps = np.ldexp(1.0, np.frexp(np.maximum(SAME_DISTANCE * last[missed], least))[1])
+        chosen, away, _ = _search_rows(X, X - centre, missed, steps, width, n_threads)
+        nearest[missed], distances[missed] = chosen[:, :count], away[:, :count]
     return nearest, distances
+
+
+def nearest_sparse_rows(X: SparseMatrix, count: int, n_threads: int) -> tuple[Ints, Floats]:
+    """The same for CSR rows: products of sparse rows are sums in a fixed order, and their rounding is small."""
+    X = X.astype(np.float64)
+    norms, columns = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel(), X.T
+    step = np.ldexp(1.0, np.frexp(norms.max(initial=0.0))[1] - SPARSE_BITS)
+    size, far = max(1, DISTANCES_HELD // X.shape[0]), 1.5 / np.finfo(np.float64).eps * step
+
+    def search(start: int) -> tuple[Ints, Doubles]:
+        rows = np.arange(start, min(start + size, X.shape[0]))
+        squares: Doubles = safe_sparse_dot(X[rows], columns, dense_output=True)
+        squares *= -2
+        squares += norms
+        squares += norms[rows, None]
+        nearest, rounded = np.zeros((len(rows), count), np.int64), squares + far
+        rounded -= far
+        select_nearest(rounded, rows, nearest)
+        return nearest, np.sqrt(np.maximum(np.take_along_axis(squares, nearest, axis=1), 0.0))
+
+    parts = list(ordered_map(search, range(0, X.shape[0], size), n_threads))
+    return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
 
 
 def is_blurred(lengths: Floats, last: Floats, d: int) -> Mask:
@@ -35,35 +71,53 @@ def is_blurred(lengths: Floats, last: Floats, d: int) -> Mask:
 
     ``lengths`` are those of the rows as the products have them, ``last`` the distances to the last neighbour.
     """
-    rounding = np.finfo(np.float32).eps * (4 + np.sqrt(d)) * np.square(2 * lengths + last)
-    return np.asarray(rounding > DECISIVE_ROUNDING * np.square(last))
+    return np.asarray(_rounding(lengths, last, d) > DECISIVE_ROUNDING * np.square(last))
 
 
-def _search_rows(X: Floats, centred: Floats, wanted: Indices, count: int, n_threads: int) -> tuple[Ints, Floats]:
-    """Neighbours of the rows numbered ``wanted``, found by products in the dtype of the centred rows."""
-    norms, columns = np.einsum("ij,ij->i", centred, centred), -2 * centred.T
-    step = max(1, DISTANCES_HELD // len(X))
-
-    def search(start: int) -> tuple[Ints, Doubles]:
-        rows = wanted[start : start + step]
-        nearest = np.zeros((len(rows), count), np.int64)
-        select_nearest(centred[rows] @ columns, norms, rows, nearest)
-        distances: Doubles = measure_nearest(X, rows, X, nearest)
-        return nearest, distances
-
-    parts = list(ordered_map(search, range(0, len(wanted), step), n_threads))
-    return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
+def _rounding(lengths: Floats, last: Floats, d: int) -> Floats:
+    """By how much squared distances that are not larger than the last may be wrong in float32."""
+    return np.asarray(np.finfo(np.float32).eps * (4 + np.sqrt(d)) * np.square(2 * lengths + last))
 
 
-def select_nearest(products: Floats, norms: Floats, own: Ints, nearest: Ints) -> None:
-    """For every row the numbers of the smallest of ``products + norms``, but for its own number if that is not -1.
+def _search_rows(
+    X: Floats, centred: Floats, wanted: Indices, steps: Doubles, count: int, n_threads: int
+) -> tuple[Ints, Floats, Floats]:
+    """Neighbours of the rows numbered ``wanted``, found by products in the dtype of the centred rows.
 
-    The products become these sums.
+    Also their distances, and a bound on the squared distances of all other rows less the row's own squared length. The
+    products are rounded to multiples of ``steps``, a number for each row, unless these are 0.
     """
-    products += norms
-    best = np.repeat(_bounds(products, nearest.shape[1])[:, None], nearest.shape[1], axis=1)
-    rows, zeros = np.arange(len(own)), np.zeros(max(products.shape), products.dtype)
-    merge_nearest(products, zeros[: len(own)], zeros[: len(norms)], np.arange(len(norms)), rows, own, best, nearest)
+    norms, columns = np.einsum("ij,ij->i", centred, centred), -2 * centred.T
+    size = max(1, DISTANCES_HELD // len(X))
+
+    def search(start: int) -> tuple[Ints, Doubles, Floats]:
+        places = slice(start, start + size)
+        rows = wanted[places]
+        nearest, products = np.zeros((len(rows), count), np.int64), centred[rows] @ columns
+        products += norms
+        if steps.any():
+            products += norms[rows, None]
+            far = 1.5 / np.finfo(np.float64).eps * steps[places, None]
+            products += far
+            products -= far
+        beyond = select_nearest(products, rows, nearest)
+        distances: Doubles = measure_nearest(X, rows, X, nearest)
+        return nearest, distances, beyond
+
+    parts = list(ordered_map(search, range(0, len(wanted), size), n_threads))
+    return tuple(np.concatenate(found) for found in zip(*parts, strict=True))  # type: ignore[return-value]
+
+
+def select_nearest(sums: Floats, own: Ints, nearest: Ints) -> Floats:
+    """For every row the numbers of the smallest of its ``sums``, but for its own number if that is not -1.
+
+    Returns the largest of those selected.
+    """
+    best = np.repeat(_bounds(sums, nearest.shape[1])[:, None], nearest.shape[1], axis=1)
+    rows, zeros = np.arange(len(own)), np.zeros(max(sums.shape), sums.dtype)
+    n = sums.shape[1]
+    merge_nearest(sums, zeros[: len(own)], zeros[:n], np.arange(n), rows, own, best, nearest)
+    return best[:, -1]
 
 
 def _bounds(values: Floats, count: int) -> Floats:
@@ -125,9 +179,16 @@ def _measure(queries, rows, X, nearest, distances):  # type: ignore[no-untyped-d
                 step = np.float64(queries[rows[r], f]) - np.float64(X[j, f])
                 total += step * step
             place = c
-            while place > 0 and distances[r, place - 1] > total:
+            while place > 0 and _is_nearer(total, j, distances[r, place - 1], nearest[r, place - 1]):
                 distances[r, place] = distances[r, place - 1]
                 nearest[r, place] = nearest[r, place - 1]
                 place -= 1
             distances[r, place] = total
             nearest[r, place] = j
+
+
+@jit
+def _is_nearer(square, number, other, other_number):  # type: ignore[no-untyped-def]
+    """Whether a row is nearer than another, or as near with a lower number."""
+    gap, tie = other - square, LAST_BITS * square
+    return gap > tie or (gap >= -tie and number < other_number)

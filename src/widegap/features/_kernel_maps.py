@@ -35,6 +35,7 @@ from widegap.features._kernels import (
     settle_width,
 )
 from widegap.features._kmeans import kmeans
+from widegap.features._rounding import with_fixed_signs
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._matrices import check_finite, column_offsets, row_chunks, scale_table, shift_columns, storage
 from widegap.rows._protocols import Parts, Rows, State
@@ -417,7 +418,7 @@ def decompose(K: Floats, dtype: FloatType | type[np.floating], *, centred: bool)
     keep = values > max(tol * values[-1], rounding)
     indefinite = values[0] < -max(INDEFINITE * np.abs(values).max(), rounding)
     share = -float(values[values < 0].sum() / np.abs(values).sum()) if indefinite else 0.0
-    projection = np.ascontiguousarray((vectors[:, keep] / np.sqrt(values[keep]))[:, ::-1])
+    projection = np.ascontiguousarray((with_fixed_signs(vectors[:, keep]) / np.sqrt(values[keep]))[:, ::-1])
     return Spectrum(projection, float(values[0]), float(values[-1]), share)
 
 

@@ -6,6 +6,9 @@ means follow their rows, until they hardly move or have followed often enough.
 
 Distances are scores: |x - c|^2 = |x|^2 - 2 (x'c - |c|^2 / 2), one product of matrices for all rows and means. Products
 are taken in the dtype of the table, sums in float64. A mean that loses all its rows stays where it is.
+
+Rows are rounded to a grid (``_rounding.py``), so that distances between them are exact or nearly so. Where the best
+score exceeds the next by less than rounding may add, sums in float64 decide, and the first of equal means wins.
 """
 
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ import numpy as np
 
 from widegap._jit import jit
 from widegap._types import Doubles, Ints, Labels
+from widegap.features._rounding import LAST_BITS, on_grid
 
 MEANS_TOL = 1e-4  # squared movement of all means together, relative to the mean variance of a column
 TILE = 256  # rows whose scores are compared at a time
@@ -31,16 +35,19 @@ class Groups:
 
 def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
     """Up to m groups of the rows of a C-ordered array, by one run of ``turns`` turns; fewer if fewer rows differ."""
+    X = on_grid(X)
     means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
     labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T)
     sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
     total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
     scatter = max(0.0, total - float(np.square(X.sum(axis=0, dtype=np.float64)).sum()) / len(X))
-    least = MEANS_TOL * scatter / X.size
+    slack = 2 * ((X.shape[1] + 4) * float(np.finfo(X.dtype).eps) + LAST_BITS)
+    least, longest = MEANS_TOL * scatter / X.size, float(np.einsum("ij,ij->i", X, X).max(initial=0))
     for _ in range(turns):
         halves = np.einsum("ij,ij->i", means, means) / 2
+        size = np.sqrt(longest * 2 * halves.max()) + 2 * halves.max()  # of the terms of a score
         products = means.astype(X.dtype) @ columns
-        changed, gained = _assign(X, products, halves.astype(X.dtype), labels, sums, counts)
+        changed, gained = _assign(X, products, means, halves, (slack * size, LAST_BITS * size), labels, sums, counts)
         if _follow(means, sums, counts) <= least or not changed:
             break
     return Groups(labels, total - 2 * gained)
@@ -81,7 +88,7 @@ def _choose_seeds(X, chances, seeds, owners, tables, to_seeds):  # type: ignore[
                 else:
                     low = middle + 1
             left = _distances_with(X, low, seeds, s, owners, tables, to_seeds)
-            if left < least:
+            if left < least * (1 - LAST_BITS):
                 least = left
                 seeds[s] = low
                 for i in range(n):
@@ -115,25 +122,40 @@ def _distances_with(X, row, seeds, n_seeds, owners, tables, to_seeds):  # type: 
 @jit
 def _distance(X, i, row):  # type: ignore[no-untyped-def]
     """Squared distance between two rows."""
-    total = X[0, 0] * 0
+    total = 0.0
     for j in range(X.shape[1]):
-        step = X[i, j] - X[row, j]
+        step = np.float64(X[i, j] - X[row, j])
         total += step * step
     return total
 
 
-def _assign(X: Any, products: Any, halves: Any, labels: Labels, sums: Doubles, counts: Ints) -> tuple[int, float]:
+def _assign(
+    X: Any,
+    products: Any,
+    means: Doubles,
+    halves: Doubles,
+    ties: tuple[float, float],
+    labels: Labels,
+    sums: Doubles,
+    counts: Ints,
+) -> tuple[int, float]:
     """Every row to its best score: how many rows changed, and the sum of the scores.
 
+    ``ties`` are the largest differences of scores that rounding explains in the dtype of the table, and in float64.
     Labels, -1 at first, and sums and sizes of the groups follow in place.
     """
-    top, best = np.empty(TILE, products.dtype), np.empty(TILE, np.int32)
-    found: tuple[int, float] = _assign_tiles(X, products, halves, labels, sums, counts, top, best)
+    tops, best = np.empty((2, TILE), products.dtype), np.empty(TILE, np.int32)
+    rough = halves.astype(products.dtype)
+    found: tuple[int, float] = _assign_tiles(
+        X, products, rough, means, halves, *ties, labels, sums, counts, tops[0], tops[1], best
+    )
     return found
 
 
 @jit
-def _assign_tiles(X, products, halves, labels, sums, counts, top, best):  # type: ignore[no-untyped-def]
+def _assign_tiles(  # type: ignore[no-untyped-def]
+    X, products, rough, means, halves, slack, tie, labels, sums, counts, top, second, best
+):
     """The same: for some rows at a time, scores (m, n) for a mean are compared with the ``top`` of the ``best``."""
     n, d = X.shape
     changed = 0
@@ -142,16 +164,21 @@ def _assign_tiles(X, products, halves, labels, sums, counts, top, best):  # type
         size = TILE if n - start > TILE else n - start
         for i in range(TILE):
             top[i] = -np.inf
+            second[i] = -np.inf
             best[i] = 0
-        for p in range(len(halves)):
+        for p in range(len(rough)):
             for i in range(size):
-                score = products[p, start + i] - halves[p]
+                score = products[p, start + i] - rough[p]
                 better = score > top[i]
+                beaten = top[i] if better else score
+                second[i] = beaten if beaten > second[i] else second[i]
                 top[i] = score if better else top[i]
                 best[i] = np.int32(p) if better else best[i]
         for i in range(size):
             gained += top[i]
             p, former = best[i], labels[start + i]
+            if top[i] - second[i] <= slack:
+                p = _nearest_mean(X, start + i, products, rough, means, halves, top[i] - slack, tie)
             if p != former:
                 changed += 1
                 labels[start + i] = p
@@ -163,6 +190,20 @@ def _assign_tiles(X, products, halves, labels, sums, counts, top, best):  # type
                     for j in range(d):
                         sums[former, j] -= X[start + i, j]
     return changed, gained
+
+
+@jit
+def _nearest_mean(X, i, products, rough, means, halves, least, tie):  # type: ignore[no-untyped-def]
+    """The mean nearest to a row, the first of equal ones, of those whose rough scores are at least ``least``."""
+    best, most = np.int32(0), -np.inf
+    for p in range(len(rough)):
+        if products[p, i] - rough[p] >= least:
+            score = -halves[p]
+            for j in range(X.shape[1]):
+                score += X[i, j] * means[p, j]
+            if score > most + tie:
+                best, most = np.int32(p), score
+    return best
 
 
 def _follow(means: Doubles, sums: Doubles, counts: Ints) -> float:

@@ -276,7 +276,7 @@ def _among_all(T: Floats, origin: Floats, rows: Indices, count: int) -> tuple[In
         table = T[block] - origin.astype(T.dtype)
         own = np.where((rows >= block.start) & (rows < block.stop), rows - block.start, -1)
         nearest = np.zeros((len(rows), min(count, len(table) - 1)), np.int64)
-        select_nearest(-2 * (queries @ table.T), _squares(table), own, nearest)
+        select_nearest(_squares(table) - 2 * (queries @ table.T), own, nearest)
         found.append(nearest + block.start)
     joined = np.concatenate(found, axis=1)
     distances: Doubles = measure_nearest(T, rows, T, joined)

@@ -26,9 +26,9 @@ from scipy.sparse.csgraph import connected_components
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
-from widegap._jit import jit
+from widegap._jit import jit_in_order
 from widegap._types import Doubles, Floats, Ints, Labels, Matrix, SparseMatrix
-from widegap.features._exact_neighbours import nearest_rows
+from widegap.features._exact_neighbours import nearest_rows, nearest_sparse_rows
 from widegap.features._neighbour_index import NeighbourIndex
 from widegap.rows._matrices import without_far_offsets
 from widegap.rows._threads import one_blas_thread
@@ -134,9 +134,7 @@ def neighbour_graph(X: Matrix, n_neighbors: int, n_threads: int = 1, linked: int
             return NeighbourGraph(*NeighbourIndex.fit(X).of_rows(count, n_threads), linked)
         with one_blas_thread():
             return NeighbourGraph(*nearest_rows(X, count, n_threads), linked)
-    with config_context(working_memory=WORKING_MEMORY), one_blas_thread():
-        distances, nearest = NearestNeighbors(n_neighbors=count).fit(X).kneighbors()
-    return NeighbourGraph(nearest, np.asarray(distances, dtype=np.float64), linked)
+    return NeighbourGraph(*nearest_sparse_rows(X, count, n_threads), linked)
 
 
 def distance_to_nearest(X: Matrix, queries: Matrix, count: int) -> Floats:
@@ -151,7 +149,7 @@ def _sums_at(places: Ints, values: Floats, shape: tuple[int, int]) -> Doubles:
     return np.asarray(sums, dtype=np.float64).reshape(shape)
 
 
-@jit
+@jit_in_order
 def _add_averages(columns, ends, P, found):  # type: ignore[no-untyped-def]
     """Add R P: of every row the mean of the rows numbered in its part of ``columns``, four of them at a time."""
     d = P.shape[1]

@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 
 from widegap._types import Doubles, Floats, Mask, Matrix
 from widegap.exceptions import InvalidDataError
+from widegap.features._rounding import with_fixed_signs
 from widegap.rows._centred import CentredRows
 from widegap.rows._matrices import row_chunks
 from widegap.rows._sources import row_blocks
@@ -41,12 +42,11 @@ class PrincipalMap:
         """From the mean of features and their products about it."""
         lam, U = np.linalg.eigh(gram)
         keep = lam > AXIS_TOL * max(lam[-1], 0)
-        return cls(mean, U[:, keep][:, ::-1], lam[keep][::-1])
+        return cls(mean, with_fixed_signs(U[:, keep])[:, ::-1], lam[keep][::-1])
 
     def transform(self, features: Floats) -> Floats:
-        """Coordinates P of any rows."""
-        dtype = features.dtype
-        return (features - self.mean.astype(dtype)) @ self.rotation.astype(dtype)
+        """Coordinates P of any rows, in float64."""
+        return np.asarray((features - self.mean) @ self.rotation)
 
     def whitening(self, rho: float) -> Floats:
         """(features, s) matrix from centred features to Q, negligible directions left out."""

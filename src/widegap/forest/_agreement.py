@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from widegap._jit import jit
 from widegap._types import Floats, Labels
+from widegap.features._rounding import LAST_BITS
 from widegap.forest._linkage import MergeTree, tree_of
 
 MOST_ITEMS = 2500  # their co-associations take 50 MB, growing with the square; not tuned
@@ -126,7 +127,7 @@ def _merge_chains(S, sizes, alive, chain, pairs, similarities):  # type: ignore[
             best = chain[length - 2] if length > 1 else -1
             top = S[tip, best] if length > 1 else -np.inf
             for other in range(u):
-                if alive[other] and other != tip and S[tip, other] > top:
+                if alive[other] and other != tip and S[tip, other] > top + LAST_BITS:
                     top = S[tip, other]
                     best = other
             if length > 1 and best == chain[length - 2]:

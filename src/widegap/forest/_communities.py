@@ -245,7 +245,7 @@ def _visit(  # type: ignore[no-untyped-def]
         for t in range(n_touched):
             c = touched[t]
             value = to[c] - pull * volumes[i] * totals[c]
-            if value > most:
+            if value > most + LEAST_GAIN * volumes[i]:
                 best, most = c, value
             to[c] = 0.0
         totals[best] += volumes[i]

@@ -51,9 +51,10 @@ import numpy.typing as npt
 
 from widegap._jit import jit
 from widegap._types import Floats, Labels
+from widegap.features._rounding import LAST_BITS
 from widegap.forest._split_words import split_words
 
-SECOND = 1e-9  # weight of the second criterion: it decides between ties alone
+SECOND = 1e-7  # weight of the second criterion: it decides between ties alone
 NO_CAP = 1.0  # the Gini index never exceeds it
 TINY = float(np.finfo(np.float64).tiny)  # similarities that are all 0 are divided by it
 
@@ -383,7 +384,7 @@ def _nearest(S, tops, beside, alive, sizes, only_smallest):  # type: ignore[no-u
             for b in range(a + 1, m):
                 if alive[b] and (not only_smallest or sizes[a] == least or sizes[b] == least):
                     value = S[a, b] / top + SECOND * beside[a, b]
-                    if value > best:
+                    if value > best + LAST_BITS:
                         best, first, second = value, a, b
     return first, second
 

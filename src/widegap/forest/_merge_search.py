@@ -27,6 +27,7 @@ from widegap._types import Floats, Labels, Matrix
 from widegap.features._kmeans import kmeans
 from widegap.features._neighbours import EXACT_ROWS, NeighbourGraph, neighbour_graph
 from widegap.features._principal import PrincipalMap
+from widegap.features._rounding import on_grid
 from widegap.forest._choice import COMMUNITIES, EVEN, GAPS
 from widegap.forest._communities import CommunitySearch, symmetric_graph
 from widegap.forest._confusion import confusion_of_groups
@@ -85,7 +86,7 @@ def grow(
 ) -> Iterator[Member]:
     """The members, one after the other; ``features`` makes features of all rows, each time from other landmarks."""
     for multiples in plan:
-        Phi = smoothed = features().astype(np.float32, copy=False)
+        Phi = smoothed = on_grid(features(), np.float32)
         done, least = 0, ROUNDED_SCATTER * float(np.square(Phi, dtype=np.float64).sum())
         for steps in smoothings:
             smoothed, done = graph.smooth(smoothed, steps - done), steps
@@ -128,7 +129,7 @@ def _coordinates(smoothed: Floats, Phi: Floats, least: float) -> Floats:
 
 def form_groups(P: Floats, m: int, rng: np.random.Generator) -> tuple[Labels, int]:
     """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
-    axes = np.ascontiguousarray(P[:, :GROUP_AXES])
+    axes = np.ascontiguousarray(on_grid(P[:, :GROUP_AXES], np.float32))
     found = kmeans(axes, m, GROUP_TURNS_OF_FEW if len(P) < max(PLANS) else GROUP_TURNS, rng)
     filled = np.bincount(found.labels) > 0
     return (np.cumsum(filled, dtype=np.int32) - 1)[found.labels], int(filled.sum())

@@ -13,7 +13,7 @@ from numpy.random import default_rng
 from widegap._types import Floats, Labels
 from widegap._warnings import warn_caller
 from widegap.base._records import Recorder
-from widegap.base._starts import best_threshold, count_feature_starts, feature_starts, sample_size
+from widegap.base._starts import best_threshold, count_feature_starts, feature_starts, rounded, sample_size
 from widegap.exceptions import StarvedClusterWarning
 from widegap.features._kernel_maps import KernelMap
 from widegap.features._kmeans import kmeans
@@ -240,7 +240,7 @@ def search_partition(
         found.append(partition)
         if recorder.add(start=i, kind=kind, objective=partition.objective):
             return FoundPartition(most_even(found, k), None)
-    first = max(found, key=lambda partition: partition.objective)
+    first = max(found, key=lambda partition: rounded(partition.objective))
     found.append(kick(first, stages[-1], k, min_count, KICKS, rng))
     best = most_even(found, k)
     return FoundPartition(best, _beyond_bound(best, stages[-1], uneven, k, min_count, rng))

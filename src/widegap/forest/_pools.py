@@ -41,6 +41,7 @@ from widegap.forest._search_space import SearchSpace
 from widegap.forest._single_moves import cluster_sums, explained
 from widegap.forest._small_clusters import TINY_CLUSTER, border_to_drop, may_give_way
 
+DIGITS = 11  # of the merits of a labeling: labelings that differ by names alone are equal
 ISOLATED = 0.1  # conductance below which a cluster counts as isolated
 
 
@@ -253,4 +254,6 @@ class Forest:
     def _merits(self, labels: Labels, k: int) -> Merits:
         sums, sizes = self.space.whitened_sums(labels, k), np.bincount(labels, minlength=k)
         share = explained(sums, sizes) / max(k - 1, 1)
-        return Merits(cut_per_bit(self.graph, labels, k), evenness(labels, k), float(share))
+        return Merits(
+            *(round(merit, DIGITS) for merit in (cut_per_bit(self.graph, labels, k), evenness(labels, k), float(share)))
+        )

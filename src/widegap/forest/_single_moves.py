@@ -33,6 +33,7 @@ import numpy as np
 
 from widegap._jit import jit
 from widegap._types import Floats, Labels
+from widegap.base._starts import rounded
 from widegap.constraints._transport import assign
 
 GAIN_TOL = 1e-10  # gains below this share of the objective are rounding
@@ -63,7 +64,7 @@ def _sweep(Q, h, order, labels, sums, squares, counts, min_count, least_gain):  
         for j in range(r):
             own += sums[p, j] * Q[i, j]
         loss = (squares[p] - 2 * own + h[i]) / (counts[p] - 1) - squares[p] / counts[p]
-        best = least_gain
+        best = 0.0
         target = -1
         target_product = 0.0
         for q in range(k):
@@ -74,7 +75,7 @@ def _sweep(Q, h, order, labels, sums, squares, counts, min_count, least_gain):  
                 product += sums[q, j] * Q[i, j]
             present = squares[q] / counts[q] if counts[q] > 0 else 0.0
             gain = loss + (squares[q] + 2 * product + h[i]) / (counts[q] + 1) - present
-            if gain > best:
+            if gain > best + least_gain:
                 best = gain
                 target = q
                 target_product = product
@@ -161,7 +162,7 @@ def most_even(found: list[Partition], k: int) -> Partition:
     """Of the partitions that leave hardly more unexplained than the best, the one with the largest entropy of sizes."""
     least = k - 1 - max(partition.objective for partition in found)
     tied = [partition for partition in found if k - 1 - partition.objective <= TIE * max(least, 0.0)]
-    return max(tied or found, key=lambda partition: (_entropy(partition.labels, k), partition.objective))
+    return max(tied or found, key=lambda partition: (_entropy(partition.labels, k), rounded(partition.objective)))
 
 
 def _entropy(labels: Labels, k: int) -> float:

@@ -66,8 +66,9 @@ def summarize(
         table as it was read), n_clusters, number (what "auto" found and why, or None), kind (what the clusters follow,
         or None), objective, clusters, profile (means and shares of clusters, column by column), decided (how much each
         column decided, or None), changes (what the last update changed and whether rows drift, or None), tree,
-        margin_edges, map, search, kernels, universum, settings, versions, warnings, and fitted: whether these are the
-        rows of the fit, which objective and search tell of, or others. The page numbers rows from 1. A notebook shows
+        margin_edges, map, search, kernels, universum, settings, versions, fingerprint (digests of the fit, and its
+        versions and processor where they differ from those here), warnings, and fitted: whether these are the rows of
+        the fit, which objective and search tell of, or others. The page numbers rows from 1. A notebook shows
         the dict as the page.
     """
     rows = PlainRows(X, values, feature_names, frame, ids, items, notes=list(notes))

@@ -1,10 +1,8 @@
 """A fitted clustering as a dict of plain values: what reports show, and what programs can read."""
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 
 from widegap import describe
 from widegap._wording import ROWS_FROM, clip, plain
+from widegap.base._fit_fingerprint import processor, versions
 from widegap.base._numbered_clusters import numbers_of
 from widegap.results._cautions import plain_warnings
 from widegap.results._certainty import agreement_of
@@ -26,7 +25,6 @@ SCHEMA = "widegap.report/2"
 MAP_POINTS = 3000  # drawn without delay by a browser; more overlap
 CURVE_POINTS = 2000  # of the search, more than the chart has pixels
 UNSURE = 0.5  # share of the members that agree on a row, below which it is unsure: no majority
-PACKAGES = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def summarize_view(
@@ -61,7 +59,8 @@ def summarize_view(
         "kernels": _kernels(estimator),
         "universum": _universum(estimator),
         "settings": _settings(estimator, steps),
-        "versions": _versions(),
+        "versions": {**versions(), **processor()},
+        "fingerprint": _fingerprint(estimator),
     }  # fmt: skip
     summary["warnings"] = [*map(clip, notes), *plain_warnings(estimator, summary)]
     if summary["number"] is not None and summary["number"]["sure"] is None:
@@ -127,7 +126,8 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
         "kernels": _kernels(estimator),
         "universum": _universum(estimator),
         "settings": _settings(estimator, ()),
-        "versions": _versions(),
+        "versions": {**versions(), **processor()},
+        "fingerprint": _fingerprint(estimator),
         "warnings": ["widegap.report.summarize(model, X) shows what sets the clusters apart."],
     }  # fmt: skip
 
@@ -249,11 +249,11 @@ def _settings(estimator: Any, steps: Sequence[tuple[str, Any]]) -> dict[str, Any
     return {"pipeline": " → ".join(clip(name, 80) for name, _ in steps), **found} if steps else found
 
 
-def _versions() -> dict[str, str]:
-    found = {"Python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+def _fingerprint(estimator: Any) -> dict[str, str]:
+    """Digests of the fit, and its versions and processor where these are others than here and now."""
+    found = getattr(estimator, "_fingerprint", None)
+    if found is None:
+        return {}
+    here, shown = {**versions(), **processor()}, {"rows": found.rows or "", "labels": found.labels or ""}
+    other = {name: text for name, text in {**found.versions, **found.processor}.items() if here.get(name) != text}
+    return {name: clip(text, 80) for name, text in {**shown, **other}.items() if text}

@@ -97,5 +97,12 @@ def text_fingerprint(texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
+def label_fingerprint(labels: npt.NDArray[np.integer]) -> str:
+    """Digest of labels, whatever their dtype."""
+    digest = _digest(f"{len(labels)} labels")
+    digest.update(np.ascontiguousarray(labels, np.int64).data)
+    return digest.hexdigest()
+
+
 def _digest(start: str) -> blake2b:
     return blake2b(start.encode(), digest_size=16)

@@ -62,6 +62,7 @@ class _Library(Protocol):
     """A library of threadpoolctl."""
 
     filepath: str
+    prefix: str
     num_threads: int
 
     def set_num_threads(self, number: int, /) -> None: ...
@@ -103,6 +104,12 @@ if hasattr(os, "register_at_fork"):  # a child must not inherit the lock while a
 
 def _libraries(user_api: str) -> list[_Library]:
     return list(_controller(len(sys.modules)).select(user_api=user_api).lib_controllers)
+
+
+def blas_kernels() -> dict[str, str]:
+    """The libraries of linear algebra, and for which processors they run."""
+    found = sorted((library.prefix, str(getattr(library, "architecture", "?"))) for library in _libraries("blas"))
+    return {f"BLAS {place}": f"{name} {kernels}" for place, (name, kernels) in enumerate(found, 1)}
 
 
 @lru_cache(maxsize=1)
