@@ -35,7 +35,6 @@ from widegap.features._exact_neighbours import (
     is_blurred,
     measure_nearest,
     merge_nearest,
-    select_nearest,
 )
 from widegap.features._kmeans import kmeans
 from widegap.rows._sampling import all_or_drawn
@@ -274,10 +273,11 @@ def _among_all(T: Floats, origin: Floats, rows: Indices, count: int) -> tuple[In
     queries, found = T[rows] - origin.astype(T.dtype), []
     for block in _blocks(len(T)):
         table = T[block] - origin.astype(T.dtype)
-        own = np.where((rows >= block.start) & (rows < block.stop), rows - block.start, -1)
-        nearest = np.zeros((len(rows), min(count, len(table) - 1)), np.int64)
-        select_nearest(-2 * (queries @ table.T), _squares(table), own, nearest)
-        found.append(nearest + block.start)
+        away = _squares(table) - 2 * (queries @ table.T)
+        own = np.flatnonzero((rows >= block.start) & (rows < block.stop))
+        away[own, rows[own] - block.start] = np.inf
+        most = min(count, len(table) - 1)
+        found.append(np.argpartition(away, most - 1, axis=1)[:, :most] + block.start)
     joined = np.concatenate(found, axis=1)
     distances: Doubles = measure_nearest(T, rows, T, joined)
     return joined[:, :count], distances[:, :count]
@@ -303,7 +303,8 @@ def _cells(Z: Floats, sample: Indices, rng: np.random.Generator) -> list[Ints]:
     """Rows of every cell."""
     drawn = np.ascontiguousarray(Z[sample], dtype=np.float64)
     n_cells = max(1, min(len(Z) // CELL_ROWS, len(drawn) // ROWS_FOR_CELL))
-    labels = kmeans(drawn, n_cells, CELL_TURNS, rng).labels
+    size = np.abs(drawn).max() or 1.0  # else squares may be beyond float32
+    labels = kmeans((drawn / size).astype(np.float32), n_cells, CELL_TURNS, rng).labels
     means = np.stack([drawn[labels == cell].mean(axis=0) for cell in np.unique(labels)])
     pending, cells = [rows for _, rows in _split_by(_nearest_means(Z, means))], []
     while pending:
