@@ -67,7 +67,11 @@ unless it is an exponent, a per cent, or seconds. A target is what we want to re
 
 def main() -> int:
     if sys.argv[1:2] == ["compare"] and len(sys.argv) == 4:
-        print("\n".join(history.compare(history.read(), *sys.argv[2:])) or "No row got slower by more than 10 %.")
+        try:
+            slower = list(history.compare(history.read(), *sys.argv[2:]))
+        except ValueError as error:  # nothing to compare
+            sys.exit(str(error))
+        print("\n".join(slower) or "No row got slower by more than 10 %.")
         return 0
     if sys.argv[1:] == ["history"]:
         history.write_page(history.read())

@@ -65,7 +65,10 @@ def compare(entries: Iterable[Entry], older: str, newer: str) -> Iterator[str]:
     """A line for every row that got slower by more than a tenth between two commits."""
     entries = list(entries)
     before, after = (_measured_at(entries, commit) for commit in (older, newer))
-    for key in [key for key in before if key in after]:
+    both = [key for key in before if key in after]
+    if not both:
+        raise ValueError(f"No row was measured at both {older} and {newer}; run the same suites at both.")
+    for key in both:
         if after[key].value > SLOWER * before[key].value > 0:
             yield f"{': '.join(key)}: {before[key].value:.2f} -> {after[key].value:.2f}"
 

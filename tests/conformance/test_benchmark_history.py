@@ -34,6 +34,12 @@ def test_a_commit_without_figures_is_refused(file):
         list(history.compare(history.read(file), "aaa", "ccc"))
 
 
+def test_commits_without_a_row_in_common_are_not_called_equal(file):
+    history.record("ddd", "other", [Row("fast", 1.0, 2.0)], file)
+    with pytest.raises(ValueError, match="No row was measured at both aaa and ddd"):
+        list(history.compare(history.read(file), "aaa", "ddd"))
+
+
 def test_rows_with_two_figures_have_a_curve(file):
     drawn = ElementTree.fromstring(history.picture(history.read(file)))
     curves = drawn.findall("{http://www.w3.org/2000/svg}polyline")

@@ -103,6 +103,27 @@ def test_code_of_another_user_and_no_home(script):
     assert run(script, NUMBA_CACHE_DIR=None, HOME="/dev/null/home", XDG_CACHE_HOME=None)[:2] == ["42", "1.0"]
 
 
+def test_code_beside_a_read_only_package_goes_to_the_cache_of_the_user(script, tmp_path):
+    (script.parent / "__pycache__").write_text("not a folder, whoever asks")
+    home = tmp_path / "home"
+    home.mkdir()
+    places = {"NUMBA_CACHE_DIR": None, "HOME": str(home), "XDG_CACHE_HOME": None}
+    assert [run(script, **places) for _ in range(2)] == [["42", "1.0", "0"], ["42", "1.0", "2"]]
+    assert list(home.rglob("*.nbc"))
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid") or os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("home", [str(Path.home()), None], ids=["home of root", "no home"])
+def test_a_user_without_a_name_and_a_home_of_its_own(script, home):
+    """As in a container that runs under any number; what compiling needs is imported before the number changes."""
+    imports = "import os, numba, widegap._loop_cache\nnumba.njit(lambda x: 2 * x)(21)"
+    script.write_text(DOUBLE.format(imports=imports, factor=2).replace("    found", "    os.setuid(54321)\n    found"))
+    for path in (script.parent, script):
+        path.chmod(0o755)
+    assert run(script, NUMBA_CACHE_DIR=None, HOME=home, XDG_CACHE_HOME=None) == ["42", "1.0", "0"]
+    assert not list(script.parent.rglob("*.nbc"))
+
+
 def test_code_for_another_processor_is_not_used(monkeypatch, tmp_path):
     import numba
 

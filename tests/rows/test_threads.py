@@ -11,8 +11,11 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from _representations import table
-from widegap import MKC, MaxMarginClustering
+from widegap import CPM3C, MKC, MaxMarginClustering
 from widegap.cutting_plane._hinge import hinge_pass
+from widegap.forest import _max_margin
+from widegap.forest._forest_search import ForestSearch
+from widegap.forest._kept_search import KeptSearch
 from widegap.rows import _threads
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
@@ -204,6 +207,26 @@ def test_fits_and_predictions_side_by_side_leave_the_numbers_of_threads_alone():
     run = run_script(LIMIT_SCRIPT, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == "as before"
+
+
+def test_all_that_searches_uses_one_blas_thread(monkeypatch):
+    monkeypatch.setattr(_max_margin, "FEW_VALUES", 0)  # as if the table were large
+    users = []
+
+    def counted(own):
+        return lambda *args, **options: users.append(_threads._blas_limit._users) or own(*args, **options)
+
+    steps = (ForestSearch, "run"), (CPM3C, "_prepare"), (KeptSearch, "at"), (MaxMarginClustering, "_follow")
+    for owner, name in steps:
+        monkeypatch.setattr(owner, name, counted(getattr(owner, name)))
+    X = np.vstack([table(30, 4), 9 + table(30, 4)])
+    CPM3C(2, random_state=0).fit(X)
+    model = MaxMarginClustering(2, random_state=0).fit(X)
+    model.cut(3)
+    model.with_clusters(3)
+    model.refit(known=[0] + 59 * [-1])
+    model.update(X)
+    assert len(users) >= 6 and min(users) >= 1
 
 
 def test_predict_never_limits_blas(monkeypatch):

@@ -54,7 +54,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from widegap._jit import jit
+from widegap._jit import allocating_jit, jit
 from widegap.constraints._size_bounds import check_max_counts, check_min_counts
 from widegap.exceptions import InvalidDataError
 
@@ -153,7 +153,7 @@ def _find_unusable_row(c: NDArray[np.floating]) -> int:
     return -1
 
 
-@jit
+@allocating_jit
 def _find_cheapest(c: NDArray[np.floating]) -> NDArray[np.int32]:
     """Return each row's cheapest label, the lowest among equals."""
     labels = np.empty(c.shape[0], dtype=np.int32)
@@ -183,7 +183,7 @@ class _Graph(NamedTuple):
     size: NDArray[np.int64]
 
 
-@jit
+@allocating_jit
 def _fill_deficits(
     c: NDArray[np.floating], cheapest: NDArray[np.int32], counts: NDArray[np.int64], m: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -203,7 +203,7 @@ def _fill_deficits(
     return graph.labels, prices
 
 
-@jit
+@allocating_jit
 def _make_graph(c: NDArray[np.floating], labels: NDArray[np.int32], counts: NDArray[np.int64], room: int) -> _Graph:
     """The labels with heaps of the moves they allow, and for ``room`` arrivals in each."""
     n, k = c.shape
@@ -220,7 +220,7 @@ def _make_graph(c: NDArray[np.floating], labels: NDArray[np.int32], counts: NDAr
     return graph
 
 
-@jit
+@allocating_jit
 def _empty_excess(
     c: NDArray[np.floating],
     labels: NDArray[np.int32],
@@ -251,7 +251,7 @@ def _empty_excess(
     return graph.labels, potentials[:k] - potentials[k]
 
 
-@jit
+@allocating_jit
 def _search_paths(
     w: NDArray[np.float64], surplus: NDArray[np.bool_], prices: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

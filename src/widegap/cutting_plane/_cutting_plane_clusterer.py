@@ -161,6 +161,12 @@ class CuttingPlaneClusterer(OutlierRejection):
     def _value_rule(self) -> Callable[[Floats], Floats]:
         return lost_margins if self.loss == "sum" else lost_margin
 
+    def _fit_rows(self, X: Any, rng: np.random.Generator, **further: Any) -> None:
+        # Blocks are mapped side by side, and products of some dozen cuts are too small to be shared. Features that are
+        # made anew would depend, in the last digit, on the number of threads.
+        with one_blas_thread():
+            super()._fit_rows(X, rng, **further)
+
     def _prepare(self, blocks: Rows, rng: np.random.Generator, side: SideInformation, further: str = "") -> Prepared:
         """The rows after the kernel's map if there is one."""
         constraints = self._check_constraints(side, blocks.shape[0], blocks.in_process)
@@ -188,8 +194,7 @@ class CuttingPlaneClusterer(OutlierRejection):
                 f"A checkpoint needs a fit that can be repeated, but random_state={self.random_state!r}; set it to an "
                 "integer."
             )
-        with one_blas_thread():  # else features that are made anew depend, in the last digit, on the machine
-            identity = identity_of(self, rows, constraints.digest(), further)
+        identity = identity_of(self, rows, constraints.digest(), further)
         return CheckpointedRows(rows, Checkpoint(Path(self.checkpoint), identity))
 
     def _fit_kernel_map(self, blocks: Rows, weights: Floats | None, rng: np.random.Generator) -> KernelMap | None:
@@ -211,8 +216,7 @@ class CuttingPlaneClusterer(OutlierRejection):
         """The rows as the linear method sees them."""
         if not isinstance(self.kernel_map_, KernelMap):
             return blocks
-        with one_blas_thread():  # blocks are mapped side by side
-            return feature_rows(blocks, self.kernel_map_.transform, self.kernel_map_.projection.shape[1])
+        return feature_rows(blocks, self.kernel_map_.transform, self.kernel_map_.projection.shape[1])
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
         """Search from several starts on a sample, then from the best on all rows; store what was found."""

@@ -36,7 +36,6 @@ from widegap.features._kernel_specs import KernelSpec, TableColumns, raw_views, 
 from widegap.features._kernel_stack import KernelStack, fit_kernel_stack
 from widegap.rows._centred import CentredRows, optional_state
 from widegap.rows._protocols import Rows
-from widegap.rows._threads import one_blas_thread
 from widegap.updating._updatable import MEMORY, UpdatableClusterer
 
 KEPT_STARTS = 4  # of twenty k-means runs; settled with the other defaults on digits, letters, satellite and ringnorm
@@ -357,15 +356,12 @@ class MKC(UpdatableClusterer, CuttingPlaneClusterer):
             X, specs, n_components=rank, normalize=normalize, n_threads=threads, rng=rng, weights=constraints.weights
         )
         check_kernels(self.kernel_map_, n_rows(X), self.n_clusters)
-        with one_blas_thread():  # where features are made anew in every pass
-            return Prepared(
-                CentredRows(self._checkpointed(features, constraints, further), constraints.weights), constraints
-            )
+        return Prepared(
+            CentredRows(self._checkpointed(features, constraints, further), constraints.weights), constraints
+        )
 
     def _search(self, prepared: Prepared, rng: np.random.Generator) -> None:
-        # Products of some dozen cuts: waking BLAS threads for them costs more than it saves.
-        with one_blas_thread():
-            super()._search(prepared, rng)
+        super()._search(prepared, rng)
         if self.collapsed_:
             warn_of_collapse(self.objective_, self.tol)
         warn_of_one_direction(self.kernel_names_, self.kernel_weights_, self.kernel_ranks_)

@@ -19,7 +19,6 @@ from widegap.base._starts import Sample
 from widegap.features._spectrum import leading_vectors
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
-from widegap.rows._threads import one_blas_thread
 
 WIDE_COLUMNS = 500  # columns (and rows) above which few dimensions pay
 # Dimensions, and further ones a cluster. Not tuned: well above the k - 1 that separate k clusters.
@@ -45,10 +44,9 @@ class ReducedSample:
     @classmethod
     def of(cls, sample: Sample, n_clusters: int, rng: np.random.Generator) -> "ReducedSample":
         """The leading dimensions of a sample, more for more clusters."""
-        with one_blas_thread():
-            rank, seed = LEAST_RANK + RANK_A_CLUSTER * n_clusters, int(rng.integers(2**31))
-            V = leading_vectors(sample.X, rank, seed, sample.rows.array_weights())
-            Z = np.asarray(sample.X @ V.T, np.float32)  # starts are only compared: six digits are enough
+        rank, seed = LEAST_RANK + RANK_A_CLUSTER * n_clusters, int(rng.integers(2**31))
+        V = leading_vectors(sample.X, rank, seed, sample.rows.array_weights())
+        Z = np.asarray(sample.X @ V.T, np.float32)  # starts are only compared: six digits are enough
         rows = CentredRows(row_blocks(Z, n_threads=sample.rows.blocks.n_threads), sample.rows.array_weights())
         return cls(Z, rows, V, sample.rows.scale / rows.scale)
 

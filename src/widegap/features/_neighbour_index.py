@@ -35,7 +35,6 @@ from widegap.features._exact_neighbours import (
     is_blurred,
     measure_nearest,
     merge_nearest,
-    select_nearest,
 )
 from widegap.features._kmeans import kmeans
 from widegap.rows._sampling import all_or_drawn
@@ -274,10 +273,11 @@ def _among_all(T: Floats, origin: Floats, rows: Indices, count: int) -> tuple[In
     queries, found = T[rows] - origin.astype(T.dtype), []
     for block in _blocks(len(T)):
         table = T[block] - origin.astype(T.dtype)
-        own = np.where((rows >= block.start) & (rows < block.stop), rows - block.start, -1)
-        nearest = np.zeros((len(rows), min(count, len(table) - 1)), np.int64)
-        select_nearest(_squares(table) - 2 * (queries @ table.T), own, nearest)
-        found.append(nearest + block.start)
+        away = _squares(table) - 2 * (queries @ table.T)
+        own = np.flatnonzero((rows >= block.start) & (rows < block.stop))
+        away[own, rows[own] - block.start] = np.inf
+        most = min(count, len(table) - 1)
+        found.append(np.argpartition(away, most - 1, axis=1)[:, :most] + block.start)
     joined = np.concatenate(found, axis=1)
     distances: Doubles = measure_nearest(T, rows, T, joined)
     return joined[:, :count], distances[:, :count]

@@ -21,6 +21,7 @@ from widegap.forest._cluster_scores import ClusterScores
 from widegap.forest._kept_search import KeptSearch, refuse_to_cut
 from widegap.forest._search_result import SearchResult, StartRecord
 from widegap.rows._collections import entries_at
+from widegap.rows._threads import one_blas_thread
 from widegap.updating._matching import match_clusters
 from widegap.updating._updatable import UpdatableClusterer
 
@@ -53,6 +54,7 @@ class KeptSearchClusterer(UpdatableClusterer):
         """Store positions of the clusters of all rows, and what follows from them."""
         raise NotImplementedError
 
+    @one_blas_thread()  # as in the fit
     def cut(self, k: int) -> np.ndarray[Any, Any]:
         """Clusters of the fitted rows at another number, without a new search.
 
@@ -77,6 +79,7 @@ class KeptSearchClusterer(UpdatableClusterer):
         found = kept.label_all(labels, self._size_bounds)
         return kept.own(found if self._numbers is None else self._numbers_of(kept, found)[found])
 
+    @one_blas_thread()
     def with_clusters(self, k: int) -> Self:
         """A fitted estimator for another number of clusters, without a new search.
 
@@ -97,6 +100,7 @@ class KeptSearchClusterer(UpdatableClusterer):
             other._store_recut(kept, kept.label_all(self.labels_, self._size_bounds))
         return other
 
+    @one_blas_thread()
     def refit(self, *, known: Any = None, must_link: Any = None, cannot_link: Any = None) -> Self:
         """A fitted estimator for the same rows with more side information, without a new search.
 
@@ -120,6 +124,7 @@ class KeptSearchClusterer(UpdatableClusterer):
         other._store_recut(kept, kept.label_all(self.labels_, self._size_bounds))
         return other
 
+    @one_blas_thread()
     def questions(self, n: int = 10) -> list[Question]:
         """Rows whose label would help most, to be answered and passed back.
 

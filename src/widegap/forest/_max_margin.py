@@ -5,7 +5,6 @@ search by merging stays in memory (``_kept_search.py``) for other numbers of clu
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -75,7 +74,7 @@ from widegap.rows._threads import one_blas_thread
 from widegap.updating._joint_rows import Followed, JointRows
 from widegap.updating._updatable import MEMORY
 
-FEW_VALUES = 1 << 21  # rows times columns, or times components, below which one thread does the algebra
+FEW_VALUES = 1 << 21  # rows times columns, or times components, below which OpenMP has one thread, too
 
 
 @shared_docs
@@ -485,9 +484,10 @@ class MaxMarginClustering(KeptSearchClusterer):
     # Searching
 
     def _search(self, rows: RowsToFit, rng: np.random.Generator) -> None:
-        # On a busy machine BLAS and OpenMP threads that wait for each other can cost a hundredfold on small tables.
+        # Between its products a search does other work, for which BLAS threads that wait for the next one take the
+        # processor: with two of them a fit of 20,000 x 50 rows takes 1.7 times the processor seconds, and no less time.
         small = rows.shape[0] * max(rows.shape[1], MOST_LANDMARKS) < FEW_VALUES
-        with one_blas_thread(openmp=True) if small else nullcontext():
+        with one_blas_thread(openmp=small):
             if self.n_clusters == "auto" and rows.are_equal:
                 refuse_equal_rows(rows.shape[0], self._fewest_clusters(rows.constraints, rows.shape[0]))
                 self._store_single_cluster(rows)

@@ -35,6 +35,7 @@ from widegap._jit import jit
 from widegap._types import Floats, Labels
 from widegap.base._starts import rounded
 from widegap.constraints._transport import assign
+from widegap.rows._matrices import row_chunks
 
 GAIN_TOL = 1e-10  # gains below this share of the objective are rounding
 SHAKEN = 0.15  # share of the rows that a kick relabels
@@ -96,7 +97,8 @@ def _sweep(Q, h, order, labels, sums, squares, counts, min_count, least_gain):  
 def cluster_sums(Q: Any, labels: Labels, k: int) -> Floats:
     """Sum of the rows of every cluster in float64, shape (k, r)."""
     sums = np.zeros((k, Q.shape[1]))
-    _add_rows(Q, labels, sums)
+    for rows in row_chunks(*Q.shape):
+        _add_rows(Q[rows].astype(np.float64, order="C", copy=False), labels[rows].astype(np.int32, copy=False), sums)
     return sums
 
 

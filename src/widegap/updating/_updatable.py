@@ -40,6 +40,7 @@ from widegap.rows._known_frames import known_frame
 from widegap.rows._matrices import storage
 from widegap.rows._sampling import all_or_drawn
 from widegap.rows._sources import row_blocks
+from widegap.rows._threads import one_blas_thread
 from widegap.updating._changes import Change, Lineage, find_changes
 from widegap.updating._drift import Drift, find_drift
 from widegap.updating._joint_rows import Followed, JointRows, UpdateRows, join_rows
@@ -119,6 +120,7 @@ class UpdatableClusterer(SelectiveClusterer):
     # Updating
 
     @shared_docs
+    @one_blas_thread()  # as in the fit
     def update(self, X: Any, *, sample_weight: Any = None, forget: float = 0.0) -> Self:
         """A fitted estimator that has also seen the rows of X; clusters keep their numbers.
 

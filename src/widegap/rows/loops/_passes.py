@@ -21,7 +21,7 @@ them: the loop is the one that it would be if there were none.
 
 import numpy as np
 
-from widegap._jit import jit
+from widegap._jit import allocating_jit, jit
 from widegap._types import Codes, Doubles, Floats, Labels
 from widegap.rows.loops._tiles import TILE_ROWS, add_tile, load_tile, move_row, padded_width, tile_scores
 from widegap.rows.loops._vectors import add_products, add_rows
@@ -192,7 +192,7 @@ def _margin_tiles_of_two(X, mean, b, choose, labels, codes, weights, total, W, R
     return loss, pairs, ahead
 
 
-@jit
+@allocating_jit
 def margin_csr(data, indices, indptr, W, b, choose, all_rivals, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
     """The pass over CSR rows, uncentred. ``W`` is in groups of clusters, ``normal_t`` (features, clusters).
 
@@ -231,7 +231,7 @@ def _score_rows(data, indices, indptr, W, b, first, rows, S):  # type: ignore[no
         add_products(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), W, d, S, r)
 
 
-@jit
+@allocating_jit
 def _add_active_rows(data, indices, indptr, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
     """What CSR rows with these labels and active rivals add to the normal and the bias."""
     k = normal_t.shape[1]
@@ -252,7 +252,7 @@ def _add_active_rows(data, indices, indptr, labels, codes, weights, normal_t, bi
                 bias[p] += pull[p]
 
 
-@jit
+@allocating_jit
 def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, weights, normal_t, bias):  # type: ignore[no-untyped-def]
     """The same for two clusters: w = W_1 - W_0, of shape (features,), needs one product."""
     S = np.empty((1, 1), data.dtype)
@@ -320,7 +320,7 @@ def centre_normal(normal_t, uncentred, mean, factor, normal):  # type: ignore[no
             normal[p, j] = factor * (normal_t[j, p] - uncentred[p] * mean[j])
 
 
-@jit
+@allocating_jit
 def weighted_csr(data, indices, indptr, rows, weights, mean, scale):  # type: ignore[no-untyped-def]
     """Sums of some CSR rows, centred and rescaled, weighted by each row of ``weights``: one after the other.
 
@@ -340,7 +340,7 @@ def weighted_csr(data, indices, indptr, rows, weights, mean, scale):  # type: ig
     return out
 
 
-@jit
+@allocating_jit
 def moved_csr(data, indices, indptr, counts, old, new, k, mean, scale):  # type: ignore[no-untyped-def]
     """Sums of CSR rows, centred and rescaled, that enter each of k clusters minus those that leave it: (m, k, d).
 
