@@ -1,16 +1,15 @@
 """A fitted clustering as a dict of plain values: what reports show, and what programs can read."""
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from widegap import describe
+from widegap._versions import versions
 from widegap._wording import ROWS_FROM, clip, plain
 from widegap.base._numbered_clusters import numbers_of
 from widegap.results._cautions import plain_warnings
@@ -26,7 +25,6 @@ SCHEMA = "widegap.report/2"
 MAP_POINTS = 3000  # drawn without delay by a browser; more overlap
 CURVE_POINTS = 2000  # of the search, more than the chart has pixels
 UNSURE = 0.5  # share of the members that agree on a row, below which it is unsure: no majority
-PACKAGES = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def summarize_view(
@@ -61,7 +59,7 @@ def summarize_view(
         "kernels": _kernels(estimator),
         "universum": _universum(estimator),
         "settings": _settings(estimator, steps),
-        "versions": _versions(),
+        "versions": versions(),
     }  # fmt: skip
     summary["warnings"] = [*map(clip, notes), *plain_warnings(estimator, summary)]
     if summary["number"] is not None and summary["number"]["sure"] is None:
@@ -127,7 +125,7 @@ def summarize_fit(estimator: Any) -> dict[str, Any]:
         "kernels": _kernels(estimator),
         "universum": _universum(estimator),
         "settings": _settings(estimator, ()),
-        "versions": _versions(),
+        "versions": versions(),
         "warnings": ["widegap.report.summarize(model, X) shows what sets the clusters apart."],
     }  # fmt: skip
 
@@ -247,13 +245,3 @@ def _settings(estimator: Any, steps: Sequence[tuple[str, Any]]) -> dict[str, Any
     """The parameters of the clusterer, after the steps of the pipeline that it ends."""
     found = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
     return {"pipeline": " → ".join(clip(name, 80) for name, _ in steps), **found} if steps else found
-
-
-def _versions() -> dict[str, str]:
-    found = {"Python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
