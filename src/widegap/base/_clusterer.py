@@ -35,6 +35,7 @@ from widegap.base._callbacks import (
     with_steps,
 )
 from widegap.base._docs import shared_docs
+from widegap.base._one_fit import one_fit
 from widegap.base._progress import progress_logging
 from widegap.base._records import Record
 from widegap.base._scored_clusterer import ScoredClusterer, explained_scatter, log_likelihoods
@@ -214,6 +215,11 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return self._complete_fit(X)
 
     def _complete_fit(self, X: Any, **options: Any) -> Self:
+        """What ``fit`` calls: a fit that is the only one of this object."""
+        with one_fit(self):
+            return self._whole_fit(X, **options)
+
+    def _whole_fit(self, X: Any, **options: Any) -> Self:
         """A fit, and then its labels written to their file: once, when every row has one."""
         self._fit(known_frame(X), **options)
         if self.labels_out is not None:
