@@ -5,11 +5,11 @@ the file sends it on to the address. It is deleted as soon as the page has arriv
 """
 
 import os
-import tempfile
 import webbrowser
+from contextlib import ExitStack
 from html import escape
-from pathlib import Path
 
+from widegap._atomic import passing_folder
 from widegap.explorer._autosave import PRIVATE
 
 OPENING = """<!doctype html>
@@ -29,8 +29,8 @@ class Redirect:
     """A private file that sends a browser on to an address."""
 
     def __init__(self, address: str):
-        self._folder = tempfile.TemporaryDirectory(prefix="widegap-explore-", ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name) / "open.html"
+        self._folder = ExitStack()
+        self.path = self._folder.enter_context(passing_folder("widegap-explore-")) / "open.html"
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
         with open(descriptor, "w", encoding="utf-8") as file:
             file.write(OPENING.format(address=escape(address)))
@@ -42,4 +42,4 @@ class Redirect:
 
     def remove(self) -> None:
         """Delete it; may be called again."""
-        self._folder.cleanup()
+        self._folder.close()
