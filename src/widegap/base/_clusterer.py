@@ -59,6 +59,10 @@ COMMON_CONSTRAINTS: dict[str, list[object]] = {
     "callback": [callable, None],
 }
 HIGHEST_NUMBER = 10**6  # of clusters that a file may name: tables of this size are made to look numbers up
+OUT_OF_MEMORY = (
+    "The fit needs more memory than there is: pass rows as float32, sparse or from a file, fewer of them, or lower "
+    "n_components where there is a kernel."
+)
 LABELS_OUT: dict[str, list[object]] = {"labels_out": [str, PathLike, None]}
 
 
@@ -217,7 +221,11 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def _complete_fit(self, X: Any, **options: Any) -> Self:
         """What ``fit`` calls: a fit that is the only one of this object."""
         with one_fit(self):
-            return self._whole_fit(X, **options)
+            try:
+                return self._whole_fit(X, **options)
+            except MemoryError as error:
+                error.add_note(OUT_OF_MEMORY)
+                raise
 
     def _whole_fit(self, X: Any, **options: Any) -> Self:
         """A fit, and then its labels written to their file: once, when every row has one."""
