@@ -16,6 +16,8 @@ import pytest
 from _counts import tried
 from widegap import CPM3C, persistence
 from widegap.cli._main import main
+from widegap.exceptions import InvalidDataError
+from widegap.rows import shards
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits on the address space")
 X = np.random.default_rng(0).normal(size=(200, 3)) + 9 * (np.arange(200) % 2)[:, None]
@@ -189,3 +191,35 @@ def test_a_file_that_is_shorter_than_it_was_is_told(share, ending, tmp_path, cap
     else:
         assert code == 2 and told.err.splitlines()[-1].startswith("error: ") and not (tmp_path / "o.csv").exists()
     tried("files cut off while they were written", 1)
+
+
+@pytest.mark.parametrize("change", ["shorter", "other rows", "gone"])
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".feather"])
+def test_shards_that_change_during_a_fit_are_told(change, ending, tmp_path):
+    import pandas as pd
+
+    path = tmp_path / f"t{ending}"
+    writers = {
+        ".npy": lambda X: np.save(path, X),
+        ".npz": lambda X: np.savez(path, X=X),
+        ".parquet": lambda X: pd.DataFrame(X, columns=["x", "y", "z"]).to_parquet(path),
+        ".feather": lambda X: pd.DataFrame(X, columns=["x", "y", "z"]).to_feather(path),
+    }
+    writers[ending](X)
+    before = os.stat(path)
+
+    def spoil(record):
+        if change == "shorter":
+            os.truncate(path, before.st_size // 2)
+        elif change == "gone":
+            path.unlink(missing_ok=True)
+        else:
+            writers[ending](X[::-1] + 100)
+        if path.exists():
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+
+    model = CPM3C(2, random_state=0, callback=spoil)
+    with pytest.raises(InvalidDataError, match=r"was changed, or is gone, since it was opened; fit a copy"):
+        model.fit(shards([path]))
+    assert not hasattr(model, "labels_")
+    tried("fits of files that change", 1)
