@@ -25,7 +25,7 @@ X = np.random.default_rng(0).normal(size=(200, 3)) + 9 * (np.arange(200) % 2)[:,
 LIMITED = """
 import faulthandler, gc, json, os, resource, sys
 import numpy as np
-from widegap import CPM3C, IterSVR, persistence
+from widegap import CPM3C, persistence
 from widegap.cli._main import main
 
 task, levels, mebibytes = json.loads(sys.argv[1])
@@ -34,7 +34,7 @@ X = rng.normal(size=(100_000, 8)) + 9 * (np.arange(100_000) % 2)[:, None]
 model = CPM3C(2, random_state=0, memory=50_000).fit(X)
 persistence.save(model, "m.widegap")
 expected = model.labels_.copy()
-np.save("t.npy", X)
+np.save("small.npy", X[:4000])
 
 def fit():
     assert (CPM3C(2, random_state=0).fit(X).labels_ == expected).all()
@@ -49,7 +49,7 @@ def load():
     assert (persistence.load("m.widegap")[0].labels_ == expected).all()
 
 def command():
-    code = main(["predict", "m.widegap", "t.npy", "-q", "-o", "out.csv"])
+    code = main(["cluster", "small.npy", "-k", "2", "--method", "cpm3c", "-q", "-o", "out.csv"])
     if code:
         raise MemoryError("the command ended with code %d" % code)
 
