@@ -675,11 +675,11 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         # A label beyond the number of topics makes a topic of its own.
         constraints, labels, n_own = self._fitted_constraints(side), self._fitted_labels, len(self.labels_)
         rules, active = self._rules_for(constraints, marked, len(topics))
+        # Documents without terms that are now tied to a topic have no label to start from; any will do.
         start = np.where(np.isin(labels, topics), np.searchsorted(topics, labels), -1)[active]
         with progress_logging(self.verbose):
-            rng = check_generator(self.random_state)
-            # Documents without terms that are now tied to a topic have no label to start from; any will do.
-            found = self._cluster(rules, active, start.clip(0).astype(np.int32), marked, universum, rng)
+            rng, begin = check_generator(self.random_state), start.clip(0).astype(np.int32)
+            found = self._cluster(rules, active, begin, marked, universum, rng)
         k = len(found.scores.coef)
         topics = matched_topics(topics, start, found.scores.labels, k)
         order, classes = np.argsort(topics), rules.constraints.classes_of(k)
