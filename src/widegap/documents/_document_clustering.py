@@ -680,9 +680,8 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         with progress_logging(self.verbose):
             rng, begin = check_generator(self.random_state), start.clip(0).astype(np.int32)
             found = self._cluster(rules, active, begin, marked, universum, rng)
-        k = len(found.scores.coef)
-        topics = matched_topics(topics, start, found.scores.labels, k)
-        order, classes = np.argsort(topics), rules.constraints.classes_of(k)
+        topics = matched_topics(topics, start, found.scores.labels, len(found.scores.coef))
+        order, classes = np.argsort(topics), rules.constraints.classes_of(len(topics))
         moved, further = marked & ~self._marked, universum[len(self._universum) :]
         self._side, self._marked, self._universum = side, marked, universum
         scores = found.scores.reordered(order)
