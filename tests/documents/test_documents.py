@@ -371,7 +371,7 @@ def test_refit_needs_something_legal(five):
 
 def test_refit_needs_the_documents(five):
     del five._corpus  # as in a model that was read from a file
-    with pytest.raises(NotSupportedError, match="refit needs the fitted documents: model files and updated models"):
+    with pytest.raises(NotSupportedError, match="refit needs the fitted documents: model files hold none"):
         five.refit(universum_labels=[0])
 
 
