@@ -21,6 +21,10 @@ class ClusterLostError(WidegapError, RuntimeError):
     """The Dask cluster that holds the rows of a fit went away."""
 
 
+class ConcurrentFitError(WidegapError, RuntimeError):
+    """An estimator is being fitted already."""
+
+
 class NotSupportedError(WidegapError, NotImplementedError):
     """A request that this version does not support; the message gives an alternative."""
 

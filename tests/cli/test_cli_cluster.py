@@ -1,6 +1,7 @@
 """``widegap cluster``, ``predict`` and ``report`` on files of every kind."""
 
 import csv
+import io
 import json
 import sys
 
@@ -12,6 +13,7 @@ from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from widegap import MaxMarginClustering
 from widegap.cli._main import main
+from widegap.tables import _standard_input
 from widegap.tables._writing import neutral
 
 CENTRES = [[0, 0, 0], [8, 0, 4], [0, 8, -4]]
@@ -136,6 +138,22 @@ def test_standard_input_and_output(table, monkeypatch, capsys):
     said = capsys.readouterr()
     assert len(said.out.splitlines()) == 61  # only the rows: the summary went to the other stream
     assert "3 clusters" in said.err
+
+
+@pytest.mark.parametrize("command", ["cluster", "documents"])
+def test_standard_input_without_an_end_is_refused(command, monkeypatch, capsys):
+    class Endless(io.RawIOBase):
+        taken = 0
+
+        def read(self, size=-1):
+            assert size > 0 and self.taken < 10 << 20
+            self.taken += size
+            return b"1,2\n" * (size // 4)
+
+    monkeypatch.setattr(_standard_input, "MAX_INPUT_BYTES", 3 << 20)
+    monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": Endless()})())
+    assert main([command, "-", "-k", "3"]) == 2
+    assert "standard input has more than 3 MiB" in capsys.readouterr().err
 
 
 def test_json_for_machines(table, capsys):

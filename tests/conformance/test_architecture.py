@@ -35,7 +35,7 @@ SPARSE_EXCEPTIONS = (
 )
 
 # What every slice may import: it imports nothing of the package itself, but for exceptions.
-GROUND = ("exceptions", "_atomic", "_catalogue", "_jit", "_types", "_warnings", "_wording")
+GROUND = ("exceptions", "_atomic", "_catalogue", "_jit", "_nesting", "_types", "_versions", "_warnings", "_wording")
 MADE_OF = ("rows", "features", "base", "constraints", "updating")  # what methods are made of, each of those before it
 # What a slice may import besides itself and GROUND. Imports go one way: upwards in this table.
 LOWER_SLICES = {

@@ -19,6 +19,13 @@ def test_the_page_names_tests_that_exist():
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_the_page_on_the_explorer_names_tests_that_exist():
+    text = PAGE.with_name("explorer-security.md").read_text(encoding="utf-8")
+    there = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    named = set(re.findall(r"`(test_\w+\.py)`", text))
+    assert len(named) > 4 and named <= there
+
+
 def test_counts_are_added_up(tmp_path, monkeypatch):
     monkeypatch.setenv("WIDEGAP_COUNTS", str(tmp_path / "counts"))
     for number in (2, 3):

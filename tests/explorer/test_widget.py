@@ -144,7 +144,8 @@ def test_both_channels_give_the_same_bytes(widget):
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://a.test") as client:
             return {name: await client.get(f"/api/{name}", params=asked) for name in names}
 
-    for name, answer in asyncio.run(by_http(pages.reads)).items():
+    assert {*pages.reads} == {*widget._answers.reads}
+    for name, answer in asyncio.run(by_http({*pages.reads} - {"about"})).items():  # which names the channel's packages
         content, (body,), _ = widget.comm.ask(get=name, query=asked)
         assert answer.headers["content-type"].startswith(content["kind"]), name
         assert answer.content == body or name == "export/report.html", name  # which says when it was written
@@ -368,7 +369,7 @@ def test_a_notebook_can_have_a_server(model, monkeypatch, option):
     free.close()
     opened = widegap.explore(model, X, **{option: True if option == "browser" else port})
     try:
-        assert isinstance(opened, Opened) and visited == [opened.address] * (option == "browser")
+        assert isinstance(opened, Opened) and len(visited) == (option == "browser")
     finally:
         opened.close()
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,10 +14,12 @@ TABLES = arrays(np.int64, (7, 3), elements=st.integers(-(10**9), 10**9)).map(lam
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(TABLES)
+@example(np.array([[16777214, 3, 3]]) / 1024)  # the largest becomes a power of two
 def test_values_become_the_nearest_multiples_of_a_power_of_two(dtype, X):
     found = on_grid(X, dtype)
     assert found.dtype == dtype
-    step = 2.0 ** (np.frexp(np.abs(X).max())[1] - GRID_BITS[found.dtype.itemsize])
+    bits = GRID_BITS[found.dtype.itemsize]
+    step = 2.0 ** (np.frexp(np.abs(X).max() * (1 + 2.0**-bits))[1] - bits)
     assert_array_equal(found, np.round(X / step) * step)
     assert_array_equal(on_grid(found), found)
 

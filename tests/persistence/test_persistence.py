@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 import widegap
 from tests._model_files import array_bytes, edited, forge, part_of, saved_parts, state_of
 from widegap import CPM3C, IterSVR, MaxMarginClustering, persistence
+from widegap._nesting import nesting
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.persistence import _archive
 from widegap.persistence._declared_types import fits
@@ -291,6 +292,30 @@ def test_deep_nesting_is_refused(parts, tmp_path):
             persistence.load(forge(tmp_path / "forged", parts, **{"model.json": deep}))
     finally:
         sys.setrecursionlimit(limit)
+
+
+@pytest.mark.parametrize("end", ["", "\\", '"', '"}', "\\\n"])
+def test_strings_without_an_end_take_no_more_time_than_others(parts, tmp_path, end):
+    # 1,000,000 quotes, each of which could be the beginning of a string: a search from each would take hours.
+    text = '{"format": "widegap.model/2", "model": "' + '\\"' * 1_000_000 + end
+    with pytest.raises(InvalidDataError, match="is damaged"):
+        persistence.load(forge(tmp_path / "forged", parts, **{"model.json": text}))
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("", 0),
+        ("1", 0),
+        ('"[["', 0),
+        ("[]", 1),
+        ('{"a": [[]], "b": {}}', 3),
+        ('["\\"[[[", []]', 2),
+        ('["\\\\", [[]]]', 3),
+    ],
+)
+def test_brackets_in_strings_are_no_levels(text, depth):
+    assert nesting(text) == depth
 
 
 def test_a_failed_save_keeps_the_old_file(wine, tmp_path, monkeypatch):

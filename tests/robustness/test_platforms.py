@@ -19,7 +19,7 @@ import pytest
 from widegap import _atomic
 from widegap.cli import _errors, _main, _places
 from widegap.exceptions import InvalidDataError
-from widegap.explorer import _autosave, _opening
+from widegap.explorer import _addresses, _autosave
 
 ROOT = Path(__file__).parents[2]
 # Names of os and signal, and modules, that Windows lacks; macOS lacks posix_fallocate.
@@ -224,7 +224,7 @@ def test_no_other_program_shares_the_port_on_windows(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", -5, raising=False)
     monkeypatch.setattr(socket, "socket", Recorded)
-    _opening._bound_socket("127.0.0.1", 0).close()
+    _addresses._bound_socket("127.0.0.1", 0).close()
     assert (socket.SOL_SOCKET, -5, 1) in chosen
 
 

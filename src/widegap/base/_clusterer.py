@@ -36,6 +36,7 @@ from widegap.base._callbacks import (
 )
 from widegap.base._docs import shared_docs
 from widegap.base._fit_fingerprint import FitFingerprint
+from widegap.base._one_fit import one_fit
 from widegap.base._progress import progress_logging
 from widegap.base._records import Record
 from widegap.base._scored_clusterer import ScoredClusterer, explained_scatter, log_likelihoods
@@ -59,6 +60,10 @@ COMMON_CONSTRAINTS: dict[str, list[object]] = {
     "callback": [callable, None],
 }
 HIGHEST_NUMBER = 10**6  # of clusters that a file may name: tables of this size are made to look numbers up
+OUT_OF_MEMORY = (
+    "The fit needs more memory than there is: pass rows as float32, sparse or from a file, fewer of them, or lower "
+    "n_components where there is a kernel."
+)
 LABELS_OUT: dict[str, list[object]] = {"labels_out": [str, PathLike, None]}
 
 
@@ -219,6 +224,15 @@ class Clusterer(HasPage, CallbackSupportMixin, ClusterMixin, BaseEstimator):
         return self._complete_fit(X)
 
     def _complete_fit(self, X: Any, **options: Any) -> Self:
+        """What ``fit`` calls: a fit that is the only one of this object."""
+        with one_fit(self):
+            try:
+                return self._whole_fit(X, **options)
+            except MemoryError as error:
+                error.add_note(OUT_OF_MEMORY)
+                raise
+
+    def _whole_fit(self, X: Any, **options: Any) -> Self:
         """A fit, and then its labels written to their file: once, when every row has one."""
         self._fit(known_frame(X), **options)
         if self.labels_out is not None:

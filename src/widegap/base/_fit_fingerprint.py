@@ -9,15 +9,13 @@ import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from widegap._versions import versions
 from widegap.rows._collections import is_collection
 from widegap.rows._fingerprints import label_fingerprint
 from widegap.rows._threads import blas_kernels
 
-PACKAGES = ("widegap", "numpy", "scipy", "scikit-learn", "numba")
 MOST_ENTRIES, LONGEST_ENTRY = 20, 100  # of versions and processors in a file, and letters of each
 
 
@@ -73,22 +71,6 @@ def arguments_in_use(options: Mapping[str, Any]) -> list[str]:
             found += arguments_in_use({field.name: getattr(value, field.name) for field in fields(value)})
         elif value is not None:
             found.append(name)
-    return found
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide about labels."""
-    return dict(_versions())
-
-
-@lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
-    found = {"Python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 

@@ -5,7 +5,6 @@ limited, and a damaged file is skipped alone.
 """
 
 import json
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -39,10 +38,11 @@ def read_documents(source: Path, text_column: str | None, encoding: str, known: 
 
     ``known`` may name a column of labels, which then holds no texts.
     """
+    from widegap.tables._standard_input import read_standard_input
     from widegap.tables._unpacking import decode
 
     if str(source) == "-":
-        text = decode(sys.stdin.buffer.read(), "standard input", encoding, NOT_TEXT)
+        text = decode(read_standard_input(), "standard input", encoding, NOT_TEXT)
         return _from_lines(text, "standard input", text_column)
     if source.is_dir():
         return _from_folder(source, encoding)

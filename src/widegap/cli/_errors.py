@@ -1,6 +1,7 @@
 """How a command ends when something is wrong: one line with the remedy, and an exit code."""
 
 import errno
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -61,6 +62,8 @@ def tell(text: Any) -> None:
 
 def about_os_error(error: OSError) -> str:
     """What the system refused, and the remedy."""
+    if error.errno == errno.ENOENT and not _has_working_folder():
+        return "the folder in which the command was called no longer exists; change to another one (cd)."
     name = error.filename if error.filename is not None else "the file"
     if getattr(error, "winerror", None) in IN_USE:
         return f"{name}: permission denied, or open in another program; close it there, or choose another place."
@@ -76,6 +79,14 @@ def about_os_error(error: OSError) -> str:
         errno.ENAMETOOLONG: "a file name is too long; choose a shorter one.",
     }
     return remedies.get(error.errno or 0, f"{name}: {error.strerror or error}.")
+
+
+def _has_working_folder() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def is_closed_pipe(error: OSError) -> bool:
@@ -126,7 +137,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         return about_os_error(error), USAGE
     if isinstance(error, MemoryError):
-        return "not enough memory; use fewer rows or columns (--columns), or a machine with more.", UNEXPECTED
+        size = f" ({error})" if str(error) else ""  # NumPy says how much it asked for
+        return f"not enough memory{size}; use fewer rows or columns (--columns), or a machine with more.", UNEXPECTED
     if isinstance(error, ModuleNotFoundError):
         return f"{error.name} is not installed: pip install 'widegap[cli]'.", USAGE
     from widegap.exceptions import WidegapError

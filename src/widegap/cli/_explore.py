@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from widegap.tables import TableEncoder
     from widegap.tables._delimited import Dialect
 
-LOCAL_HOSTS = ("127.0.0.1", "localhost")
 TOPICS = 8  # of documents without -k: as many as fit the list on the page without scrolling; not tuned
 
 
@@ -58,7 +57,9 @@ def open_explorer(
     session: Annotated[
         Path | None, typer.Option(help="File to save every action in; beside the data if not given.")
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs --expose.")] = LOCAL_HOSTS[0],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but 127.0.0.1 and ::1 needs --expose.")
+    ] = "127.0.0.1",
     expose: Annotated[bool, typer.Option("--expose", help="Let in other machines that know the address.")] = False,
     title: options.Title = None,
     encoding: options.Encoding = "auto",
@@ -106,8 +107,6 @@ def open_explorer(
 def _serve(
     opening: _Opening, title: str, source: Path, place: Path, resume: bool, host: str, port: int, browser: bool
 ) -> None:
-    import webbrowser
-
     from widegap.explorer._opening import Opened
 
     workspace = Opened(
@@ -126,21 +125,25 @@ def _serve(
     if resume:
         tell(f"Resuming after {workspace.number} actions; finding the clusters again.")
         workspace.fit_of(workspace.state.fit)
-    workspace.serve(host="127.0.0.1" if host in LOCAL_HOSTS else host, port=port)
+    workspace.serve(host=host, port=port)
     print(workspace.address, flush=True)
     tell(f"Every action is saved to {place}; Ctrl-C stops the program, --resume continues.")
     if not hasattr(opening.model, "labels_") and not workspace.number:
         workspace.pages.worker.again()
-    if browser:
-        webbrowser.open(workspace.address)
     try:
+        if browser:
+            workspace.open_browser()
         workspace.wait()
     except KeyboardInterrupt:
+        pass
+    finally:
         workspace.close()
 
 
 def _check_host(host: str, expose: bool) -> None:
-    if host in LOCAL_HOSTS:
+    from widegap.explorer._addresses import is_own
+
+    if is_own(host):
         return
     if not expose:
         raise CommandError(

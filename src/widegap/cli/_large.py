@@ -1,13 +1,13 @@
 """``widegap cluster`` of files that are not read whole."""
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from widegap._atomic import passing_folder
 from widegap.cli._delivery import Targets, deliver
 from widegap.cli._errors import CommandError
 from widegap.cli._phases import tell_phase
@@ -99,5 +99,5 @@ def position_bar(label: str, n_rows: int, quiet: bool) -> Iterator[Position]:
 def labels_beside(output: Path | None) -> Iterator[Path]:
     """A place for labels while the command runs: in the folder of the output, or among temporary files."""
     folder = None if output is None or str(output) == "-" else output.resolve().parent
-    with tempfile.TemporaryDirectory(prefix=".widegap.", dir=folder, ignore_cleanup_errors=True) as found:
-        yield Path(found) / "labels.npy"
+    with passing_folder(".widegap.", folder) as found:
+        yield found / "labels.npy"

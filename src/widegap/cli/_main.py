@@ -26,7 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _write_utf8()
     code = 0
     try:
-        with _rare_collections():
+        from widegap.cli._ending import tidy_end
+
+        with _rare_collections(), tidy_end():
             from widegap.cli._app import app
 
             app(None if arguments is None else list(arguments), prog_name="widegap")

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap._types import Floats, Labels, Mask, Matrix
 from widegap.base._clusterer import Clusterer, Objective
 from widegap.base._docs import shared_docs
+from widegap.base._one_fit import one_fit
 from widegap.base._progress import logger, progress_logging
 from widegap.base._records import Recorder
 from widegap.base._scored_clusterer import ScoredClusterer
@@ -396,7 +397,8 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
             marked[check_positions(further, len(self.labels_))] = True
         links = {"known": known, "must_link": must_link, "cannot_link": cannot_link}
         side = replace(self._side, **{name: value for name, value in links.items() if value is not None})
-        self._refit(np.setdiff1d(self.topics_, gone), side, marked, universum)
+        with one_fit(self):
+            self._refit(np.setdiff1d(self.topics_, gone), side, marked, universum)
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -673,18 +675,17 @@ class DocumentClustering(UpdatableTopics, ScoredClusterer):
         # A label beyond the number of topics makes a topic of its own.
         constraints, labels, n_own = self._fitted_constraints(side), self._fitted_labels, len(self.labels_)
         rules, active = self._rules_for(constraints, marked, len(topics))
+        # Documents without terms that are now tied to a topic have no label to start from; any will do.
         start = np.where(np.isin(labels, topics), np.searchsorted(topics, labels), -1)[active]
         with progress_logging(self.verbose):
-            rng = check_generator(self.random_state)
-            # Documents without terms that are now tied to a topic have no label to start from; any will do.
-            found = self._cluster(rules, active, start.clip(0).astype(np.int32), marked, universum, rng)
-        k = len(found.scores.coef)
-        topics = matched_topics(topics, start, found.scores.labels, k)
-        order, classes = np.argsort(topics), rules.constraints.classes_of(k)
+            rng, begin = check_generator(self.random_state), start.clip(0).astype(np.int32)
+            found = self._cluster(rules, active, begin, marked, universum, rng)
+        topics = matched_topics(topics, start, found.scores.labels, len(found.scores.coef))
+        order, classes = np.argsort(topics), rules.constraints.classes_of(len(topics))
         moved, further = marked & ~self._marked, universum[len(self._universum) :]
         self._side, self._marked, self._universum = side, marked, universum
-        found = replace(found, scores=found.scores.reordered(order))
-        self._store(found, active, topics[order], [classes[p] for p in order])
+        scores = found.scores.reordered(order)
+        self._store(replace(found, scores=scores), active, topics[order], [classes[p] for p in order])
         self._complete_refit(constraints, moved, further, n_own)
 
     def _first_documents(self, key: Callable[[], Floats], n: int) -> dict[int, list[int]]:

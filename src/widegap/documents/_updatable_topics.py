@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widegap._types import Doubles, Floats, Labels, Mask, Matrix
 from widegap.base._clusterer import take_over
+from widegap.base._one_fit import one_fit
 from widegap.base._progress import logger, progress_logging
 from widegap.base._records import Recorder
 from widegap.base._starts import sample_size
@@ -200,10 +201,10 @@ class UpdatableTopics(ConstrainedClusterer):
 
     # Remembering
 
-    def _complete_fit(self, X: Any, **options: Any) -> Self:
+    def _whole_fit(self, X: Any, **options: Any) -> Self:
         for name in (*UpdatableTopics._stored, "_remembered"):
             self.__dict__.pop(name, None)  # of an earlier fit or update
-        super()._complete_fit(X, **options)
+        super()._whole_fit(X, **options)
         raw = self._corpus.raw
         if self.memory and raw is not None and isinstance(self.method, str):
             n = len(self.labels_)
@@ -297,7 +298,8 @@ class UpdatableTopics(ConstrainedClusterer):
         """
         if not hasattr(self, "labels_"):
             return self.fit(X)
-        take_over(self, self.update(X))
+        with one_fit(self):
+            take_over(self, self.update(X))
         return self
 
     def _checked_memory(self) -> TopicMemory:

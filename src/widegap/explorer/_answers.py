@@ -6,12 +6,13 @@ travels.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from widegap._types import Floats
+from widegap._versions import versions
 from widegap.exceptions import WidegapError
 from widegap.explorer import _layouts as layouts
 from widegap.explorer import _payloads as views
@@ -70,15 +71,18 @@ class Answers:
     workspace : Workspace
     tell : callable
         Called, from any thread, when ``news`` has something new.
+    served_by : sequence of str
+        Packages that carry the answers to the page, which tells their versions.
     """
 
-    def __init__(self, workspace: Workspace, tell: Callable[[], None]):
+    def __init__(self, workspace: Workspace, tell: Callable[[], None], served_by: Sequence[str]):
         self.workspace = workspace
         self.worker = Worker(workspace, tell)
         workspace.listen(tell)
         self._places: dict[tuple[object, ...], Floats] = {}
         self.reads: dict[str, Callable[[Query], object]] = {
             "state": lambda asked: views.overview(workspace),
+            "about": lambda asked: versions(served_by),
             "exports": lambda asked: list(EXPORTS),
             "clusters": lambda asked: views.shown_at(workspace, self._k(asked)),
             "profile": lambda asked: views.profile(workspace, self._k(asked)),

@@ -4,8 +4,9 @@ The first line identifies the rows of the session. A last line that was cut off 
 elsewhere is refused, since events build on each other. If the disk is full the work goes on in memory: ``trouble`` says
 so, and the lines that could not be written are tried again with the next event.
 
-The file is private from the moment it exists, and locked as long as a workspace saves to it: two that append to one
-file would overwrite each other's events. Nothing in it changes before it has been read as a session.
+The file is private from the moment it exists, a new one never replaces another or follows a link, and it is locked as
+long as a workspace saves to it: two that append to one file would overwrite each other's events. Nothing in it changes
+before it has been read as a session.
 """
 
 import json
@@ -39,6 +40,7 @@ class Autosave:
     def __init__(self, path: str | os.PathLike[str], *, resume: bool):
         self.path = Path(path)
         self.trouble: str | None = None
+        self._is_new = not self.path.exists()
         self._waiting: list[bytes] = []
         self._end = 0
         self._closed = False
@@ -47,6 +49,8 @@ class Autosave:
             raise InvalidDataError(f"{path}: no such session; leave out --resume to start one.")
         if not resume and self.path.exists() and self.path.stat().st_size:
             raise InvalidDataError(f"{path} exists already; resume that session, or choose another file.")
+        if self._is_new and self.path.is_symlink():
+            raise InvalidDataError(f"{path} is a link to a file that does not exist; choose another file.")
         if resume:
             self._open()
 
@@ -105,7 +109,8 @@ class Autosave:
 
     def _open(self) -> None:
         """Open and lock the file; a new one is private before anything is written to it."""
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), PRIVATE)
+        made = os.O_CREAT | os.O_EXCL if self._is_new else 0
+        self._descriptor = os.open(self.path, os.O_RDWR | made | getattr(os, "O_BINARY", 0), PRIVATE)
         self._release = weakref.finalize(self, os.close, self._descriptor)
         try:
             _lock(self._descriptor)

@@ -4,14 +4,13 @@ import io
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from widegap import describe, persistence
+from widegap._atomic import passing_folder
 from widegap._types import Indices
 from widegap.base._numbered_clusters import numbers_of
 from widegap.corrections._actions import Rename
@@ -82,8 +81,8 @@ def _typed_frame(workspace: Workspace) -> Any:
 
 
 def _model(workspace: Workspace) -> bytes:
-    with TemporaryDirectory(prefix="widegap-") as folder:
-        path = Path(folder) / "model.widegap"
+    with passing_folder("widegap-") as folder:
+        path = folder / "model.widegap"
         extra = {**workspace.extra, "title": workspace.title, "names": workspace.names(), **_corrections(workspace)}
         if "corrections" in extra:
             extra.pop("fixed", None)  # of an older file: the log has it

@@ -3,14 +3,17 @@
 The token is the first part of every path, so that styles, modules and the stream of events carry it without cookies,
 which browsers would share with every other port of the machine. ``Host`` must be an address that the server was opened
 under (a page elsewhere whose name is made to point here has another), and ``Origin``, which browsers send with posts,
-must be the page's own. Whoever lacks the token learns nothing: all paths are not found.
+must be the page's own. Whoever lacks the token learns nothing: all paths are not found. No other page may frame this
+one: a notebook does not need to, since its widget is no page of this server.
 """
 
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container
 from typing import Any
 
 MAX_BODY = 4 << 20  # bytes: 200,000 selected rows, the most that one action takes, with room to spare
+MAX_HEADERS = 16_384  # bytes: h11's limit is for headers that come in parts, not for those that come at once
+MOST_POSTS = 16  # at once: bodies take 64 MiB at most; pages wait for an answer before they send the next
 MAX_PATH = 8_000  # characters: the longest the page sends holds two names of columns
 TOO_LARGE = f"A request may have at most {MAX_BODY >> 20} MiB."
 POLICY = (
@@ -43,13 +46,13 @@ class Guard:
     app : ASGI application
     token : str
         The secret of this server.
-    hosts : iterable of str
-        Values of ``Host`` under which the server was opened, with their port.
+    hosts : container of str
+        Values of ``Host`` under which the server was opened, with their port, in lower case.
     """
 
-    def __init__(self, app: Any, token: str, hosts: Iterable[str]):
-        self._app, self._token = app, token.encode()
-        self._hosts = {host.lower().encode() for host in hosts}
+    def __init__(self, app: Any, token: str, hosts: Container[str]):
+        self._app, self._token, self._hosts = app, token.encode(), hosts
+        self._posts = 0
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,14 +66,21 @@ class Guard:
             return
         inner = {**scope, "path": scope["path"][len(self._token) + 1 :] or "/", "root_path": ""}
         inner["raw_path"] = inner["path"].encode("utf-8", "replace")
-        await self._app(inner, _limited(receive), _sending(send))
+        is_post = scope["method"] == "POST"
+        self._posts += is_post
+        try:
+            await self._app(inner, _limited(receive), _sending(send))
+        finally:
+            self._posts -= is_post
 
     def _refusal(self, scope: dict[str, Any]) -> tuple[int, str] | None:
+        if sum(len(name) + len(value) + len(b": \r\n") for name, value in scope["headers"]) > MAX_HEADERS:
+            return 431, f"The headers of a request may have at most {MAX_HEADERS} bytes."
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)
         host = headers.get(b"host", [])
-        if len(host) != 1 or host[0].lower() not in self._hosts:
+        if len(host) != 1 or host[0].decode("latin-1").lower() not in self._hosts:
             return 403, "The server does not answer at this address; use the one that it printed."
         origin = headers.get(b"origin", [])
         if origin and (len(origin) > 1 or origin[0].lower() != b"http://" + host[0].lower()):
@@ -85,6 +95,8 @@ class Guard:
         length = headers.get(b"content-length", [b"0"])[0]
         if not length.isdigit() or int(length[:12]) > MAX_BODY:
             return 413, TOO_LARGE
+        if scope["method"] == "POST" and self._posts >= MOST_POSTS:
+            return 429, f"The server works on {MOST_POSTS} posts already; wait for their answers."
         return None
 
 

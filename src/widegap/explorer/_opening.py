@@ -1,18 +1,16 @@
 """Opening a workspace for people: a widget in a notebook, and elsewhere a server on this machine with its page."""
 
 import secrets
-import socket
 import sys
 import threading
-import webbrowser
 from collections.abc import Sequence
 from typing import Any
 
-from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.exceptions import NotSupportedError
+from widegap.explorer._addresses import OWN_ADDRESS, Listening
+from widegap.explorer._redirect import Redirect
 from widegap.explorer._rows import ShownRows
 from widegap.explorer._workspace import Workspace
-
-OWN_ADDRESS = "127.0.0.1"
 
 
 def explore(
@@ -69,7 +67,7 @@ def explore(
     opened = Opened(model, X, rows=shown, title=title, session=session, resume=resume)
     opened.serve(port=port)
     if browser:
-        webbrowser.open(opened.address)
+        opened.open_browser()
     return opened
 
 
@@ -97,6 +95,7 @@ class Opened(Workspace):
 
     address: str
     _server: Any = None
+    _redirect: Redirect | None = None
 
     @property
     def workspace(self) -> Workspace:
@@ -109,7 +108,8 @@ class Opened(Workspace):
         Parameters
         ----------
         host : str, default="127.0.0.1"
-            Address to listen on; any but this machine's own lets the network in.
+            Address to listen on; any but this machine's own (127.0.0.1, ::1) lets the network in, 0.0.0.0 and :: on
+            all of its addresses.
         port : int, default=0
             0 takes a free one.
         """
@@ -117,31 +117,35 @@ class Opened(Workspace):
             import uvicorn
 
             from widegap.explorer._connections import TimedConnection
-            from widegap.explorer._guard import Guard
+            from widegap.explorer._guard import MAX_HEADERS, Guard
             from widegap.explorer._server import make_app
         except ImportError as error:
             raise NotSupportedError(
                 f"The page needs {error.name}, which is not installed: pip install 'widegap[explore]'."
             ) from error
         token = secrets.token_urlsafe(32)
-        bound = _bound_socket(host, port)
-        port = bound.getsockname()[1]
+        listening = Listening(host, port)
         app, self.pages = make_app(self)
-        names = {host, OWN_ADDRESS, "localhost"} if host == OWN_ADDRESS else {host, socket.gethostname()}
-        self._guard = Guard(app, token, [f"{name}:{port}" for name in names])
+        self._guard = Guard(app, token, listening)
         config = uvicorn.Config(
             self._guard, http=TimedConnection, log_level="error", access_log=False, lifespan="off",
-            timeout_graceful_shutdown=1, server_header=False, h11_max_incomplete_event_size=16_384,
+            timeout_graceful_shutdown=1, server_header=False, h11_max_incomplete_event_size=MAX_HEADERS,
             limit_concurrency=100,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
-        self.address = f"http://{host}:{port}/{token}/"
+        self.address = f"{listening.address}/{token}/"
         run = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [bound]}, name="widegap-explore", daemon=True
+            target=self._server.run, kwargs={"sockets": [listening.socket]}, name="widegap-explore", daemon=True
         )
         self._thread = run
         run.start()
         self.pages.worker.compute_ahead()
+
+    def open_browser(self) -> None:
+        """Open the page in the browser of this machine, without its address in the list of processes."""
+        self._redirect = Redirect(self.address)
+        self.pages.on_page = self._redirect.remove
+        self._redirect.open()
 
     def wait(self) -> None:
         """Wait until the server ends."""
@@ -155,18 +159,6 @@ class Opened(Workspace):
             self.pages.broadcast.end()
             self._server.should_exit = True
             self._thread.join(5)
+        if self._redirect is not None:
+            self._redirect.remove()
         super().close()
-
-
-def _bound_socket(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if sys.platform == "win32":  # where another program could share the port, and read what is meant for us
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
-        bound.bind((host, port))
-        bound.listen(100)  # from now on requests wait, even if the server has not begun to answer
-    except (OSError, OverflowError) as error:
-        bound.close()
-        raise InvalidDataError(f"Port {port} of {host} cannot be used ({error}); choose another with --port.") from None
-    return bound

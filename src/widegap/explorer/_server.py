@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from widegap._nesting import nesting
 from widegap.explorer._answers import (
     JSON,
     REFUSED,
@@ -26,6 +27,7 @@ from widegap.explorer._workspace import ChangedError, Workspace
 
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 FILES = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
+MAX_REQUEST_DEPTH = 20  # of a request: the page sends three
 MOST_STREAMS = 32  # open pages: each holds one of the 100 connections that the server allows
 BEAT = 15.0  # seconds between two signs of life: proxies close streams that are silent for 30 or 60
 
@@ -81,16 +83,21 @@ class Pages(Answers):
 
     def __init__(self, workspace: Workspace):
         self.broadcast = Broadcast()
-        super().__init__(workspace, self.broadcast.tell)
+        self.on_page: Callable[[], object] = lambda: None  # called when a browser has asked for the page
+        super().__init__(workspace, self.broadcast.tell, served_by=("starlette", "uvicorn"))
 
     def routes(self) -> list[Route]:
         return [
-            Route("/", _page("index.html")),
+            Route("/", self.page),
             *(Route(f"/{name}", _page(name)) for name in FILES),
             *(Route(f"/api/{name}", _get(function)) for name, function in self.reads.items()),
             *(Route(f"/api/{name}", _post(function), methods=["POST"]) for name, function in self.posts.items()),
             Route("/api/events", self.events),
         ]
+
+    async def page(self, request: Request) -> Response:
+        self.on_page()
+        return await _page("index.html")(request)
 
     async def events(self, request: Request) -> Response:
         if len(self.broadcast) >= MOST_STREAMS:
@@ -130,12 +137,14 @@ def _post(function: Callable[[Posted], object]) -> Handler:
     async def answer(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON:
             return JSONResponse({"error": f"The request must have the content type {JSON}."}, 415)
+        body = await request.body()
         try:
-            asked = json.loads(await request.body())
-        except (ValueError, RecursionError):
+            text = body.decode("utf-8")
+            asked = None if nesting(text) > MAX_REQUEST_DEPTH else json.loads(text)
+        except ValueError:
             raise BadRequestError("The request is not valid JSON.") from None
         if not isinstance(asked, dict):
-            raise BadRequestError("The request must be an object.")
+            raise BadRequestError(f"The request must be an object, nested {MAX_REQUEST_DEPTH} deep at most.")
         return _answered(await run_in_threadpool(function, asked))
 
     return _shielded(answer)

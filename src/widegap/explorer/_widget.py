@@ -57,7 +57,7 @@ class ExplorerWidget(anywidget.AnyWidget):
         self.workspace = workspace
         self._seen: tuple[object, ...] = (workspace.state.fit, workspace.k, workspace.selected)
         self._reported: dict[str, object] = {"labels": workspace.labels, "selected": workspace.selected}
-        self._answers = Answers(workspace, self._tell)
+        self._answers = Answers(workspace, self._tell, served_by=("anywidget", "ipywidgets"))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="widegap-answer")
         super().__init__()
         self._watches_model = False  # what ipywidgets itself observes does not count

@@ -13,6 +13,8 @@ Last bits may still tip a value over an edge of the grid, or of ``LAST_BITS``. T
 less, and then what differs is one unit of the grid, which hardly ever decides.
 """
 
+import sys
+
 import numpy as np
 
 from widegap._types import Floats, FloatType
@@ -25,11 +27,14 @@ LARGE_ENTRY = 0.999  # of the largest entry of an axis: entries that are this la
 def on_grid(values: Floats, dtype: FloatType | type[np.floating] | None = None) -> Floats:
     """The values, rounded to multiples of a power of two: 22 bits of the largest in single precision, else 40.
 
-    ``dtype`` is that of the result.
+    ``dtype`` is that of the result. Values that lie on the grid stay as they are: the largest one counts as what it is
+    rounded to, which may be the next power of two.
     """
     dtype = np.dtype(values.dtype if dtype is None else dtype)
-    top = np.frexp(float(np.abs(values).max(initial=0.0)))[1]
-    digits = np.finfo(values.dtype).nmant - min(GRID_BITS[values.dtype.itemsize], GRID_BITS[dtype.itemsize])
+    bits = min(GRID_BITS[values.dtype.itemsize], GRID_BITS[dtype.itemsize])
+    largest = float(np.abs(values).max(initial=0.0))
+    top = np.frexp(min(largest * (1 + 2.0**-bits), sys.float_info.max))[1]
+    digits = np.finfo(values.dtype).nmant - bits
     with np.errstate(over="ignore"):
         far = np.ldexp(values.dtype.type(1.5), int(top) + digits)  # numbers of this size are as far apart as the grid
     if not np.isfinite(far):

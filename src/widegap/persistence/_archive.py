@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import math
-import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from widegap._nesting import nesting
 from widegap._types import Array
 from widegap.exceptions import NotSupportedError
 
@@ -145,9 +145,7 @@ class ModelArchive:
 def _parsed(content: bytearray) -> dict[str, Any]:
     """JSON whose nesting is known to be shallow before the recursive parser sees it."""
     text = content.decode("utf-8")
-    marks = np.frombuffer(re.sub(r'"(?:[^"\\]|\\.)*"', "", text).encode("utf-8"), np.uint8)
-    steps = np.isin(marks, list(b"[{")).astype(np.int8) - np.isin(marks, list(b"]}"))
-    if steps.cumsum(dtype=np.int32).max(initial=0) > MAX_DEPTH:
+    if nesting(text) > MAX_DEPTH:
         raise DamagedModelError(f"its JSON is nested more than {MAX_DEPTH} deep")
     document = json.loads(text)
     if not isinstance(document, dict):

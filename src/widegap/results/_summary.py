@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from widegap import describe
+from widegap._versions import versions
 from widegap._wording import ROWS_FROM, clip, plain
-from widegap.base._fit_fingerprint import processor, versions
+from widegap.base._fit_fingerprint import processor
 from widegap.base._numbered_clusters import numbers_of
 from widegap.results._cautions import plain_warnings
 from widegap.results._certainty import agreement_of

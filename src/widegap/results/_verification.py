@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from widegap._types import Ints
-from widegap.base._fit_fingerprint import label_digest, processor, versions
+from widegap._versions import versions
+from widegap.base._fit_fingerprint import label_digest, processor
 from widegap.base._validation import digest_of
 from widegap.exceptions import NotSupportedError
 from widegap.updating._matching import match_clusters

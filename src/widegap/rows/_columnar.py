@@ -13,6 +13,7 @@ import numpy as np
 from widegap._types import Array, Floats, FloatType
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.rows._file_sizes import check_row_count
+from widegap.rows._same_file import SameFile
 
 if TYPE_CHECKING:
     from pyarrow import DataType
@@ -104,7 +105,7 @@ class ColumnarSource:
     in_memory = False
 
     def __init__(self, path: Path, names: Sequence[str] | None = None):
-        self.path = path
+        self.path, self._same = path, SameFile(path)
         file = self._open()
         known = [name for name, _ in file.fields()]
         self.names = known if names is None else list(names)
@@ -141,6 +142,10 @@ class ColumnarSource:
         return [(end - length, end) for end, length in zip(ends, self._lengths, strict=True) if length]
 
     def read(self, start: int, stop: int) -> Floats:
+        with self._same.while_read():
+            return self._read(start, stop)
+
+    def _read(self, start: int, stop: int) -> Floats:
         table: Floats = np.empty((stop - start, self.shape[1]), self.dtype)
         file, ends = self._open(), np.cumsum(self._lengths)
         for piece in range(int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(ends, stop)) + 1):

@@ -19,6 +19,7 @@ from widegap.rows._blocks import RowBlocks
 from widegap.rows._columnar import COLUMNAR_FORMATS, ColumnarSource
 from widegap.rows._file_sizes import check_compressed, check_npz, check_width
 from widegap.rows._protocols import Rows, Source, pieces
+from widegap.rows._same_file import SameFile
 from widegap.rows._state_files import NewArray
 
 TABLE_BYTES = 64 << 20  # features of rows on disk up to this size are kept in memory; not tuned
@@ -54,6 +55,19 @@ class ArraySource:
         return self.X[start:stop].astype(self.dtype, copy=False)
 
 
+class NpySource(ArraySource):
+    """An ``.npy`` file, mapped, whose rows are refused if the file changes."""
+
+    def __init__(self, path: Path):
+        self._file = SameFile(path)
+        X = np.lib.format.open_memmap(path, mode="r")
+        super().__init__(X, _float_dtype(X, path))
+
+    def read(self, start: int, stop: int) -> Floats:
+        with self._file.while_read():
+            return super().read(start, stop)  # no copy: a later change is seen with the next piece
+
+
 class CsrSource:
     """A CSR matrix in memory; blocks share its three arrays."""
 
@@ -84,7 +98,7 @@ class NpzSource:
     in_memory = False
 
     def __init__(self, path: Path):
-        self.path = path
+        self.path, self._file = path, SameFile(path)
         X = self._load()
         self.shape, self.dtype = (X.shape[0], X.shape[1]), X.dtype
 
@@ -110,7 +124,8 @@ class NpzSource:
         return [(0, self.shape[0])]
 
     def read(self, start: int, stop: int) -> Matrix:
-        return self._load()
+        with self._file.while_read():
+            return self._load()
 
 
 def _as_csr(X: Any) -> SparseMatrix:
@@ -146,8 +161,7 @@ def _shard(path: str | os.PathLike[str]) -> Source:
     ending = path.suffix.lower()
     try:
         if ending == ".npy":
-            X = np.lib.format.open_memmap(path, mode="r")
-            return ArraySource(X, _float_dtype(X, path))
+            return NpySource(path)
         if ending == ".npz":
             return NpzSource(path)
         if ending in COLUMNAR_FORMATS:

@@ -4,7 +4,6 @@
 """
 
 import io
-import sys
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from widegap.exceptions import InvalidDataError
 from widegap.tables._delimited import Dialect, read_delimited
 from widegap.tables._foreign import PARQUET, read_columnar, read_json, read_sqlite
 from widegap.tables._spreadsheets import read_spreadsheet
+from widegap.tables._standard_input import read_standard_input
 from widegap.tables._unpacking import PACKED, packing, unpack
 
 TEXT_FILES = (".csv", ".tsv", ".txt", ".tab", ".data", "")
@@ -57,7 +57,7 @@ def read_table(source: Path | str, dialect: Dialect | None = None, *, least: str
     """Read a file by its ending; "-" is CSV or JSON from standard input. ``least`` is what an empty file lacks."""
     dialect = dialect or Dialect()
     if str(source) == "-":
-        return _from_bytes(sys.stdin.buffer.read(), "standard input", "", dialect, least)
+        return _from_bytes(read_standard_input(), "standard input", "", dialect, least)
     path, part = _split(source)
     _check_exists(path, least)
     ending = path.suffix.lower()

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from widegap._types import Doubles, Floats, Indices, Labels, Mask, Matrix
 from widegap.base._clusterer import take_over
 from widegap.base._docs import shared_docs
+from widegap.base._one_fit import one_fit
 from widegap.base._validation import Interval, check_threads, checked_rows, count_rows, digest_of
 from widegap.constraints._constrained_labels import LabelRule
 from widegap.constraints._selective_clusterer import SelectiveClusterer, some_rows
@@ -80,13 +81,13 @@ class UpdatableClusterer(SelectiveClusterer):
 
     # Remembering
 
-    def _complete_fit(self, X: Any, **options: Any) -> Self:
+    def _whole_fit(self, X: Any, **options: Any) -> Self:
         for name in UpdatableClusterer._stored:
             self.__dict__.pop(name, None)  # of an earlier fit or update
         X = X if is_views(X) else known_frame(X)  # some streams can be read only once
         self._constraints = RowConstraints()
         try:
-            super()._complete_fit(X, **options)
+            super()._whole_fit(X, **options)
         finally:
             constraints = self.__dict__.pop("_constraints", RowConstraints())
         if self.memory and not self._precomputed and not is_views(X):
@@ -168,7 +169,8 @@ class UpdatableClusterer(SelectiveClusterer):
         """
         if not hasattr(self, "labels_"):
             return self.fit(X, sample_weight=sample_weight)
-        take_over(self, self.update(X, sample_weight=sample_weight))
+        with one_fit(self):
+            take_over(self, self.update(X, sample_weight=sample_weight))
         return self
 
     def _checked_memory(self) -> Memory:

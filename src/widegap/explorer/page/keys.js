@@ -64,7 +64,7 @@ function list() {
 
 function press(event) {
   const { target } = event;
-  if (target.matches("input:not([type=range],[type=checkbox]), select, textarea") || dialog.open) return;
+  if (target.matches("input:not([type=range],[type=checkbox]), select, textarea") || host.root.querySelector("dialog[open]")) return;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") {
     event.preventDefault();
     act(event.shiftKey ? "redo" : "undo");

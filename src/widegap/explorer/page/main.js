@@ -1,5 +1,6 @@
 // Puts the page together, follows the server, and offers downloads.
 
+import * as about from "./about.js";
 import { get, onBusy, post } from "./api.js";
 import * as clusters from "./clusters.js";
 import * as corrections from "./corrections.js";
@@ -143,7 +144,7 @@ async function begin() {
     element("message").textContent = text;
     element("message").classList.toggle("bad", Boolean(bad));
   });
-  for (const part of [map, clusters, selection, corrections, questions, search, tree, profile, slider, keys, update]) part.start();
+  for (const part of [map, clusters, selection, corrections, questions, search, tree, profile, slider, keys, about, update]) part.start();
   controls();
   on("state", header);
   on("recut", header);
