@@ -191,3 +191,20 @@ def test_the_explorer_opens_an_updated_model_and_tells_what_changed(folder):
 def test_the_explorer_updates_a_model_alone(folder, capsys):
     assert main(["explore", str(folder / "march.csv"), "--update", "--no-browser"]) == 2
     assert "--update needs a model file and a table of new rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", [0, 1, 2])
+def test_names_and_corrections_of_refine_are_kept(named, folder, tmp_path):
+    feb, march = str(folder / "feb.csv"), str(folder / "march.csv")
+    places = [str(tmp_path / f"{name}.widegap") for name in ("refined", "updated")]
+    refine = ["refine", str(folder / "plain.widegap"), feb, "--rename", f"{named}=regulars", "--move", "c1-5:0"]
+    assert main([*refine, "--model", places[0], "-q"]) == 0
+    before = persistence.load(places[0])[0][-1]
+    assert main(["update", places[0], march, "--model", places[1], "-q"]) == 0
+    after, extra = persistence.load(places[1])
+    named_now = {
+        int(n): label for n, label in zip(after[-1].cluster_numbers_, after[-1].classes_, strict=True) if label
+    }
+    assert named_now == {named: "regulars"}
+    assert (after[-1].labels_[::4] == before.labels_[0]).all()
+    assert extra["corrections"]["earlier"]
