@@ -255,7 +255,8 @@ class CommandWalk(RuleBasedStateMachine):
     @rule(data=st.data(), what=st.lists(st.sampled_from(["merge", "split", "move", "rename", "outliers"]), min_size=1))
     def refine(self, data, what):
         stored = self.drawn_model(data)
-        numbers = st.sampled_from(persistence.load(stored.path)[0][-1].cluster_numbers_.tolist())
+        before = sorted(persistence.load(stored.path)[0][-1].cluster_numbers_.tolist())  # with gaps after updates
+        numbers = st.sampled_from(before)
         rows, arguments, names, merged = st.integers(1, stored.n), [], {}, set()
         moved = {}
         for kind in what:
@@ -277,7 +278,9 @@ class CommandWalk(RuleBasedStateMachine):
                 cluster, name = data.draw(numbers), data.draw(st.sampled_from(NAMES))
                 names[cluster] = name
                 arguments += ["--rename", f"{cluster}={name}"]
-        before = {**stored.names, **names}
+        names = {
+            before.index(cluster): name for cluster, name in {**stored.names, **names}.items() if cluster in before
+        }
         follow = ["--follow"] if data.draw(st.booleans()) else []
         found = self.fit(["refine", stored.path, stored.data, *arguments, *follow], stored.data, ".csv")
         if found is None:
@@ -286,8 +289,9 @@ class CommandWalk(RuleBasedStateMachine):
         assert all(labels[row - 1] == -1 for row, cluster in moved.items() if cluster == -1), "an outlier has a cluster"
         if not merged and "split" not in what:
             for row, cluster in moved.items():
-                assert labels[row - 1] == cluster, f"row {row} was moved to {cluster}, and is in {labels[row - 1]}"
-            for cluster, name in before.items():
+                place = before.index(cluster) if cluster >= 0 else -1
+                assert labels[row - 1] == place, f"row {row} was moved to {cluster}, and is in {labels[row - 1]}"
+            for cluster, name in names.items():
                 if cluster in found.names or cluster in labels:
                     assert found.names.get(cluster) == name, f"cluster {cluster} was {name!r}: {found.names}"
 
