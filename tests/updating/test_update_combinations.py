@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from widegap import CPM3C, MaxMarginClustering
+from widegap import CPM3C, MaxMarginClustering, describe
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.updating._matching import match_clusters
 
@@ -153,3 +153,8 @@ def test_the_score_of_a_model_whose_new_rows_are_all_outliers():
     X = np.array([[500.0, -500, 500], [-700, 500, 500]])
     found = model.update(X)
     assert (found.labels_ == -1).all() and np.isfinite(found.score(blobs(60)[0]))
+
+
+def test_rows_are_known_again_although_some_did_not_count(updated):
+    model, X, _ = updated
+    assert describe.is_fitted_on(model, X) and not describe.is_fitted_on(model, X[::-1])

@@ -265,7 +265,7 @@ class UpdatableClusterer(SelectiveClusterer):
             self.feature_names_in_ = names
         if not new.all_searched:
             self._label_unsearched(X, new)
-        elif not is_collection(X) and not isinstance(X, RowBlocks):
+        if not is_collection(X) and not isinstance(X, RowBlocks):
             self._rows_digest = digest_of(X)
         self._keep_sizes(X, new)
         columns = [f"column {j}" for j in range(joint.rows.shape[1])] if names is None else list(map(str, names))
