@@ -63,3 +63,12 @@ def test_only_a_near_name_is_suggested(groups, capsys):
     for name, remedy in (("nope", "it has 'size', 'income', 'plan', 'level'."), ("incme", "did you mean 'income'?")):
         assert main(["cluster", str(groups), "--label-column", name]) == 2
         assert remedy in capsys.readouterr().err
+
+
+def test_bounds_on_sizes_are_called_as_on_the_command_line(groups, tmp_path, capsys):
+    model, few = tmp_path / "groups.widegap", tmp_path / "few.csv"
+    assert main(["cluster", str(groups), "-k", "2", "--min-size", "3", "--model", str(model), "-q"]) == 0
+    few.write_text("\n".join(groups.read_text(encoding="utf-8").splitlines()[:5]), encoding="utf-8")
+    assert main(["update", str(model), str(few)]) == 2
+    told = capsys.readouterr().err
+    assert "--min-size 3 asks for 2 x 3 = 6 rows, but there are 4; lower it or -k" in told and "size_min" not in told

@@ -191,3 +191,38 @@ def test_the_explorer_opens_an_updated_model_and_tells_what_changed(folder):
 def test_the_explorer_updates_a_model_alone(folder, capsys):
     assert main(["explore", str(folder / "march.csv"), "--update", "--no-browser"]) == 2
     assert "--update needs a model file and a table of new rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", [0, 1, 2])
+def test_names_and_corrections_of_refine_are_kept(named, folder, tmp_path):
+    feb, march = str(folder / "feb.csv"), str(folder / "march.csv")
+    places = [str(tmp_path / f"{name}.widegap") for name in ("refined", "updated")]
+    refine = ["refine", str(folder / "plain.widegap"), feb, "--rename", f"{named}=regulars", "--move", "c1-5:0"]
+    assert main([*refine, "--model", places[0], "-q"]) == 0
+    before = persistence.load(places[0])[0][-1]
+    assert main(["update", places[0], march, "--model", places[1], "-q"]) == 0
+    after, extra = persistence.load(places[1])
+    named_now = {
+        int(n): label for n, label in zip(after[-1].cluster_numbers_, after[-1].classes_, strict=True) if label
+    }
+    assert named_now == {named: "regulars"}
+    assert (after[-1].labels_[::4] == before.labels_[0]).all()
+    assert extra["corrections"]["earlier"]
+
+
+def test_refine_calls_clusters_by_their_numbers_also_with_gaps(folder, tmp_path, capsys):
+    models, later = [folder / "plain.widegap"], str(tmp_path / "without_one.csv")
+    month((0, 2, 3), 7).to_csv(later, index=False)
+    for step in range(3):
+        models.append(tmp_path / f"{step}.widegap")
+        assert main(["update", str(models[-2]), later, "--forget", "0.99", "--model", str(models[-1]), "-q"]) == 0
+    before = persistence.load(models[-1])[0][-1]
+    numbers, refined = before.cluster_numbers_.tolist(), tmp_path / "refined.widegap"
+    assert len(numbers) == 3 and max(numbers) == 3
+    refine = ["refine", str(models[-1]), later, "--model", str(refined), "-q"]
+    assert main([*refine, "--rename", "3=new ones"]) == 0
+    after = persistence.load(refined)[0][-1]
+    assert after.classes_[after.labels_[np.flatnonzero(before.labels_ == 3)[0]]] == "new ones"
+    gone = ({0, 1, 2, 3} - set(numbers)).pop()
+    assert main([*refine, "--rename", f"{gone}=gone"]) == 2
+    assert f"there is no cluster '{gone}'; they are numbered " + ", ".join(map(str, numbers)) in capsys.readouterr().err

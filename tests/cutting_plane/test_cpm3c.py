@@ -732,3 +732,7 @@ def test_wide_balance(pair, n_clusters, balance):
     assert np.ptp(means) <= balance + 1e-6
     assert np.bincount(model.labels_, minlength=n_clusters).min() >= int(0.3 * len(X) / n_clusters)
     assert model.objective_ < 0.5
+
+
+def test_one_row_has_no_outliers():
+    assert CPM3C(1, outliers=0.15, random_state=0).fit([[1.0, 2.0]]).labels_.tolist() == [0]

@@ -469,3 +469,9 @@ def test_more_clusters_than_a_sample_has_rows(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 3))
     for model in (MaxMarginClustering(30, search="moves", random_state=0), CPM3C(30, random_state=0, tol=0.1)):
         assert len(np.unique(model.fit(X).labels_)) == 30
+
+
+def test_rows_whose_averages_are_one_point_are_searched_as_they_are():
+    X = [[1.0, 0.0], [0.0, 1.0]]  # each is the only neighbour of the other
+    model = MaxMarginClustering(2, search="moves", smoothing=1, kernel="cosine", random_state=0).fit(X)
+    assert sorted(model.labels_.tolist()) == [0, 1] and model.smoothing_ == 0

@@ -471,3 +471,9 @@ def test_more_labels_than_a_search_has_groups_need_another_fit():
     known = np.where(np.arange(len(X)) < 60, np.arange(len(X)), -1)
     with pytest.raises(InvalidDataError, match=r"ask for 60 clusters, but the search formed \d+ groups; fit the rows"):
         model.refit(known=known)
+
+
+def test_one_cluster_of_equal_rows_keeps_to_a_least_size():
+    with pytest.raises(InfeasibleBalanceError, match="size_min asks for 2 rows in cluster 0 and size_max allows 1"):
+        MaxMarginClustering("auto", size_min=2).fit([[1.0, 2.0]])
+    assert MaxMarginClustering("auto", size_min=2).fit([[1.0, 2.0]] * 2).n_clusters_ == 1

@@ -483,3 +483,12 @@ def test_types_behind_aliases_of_python_312():
     assert fits([1, 2], kind)
     assert not fits(["a"], kind)
     assert fits({"a": [1]}, SimpleNamespace(__value__=dict[str, kind]))
+
+
+def test_columns_named_by_slices_are_stored(tmp_path):
+    X = np.hstack([np.random.default_rng(0).normal(size=(40, 2)), np.eye(2)[np.arange(40) % 2]])
+    model = MaxMarginClustering(2, search="merge", columns=[slice(2, 4)], random_state=0).fit(X)
+    persistence.save(model, tmp_path / "model.widegap")
+    found = persistence.load(tmp_path / "model.widegap")[0]
+    assert found.columns == [slice(2, 4)]
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))

@@ -90,7 +90,7 @@ def test_a_cluster_of_less_than_a_row_is_forgotten_unless_a_label_holds_it():
 
 
 def test_numbers_are_never_given_back():
-    memory = memory_of([0, 1], [1, 1], next_number=7)
+    memory = memory_of([0, 1], [10, 1], next_number=7)
     assert memory.faded(0.9).next_number == 7
     assert memory.relabelled(np.array([0, 9], np.int32), np.array([0, 9]), None).next_number == 10
 

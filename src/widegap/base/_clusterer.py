@@ -412,7 +412,7 @@ class WeightVectorClusterer(ScoredClusterer, Clusterer):
         if isinstance(self.kernel_map_, CodedColumns):
             return log_likelihoods
         sizes = count_labels(self._to_positions(self.labels_[self.labels_ >= 0]), self.n_clusters_)
-        at_fit = float(-self._mean_scores @ sizes / sizes.sum())
+        at_fit = float(-self._mean_scores @ sizes / max(1, sizes.sum()))  # all rows of an update may be outliers
         return partial(explained_scatter, unit=self.objective_ / at_fit if at_fit else 0.0)
 
     def _map_rows(self, X: Any, function: Callable[[Floats], Array]) -> Any:

@@ -22,9 +22,17 @@ NUMBER_WORDS = (
     ("set n_clusters=", "pass -k "),
     ("but n_clusters=", "but -k is "),
     ("n_clusters=", "-k "),
+    ("it or n_clusters", "it or -k"),
+)
+SIZE_WORDS = (
+    ("size_min=", "--min-size "),
+    ("size_max=", "--max-size "),
+    ("size_min", "--min-size"),
+    ("size_max", "--max-size"),
 )
 OPTION_WORDS = (
     *NUMBER_WORDS,
+    *SIZE_WORDS,
     ("cannot_link", "--cannot-link"),
     ("numeric or categorical", "--numeric or --categorical"),
     ("out before the fit", "out with --missing drop"),
@@ -145,7 +153,7 @@ def _explain(error: Exception) -> tuple[str, int]:
 
     if isinstance(error, WidegapError | ValueError):
         message = str(error)
-        for argument, option in NUMBER_WORDS:  # of other options, the command that fails may have none
+        for argument, option in NUMBER_WORDS + SIZE_WORDS:  # of others, the command that fails may have none
             message = message.replace(argument, option)
         return message, USAGE
     return f"{type(error).__name__}: {error} (unexpected: run again with --debug and report it)", UNEXPECTED

@@ -204,11 +204,13 @@ class Corrected:
         called = [key for key in self.workspace.cluster_keys if names.get(key)]
         if text in (names[key] for key in called):
             return next(key for key in called if names[key] == text)
-        if text.isascii() and text.isdigit() and len(text) < 10 and int(text) < self.k:
-            return int(text)
+        numbers = self.workspace.model_classes.tolist()  # with gaps after updates
+        if text.isascii() and text.isdigit() and len(text) < 10 and int(text) in numbers:
+            return self.workspace.cluster_keys[numbers.index(int(text))]
         listed = ", ".join(repr(names[key]) for key in called)
+        span = f"from 0 to {self.k - 1}" if max(numbers) < self.k else ", ".join(map(str, sorted(numbers)))
         raise CommandError(
-            f"{option}: there is no cluster {text!r}; they are numbered from 0 to {self.k - 1}"
+            f"{option}: there is no cluster {text!r}; they are numbered {span}"
             f"{', or called ' + listed if listed else ''}."
         )
 

@@ -291,5 +291,6 @@ class Newton:
             pairs += [(at.w, change.w), (at.zeta, change.zeta), (level, d_level)]
         for values, steps in pairs:
             falling = steps < 0
-            limit = min(limit, float((-values[falling] / steps[falling]).min(initial=np.inf)))
+            with np.errstate(over="ignore"):  # a step near 0 never leads to the boundary
+                limit = min(limit, float((-values[falling] / steps[falling]).min(initial=np.inf)))
         return limit

@@ -44,9 +44,9 @@ class TopicMemory:
         """The universum, if there is any."""
         return [] if self.universum is None else [RawDocuments(self.universum, self.words)]
 
-    def faded(self, forget: float) -> "TopicMemory":
-        """The same documents, which count less."""
-        return replace(self, documents=self.documents.faded(forget))
+    def faded(self, forget: float, named: Labels) -> "TopicMemory":
+        """The same documents, which count less; topics that are ``named`` are not forgotten."""
+        return replace(self, documents=self.documents.faded(forget, named))
 
     def refitted(
         self, labels: Labels, topics: Labels, units: Units | None, marked: Mask, further: Sequence[RawDocuments]

@@ -44,7 +44,14 @@ from widegap.updating._changes import Change, Compared, Lineage, find_changes
 from widegap.updating._drift import Drift, find_drift
 from widegap.updating._joint_rows import JointRows
 from widegap.updating._new_clusters import find_new_clusters
-from widegap.updating._updatable import NO_MEMORY, NO_PAIRS, UPDATE_AXES, checked_share, keeps_clusters
+from widegap.updating._updatable import (
+    NO_MEMORY,
+    NO_PAIRS,
+    UPDATE_AXES,
+    checked_share,
+    keeps_clusters,
+    named_clusters,
+)
 
 GROWTH_STEPS = 5  # by which new topics grow from their cores; not tuned
 
@@ -272,7 +279,7 @@ class UpdatableTopics(ConstrainedClusterer):
             number; ``n_clusters_`` follows. Bounds on sizes are those of ``fit`` alone.
         """
         check_is_fitted(self)
-        memory = self._checked_memory().faded(checked_share(forget))
+        memory = self._checked_memory().faded(checked_share(forget), named_clusters(self))
         new = self._reader.read_raw(X)
         if not new.rows.shape[0]:
             raise InvalidDataError("X holds no documents; update needs at least one.")

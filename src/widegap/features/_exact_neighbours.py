@@ -25,6 +25,8 @@ DECISIVE_ROUNDING = 1e-3  # rounding of a squared distance, relative to it, that
 
 def nearest_rows(X: Floats, count: int, n_threads: int) -> tuple[Ints, Floats]:
     """The nearest other rows of all rows, and their distances, two tables (n, count)."""
+    if len(X) == 1:  # a row has no others: infinitely far
+        return np.zeros((1, count), np.int64), np.full((1, count), np.inf)
     X = np.ascontiguousarray(X)
     centre = X.mean(axis=0, dtype=np.float64)
     columns = (X - centre.astype(X.dtype)).astype(np.float32, copy=False)

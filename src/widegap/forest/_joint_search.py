@@ -233,7 +233,7 @@ class JointSearch:
     def _joined(self, kept: Labels, numbers: Ints, cut: float) -> JointLabels | None:
         """Labels in which two clusters are one, if new rows have filled the gap between them."""
         k = len(numbers)
-        if k < 3:
+        if k <= max(2, self.kept.constraints.fewest_clusters):
             return None
         found = self.kept.cuts.result(k - 1, self.kept.units)
         pair = self._pair_joined(found.labels, kept, k)

@@ -13,15 +13,19 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from widegap._types import Labels
+from widegap._types import Indices, Labels
+from widegap.base._validation import check_rows, check_threads
 from widegap.constraints._questions import Question
-from widegap.constraints._side_information import RowConstraints
+from widegap.constraints._selective_clusterer import some_rows
+from widegap.constraints._side_information import RowConstraints, read_side_information
 from widegap.exceptions import NotSupportedError
 from widegap.forest._cluster_scores import ClusterScores
 from widegap.forest._kept_search import KeptSearch, refuse_to_cut
 from widegap.forest._search_result import SearchResult, StartRecord
-from widegap.rows._collections import entries_at
+from widegap.rows._collections import entries_at, is_collection, look_up
+from widegap.rows._few_rows import largest
 from widegap.rows._threads import one_blas_thread
+from widegap.updating._joint_rows import UpdateRows
 from widegap.updating._matching import match_clusters
 from widegap.updating._updatable import UpdatableClusterer
 
@@ -77,7 +81,9 @@ class KeptSearchClusterer(UpdatableClusterer):
         kept, labels = kept.at(int(k)), self.labels_
         self.candidates_ = kept.forest.candidates
         found = kept.label_all(labels, self._size_bounds)
-        return kept.own(found if self._numbers is None else self._numbers_of(kept, found)[found])
+        if self._numbers is not None:
+            found = look_up(np.append(self._numbers_of(kept, found), np.int32(-1)), found)  # -1 are outliers
+        return kept.own(found)
 
     @one_blas_thread()
     def with_clusters(self, k: int) -> Self:
@@ -117,8 +123,13 @@ class KeptSearchClusterer(UpdatableClusterer):
         """
         kept, later = self._kept_search(), {"known": known, "must_link": must_link, "cannot_link": cannot_link}
         side = replace(kept.side, **{name: value for name, value in later.items() if value is not None})
-        constraints = kept.with_remembered(self._read_constraints(side, len(self.labels_)))
-        k = max(self.n_clusters_, self._fewest_clusters(constraints, int(np.count_nonzero(self.labels_ >= 0))))
+        if kept.n_own is None:
+            constraints = self._read_constraints(side, len(self.labels_))
+            fewest = self._fewest_clusters(constraints, int(np.count_nonzero(self.labels_ >= 0)))
+        else:  # after an update n_clusters no longer bounds how many clusters there are
+            constraints = kept.with_remembered(read_side_information(side, len(self.labels_), None))
+            fewest = constraints.fewest_clusters
+        k = max(self.n_clusters_, fewest)
         kept = kept.with_side(side, constraints).at(kept.check_groups(k))
         other = self._copied()
         other._store_recut(kept, kept.label_all(self.labels_, self._size_bounds))
@@ -162,6 +173,21 @@ class KeptSearchClusterer(UpdatableClusterer):
         """
         return self._kept_search().answered(questions, answers)
 
+    def _label_unsearched(self, X: Any, new: UpdateRows) -> None:
+        super()._label_unsearched(X, new)
+        if is_collection(X):
+            self._kept = None  # its rows are not all in this process
+        if self._kept is not None:
+            nearest = self._nearest_groups(X, np.setdiff1d(np.arange(new.n), new.chosen))
+            self._kept = self._kept.with_unsearched(new, nearest)
+
+    def _nearest_groups(self, X: Any, rows: Indices) -> Labels:
+        """The groups of the search that some rows are nearest to."""
+        assert self._kept is not None
+        blocks = check_rows(self, some_rows(X, rows), reset=False, n_threads=check_threads(self.n_jobs))
+        found: Labels = blocks.collect(self._kept.group_scores().map(blocks, largest))
+        return found
+
     def _kept_search(self) -> KeptSearch:
         check_is_fitted(self)
         kept = self._kept or refuse_to_cut(self._method.cuts_anywhere)
@@ -198,8 +224,8 @@ class KeptSearchClusterer(UpdatableClusterer):
         """Numbers of clusters that were cut again, by the rows that they share with those before; -1 do not count."""
         assert self._kept is not None and self._memory is not None
         before = self._to_numbers(self._kept.searched_labels(self._to_positions(self.labels_)))
-        n_named = sum(label is not None for label in self.classes_)
-        found, fixed = entries_at(labels, kept.part.searched), self.cluster_numbers_[:n_named]
+        n_held = len(self._kept.constraints.classes)
+        found, fixed = entries_at(labels, kept.part.searched), self.cluster_numbers_[:n_held]
         k, rows = kept.result.n_clusters, (before >= 0) & (found >= 0)
         match = match_clusters(found[rows], before[rows], np.ones(rows.sum()), k, self._memory.next_number, fixed)
         return match.numbers.astype(np.int32)

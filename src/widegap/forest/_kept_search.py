@@ -24,6 +24,7 @@ from widegap.forest._search_result import ForestCuts, SearchResult, StartRecord
 from widegap.forest._search_space import SearchSpace
 from widegap.rows._collections import chunk_states, count_labels, entries_at, in_chunks_of, look_up
 from widegap.rows._protocols import Rows, State
+from widegap.updating._joint_rows import UpdateRows
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,22 @@ class KeptSearch:
             extension=replace(self.extension, places=places),
             side=side,
             constraints=constraints,
+        )
+
+    def with_unsearched(self, new: UpdateRows, nearest: Labels) -> "KeptSearch":
+        """The same after an update for all new rows; ``nearest`` are the groups of those that were not searched."""
+        remembered = np.arange(len(new.chosen), self.part.n)
+        rows, n = new.among_all(np.arange(self.part.n)), new.n + len(remembered)
+        places = np.empty(n, self.extension.places.dtype)
+        places[rows], places[np.setdiff1d(np.arange(new.n), new.chosen)] = self.extension.places, nearest
+        units = self.constraints.units
+        units = None if units is None else Units.free(new.n).followed_by(units.of_rows(remembered))
+        return replace(
+            self,
+            part=self.part.within(rows, n),
+            extension=replace(self.extension, places=places),
+            constraints=replace(self.constraints, units=units),
+            n_own=new.n,
         )
 
     def group_scores(self) -> FoldedScores:

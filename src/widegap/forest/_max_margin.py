@@ -31,7 +31,6 @@ from widegap.base._validation import (
     kernel_constraints,
     one_point_error,
 )
-from widegap.constraints._selective_clusterer import some_rows
 from widegap.constraints._side_information import (
     SIZE_CONSTRAINTS,
     RowConstraints,
@@ -67,7 +66,6 @@ from widegap.forest._row_preparation import (
 )
 from widegap.forest._search_result import SearchResult, StartRecord
 from widegap.rows._collections import count_labels, is_collection
-from widegap.rows._few_rows import largest
 from widegap.rows._matrices import storage
 from widegap.rows._protocols import Rows, constant_state
 from widegap.rows._threads import one_blas_thread
@@ -490,6 +488,7 @@ class MaxMarginClustering(KeptSearchClusterer):
         with one_blas_thread(openmp=small):
             if self.n_clusters == "auto" and rows.are_equal:
                 refuse_equal_rows(rows.shape[0], self._fewest_clusters(rows.constraints, rows.shape[0]))
+                self._size_bounds(rows.constraints, rows.shape[0], 1)
                 self._store_single_cluster(rows)
             else:
                 self._search_rows(rows, rng)
@@ -579,10 +578,7 @@ class MaxMarginClustering(KeptSearchClusterer):
     def _label_unfitted(self, X: Any, part: TakingPart, side: SideInformation, constraints: RowConstraints) -> None:
         super()._label_unfitted(X, part, side, constraints)
         if self._kept is not None:
-            absent = some_rows(X, part.absent)
-            blocks = check_rows(self, absent, reset=False, n_threads=check_threads(self.n_jobs))
-            nearest = blocks.collect(self._kept.group_scores().map(blocks, largest))
-            self._kept = self._kept.with_absent(part, nearest, side, constraints)
+            self._kept = self._kept.with_absent(part, self._nearest_groups(X, part.absent), side, constraints)
             self.agreement_ = self._kept.agreement_of_all(self.labels_, has_outliers=True)
         elif self._method.cuts_anywhere:
             self.agreement_ = part.to_all(self.agreement_, 1.0)  # one cluster of equal rows

@@ -158,9 +158,11 @@ class MovesSearch:
             steps = int(self.smoothing)
         if not steps:
             return P, lam, 0
-        P = graph.smooth(P, steps)
-        turned = PrincipalMap.fit(P)
-        return turned.transform(P), turned.lam, steps
+        smooth = graph.smooth(P, steps)
+        turned = PrincipalMap.fit(smooth)
+        if not len(turned.lam):  # two rows, each the neighbour of the other, have one average
+            return P, lam, 0
+        return turned.transform(smooth), turned.lam, steps
 
 
 @dataclass(frozen=True)

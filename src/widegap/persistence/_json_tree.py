@@ -89,6 +89,8 @@ class Writer:
             csr: SparseMatrix = sp.csr_array(cast(SparseMatrix, value))
             parts = [self._array(part, where) for part in (csr.data, csr.indices, csr.indptr)]
             return {"$": "csr", "parts": parts, "shape": list(csr.shape)}
+        if isinstance(value, slice):
+            return {"$": "slice", "items": [value.start, value.stop, value.step]}
         if isinstance(value, list | tuple | set | frozenset):
             kind = type(value).__name__
             items: Iterable[object] = sorted(value, key=str) if isinstance(value, set | frozenset) else value
@@ -144,6 +146,8 @@ class Reader:
             return self._sparse(tree)
         if kind in ("tuple", "set", "frozenset"):
             return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](self.value(i) for i in tree["items"])
+        if kind == "slice":
+            return slice(*tree["items"])
         if kind == "dict":
             return {self.value(key): self.value(item) for key, item in tree["items"]}
         return self._object(kind, tree) if kind in self.parts else self.estimator(tree)

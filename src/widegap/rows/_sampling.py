@@ -6,8 +6,10 @@ from widegap._types import Floats, Indices
 
 
 def drawn(n: int, size: int, rng: np.random.Generator, weights: Floats | None = None) -> Indices:
-    """Indices of up to ``size`` of n rows at random, in their order; heavier rows more often."""
-    return np.sort(rng.choice(n, min(n, size), replace=False, p=None if weights is None else weights / weights.sum()))
+    """Indices of up to ``size`` of n rows at random, ascending: heavier rows more often, rows of weight 0 never."""
+    if weights is None:
+        return np.sort(rng.choice(n, min(n, size), replace=False))
+    return np.sort(rng.choice(n, min(int(np.count_nonzero(weights)), size), replace=False, p=weights / weights.sum()))
 
 
 def drawn_as_repeated(n: int, size: int, rng: np.random.Generator, weights: Floats | None) -> Indices:

@@ -26,6 +26,8 @@ class UpdateRows:
         Their places among all new rows.
     weights : ndarray
         Their weights.
+    counted : ndarray
+        Places of all new rows whose weight is not zero.
     n : int
         Number of all new rows.
     groups : sequence of ColumnGroup or None
@@ -35,6 +37,7 @@ class UpdateRows:
     table: Matrix
     chosen: Indices
     weights: Doubles
+    counted: Indices
     n: int
     groups: Sequence[ColumnGroup] | None = None
 
@@ -42,6 +45,11 @@ class UpdateRows:
     def all_searched(self) -> bool:
         """Whether every new row is searched."""
         return len(self.chosen) == self.n
+
+    def among_all(self, joint: Indices) -> Indices:
+        """Rows of the joint search by their places in a table of all new rows and then the remembered ones."""
+        n = len(self.chosen)
+        return np.where(joint < n, np.append(self.chosen, 0)[np.minimum(joint, n)], joint - n + self.n)
 
 
 @dataclass(frozen=True)
@@ -117,11 +125,18 @@ def join_rows(
         numbers=numbers,
         before=np.concatenate([predicted[:n_new], position[memory.labels]]),
         predicted=predicted,
-        constraints=RowConstraints(units, [label for label in classes if label is not None]),
+        constraints=RowConstraints(units, _held_classes(classes, units)),
         next_number=memory.next_number,
         n_settled=memory.n_settled,
         doubt=memory.doubt,
     )
+
+
+def _held_classes(classes: Sequence[object], units: Units | None) -> list[object]:
+    """Labels of the clusters up to the last that a label or a row holds; corrections hold clusters without a name."""
+    held = [p for p, label in enumerate(classes) if label is not None]
+    held += [] if units is None else units.anchors.tolist()
+    return list(classes[: max(held, default=-1) + 1])
 
 
 def _with_groups(rows: Matrix, groups: Sequence[ColumnGroup] | None) -> Matrix:

@@ -16,6 +16,7 @@ import numpy as np
 
 from widegap._types import Doubles, Indices, Ints, Labels, Mask, Matrix
 from widegap.constraints._units import Units
+from widegap.exceptions import InvalidDataError
 from widegap.rows._matrices import stored_numbers
 
 LEAST_SHARE = 0.25  # of memory / k rows that every cluster keeps, if it has as many; not tuned
@@ -73,19 +74,25 @@ class Memory:
         """How many rows the remembered ones stand for."""
         return float(self.weights.sum())
 
-    def faded(self, forget: float) -> "Memory":
+    def faded(self, forget: float, named: Labels | Sequence[int] = ()) -> "Memory":
         """The same rows, which count less; clusters of which nothing is left are forgotten, unless a label holds them.
 
+        Labels that came after the fit may be of rows that are not remembered, so the clusters ``named`` are held, too.
         Returns the memory itself if nothing is to be forgotten.
         """
         if not forget:
             return self
         weights = self.weights * (1 - forget)
         totals = np.bincount(self.labels, weights, self.next_number)
-        held = np.zeros(self.next_number, bool)
+        held = np.isin(np.arange(self.next_number), named)
         if self.units is not None:
             held[self.labels[self.units.constrained]] = True
         rows = np.flatnonzero(((totals >= LEAST_WEIGHT) | held)[self.labels])
+        if not len(rows):
+            raise InvalidDataError(
+                f"forget={forget} leaves less than {LEAST_WEIGHT} rows of every cluster, of {self.n_seen:.3g} that the "
+                "model remembers, so that no cluster is left to be updated; forget less, or fit the new rows alone."
+            )
         return replace(self, weights=weights)._some(rows)
 
     def relabelled(self, labels: Labels, numbers: Labels, units: Units | None) -> "Memory":

@@ -144,7 +144,7 @@ class UpdatableClusterer(SelectiveClusterer):
             were before, gets the next free number; ``n_clusters_`` follows, also where ``n_clusters`` is a number.
         """
         check_is_fitted(self)
-        memory = self._checked_memory().faded(checked_share(forget))
+        memory = self._checked_memory().faded(checked_share(forget), named_clusters(self))
         X = known_frame(X)
         new = self._new_rows(X, sample_weight)
         joint = self._joined(new, memory)
@@ -196,11 +196,14 @@ class UpdatableClusterer(SelectiveClusterer):
         dense = storage(table) == "dense" and not is_collection(X)
         groups = column_groups(getattr(self, "columns", None), X, table.shape[1]) if dense else None
         shares = np.ones(len(chosen)) if weights is None else weights[chosen].astype(np.float64)
-        return UpdateRows(table, chosen, shares * (len(counted) / len(chosen)), n, groups)
+        return UpdateRows(table, chosen, shares * (len(counted) / len(chosen)), counted, n, groups)
 
     def _joined(self, new: UpdateRows, memory: Memory) -> JointRows:
         numbers = self.cluster_numbers_
         living = np.isin(numbers, memory.labels)
+        if memory.units is not None:  # labels are those of positions, of which some may be forgotten
+            position = np.append(np.where(living, np.cumsum(living) - 1, -1), -1)  # the last is that of free units
+            memory = replace(memory, units=replace(memory.units, anchors=position[memory.units.anchors]))
         found = [self._living_positions(table, living) for table in (new.table, memory.rows)]
         classes = [label for label, lives in zip(self.classes_, living, strict=True) if lives]
         return join_rows(new, memory, numbers[living], np.concatenate(found).astype(np.int32), classes)
@@ -264,21 +267,27 @@ class UpdatableClusterer(SelectiveClusterer):
             self.feature_names_in_ = names
         if not new.all_searched:
             self._label_unsearched(X, new)
-        elif not is_collection(X) and not isinstance(X, RowBlocks):
+        if not is_collection(X) and not isinstance(X, RowBlocks):
             self._rows_digest = digest_of(X)
-        self._keep_sizes(X)
+        self._keep_sizes(X, new)
         columns = [f"column {j}" for j in range(joint.rows.shape[1])] if names is None else list(map(str, names))
         compared = followed.compared(joint, columns)
         self.changes_ = find_changes(compared, followed.lineage)
         self.drift_ = find_drift(compared, np.random.default_rng(0))
-        self._memory = self._remember_joint(joint, followed)
+        self._memory = self._remember_joint(new, joint, followed)
 
-    def _keep_sizes(self, X: Any) -> None:
-        """Move new rows at least cost where bounds on sizes demand it; the bounds are for the new rows."""
+    def _keep_sizes(self, X: Any, new: UpdateRows) -> None:
+        """Move new rows at least cost where bounds on sizes demand it; the bounds are for those that count."""
         if self.size_min is None and self.size_max is None:
             return
+        if is_collection(self.labels_):
+            raise NotSupportedError(
+                f"size_min={self.size_min!r} and size_max={self.size_max!r} need the labels of all new rows in this "
+                f"process, but workers hold {new.n} rows, of which {len(new.chosen)} are searched; leave out rows of "
+                "weight 0 and pass fewer rows at a time, or leave out the bounds."
+            )
         labels = self._to_positions(self.labels_)
-        rows = np.flatnonzero(labels >= 0)
+        rows = new.counted[np.asarray(labels)[new.counted] >= 0]
         bounds = self._size_bounds(RowConstraints(), len(rows), self.n_clusters_)
         rule = LabelRule.of_units(Units.free(len(rows)), *bounds)
         if not rule.admits(labels[rows]):
@@ -298,7 +307,7 @@ class UpdatableClusterer(SelectiveClusterer):
                 self.agreement_ = sure
         self.labels_ = found
 
-    def _remember_joint(self, joint: JointRows, followed: Followed) -> Memory:
+    def _remember_joint(self, new: UpdateRows, joint: JointRows, followed: Followed) -> Memory:
         units = joint.constraints.units
         held = np.zeros(len(joint.weights), bool) if units is None else units.constrained
         rng = np.random.default_rng(0)
@@ -308,15 +317,20 @@ class UpdatableClusterer(SelectiveClusterer):
         table: Floats = np.asarray(rows) if storage(rows) == "dense" else rows
         units = None if units is None else units.of_rows(kept)
         settled = followed.n_settled or joint.n_settled
-        return Memory(
-            table, followed.labels[kept], weights, kept, units, next_number, joint.n_new, settled, followed.doubt
-        )
+        places, labels = new.among_all(kept), followed.labels[kept]
+        return Memory(table, labels, weights, places, units, next_number, new.n, settled, followed.doubt)
 
 
 def keeps_clusters(labels: Labels, start: Labels, weights: Doubles, k: int) -> bool:
     """Whether clusters found from starting labels are still those that they began as."""
     match = match_clusters(labels, start, weights, k, k)
     return match.clean and np.array_equal(match.numbers, np.arange(k))
+
+
+def named_clusters(model: Any) -> Labels:
+    """Numbers of the clusters that carry a known label."""
+    found: Labels = model.cluster_numbers_[[label is not None for label in model.classes_]]
+    return found
 
 
 def checked_share(forget: Any) -> float:
