@@ -5,13 +5,13 @@ rows what the old model predicts, and new clusters where there are any (``updati
 knows nothing of them; it divides the joint rows into as many clusters. More rows show clusters better, so that where
 both say the same of every cluster, the search draws the borders, if it cuts fewer edges per bit (``forest/_choice.py``;
 tables that follow their columns are judged by what the clusters explain of these). Where the search divides a cluster,
-or joins two, it has to be far better: the cut per bit must be below ``CONTRADICTED`` of that of the kept labels; below
-``OUTGROWN`` if the joint rows are many times those that the clusters come from, as the clusters of few rows are often
-wrong. Otherwise clusters stay what they are, but the contradiction is not forgotten: if the joint rows are
-``CLEARLY_MORE`` than those that the clusters come from, the ratios of successive updates in which the search divides or
-joins clusters, and cuts less, are multiplied, until one of them agrees. Once the product is below ``CONTRADICTED``, the
-search decides. Two clusters that the search joins may only be short of a place for the parts of another one, so that
-the search for one cluster more decides instead if it cuts less than the clusters there are (``FINER``).
+or joins two, it has to be far better: the cut per bit must be below ``CONTRADICTED`` of that of the kept labels.
+Otherwise clusters stay what they are, but the contradiction is not forgotten, as the clusters of few rows are often
+wrong: if the joint rows are ``CLEARLY_MORE`` than those that the clusters come from, the ratios of successive updates in
+which the search divides or joins clusters, and cuts less, are multiplied, until one of them agrees. Once the product is
+below ``CONTRADICTED``, the search decides. Two clusters that the search joins may only be short of a place for the parts
+of another one, so that the search for one cluster more decides instead if it cuts less than the clusters there are
+(``FINER``).
 
 Two clusters also become one where new rows have filled the gap between them: the search at one cluster less joins them,
 the cut per bit is lower then, and of the rows that lie between both, far too many are new (Fisher's exact test).
@@ -36,16 +36,12 @@ from widegap.updating._new_clusters import find_new_clusters
 # clusters at ratios of 0.81 and more, of four touching clouds at 0.74 and more in 4 of 30. Where 165 digits were too
 # few at first, it does so at 0.67 to 0.84, and is better by 3 to 19 points.
 CONTRADICTED = 0.75
-# After 160 digits and two updates of 160, the accuracy is 84 to 88 % in five orders, and 71 to 76 % without this rule;
-# 900 digits of MNIST are divided anew at 0.88.
-OUTGROWN = 0.92
 # Ten batches of digits (six orders), optdigits (six) and MNIST's test set (three): 86.5, 94.1 and 78.5 % of the rows
 # are right without products, 87.0, 95.1 and 81.2 % with them. With products of any number of rows and a memory of 300,
 # digits and optdigits fall from 85.9 and 89.6 to 80.8 and 86.7 %: a search of no more rows errs as often.
 CLEARLY_MORE = 1.5
 AGAINST = 0.97  # a ratio that counts as a contradiction; not tuned
 FINER = 0.95  # of the cut per bit; without it 85.1, 96.3 and 81.4 %: two old clusters of digits become one
-MANY_TIMES = 3  # the rows of the search that the clusters come from; not tuned
 SELF_TRAINING = 3  # rounds in which a new cluster takes new rows; not tuned
 # Of the cut per bit without new clusters, that with them: a part of a cluster that had few remembered rows by chance
 # had 4, new classes of digits 1.1, and a new blob among 2,600 rows 1.3.
@@ -134,7 +130,7 @@ class JointSearch:
         joined = self._joined(kept, numbers, cut)
         if joined is not None:
             return joined
-        if ratio < (1.0 if match.clean else self._needed_ratio):
+        if ratio < (1.0 if match.clean else CONTRADICTED):
             return self._found(found.labels, match)
         doubt = 1.0 if match.clean else self._doubt(ratio)
         if doubt < CONTRADICTED:
@@ -153,12 +149,6 @@ class JointSearch:
             finer = self.kept.cuts.result(k, self.kept.units)
             found = finer if self._cut(finer.labels, k, finer) < FINER * cut else found
         return self._found(found.labels, self._matched(found.labels, kept, numbers))
-
-    @property
-    def _needed_ratio(self) -> float:
-        """What the cut per bit of a search that divides or joins clusters must be below."""
-        outgrown = 0 < MANY_TIMES * self.joint.n_settled <= len(self.searched)
-        return OUTGROWN if outgrown else CONTRADICTED
 
     def _kept_labels(self) -> Labels:
         """The clusters that the rows have."""
