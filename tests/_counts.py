@@ -1,7 +1,8 @@
 """Counts of what a run has tried, for docs/reliability.md.
 
 Tests note what they tried in the file that WIDEGAP_COUNTS names, if any. ``python tests/_counts.py FILE`` adds such a
-file up into ``tests/counts.json`` and writes the lists of the page anew from it and from ``tests/mutants.json``.
+file up into ``tests/counts.json`` and writes the part of the page on counts anew, from it and from the last draw of
+``tests/mutants.json``.
 """
 
 import json
@@ -9,6 +10,7 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
+from textwrap import fill
 
 from mutants import UNSEEN
 
@@ -16,8 +18,8 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "reliability.md"
 STORED = HERE / "counts.json"
 MUTANTS = HERE / "mutants.json"
+WIDTH = 120  # of the lines of a page
 PARTS = ("noticed", "added", "missed")
-FIRST = {"0": "53 of 74 (72%)"}  # of the draw before which no record was kept of what was noticed at first
 BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
 
 
@@ -40,24 +42,22 @@ def add_up(path):
 def counts_text():
     """What the page says of the last run that was counted, and of the changes that were made to solvers."""
     counts, mutants = (json.loads(path.read_text(encoding="utf-8")) for path in (STORED, MUTANTS))
-    lines = ["| tried | cases |", "|---|---|", *(f"| {what} | {number:,} |" for what, number in counts.items())]
-    head = [
-        "Mutants of solvers and losses, drawn with a fixed seed, and how many the tests of their module detected:",
-        "",
-        "| draw | modules | detected at first | detected with the tests added since | without effect |",
-        "|---|---|---|---|---|",
-    ]
-    return "\n".join([*lines, "", *head, *(score(draw, modules) for draw, modules in sorted(mutants.items())), ""])
+    cases = "; ".join(f"{number:,} {what}" for what, number in counts.items()) + "."
+    last = max(mutants, key=int)
+    return "\n\n".join(fill(text, WIDTH) for text in (cases, score(last, mutants[last]))) + "\n"
 
 
 def score(draw, modules):
-    """A line on one draw: what had no effect counts as missed at first, and not at all later."""
+    """A sentence on a draw: what had no effect counts as missed at first, and not at all later."""
     noticed, added, missed = ([x for found in modules.values() for x in found[part]] for part in PARTS)
     same = [name for name in missed if name in UNSEEN]
     total, first, now = len(noticed + added + missed), len(noticed), len(noticed + added)
-    later = f"{now} of {total - len(same)} ({now / (total - len(same)):.0%})"
-    at_first = FIRST.get(draw, f"{first} of {total} ({first / total:.0%})")
-    return f"| {draw} | {len(modules)} | {at_first} | {later} | {len(same)} |"
+    changed = total - len(same)
+    return (
+        f"Of {total} mutants of solvers and losses (draw {draw}, in {len(modules)} modules), the tests of their module "
+        f"detected {first} at first ({first / total:.0%}), and {now} of {changed} ({now / changed:.0%}) with the tests "
+        "added since. The others have no effect."
+    )
 
 
 def page_with(text, page):
