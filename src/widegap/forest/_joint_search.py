@@ -7,11 +7,11 @@ both say the same of every cluster, the search draws the borders, if it cuts few
 tables that follow their columns are judged by what the clusters explain of these). Where the search divides a cluster,
 or joins two, it has to be far better: the cut per bit must be below ``CONTRADICTED`` of that of the kept labels.
 Otherwise clusters stay what they are, but the contradiction is not forgotten, as the clusters of few rows are often
-wrong: if the joint rows are ``CLEARLY_MORE`` than those that the clusters come from, the ratios of successive updates in
-which the search divides or joins clusters, and cuts less, are multiplied, until one of them agrees. Once the product is
-below ``CONTRADICTED``, the search decides. Two clusters that the search joins may only be short of a place for the parts
-of another one, so that the search for one cluster more decides instead if it cuts less than the clusters there are
-(``FINER``).
+wrong: if the joint rows are ``CLEARLY_MORE`` than those that the clusters come from, the ratios of successive updates
+in which the search divides or joins clusters, and cuts less, are multiplied, until one of them agrees. Once the product
+is below ``CONTRADICTED``, the search decides. Two clusters that the search joins may only be short of a place for the
+parts of another one, so that the search for one cluster more decides instead if it cuts less than the clusters there
+are (``FINER``).
 
 Two clusters also become one where new rows have filled the gap between them: the search at one cluster less joins them,
 the cut per bit is lower then, and of the rows that lie between both, far too many are new (Fisher's exact test).
