@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.cluster import contingency_matrix
 
 from widegap._types import Ints
 from widegap._versions import versions
 from widegap.base._fit_fingerprint import label_digest, processor
 from widegap.base._validation import digest_of
 from widegap.exceptions import NotSupportedError
-from widegap.updating._matching import match_clusters
 
 AGAIN = "fit the rows again and save that model to have one that can be verified."
 Verdict = Literal["identical", "renumbered", "different", "other rows"]
@@ -95,7 +96,6 @@ def check_verifiable(clusterer: Any, fit_arguments: Mapping[str, Any]) -> None:
 def _n_in_other_clusters(before: Ints, found: Ints) -> int:
     """Rows whose cluster is another one, after the best matching of clusters; -1 is matched with -1 alone."""
     inside = (before >= 0) & (found >= 0)
-    k, former = int(found.max(initial=0)) + 1, int(before.max(initial=0)) + 1
-    match = match_clusters(found[inside].astype(np.int32), before[inside], np.ones(inside.sum()), k, former)
-    matched = np.append(match.numbers, -1)[found]
-    return int(np.count_nonzero(matched != before))
+    overlaps = contingency_matrix(before[inside], found[inside])
+    matched = overlaps[linear_sum_assignment(overlaps, maximize=True)].sum()
+    return int(len(before) - matched - np.count_nonzero((before < 0) & (found < 0)))
