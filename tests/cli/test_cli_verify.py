@@ -80,12 +80,15 @@ def test_other_rows_are_recognised(folder, tmp_path, capsys):
 
 def test_versions_and_processors_that_differ_are_listed(folder, tmp_path, capsys):
     model, extra = persistence.load(folder / "m.widegap")
-    model[-1]._fingerprint.versions["numpy"] = "1.0"
-    model[-1]._fingerprint.processor["BLAS 1"] = "abacus"
+    made = model[-1]._fingerprint
+    assert {"numba", "numba CPU"} <= {*made.versions, *made.processor}
+    for name in made.versions:
+        made.versions[name] = "0.01"
+    made.processor["BLAS 1"] = "abacus"
     persistence.save(model, tmp_path / "m.widegap", extra=extra)
     assert verify(tmp_path / "m.widegap", folder / "wine.csv") == 0
     shown = capsys.readouterr().out
-    assert "numpy: 1.0 at the fit" in shown and "BLAS 1: abacus at the fit" in shown
+    assert all(f"{name}: 0.01 at the fit" in shown for name in made.versions) and "BLAS 1: abacus at the fit" in shown
 
 
 def test_weights_are_read_again(folder, tmp_path):
@@ -156,3 +159,4 @@ def test_the_report_shows_the_fingerprint(folder, tmp_path):
     assert main(["report", str(folder / "m.widegap"), str(folder / "wine.csv"), "--report", str(page), "-q"]) == 0
     made = persistence.load(folder / "m.widegap")[0][-1]._fingerprint
     assert made.rows in page.read_text() and made.labels in page.read_text()
+    assert made.versions["numba"] in page.read_text()

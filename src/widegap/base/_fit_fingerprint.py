@@ -79,5 +79,5 @@ def processor() -> dict[str, str]:
     found = {"machine": platform.machine(), **blas_kernels()}
     llvm = sys.modules.get("llvmlite.binding")  # loaded once numba has compiled a loop
     if llvm is not None:
-        found["numba"] = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
+        found["numba CPU"] = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     return found
