@@ -485,9 +485,10 @@ def test_types_behind_aliases_of_python_312():
     assert fits({"a": [1]}, SimpleNamespace(__value__=dict[str, kind]))
 
 
-def test_columns_named_by_slices_are_stored(tmp_path):
+@pytest.mark.parametrize("number", [int, np.int64])
+def test_columns_named_by_slices_are_stored(tmp_path, number):
     X = np.hstack([np.random.default_rng(0).normal(size=(40, 2)), np.eye(2)[np.arange(40) % 2]])
-    model = MaxMarginClustering(2, search="merge", columns=[slice(2, 4)], random_state=0).fit(X)
+    model = MaxMarginClustering(2, search="merge", columns=[slice(number(2), number(4))], random_state=0).fit(X)
     persistence.save(model, tmp_path / "model.widegap")
     found = persistence.load(tmp_path / "model.widegap")[0]
     assert found.columns == [slice(2, 4)]

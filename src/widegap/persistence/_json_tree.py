@@ -90,7 +90,8 @@ class Writer:
             parts = [self._array(part, where) for part in (csr.data, csr.indices, csr.indptr)]
             return {"$": "csr", "parts": parts, "shape": list(csr.shape)}
         if isinstance(value, slice):
-            return {"$": "slice", "items": [value.start, value.stop, value.step]}
+            ends = (value.start, value.stop, value.step)
+            return {"$": "slice", "items": [self.tree(end, where) for end in ends]}
         if isinstance(value, list | tuple | set | frozenset):
             kind = type(value).__name__
             items: Iterable[object] = sorted(value, key=str) if isinstance(value, set | frozenset) else value
@@ -147,7 +148,7 @@ class Reader:
         if kind in ("tuple", "set", "frozenset"):
             return {"tuple": tuple, "set": set, "frozenset": frozenset}[kind](self.value(i) for i in tree["items"])
         if kind == "slice":
-            return slice(*tree["items"])
+            return slice(*map(self.value, tree["items"]))
         if kind == "dict":
             return {self.value(key): self.value(item) for key, item in tree["items"]}
         return self._object(kind, tree) if kind in self.parts else self.estimator(tree)
