@@ -148,6 +148,15 @@ def test_frames_out():
     assert list(found.index) == list(frame.index)
 
 
+@pytest.mark.parametrize("columns", [["a", "b"], ["a", "b", "kind"], ["a", "still"]])
+def test_a_table_without_rows_has_no_rows(columns):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=12), "b": rng.normal(size=12), "kind": [*"xyz"] * 4, "still": 1.0})
+    encoder = TableEncoder().fit(frame[columns])
+    assert encoder.transform(frame[columns][:0]).shape == (0, encoder.n_features_out_)
+    assert encoder.gaps(frame[columns][:0]).shape == (0,)
+
+
 @pytest.mark.parametrize("scale", ["auto", "standard", "none", "minmax", "robust"])
 def test_matrices_are_scaled_and_nothing_else(scale):
     X = np.random.default_rng(0).normal(size=(30, 3)) * [1, 100, 10]

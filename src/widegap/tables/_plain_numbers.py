@@ -139,7 +139,7 @@ class PlainNumbers:
         if sources == list(range(n_slots)) and targets == list(range(width)):
             return table
         n_rows = len(table)
-        if not n_slots:
+        if not table.size:
             return np.empty((n_rows, width))
         chunks = row_chunks(n_rows, max(width, n_slots))
         if width > n_slots:
