@@ -223,3 +223,15 @@ def test_shards_that_change_during_a_fit_are_told(change, ending, tmp_path):
         model.fit(shards([path]))
     assert not hasattr(model, "labels_")
     tried("fits of files that change", 1)
+
+
+def test_a_mapped_file_is_the_same_in_another_working_folder(tmp_path, monkeypatch):
+    np.save(tmp_path / "rows.npy", np.eye(5))
+    monkeypatch.chdir(tmp_path)
+    rows = shards(["rows.npy"])
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    np.testing.assert_array_equal(rows.take(np.arange(5)), np.eye(5))
+    os.utime(tmp_path / "rows.npy", ns=(0, 0))
+    with pytest.raises(InvalidDataError, match="was changed"):
+        rows.take(np.arange(5))

@@ -16,7 +16,8 @@ class SameFile:
     """What a file looked like when it was opened."""
 
     def __init__(self, path: Path):
-        self._path, self._seen = path, _look(path)
+        self._path, self._place = path, os.path.abspath(path)  # a mapped file stays open in another working folder
+        self._seen = _look(self._place)
 
     @contextmanager
     def while_read(self) -> Iterator[None]:
@@ -28,14 +29,14 @@ class SameFile:
             self._check()
 
     def _check(self) -> None:
-        if _look(self._path) != self._seen:
+        if _look(self._place) != self._seen:
             raise InvalidDataError(
                 f"{self._path} was changed, or is gone, since it was opened; fit a copy of it, or wait until it is "
                 "written."
             )
 
 
-def _look(path: Path) -> tuple[int, int] | None:
+def _look(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
