@@ -36,7 +36,7 @@ def numbers(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     >>> from widegap import MaxMarginClustering, plot
     >>> ax = plot.numbers(MaxMarginClustering("auto", random_state=0).fit(load_iris().data))
     >>> ax.get_title(loc="left")
-    '2 clusters (strength 10.2; a single cloud reaches 1 about once in 50).'
+    '2 clusters (strength 10.0; a single cloud reaches 1 about once in 50).'
     """
     estimator = describe.last_step(model)
     name = type(estimator).__name__
