@@ -84,7 +84,7 @@ def compare(title: str, here: dict[str, Any], there: dict[str, Any]) -> dict[str
     """The line of a set."""
     blas = [kernels for name, kernels in there["processor"].items() if name.startswith("BLAS")]
     assert len(blas) >= 2 and all(OLDER["OPENBLAS_CORETYPE"] in kernels for kernels in blas), blas
-    assert there["processor"]["numba"] == OLDER["NUMBA_CPU_NAME"] != here["processor"]["numba"]
+    assert there["processor"]["numba CPU"] == OLDER["NUMBA_CPU_NAME"] != here["processor"]["numba CPU"]
     pairs = [(here["labels"][seed], there["labels"][seed]) for seed in here["labels"]]
     return {
         "set": title,
