@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from _counts import tried
 from widegap import CPM3C, persistence
@@ -193,19 +194,26 @@ def test_a_file_that_is_shorter_than_it_was_is_told(share, ending, tmp_path, cap
     tried("files cut off while they were written", 1)
 
 
+_STORED = {
+    ".npy": lambda path, X: np.save(path, X),
+    ".npz": lambda path, X: np.savez(path, X=X),
+    ".sparse.npz": lambda path, X: sp.save_npz(path, sp.csr_array(X)),
+    ".parquet": lambda path, X: _frame(X).to_parquet(path),
+    ".feather": lambda path, X: _frame(X).to_feather(path),
+}
+
+
+def _frame(X):
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=["x", "y", "z"])
+
+
 @pytest.mark.parametrize("change", ["shorter", "other rows", "gone"])
 @pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".feather"])
 def test_shards_that_change_during_a_fit_are_told(change, ending, tmp_path):
-    import pandas as pd
-
     path = tmp_path / f"t{ending}"
-    writers = {
-        ".npy": lambda X: np.save(path, X),
-        ".npz": lambda X: np.savez(path, X=X),
-        ".parquet": lambda X: pd.DataFrame(X, columns=["x", "y", "z"]).to_parquet(path),
-        ".feather": lambda X: pd.DataFrame(X, columns=["x", "y", "z"]).to_feather(path),
-    }
-    writers[ending](X)
+    _STORED[ending](path, X)
     before = os.stat(path)
 
     def spoil(record):
@@ -214,7 +222,7 @@ def test_shards_that_change_during_a_fit_are_told(change, ending, tmp_path):
         elif change == "gone":
             path.unlink(missing_ok=True)
         else:
-            writers[ending](X[::-1] + 100)
+            _STORED[ending](path, X[::-1] + 100)
         if path.exists():
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
 
@@ -225,13 +233,16 @@ def test_shards_that_change_during_a_fit_are_told(change, ending, tmp_path):
     tried("fits of files that change", 1)
 
 
-def test_a_mapped_file_is_the_same_in_another_working_folder(tmp_path, monkeypatch):
-    np.save(tmp_path / "rows.npy", np.eye(5))
+@pytest.mark.parametrize("ending", _STORED)
+def test_a_file_is_the_same_in_another_working_folder(ending, tmp_path, monkeypatch):
+    _STORED[ending](tmp_path / f"t{ending}", np.eye(3))
     monkeypatch.chdir(tmp_path)
-    rows = shards(["rows.npy"])
+    rows = shards([f"t{ending}"])
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    np.testing.assert_array_equal(rows.take(np.arange(5)), np.eye(5))
-    os.utime(tmp_path / "rows.npy", ns=(0, 0))
-    with pytest.raises(InvalidDataError, match="was changed"):
-        rows.take(np.arange(5))
+    _STORED[ending](f"t{ending}", np.zeros((3, 3)))  # another one of the same name
+    found = rows.take(np.arange(3))
+    np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, np.eye(3))
+    os.utime(tmp_path / f"t{ending}", ns=(0, 0))
+    with pytest.raises(InvalidDataError, match=rf"^t{ending} was changed"):
+        rows.take(np.arange(3))

@@ -86,13 +86,14 @@ COLUMNAR_FORMATS: dict[str, Callable[[Path], _File]] = {
 }
 
 
-def _opened(path: Path) -> _File:
+def _opened(path: Path, place: Path) -> _File:
+    """The file at a place, by the path under which errors name it."""
     try:
         import pyarrow as pa
     except ImportError as error:
         raise NotSupportedError(_EXTRA.format(path)) from error
     try:
-        return COLUMNAR_FORMATS[path.suffix.lower()](path)
+        return COLUMNAR_FORMATS[path.suffix.lower()](place)
     except pa.ArrowException as error:
         raise InvalidDataError(
             f"{path} cannot be read as {path.suffix}: {error}. Write it again with pyarrow."
@@ -118,10 +119,10 @@ class ColumnarSource:
     @staticmethod
     def column_names(path: Path) -> list[str]:
         """All columns of a file, numeric or not."""
-        return [name for name, _ in _opened(path).fields()]
+        return [name for name, _ in _opened(path, path).fields()]
 
     def _open(self) -> _File:
-        return _opened(self.path)
+        return _opened(self.path, self._same.place)
 
     def _numeric(self) -> set[str]:
         """The types of the columns; refuses columns that are not numeric."""

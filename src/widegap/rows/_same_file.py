@@ -13,11 +13,11 @@ from widegap.exceptions import InvalidDataError
 
 
 class SameFile:
-    """What a file looked like when it was opened."""
+    """What a file looked like when it was opened; ``place`` is where it is, also from another working folder."""
 
     def __init__(self, path: Path):
-        self._path, self._place = path, os.path.abspath(path)  # a mapped file stays open in another working folder
-        self._seen = _look(self._place)
+        self._path, self.place = path, Path(os.path.abspath(path))
+        self._seen = _look(self.place)
 
     @contextmanager
     def while_read(self) -> Iterator[None]:
@@ -29,14 +29,14 @@ class SameFile:
             self._check()
 
     def _check(self) -> None:
-        if _look(self._place) != self._seen:
+        if _look(self.place) != self._seen:
             raise InvalidDataError(
                 f"{self._path} was changed, or is gone, since it was opened; fit a copy of it, or wait until it is "
                 "written."
             )
 
 
-def _look(path: str) -> tuple[int, int] | None:
+def _look(path: Path) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:

@@ -104,7 +104,7 @@ class NpzSource:
 
     def _load(self) -> Matrix:
         # Opened here, because np.load leaves the file open when it is not an archive.
-        with open(self.path, "rb") as file:
+        with open(self._file.place, "rb") as file:
             check_npz(file, self.path)
             with np.load(file, allow_pickle=False) as archive:
                 names = archive.files
@@ -116,7 +116,7 @@ class NpzSource:
                     f"{self.path} holds the arrays {sorted(names)}; expected an array named 'X' "
                     "or a matrix written by scipy.sparse.save_npz."
                 )
-        rows = check_width(_as_csr(sp.load_npz(self.path)), self.path)
+        rows = check_width(_as_csr(sp.load_npz(self._file.place)), self.path)
         rows.sum_duplicates()  # moments need every entry stored once
         return rows.astype(_float_dtype(rows, self.path), copy=False)
 
