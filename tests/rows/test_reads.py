@@ -9,8 +9,9 @@ from widegap import MaxMarginClustering
 from widegap.base import _validation
 from widegap.exceptions import InvalidDataError
 from widegap.forest._forest_search import ForestSearch
+from widegap.rows import _matrices
 from widegap.rows._blocks import CsrBlock, DenseBlock, RowBlocks
-from widegap.rows._matrices import column_ranges, number_ranges
+from widegap.rows._matrices import column_ranges, largest_number, lone_giant
 from widegap.rows._sources import ArraySource, held_table, row_blocks
 
 X, _ = make_blobs(300, 4, centers=3, random_state=0)
@@ -59,7 +60,7 @@ def test_rows_of_a_source_are_read_for_their_moments_and_those_of_files_for_the_
 @pytest.mark.parametrize("k", [3, "auto"])
 @pytest.mark.parametrize("form", [np.array, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.usefixtures("without_search")
-def test_a_table_in_memory_is_read_for_its_ranges_and_its_moments(monkeypatch, form, k):
+def test_a_table_in_memory_is_read_for_its_largest_number_and_its_moments(monkeypatch, form, k):
     reads = []
 
     def counted(own, block, *weights):
@@ -68,11 +69,12 @@ def test_a_table_in_memory_is_read_for_its_ranges_and_its_moments(monkeypatch, f
 
     for kind in (DenseBlock, CsrBlock):
         monkeypatch.setattr(kind, "moments", lambda block, *weights, own=kind.moments: counted(own, block, *weights))
-    ranges = _validation.number_ranges
-    monkeypatch.setattr(_validation, "number_ranges", lambda rows: reads.append("ranges") or ranges(rows))
+    largest = _validation.largest_number
+    monkeypatch.setattr(_validation, "largest_number", lambda rows: reads.append("largest") or largest(rows))
+    monkeypatch.setattr(_matrices, "column_ranges", lambda rows: reads.append(rows.shape))  # for suspected giants only
     with pytest.raises(BegunError):
         MaxMarginClustering(k, random_state=0, standardize=False).fit(form(MANY))
-    assert [read for read in reads if read in ("ranges", MANY.shape)] == ["ranges", MANY.shape]
+    assert [read for read in reads if read in ("largest", MANY.shape)] == ["largest", MANY.shape]
 
 
 def test_rows_in_memory_are_not_copied_to_be_sampled():
@@ -119,13 +121,37 @@ def test_ranges_of_many_rows_are_those_of_all_of_them():
     table = np.random.default_rng(0).normal(size=(200_000, 3))
     low, high = column_ranges(table)
     np.testing.assert_array_equal([low, high], [table.min(axis=0), table.max(axis=0)])
-    table[150_000, 1] = np.nan
-    assert [np.isnan(end).tolist() for end in number_ranges(table)] == [[False, True, False]] * 2
 
 
-def test_words_are_ranged_together():
-    table = sp.csr_array((np.array([2.0, -1.0]), (np.array([0, 1]), np.array([7, 1500]))), shape=(3, 2000))
-    assert [end.tolist() for end in number_ranges(table)] == [[-1.0], [2.0]]
+@pytest.mark.parametrize("form", [np.array, np.asfortranarray, sp.csr_array], ids=["dense", "columns", "sparse"])
+def test_the_largest_number_is_that_of_all_rows_whatever_its_sign(form):
+    table = np.random.default_rng(0).normal(size=(200_000, 3))
+    table[150_000, 1], table[3, 2] = -9.0, 8.0
+    assert largest_number(form(table)) == 9
+    assert largest_number(form(-table)) == 9
+    table[199_999, 0] = np.nan
+    assert np.isnan(largest_number(form(table)))
+
+
+def test_the_largest_number_of_sparse_tables():
+    twice = sp.csr_array((np.array([2.0, 3.0, -1.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3))
+    assert largest_number(twice) == 5  # what is stored twice is added up
+    assert largest_number(sp.csr_array((3, 4))) == 0
+    words = sp.csr_array((np.array([2.0, -3.0]), (np.array([0, 1]), np.array([7, 1500]))), shape=(3, 2000))
+    assert largest_number(words) == 3
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, -1e6])
+@pytest.mark.parametrize("form", [np.array, sp.csr_array], ids=["dense", "sparse"])
+def test_columns_are_read_for_a_giant_only_where_there_may_be_one(monkeypatch, form, offset):
+    table = np.random.default_rng(0).normal(size=(2000, 3)) + offset
+    table[77, 1] = 1e10
+    largest, usual = lone_giant(form(table), 1e10)
+    assert largest == pytest.approx(1e10, rel=1e-3)
+    assert 0.5 < usual < 1
+    table[77, 1] = 1e7
+    monkeypatch.setattr(_matrices, "column_ranges", None)
+    assert lone_giant(form(table), 1e7) is None
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])

@@ -24,7 +24,7 @@ from widegap.rows._centred import CentredRows
 from widegap.rows._collections import collection_rows, is_collection
 from widegap.rows._fingerprints import fingerprint, text_fingerprint
 from widegap.rows._known_frames import known_frame
-from widegap.rows._matrices import Ranges, check_magnitude, dense_if_few, lone_giant, number_ranges, refuse_non_numbers
+from widegap.rows._matrices import check_magnitude, dense_if_few, largest_number, lone_giant, refuse_non_numbers
 from widegap.rows._protocols import Rows
 from widegap.rows._sources import row_blocks
 from widegap.rows._state_files import state_arrays
@@ -141,12 +141,12 @@ def check_table(estimator: _Estimator, X: Any, *, reset: bool) -> Matrix:
             if not reset:
                 return validate_data(estimator, X, reset=False, **rules)
             table: Matrix = validate_data(estimator, X, reset=True, ensure_all_finite=False, **rules)
-            ranges = number_ranges(table)
-            if not all(np.isfinite(end).all() for end in ranges):
+            largest = largest_number(table)
+            if not np.isfinite(largest):
                 validate_data(estimator, X, reset=True, **rules)  # says what is wrong
         except (ValueError, TypeError) as error:
             raise RefusedTable(X, estimator).error(error) from None
-    _warn_of_giants(check_magnitude(table, ranges), ranges)
+    _warn_of_giants(check_magnitude(table, largest), largest)
     estimator._rows_digest = fingerprint(table)
     return table
 
@@ -167,9 +167,9 @@ def count_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _warn_of_giants(table: Matrix, ranges: Ranges) -> None:
+def _warn_of_giants(table: Matrix, largest: float) -> None:
     """Warn if one number is so large that rounding decides about the other rows."""
-    giant = lone_giant(table, ranges)
+    giant = lone_giant(table, largest)
     if giant is not None:
         warn_caller(
             f"X holds a number {giant[0]:.1e} from the median of its column, while {giant[1]:.1e} is usual: beside it "
@@ -225,7 +225,7 @@ def _check_view(view: Any, name: str) -> Matrix:
         table = check_numbers(view, input_name=title)
     except (ValueError, TypeError) as error:
         raise RefusedTable(view, None, title, f"X[{name!r}]").error(error) from None
-    return check_magnitude(table, number_ranges(table))
+    return check_magnitude(table, largest_number(table))
 
 
 def check_rows_left(kept: Mask, outliers: float | str, n_clusters: int | str) -> Mask:

@@ -91,9 +91,8 @@ def check_finite(X: _Table) -> _Table:
     return X
 
 
-def check_magnitude(X: _Table, ranges: Ranges) -> _Table:
-    """X itself; refuses it if all numbers are too small, or some too large, to be squared."""
-    largest = max(abs(float(ranges[0].min(initial=0.0))), abs(float(ranges[1].max(initial=0.0))))
+def check_magnitude(X: _Table, largest: float) -> _Table:
+    """X itself; refuses it if its largest number, without its sign, is too small or too large to be squared."""
     low, high = MAGNITUDES[X.dtype.type]
     if largest and not low <= largest <= high:
         trouble = "vanish" if largest < low else "overflow"
@@ -104,20 +103,23 @@ def check_magnitude(X: _Table, ranges: Ranges) -> _Table:
     return X
 
 
-def lone_giant(X: Matrix, ranges: Ranges) -> tuple[float, float] | None:
+def lone_giant(X: Matrix, most: float) -> tuple[float, float] | None:
     """The largest distance of a number from its column's median, and the usual one if rounding swallows it.
 
     Beyond ``GIANT``, the root of the rounding unit, squares of usual distances are less than the rounding of the
-    largest square. What is usual is the median of some rows, in the column where it is largest.
+    largest square. What is usual is the median of some rows, in the column where it is largest. No number of X exceeds
+    ``most``: that alone rules a giant out for most tables, without a read.
     """
     if _holds_words(X):
         return None
     some = dense_rows(X, slice(None, None, max(1, X.shape[0] // 200))).astype(np.float64)
     middle = _medians(some)
     usual = float(_medians(np.abs(some - middle)).max(initial=0.0))
-    low, high = ranges
+    if not 0 < usual < 2 * most / GIANT:
+        return None
+    low, high = column_ranges(X)
     largest = float(np.maximum(high - middle, middle - low).max(initial=0.0))
-    return (largest, usual) if 0 < usual < largest / GIANT else None
+    return (largest, usual) if usual < largest / GIANT else None
 
 
 def _medians(X: Floats) -> Floats:
@@ -212,17 +214,15 @@ def column_sums(X: Matrix) -> Floats:
     return np.asarray(X.sum(axis=0, dtype=np.float64))  # scipy converts what it has added up
 
 
-def number_ranges(X: Matrix) -> Ranges:
-    """Least and largest value of every column, of a table of words those of all columns together; NaN shows in both.
+def largest_number(X: Matrix) -> float:
+    """The largest number of a table, without its sign; NaN if one is. One read: few rows at a time stay in the cache.
 
-    One read: a few rows at a time stay in the cache.
+    Numbers that a sparse table stores twice are added up, but not those of words.
     """
-    numbers = stored_numbers(X)
-    if not _holds_words(X) or not numbers.size:
-        return column_ranges(X)
-    parts = [numbers[chunk] for chunk in row_chunks(len(numbers), 1)]
-    ends = np.array([(part.min(), part.max()) for part in parts], X.dtype)
-    return ends[:, 0].min(keepdims=True), ends[:, 1].max(keepdims=True)
+    numbers = stored_numbers(X if isinstance(X, np.ndarray) or _holds_words(X) else _canonical(X))
+    width = numbers.size // max(1, len(numbers))
+    ends = [(-part.min(), part.max()) for part in (numbers[chunk] for chunk in row_chunks(len(numbers), max(1, width)))]
+    return float(np.max(ends, initial=0.0))
 
 
 def column_ranges(X: Matrix) -> Ranges:
