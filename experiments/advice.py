@@ -13,7 +13,7 @@ from experiments.tables._ranking import FRONT, USUAL, shortfalls
 from experiments.tables._table import ACCURACY, Table
 from experiments.tables.aims import COMPARED, THINNED
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
-from experiments.tables.documents import DOCUMENTS
+from experiments.tables.documents import DOCUMENTS, KNOWN, OURS
 from experiments.tables.mixed import ARI
 from experiments.tables.panel import GEMCLUS, PANEL, SHAPES, TEXTS, standing
 from experiments.tables.say import BUDGETS
@@ -85,7 +85,7 @@ def _mixed(store: Store) -> str:
 
 
 def _texts(store: Store) -> str:
-    titles = ("DocumentClustering", "spherical k-means", USUAL, "NMF", "LDA", "GMM")
+    titles = (OURS.title, *KNOWN)
     lines = {
         told: [scale * mean_of(name, title, store) for title in titles]
         for told, name, scale in (("accuracy in %", "documents", 1), ("mutual information in %", "documents-nmi", 100))
@@ -209,7 +209,7 @@ def _known(store: Store) -> str:
 
 
 def _collections(store: Store) -> str:
-    titles = [column.title for column in DOCUMENTS.columns]
+    titles = [column.title for column in DOCUMENTS.columns if column.title in (OURS.title, *KNOWN)]
     lines = {
         row.label: [float(values_of("documents", title, store, [row.label])[0]) for title in titles]
         for row in DOCUMENTS.rows

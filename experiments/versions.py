@@ -51,6 +51,11 @@ def missing_packages(run: Function) -> list[str]:
     return [name for name in _packages(run) if _installed(name) is None]
 
 
+def compiling(run: Function) -> bool:
+    """Whether a method of others names packages besides scikit-learn, which may compile much when first used."""
+    return of_others(run) and _packages(run) not in ([], ["sklearn"])
+
+
 @cache
 def core_version() -> str:
     """The hash of all that decides labels."""
