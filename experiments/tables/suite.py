@@ -234,14 +234,14 @@ SUITE = SuiteTable(
 )
 
 
-class OfSets(Measured):
+class BestLabelings(Measured):
     """A method on the sets of a battery: of the reference labelings of a set the best score counts."""
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
         best = []
         for name in SETS[row.label].split():
             labelings = [
-                super(OfSets, self).values(replace(row, data=(data,)), score, store)
+                super(BestLabelings, self).values(replace(row, data=(data,)), score, store)
                 for data in data_sets(f"{row.label}/{name}")
             ]
             if missing := [values for values in labelings if isinstance(values, str)]:
@@ -257,7 +257,7 @@ SUITE_PEERS = Table(
         for battery, names in SETS.items()
     ),
     tuple(
-        OfSets(column.title, column.method, kind=column.kind, seeds=1)
+        BestLabelings(column.title, column.method, kind=column.kind, seeds=1)
         for column in (Measured(FRONT, FRONT), *PEERS)
         if column.title not in ("BisectingKMeans",)
     ),
