@@ -134,7 +134,6 @@ WAYS: dict[str, tuple[dict[str, Any], str]] = {
     "margins without": ({"by": "without"}, FREE),
     "universum, weight 0.3": ({"by": "universum"}, FREE),
     "universum, weight 1": ({"by": "universum", "share": 1.0}, FREE),
-    "universum, weight 3": ({"by": "universum", "share": 3.0}, FREE),
     "logistic regression": ({"by": "logistic"}, BASELINE),
 }
 OF_JUNK = {
