@@ -18,6 +18,7 @@ from experiments.tables.mixed import ARI
 from experiments.tables.panel import GEMCLUS, PANEL, SHAPES, TEXTS, standing
 from experiments.tables.say import BUDGETS
 from experiments.tables.universum import GAIN
+from experiments.tables.universum_rules import KEPT, RULED
 
 BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->)", re.DOTALL)
 NEAR = 2.0  # points of accuracy that people would give for a simpler method
@@ -244,4 +245,6 @@ BLOCKS: dict[str, Callable[[Store], str]] = {
     "numbers_of_shapes": lambda store: after(ON_SHAPES, store),
     "numbers_of_sets": lambda store: after(ON_SETS, store),
     "universum": lambda store: after(GAIN, store),
+    "universum_rules": lambda store: after(RULED, store),
+    "universum_junk": lambda store: after(KEPT, store),
 }
