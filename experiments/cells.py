@@ -47,21 +47,6 @@ class Outcome:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-class Kept:
-    """What several methods, or a grid of settings, need of one data set; gone when another one comes."""
-
-    def __init__(self) -> None:
-        self._task: Task | None = None
-        self._found: dict[Any, Any] = {}
-
-    def __call__(self, task: Task, key: Any, make: Callable[[], Any]) -> Any:
-        if task is not self._task:
-            self._task, self._found = task, {}
-        if key not in self._found:
-            self._found[key] = make()
-        return self._found[key]
-
-
 @dataclass(frozen=True)
 class Method:
     """``run(task, seed, **settings)`` gives labels or an Outcome."""

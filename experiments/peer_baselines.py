@@ -27,8 +27,8 @@ LEAST_TOPIC = 10  # documents, BERTopic's default
 def _genie(name: str, task: Task, **settings: Any) -> Any:
     try:
         import genieclust
-    except ImportError:
-        raise RefusedError("genieclust is not installed") from None
+    except ImportError as error:  # itself, or a package that it needs
+        raise RefusedError(f"{error.name} is not installed") from None
     X = np.ascontiguousarray(dense(task))
     return getattr(genieclust, name)(n_clusters=task.n_clusters, **settings).fit_predict(X)
 
@@ -54,8 +54,8 @@ def leiden(task: Task, seed: int) -> Any:
     try:
         import igraph
         import leidenalg
-    except ImportError:
-        raise RefusedError("leidenalg is not installed") from None
+    except ImportError as error:
+        raise RefusedError(f"{error.name} is not installed") from None
     weights = neighbour_graph(dense(task), NEIGHBOURS).weights
     edges = weights.maximum(weights.T).tocoo()
     above = edges.row < edges.col

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from experiments.baselines import dense
-from experiments.cells import Kept, Outcome, RefusedError, Task, method
+from experiments.cells import Outcome, RefusedError, Task, method
 from experiments.linked_kmeans import NoAssignmentError, cop_kmeans, pairs_of, pck_means
 from widegap import MaxMarginClustering
 from widegap.metrics import clustering_accuracy
@@ -79,12 +79,16 @@ def _outcome(task: Task, known: Any, labels: Any, names: Any) -> Outcome:
     return Outcome(labels, {"named": _named(task.y[rows], given), "matched": _matched(task.y[rows], labels[rows])})
 
 
-_fits = Kept()
+_FITS: dict[tuple[int, int], tuple[Task, MaxMarginClustering]] = {}  # those of one data set at a time
 
 
-def _free_fit(task: Task, seed: int) -> Any:
+def _free_fit(task: Task, seed: int) -> MaxMarginClustering:
     """A fit that knows nothing; one serves all budgets, and links, of the same data set."""
-    return _fits(task, seed, lambda: MaxMarginClustering(task.n_clusters, random_state=seed).fit(task.X))
+    if any(of is not task for of, _ in _FITS.values()):
+        _FITS.clear()
+    if (id(task), seed) not in _FITS:
+        _FITS[id(task), seed] = task, MaxMarginClustering(task.n_clusters, random_state=seed).fit(task.X)
+    return _FITS[id(task), seed][1]
 
 
 @method("known labels")

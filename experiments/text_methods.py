@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from experiments.cells import Kept, Outcome, RefusedError, Task, method
+from experiments.cells import Outcome, RefusedError, Task, method
 from widegap import M2DCU, DocumentClustering, universum
 
 RANDOM_ROWS = 1000  # of the paper
@@ -18,17 +18,23 @@ def candidates(task: Task, seed: int) -> Any:
     return normalize(np.vstack(parts if task.rest is None else [task.rest, *parts]))
 
 
-_drawn = Kept()
+class _Drawn:
+    """Candidates and the paper's selection of them, kept for one task: a grid of settings needs them again."""
+
+    task: Task | None = None
+    found: dict[tuple[str, int], Any] = {}
 
 
 def _universum(task: Task, seed: int, rows: str, anew: bool) -> Any:
-    """The rows that the paper selects, or all candidates; ``anew`` so that the time of a fit includes them."""
-
-    def make() -> Any:
+    """The selected rows, or all candidates."""
+    if task is not _Drawn.task:
+        _Drawn.task, _Drawn.found = task, {}
+    name = "select" if rows == "select" else "all"
+    if anew or (name, seed) not in _Drawn.found:
         U = candidates(task, seed)
-        return universum.select(U, task.X, task.n_clusters, random_state=seed) if rows == "select" else U
-
-    return make() if anew else _drawn(task, (rows == "select", seed), make)
+        U = universum.select(U, task.X, task.n_clusters, random_state=seed) if name == "select" else U
+        _Drawn.found[name, seed] = U
+    return _Drawn.found[name, seed]
 
 
 @method("M2DCU")

@@ -52,8 +52,10 @@ def missing_packages(run: Function) -> list[str]:
 
 
 def compiling(run: Function) -> bool:
-    """Whether a method of others names packages besides scikit-learn, which may compile much when first used."""
-    return of_others(run) and _packages(run) not in ([], ["sklearn"])
+    """Whether a method compiles or loads much when first used: our estimators, and packages besides scikit-learn."""
+    if of_others(run):
+        return _packages(run) not in ([], ["sklearn"])
+    return run.__module__ in ("experiments.methods", "experiments.text_methods")
 
 
 @cache
