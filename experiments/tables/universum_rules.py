@@ -92,6 +92,7 @@ A, A_NMI, B, B_NMI = (
     for half, names in (("half A", CHOSEN_ON), ("half B", REPORTED_ON))
     for title, of in (("accuracy", "accuracy"), ("mutual information", "nmi"))
 )
+SCORES = {B: "accuracy", B_NMI: "mutual information"}
 
 
 def chosen_rule(table: Table, store: Store) -> Row | None:
@@ -105,20 +106,18 @@ def verdict(table: Table, store: Store) -> str:
     row = chosen_rule(table, store)
     if row is None or np.isnan(B.mean(row, table.score, store)):
         return "Not complete."
-    told = []
-    for column, name in ((B, "accuracy"), (B_NMI, "mutual information")):
-        values = column.values(row, table.score, store)
-        low, high = interval(values)
-        told.append(f"{values.mean():+.1f} points of {name} (95 % interval {low:+.1f} to {high:+.1f})")
-    low, _ = interval(B.values(row, table.score, store))
-    others = {row.label: B.values(row, table.score, store) for row in table.rows}
-    measured = {label: values for label, values in others.items() if not isinstance(values, str)}
-    sure = [label for label, values in measured.items() if interval(values)[0] > 0]
-    by_chance = f"On half B {len(sure)} of the {len(measured)} rules measured there have an interval above 0"
+    told = " and ".join(f"{column.text(row, table.score, store)} of {name}" for column, name in SCORES.items())
+    values = {one.label: B.values(one, table.score, store) for one in table.rows}
+    least = {label: interval(found)[0] for label, found in values.items() if not isinstance(found, str)}
+    sure = [label for label, low in least.items() if low > 0]
+    earned = row.label in sure
+    words = (
+        "It earns its place as the default" if earned else "That may be chance: no rule earns a place as the default"
+    )
     return (
-        f"Half A chooses *{row.label}* ({A.text(row, table.score, store)}); on half B it gains {' and '.join(told)}. "
-        f"{'It earns its place as the default' if low > 0 else 'The gain may be chance: no rule earns a place'}. "
-        f"{by_chance}{': ' if sure else ''}{', '.join(sure)}."
+        f"Half A chooses *{row.label}*, {A.text(row, table.score, store)} points of accuracy. On half B it gains "
+        f"{told}, in points, with 95 % intervals. {words}. Of the {len(least)} rules measured on half B, {len(sure)} have an "
+        f"interval of accuracy above 0{': ' if sure else ''}{', '.join(sure)}."
     )
 
 

@@ -45,8 +45,8 @@ def test_interval_by_hand():
 @pytest.mark.parametrize(("on_b", "words"), [(2.0, "It earns its place"), (-2.0, "no rule earns a place")])
 def test_half_a_chooses_and_half_b_decides(tmp_path, on_b, words):
     found = verdict(RULED, stored(tmp_path, {("rest: weight 1", "A"): 3.0, ("rest: weight 1", "B"): on_b}))
-    assert found.startswith("Half A chooses *rest: weight 1* (+3.3") and words in found
-    assert f"on half B it gains {on_b + 0.3:+.1f} points" in found
+    assert found.startswith("Half A chooses *rest: weight 1*, +3.3 (") and words in found
+    assert f"On half B it gains {on_b + 0.3:+.1f} (" in found
 
 
 @pytest.mark.filterwarnings("ignore")  # a universum without effect
