@@ -116,8 +116,8 @@ def verdict(table: Table, store: Store) -> str:
     )
     return (
         f"Half A chooses *{row.label}*, {A.text(row, table.score, store)} points of accuracy. On half B it gains "
-        f"{told}, in points, with 95 % intervals. {words}. Of the {len(least)} rules measured on half B, {len(sure)} have an "
-        f"interval of accuracy above 0{': ' if sure else ''}{', '.join(sure)}."
+        f"{told}, in points, with 95 % intervals. {words}. Of the {len(least)} rules measured on half B, "
+        f"{len(sure)} have an interval of accuracy above 0{': ' if sure else ''}{', '.join(sure)}."
     )
 
 
@@ -188,7 +188,7 @@ def _differences(table: Table, store: Store) -> str:
 
 KEPT = Table(
     "universum-junk",
-    tuple(Row(f"{share:.0%} junk", REPORTED_ON, own={JUNK: {"junk": share}}) for share in (0.1, 0.2, 0.3)),
+    tuple(Row(f"{100 * share:.0f} % junk", REPORTED_ON, own={JUNK: {"junk": share}}) for share in (0.1, 0.2, 0.3)),
     tuple(Kept(title, settings, kind) for title, (settings, kind) in WAYS.items()),
     replace(_score("junk_left"), better=-1),
     quick=(),
