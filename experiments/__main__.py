@@ -10,6 +10,7 @@ from experiments import catalogue, page, runner
 from experiments.advice import with_advice
 from experiments.cells import Cell
 from experiments.store import PATH, Store
+from experiments.story import unexplained
 from experiments.tables import EXPERIMENTS
 from experiments.tables.suite import SUITE
 
@@ -25,6 +26,9 @@ def main(arguments: list[str] | None = None) -> None:
         for name, experiment in EXPERIMENTS.items():
             waiting = runner.pending(experiment.cells(), store)
             print(f"{name:24} {len(experiment.cells()):5} cells, {len(waiting):5} to measure  {experiment.title}")
+        print(
+            f"Missed figures of papers without a reason in tables/missed.csv: {', '.join(unexplained(store)) or 'none'}"
+        )
         print(_effort(runner.pending(everything, store), everything, store))
     elif options.command == "page":
         _write_pages()

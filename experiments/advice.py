@@ -13,11 +13,12 @@ from experiments.tables._ranking import FRONT, USUAL, shortfalls
 from experiments.tables._table import ACCURACY, Table
 from experiments.tables.aims import COMPARED, THINNED
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
-from experiments.tables.documents import DOCUMENTS
+from experiments.tables.documents import DOCUMENTS, KNOWN, OURS
 from experiments.tables.mixed import ARI
 from experiments.tables.panel import GEMCLUS, PANEL, SHAPES, TEXTS, standing
 from experiments.tables.say import BUDGETS
 from experiments.tables.universum import GAIN
+from experiments.tables.universum_rules import KEPT, RULED
 
 BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->)", re.DOTALL)
 NEAR = 2.0  # points of accuracy that people would give for a simpler method
@@ -85,7 +86,7 @@ def _mixed(store: Store) -> str:
 
 
 def _texts(store: Store) -> str:
-    titles = ("DocumentClustering", "spherical k-means", USUAL, "NMF", "LDA", "GMM")
+    titles = (OURS.title, *KNOWN)
     lines = {
         told: [scale * mean_of(name, title, store) for title in titles]
         for told, name, scale in (("accuracy in %", "documents", 1), ("mutual information in %", "documents-nmi", 100))
@@ -209,7 +210,7 @@ def _known(store: Store) -> str:
 
 
 def _collections(store: Store) -> str:
-    titles = [column.title for column in DOCUMENTS.columns]
+    titles = [column.title for column in DOCUMENTS.columns if column.title in (OURS.title, *KNOWN)]
     lines = {
         row.label: [float(values_of("documents", title, store, [row.label])[0]) for title in titles]
         for row in DOCUMENTS.rows
@@ -244,4 +245,6 @@ BLOCKS: dict[str, Callable[[Store], str]] = {
     "numbers_of_shapes": lambda store: after(ON_SHAPES, store),
     "numbers_of_sets": lambda store: after(ON_SETS, store),
     "universum": lambda store: after(GAIN, store),
+    "universum_rules": lambda store: after(RULED, store),
+    "universum_junk": lambda store: after(KEPT, store),
 }

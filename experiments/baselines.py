@@ -143,8 +143,8 @@ def gemclus(task: Task, seed: int) -> Any:
     """
     try:
         from gemclus.mlp import MLPMMD
-    except ImportError:
-        raise RefusedError("gemclus is not installed") from None
+    except ImportError as error:
+        raise RefusedError(f"{error.name} is not installed") from None
     refuse_many_rows(task)
     X = StandardScaler().fit_transform(dense(task))
     return MLPMMD(task.n_clusters, ovo=True, batch_size=200, max_iter=200, random_state=seed).fit_predict(X)

@@ -23,6 +23,7 @@ SHORT = {  # what tables call a method, and what people call it
     FAMD: "FAMD + k-means",
     "GMM full": "GMM",
     "SpectralClustering": "spectral",
+    "BERTopic on LSA, k-means": "BERTopic on LSA",
     "Genie_G0.3": "Genie",
     "sklearn_gm": "GMM",
     "sklearn_kmeans": "k-means",

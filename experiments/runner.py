@@ -1,5 +1,7 @@
 """Measuring cells: worker processes of one thread each, a time limit per cell, and every answer stored at once."""
 
+import ctypes
+import gc
 import multiprocessing
 import os
 import platform
@@ -9,6 +11,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version
@@ -18,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments import versions
 from experiments.cells import (
     METHODS,
     ORDERS,
@@ -38,6 +42,7 @@ ORDERED_WITH = 20  # begins the seeds of row orders, so that no method draws the
 GUESS = 5.0  # seconds of a cell that was never measured
 OVERHEAD = 0.1  # seconds of any cell: data, scores, storing
 ALSO_TIMED = 1.0  # seconds; a shorter k-means is run three times and the least time taken
+WARM_ROWS = 100
 
 
 def load(name: str) -> Task:
@@ -78,7 +83,8 @@ def row_order(n_rows: int, run: int) -> Any:
 def measure(cell: Cell) -> Record:
     """Run a cell here and now.
 
-    A method without a seed runs once, or once for every order of the rows.
+    A method without a seed runs once, or once for every order of the rows. What a process does only once, such as
+    compiling, is done on a few rows before.
     """
     chosen, code, reordered = METHODS[cell.method], code_version(cell), cell.data.endswith(ORDERS)
     seeds = cell.seeds if chosen.seeded or reordered else 1
@@ -86,6 +92,7 @@ def measure(cell: Cell) -> Record:
     seconds, megabytes, extra = [], [], []
     try:
         whole = _cached_load(cell.data)
+        _warm(cell, whole)
         for seed in range(seeds):
             problem = _taken(whole, row_order(len(whole.y), seed)) if reordered else whole
             held, before = _memory(forget=True), time.process_time()
@@ -103,13 +110,34 @@ def measure(cell: Cell) -> Record:
     except Exception as error:
         traceback.print_exc()
         return Record(cell, code, "failed", f"{type(error).__name__}: {error}"[:200])
-    return Record(cell, code, "ok", "", scores, seconds, unit, extra, round(min(megabytes)))
+    return Record(cell, code, "ok", "", scores, seconds, unit, extra, max(1, round(min(megabytes))))
+
+
+_warmed: set[tuple[str, type]] = set()
+
+
+def _warm(cell: Cell, whole: Task) -> None:
+    """Run a method that comes with packages of its own on a few rows, the first time that this process meets it."""
+    kind = cell.method, type(whole.X)  # sparse rows have compiled code of their own
+    if kind in _warmed or not versions.compiling(METHODS[cell.method].run):
+        return
+    _warmed.add(kind)
+    rows = np.arange(min(WARM_ROWS, len(whole.y)))
+    few = replace(_taken(whole, rows), n_clusters=2)
+    with suppress(Exception):  # too few rows for a method say nothing about all of them
+        METHODS[cell.method].run(few, 0, **dict(cell.settings))
 
 
 def _memory(*, forget: bool = False) -> float:
-    """The most memory that this process held, in MB, and with ``forget`` from now on; 0 where /proc is missing."""
+    """The most memory that this process held, in MB, and with ``forget`` from now on; 0 where /proc is missing.
+
+    What earlier cells gave back is returned to the system first, so that no cell takes it for nothing.
+    """
     try:
         if forget:
+            gc.collect()
+            with suppress(OSError, AttributeError):  # a C library that is not glibc
+                ctypes.CDLL(None).malloc_trim(0)
             Path("/proc/self/clear_refs").write_text("5")
         status = Path("/proc/self/status").read_text()
     except OSError:

@@ -51,6 +51,13 @@ def missing_packages(run: Function) -> list[str]:
     return [name for name in _packages(run) if _installed(name) is None]
 
 
+def compiling(run: Function) -> bool:
+    """Whether a method compiles or loads much when first used: our estimators, and packages besides scikit-learn."""
+    if of_others(run):
+        return _packages(run) not in ([], ["sklearn"])
+    return run.__module__ in ("experiments.methods", "experiments.text_methods")
+
+
 @cache
 def core_version() -> str:
     """The hash of all that decides labels."""

@@ -1,6 +1,6 @@
 """Whether a version may be released: `make release-check TAG=v0.2.0`; without TAG, all but the tag is checked.
 
-Each reason against it is one line, and the exit status is 1 if there is one.
+Each reason against it is one line, and the exit status is 1 if there is one. ``tools/release.md`` is the checklist.
 """
 
 import re
@@ -11,6 +11,7 @@ from pathlib import Path
 from tools.package_metadata import is_placeholder
 
 ROOT = Path(__file__).resolve().parents[1]
+RECIPE, MODELS = "tools/conda/recipe.yaml", "tests/persistence/models"
 
 
 def reasons(root: Path, tag: str | None) -> list[str]:
@@ -27,6 +28,13 @@ def reasons(root: Path, tag: str | None) -> list[str]:
         found.append(f"CHANGELOG.md has no section [{version}]; rename [Unreleased], with the date.")
     if _found(r"^version: (.+)$", texts["CITATION.cff"]) != version:
         found.append(f"CITATION.cff is not of version {version}; change version and date-released.")
+    if _found(r'^  version: "(.+)"$', (root / RECIPE).read_text(encoding="utf-8")) != version:
+        found.append(f"{RECIPE} is not of version {version}; change version.")
+    for former in re.findall(r"^## \[(\d.*)\]", texts["CHANGELOG.md"], re.MULTILINE):
+        if former != version and not [*(root / MODELS).glob(f"release-{former}-*.widegap")]:
+            found.append(
+                f"{MODELS} has no model file of version {former}; write some with its code (tools/release.md)."
+            )
     if f'repository-code: "{repository}"' not in texts["CITATION.cff"]:
         found.append(f'CITATION.cff lacks the line repository-code: "{repository}"; add it.')
     return found

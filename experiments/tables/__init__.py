@@ -24,6 +24,7 @@ from experiments.tables import (
     segmentation,
     suite,
     universum,
+    universum_rules,
     updates,
 )
 
@@ -92,7 +93,7 @@ CHAPTERS = {
     "m2dcu": Chapter(
         "The M2DCU paper",
         "Documents with a universum: the paper's tables next to ours, and what a universum gains.",
-        universum.EXPERIMENTS,
+        universum.EXPERIMENTS + universum_rules.EXPERIMENTS,
     ),
     "mkc": Chapter(
         "The MKC paper",

@@ -1,7 +1,10 @@
 """Sentences below tables, computed from the results: what a paper has and ours have not, and tests."""
 
+import csv
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,16 +12,31 @@ import numpy as np
 from experiments.store import Store
 from experiments.tables._table import MAJORITY, Printed, Row, Table
 
+REASONS = Path(__file__).with_name("missed.csv")
 SAME = 0.01  # objectives that differ by less, relative, are within the tolerance of a search
 
 
+@cache
+def reasons() -> dict[tuple[str, str], str]:
+    """Why ours misses a figure of a paper, by the first table that prints the row and the label of the row."""
+    with REASONS.open(encoding="utf-8", newline="") as lines:
+        return {(line["table"], line["row"]): line["why"] for line in csv.DictReader(lines)}
+
+
 def shortfalls(
-    table: Table, store: Store, printed: Printed, titles: Sequence[str], margin: float, why: Callable[[Row], str]
+    table: Table,
+    store: Store,
+    printed: Printed,
+    titles: Sequence[str],
+    margin: float,
+    why: Callable[[Row], str] = lambda row: "",
+    of: str = "",
 ) -> str:
     """Rows where a figure of the paper exceeds the first of our columns by more than a margin, and all of them.
 
-    Rows of the second kind are told in full, with a reason if ``why`` knows one; without a figure in the first column a
-    row does not count.
+    Rows of the second kind are told in full. Both have the reason that ``missed.csv`` knows, under the name of the
+    table or of the one that it is ``of``, and the second kind also what ``why`` says; without a figure in the first
+    column a row does not count.
     """
     digits, first = table.score.digits, titles[0]
     means = {title: table.means(title, store) for title in titles}
@@ -29,11 +47,12 @@ def shortfalls(
             continue
         rows += 1
         paper = float(printed.figures[row.label])
+        known = reasons().get((of or table.name, row.label), "")
         if paper - ours[first] > margin:
-            missed.append(row.label)
+            missed.append(f"{row.label}{f' ({known})' if known else ''}")
         if paper - max(ours.values()) > margin:
             figures = ", ".join(f"{title} {value:.{digits}f}" for title, value in ours.items())
-            reason = why(row)
+            reason = "; ".join(filter(None, (known, why(row))))
             told.append(f"{row.label} (paper {paper:.{digits}f}, {figures}{': ' if reason else ''}{reason})")
     if not rows:
         return ""

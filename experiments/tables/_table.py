@@ -88,6 +88,12 @@ LEAST_TIME = Score(
     lambda r: [min(r.seconds) / r.kmeans_seconds],
     better=-1,
 )
+MEMORY = Score(
+    "peak memory of a fit beyond the process with the data, in MB; the least of all runs",
+    lambda r: [r.megabytes],
+    0,
+    better=-1,
+)
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,8 @@ class Measured(Column):
         missing = next((record for record in found if record is None or record.status != "ok"), found[0])
         if missing is None or missing.status != "ok":
             return _why(missing)
+        if score is MEMORY and not all(record.megabytes for record in found if record):
+            return f"{NOT_RUN}: memory was not measured"
         return _mean([(self.score or score)(record) for record in found if record])
 
 
@@ -298,6 +306,14 @@ class Table:
         if not isinstance(column, Measured) or column.kind not in (FREE, BASELINE) or column.score is not None:
             return np.nan
         return round(column.mean(row, self.score, store), self.score.digits)
+
+
+def costs(table: Table) -> tuple[Table, Table]:
+    """Time and memory of the fits of a table."""
+    plain = replace(table, quick=(), after=None)
+    return replace(plain, name=f"{table.name}-times", score=LEAST_TIME), replace(
+        plain, name=f"{table.name}-memory", score=MEMORY
+    )
 
 
 def markdown(labels: Sequence[str], heads: Sequence[str], figures: Sequence[Sequence[str]]) -> str:

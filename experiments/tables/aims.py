@@ -4,12 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments.cells import SEEDS
 from experiments.data import pairs
 from experiments.store import Store
 from experiments.tables._ranking import FRONT
-from experiments.tables._table import ACCURACY, Printed, Row, Table, other, ours, rows_of
-from experiments.tables.panel import MOVES, SEEDS_OF, SHAPES
+from experiments.tables._table import ACCURACY, Printed, Row, Table, costs, other, ours, rows_of
+from experiments.tables.panel import MOVES, PEERS, SHAPES
 
 MOST_SPREAD = 3.0  # points, over the seeds
 THIN_SETS = ("digits", "optdigits", "satimage")
@@ -18,7 +17,7 @@ COMPARED = ("SpectralClustering", "GMM full", "KMeans(10)", "UMAP + GMM")
 THINNED = Table(
     "thinned",
     rows_of({f"{name} 1:{share}": f"thinned/{name}-{share}" for share in (5, 20) for name in THIN_SETS}),
-    (ours(FRONT), MOVES, *(other(name, SEEDS_OF.get(name, SEEDS)) for name in COMPARED)),
+    (ours(FRONT), MOVES, *PEERS),
     ACCURACY,
     ("digits 1:20",),
 )
@@ -71,4 +70,4 @@ AIMS = Table(
     _reached,
 )
 
-EXPERIMENTS = (THINNED, AIMS)
+EXPERIMENTS = (THINNED, *costs(THINNED), AIMS)

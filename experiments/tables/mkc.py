@@ -79,7 +79,11 @@ def _columns(name: str) -> tuple[Any, ...]:
 def _words(margin: float) -> Callable[[Table, Store], str]:
     def sentences(table: Table, store: Store) -> str:
         theirs, titles = table.column("MKC, paper's"), ("MKC", "MKC tuned", "MaxMarginClustering")
-        return shortfalls(table, store, theirs, titles, margin, lambda row: told_by_objective(row, store, FROM_CLASSES))
+
+        def why(row: Row) -> str:
+            return told_by_objective(row, store, FROM_CLASSES)
+
+        return shortfalls(table, store, theirs, titles, margin, why, "mkc-table2")
 
     return sentences
 

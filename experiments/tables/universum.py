@@ -36,7 +36,6 @@ SAME_METHOD = {
     **{name: name for name in ("NMF", "GMM", "CPM3C", "CLGR", "PLSA")},
     "Ncut": "NCut",
 }
-REASONS = {"ReutersV1": "other topics", "Reuters21578-1": "the paper does not name its topics"}
 
 ROWS = listed("m2dcu-table3")
 SAME_ROWS = tuple(replace(row, note="") for row in ROWS)
@@ -103,7 +102,7 @@ def _baselines(table: Table, store: Store) -> str:
 
 def _words(table: Table, store: Store) -> str:
     titles, margin = ("M2DCU", "M2DCU tuned", "DocumentClustering"), 1.0 if table.score is ACCURACY else 0.02
-    short = shortfalls(table, store, table.columns[0], titles, margin, lambda row: REASONS.get(row.label, ""))
+    short = shortfalls(table, store, table.columns[0], titles, margin, of="m2dcu-table3")
     further = [_gains(table, store), _baselines(table, store), _idle(table, store) if table.score is ACCURACY else ""]
     return "\n".join([short, *(f"- {sentence}" for sentence in further if sentence)])
 

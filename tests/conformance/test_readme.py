@@ -18,6 +18,7 @@ from widegap.metrics import clustering_accuracy
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+STARTED, INDEX = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("get-started.md", "guide/index.md"))
 GUIDE = [ROOT / "docs" / "get-started.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 
 
@@ -35,6 +36,18 @@ COMMANDS = [shlex.split(line, comments=True) for line in LINES]
 PYTHON = [block for language, block in BLOCKS if language == "python"]
 FOOD = ["bake bread with flour and yeast", "flour, yeast and water for bread", "bread needs salt, flour and yeast"]
 SPORT = ["the goalkeeper saved a late goal", "a late goal decided the match", "the match ended without a goal"]
+
+
+def test_readme_and_get_started_install_alike():
+    first, second = ([block for _, block in blocks_of(text) if "pip install" in block] for text in (TEXT, STARTED))
+    assert first and first == second
+
+
+def test_the_guide_is_in_the_order_in_which_people_need_it():
+    parts = [block.split("\n\n")[-1].split() for kind, block in blocks_of(INDEX) if kind == "{toctree}"]
+    table = "choose ../tables how-many report explore correct update ../command-line trouble".split()
+    assert parts[0] == table and parts[-1] == ["margin"]
+    assert parts[-2][0] == "text" and "pictures" in parts[-2] and parts[-2][-1] == "../scale"
 
 
 @pytest.fixture(scope="module")

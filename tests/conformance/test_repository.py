@@ -17,6 +17,7 @@ from tools import install, release_check
 from tools.package_metadata import is_placeholder, project_urls, with_addresses
 
 ROOT = Path(__file__).parents[2]
+NOW = widegap.__version__
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FORMS = [".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/idea.yml"]
@@ -216,8 +217,10 @@ class TestInstall:
 class TestRelease:
     @pytest.fixture
     def tree(self, tmp_path):
-        """A copy of what the check reads, ready for a release of 0.1.0."""
-        for name in ("pyproject.toml", "CHANGELOG.md", "CITATION.cff", "src/widegap/__init__.py"):
+        """A copy of what the check reads, ready for a release of this version."""
+        names = ["pyproject.toml", "CHANGELOG.md", "CITATION.cff", "src/widegap/__init__.py", release_check.RECIPE]
+        names += [str(path.relative_to(ROOT)) for path in (ROOT / release_check.MODELS).glob("release-*.widegap")]
+        for name in names:
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / name)
         self.change(tmp_path / "pyproject.toml", r'(?m)^repository = ".*"', 'repository = "https://forge.test/a/b"')
@@ -241,16 +244,28 @@ class TestRelease:
     @pytest.mark.parametrize(
         ("file", "pattern", "text", "reason"),
         [
-            ("CHANGELOG.md", r"## \[0.1.0\]", "## [0.0.9]", r"no section \[0.1.0\]"),
-            ("CITATION.cff", "version: 0.1.0", "version: 0.0.9", "not of version 0.1.0"),
+            ("CHANGELOG.md", rf"## \[{NOW}\]", "## [0.0.9]", rf"no section \[{NOW}\]"),
+            ("CHANGELOG.md", r"\Z", "\n## [0.0.9] - 2026-01-01\n", "no model file of version 0.0.9"),
+            ("CITATION.cff", f"version: {NOW}", "version: 0.0.9", f"not of version {NOW}"),
+            (release_check.RECIPE, f'version: "{NOW}"', 'version: "0.0.9"', f"recipe.yaml is not of version {NOW}"),
             ("CITATION.cff", "forge.test", "forge.example", "lacks the line repository-code"),
-            ("src/widegap/__init__.py", '"0.1.0"', '"0.1.1"', "The tag is v0.1.0, but the version is 0.1.1"),
+            ("src/widegap/__init__.py", f'"{NOW}"', '"9.9.9"', f"The tag is v{NOW}, but the version is 9.9.9"),
             ("pyproject.toml", "https://forge.test", "https://repository.invalid", "is a placeholder; set it"),
         ],
     )
     def test_what_does_not_fit_is_named(self, tree, file, pattern, text, reason):
         self.change(tree / file, pattern, text)
-        assert any(re.search(reason, found) for found in release_check.reasons(tree, "v0.1.0"))
+        assert any(re.search(reason, found) for found in release_check.reasons(tree, f"v{NOW}"))
+
+    def test_the_checklist_names_what_there_is(self):
+        text, makefile = read("tools/release.md"), read("Makefile")
+        named = re.findall(r"`([^`]+)`", text)
+        targets = [name.split()[1] for name in named if name.startswith("make ")]
+        assert {"release-check", "test", "dist"} <= set(targets)
+        assert all(f"\n{target}:" in makefile for target in targets)
+        files = [name for name in named if "/" in name and " " not in name]
+        assert len(files) >= 8 and all((ROOT / name).exists() for name in files)
+        assert "tools/release.md" in read("CONTRIBUTING.md")
 
     def test_links_of_the_readme_hold_without_the_files_beside_it(self):
         text = with_addresses(read("README.md"), "https://forge.test/a/b", "v1")
@@ -270,7 +285,7 @@ class TestRelease:
         self.change(tmp_path / "pyproject.toml", r'(?m)^repository = ".*"', 'repository = "https://forge.test/a/b"')
         found = core.ProjectMetadata(str(tmp_path), plugins)
         assert found.core.urls == project_urls("https://forge.test/a/b")
-        assert "](https://forge.test/a/b/blob/v0.1.0/docs/" in found.core.readme
+        assert f"](https://forge.test/a/b/blob/v{NOW}/docs/" in found.core.readme
         assert found.core.authors_data["name"] == ["the widegap developers"]
         self.change(tmp_path / "pyproject.toml", "https://forge.test", "https://repository.invalid")
         found = core.ProjectMetadata(str(tmp_path), plugins)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments import catalogue, cells, page, runner
+from experiments import catalogue, cells, page, runner, versions
 from experiments.__main__ import QUICK, main
 from experiments.cells import Cell, Outcome, Task
 from experiments.judge import judge
@@ -24,6 +24,7 @@ from experiments.tables._table import (
     BASELINE,
     FREE,
     MAJORITY,
+    MEMORY,
     PAPERS,
     TUNED,
     Measured,
@@ -185,6 +186,35 @@ def test_memory_is_what_a_method_holds_beyond_the_data(monkeypatch):
     found = [runner.measure(Cell.of("toy", name, seeds=2)).megabytes for name in ("small", "large", "small again")]
     assert found[1] == pytest.approx(200, abs=20)
     assert max(found[0], found[2]) < 50
+
+
+def test_memory_that_was_not_measured_is_told(tmp_path):
+    store, cell = Store(tmp_path / "r.jsonl"), Cell.of("a", "m", 2)
+    row, column = Row("one", ("a",)), Measured("M", "m", seeds=2)
+    store.add(record(cell))
+    assert column.text(row, MEMORY, store) == "not run: memory was not measured"
+    store.add(record(cell, megabytes=120))
+    assert column.text(row, MEMORY, store) == "120"
+
+
+def test_packages_of_others_are_warmed_before_the_clock_runs(monkeypatch):
+    y = np.arange(300) % 3
+    monkeypatch.setitem(cells.TASKS, "cold", lambda _: Task(np.c_[10.0 * y, np.arange(300)], y))
+    monkeypatch.setattr(runner, "code_version", lambda cell: "c")
+    monkeypatch.setattr(runner, "_warmed", set())
+    monkeypatch.setattr(versions, "compiling", lambda run: True)
+    seen = []
+
+    def run(task, seed):
+        seen.append((len(task.y), seed))
+        if len(task.y) < 300:
+            raise ValueError("too few rows")
+        return task.y
+
+    monkeypatch.setitem(cells.METHODS, "slow at first", cells.Method(run, True))
+    for _ in range(2):
+        assert runner.measure(Cell.of("cold", "slow at first", seeds=1)).status == "ok"
+    assert seen == [(100, 0), (300, 0), (300, 0)]
 
 
 def test_cheap_data_sets_come_first_and_all_methods_of_one_by_turns(tmp_path):
@@ -381,7 +411,9 @@ def test_names_rows_and_the_folder_are_checked(monkeypatch):
     for quick in ([], ["--quick"]):
         with pytest.raises(SystemExit, match="panel has no row nonsense: choose from .*wine"):
             main(["run", "panel", "--rows", "sklearn wine,nonsense", *quick])
-        with pytest.raises(SystemExit, match="no method nonsense there: choose from Average linkage; BisectingKMeans"):
+        with pytest.raises(
+            SystemExit, match="no method nonsense there: choose from Average linkage; BIRCH; BisectingKMeans"
+        ):
             main(["run", "panel", "--method", "CPM3C", "--method", "nonsense", *quick])
         with pytest.raises(SystemExit, match="cpm3c-figure1 is a figure and has no rows: leave out --rows"):
             main(["run", "cpm3c-figure1", "--rows", "wine", *quick])
@@ -404,8 +436,9 @@ def test_list_tells_what_there_is_to_measure(monkeypatch, capsys):
     monkeypatch.setattr(runner, "pending", lambda cells, store: [cell for cell in cells if cell in stale])
     monkeypatch.setattr("experiments.__main__.Store", lambda: SimpleNamespace(records=stale))
     main(["list"])
-    *lines, last = capsys.readouterr().out.splitlines()
+    *lines, missed, last = capsys.readouterr().out.splitlines()
     assert len(lines) == len(EXPERIMENTS)
+    assert missed.endswith("without a reason in tables/missed.csv: none")  # nothing of the papers is in this store
     assert f"{len(stale)} to measure" in next(line for line in lines if line.startswith("panel "))
     minutes = round(3 * len(stale) / 60)
     assert last.startswith(f"{len(stale)} of ")

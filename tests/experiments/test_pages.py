@@ -11,8 +11,9 @@ from experiments.__main__ import MACHINE
 from experiments.advice import BLOCK, BLOCKS, SHOWN, kinds, time_ratios, with_advice
 from experiments.means import FAMD, TABLES, mean_of
 from experiments.store import Store
-from experiments.story import known_means
-from experiments.tables import CHAPTERS
+from experiments.story import PAPERS, known_means, unexplained
+from experiments.tables import CHAPTERS, EXPERIMENTS
+from experiments.tables._compare import reasons
 from experiments.tables.cluster_numbers import ON_SETS, ON_SHAPES, hits
 
 assert catalogue
@@ -33,6 +34,19 @@ def written(tmp_path_factory):
 def test_page_is_what_the_stored_results_give(written, name):
     """No figure can be typed by hand: the page is made anew from the results file and must not differ."""
     assert (written / name).read_text() == (page.DOCS / name).read_text(), "run python -m experiments page"
+
+
+def test_reasons_name_rows_of_tables_and_only_those_that_may_be_missed():
+    for table, label in reasons():
+        assert table in PAPERS and label in [row.label for row in EXPERIMENTS[table].rows]
+
+
+def test_a_missed_figure_without_a_reason_is_named(monkeypatch):
+    store, known = Store(), dict(reasons())
+    missed = [key for key in known if f"{key[0]}: {key[1]}" not in unexplained(store)]
+    assert missed == [*known]
+    monkeypatch.setattr("experiments.story.reasons", dict)
+    assert {f"{table}: {label}" for table, label in known} & set(unexplained(store))
 
 
 def test_no_page_is_left_of_a_chapter_that_is_gone(written):
