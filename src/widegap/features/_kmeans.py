@@ -58,51 +58,50 @@ def _seeds(X: Any, chances: Doubles) -> Ints:
     n, m = len(X), len(chances)
     seeds, owners = np.zeros(m, np.int64), np.zeros(n, np.int64)
     seeds[0] = min(int(chances[0, 0] * n), n - 1)
-    return seeds[: _choose_seeds(X, chances, seeds, owners, np.empty((4, n)), np.empty(m))]
+    nearest, sums, found = np.full(n, np.inf), np.empty(n), np.empty((TRIALS, n))
+    return seeds[: _choose_seeds(X, chances, seeds, owners, nearest, sums, found, np.zeros(m))]
 
 
 @jit
-def _choose_seeds(X, chances, seeds, owners, tables, to_seeds):  # type: ignore[no-untyped-def]
+def _choose_seeds(X, chances, seeds, owners, nearest, sums, found, to_seeds):  # type: ignore[no-untyped-def]
     """Write the seeds behind the first; return how many there are.
 
-    Rows of ``tables`` are the squared distances to the nearest seed, their running sums, the distances with a candidate
-    and with the best candidate; ``owners`` are the places of the nearest seeds.
+    ``nearest`` are the squared distances to the nearest seed, infinite at first, ``owners`` the places of these seeds,
+    ``sums`` running sums of the distances, and ``found`` the distances with each of the candidates.
     """
-    n = len(X)
-    for i in range(n):
-        tables[0, i] = _distance(X, i, seeds[0])
-    for s in range(1, len(seeds)):
+    n = len(nearest)
+    for s in range(len(seeds)):
         total = 0.0
         for i in range(n):
-            total += tables[0, i]
-            tables[1, i] = total
+            total += nearest[i]
+            sums[i] = total
         if not total > 0:
             return s
-        least = np.inf
-        for t in range(chances.shape[1]):
-            low, high = 0, n - 1  # the first row whose running sum exceeds a share of the total
-            while low < high:
-                middle = (low + high) // 2
-                if tables[1, middle] > chances[s, t] * total:
-                    high = middle
-                else:
-                    low = middle + 1
-            left = _distances_with(X, low, seeds, s, owners, tables, to_seeds)
+        least, chosen = np.inf, 0
+        for t in range(len(found) if s > 0 else 1):
+            low, high = seeds[0], n - 1  # the first row whose running sum exceeds a share of the total
+            if s > 0:
+                low = 0
+                while low < high:
+                    middle = (low + high) // 2
+                    if sums[middle] > chances[s, t] * total:
+                        high = middle
+                    else:
+                        low = middle + 1
+            left = _distances_with(X, low, seeds, s, owners, nearest, found, t, to_seeds)
             if left < least * (1 - LAST_BITS):
-                least = left
+                least, chosen = left, t
                 seeds[s] = low
-                for i in range(n):
-                    tables[3, i] = tables[2, i]
         for i in range(n):
-            if tables[3, i] < tables[0, i]:
-                tables[0, i] = tables[3, i]
+            if found[chosen, i] < nearest[i]:
+                nearest[i] = found[chosen, i]
                 owners[i] = s
     return len(seeds)
 
 
 @jit
-def _distances_with(X, row, seeds, n_seeds, owners, tables, to_seeds):  # type: ignore[no-untyped-def]
-    """Squared distances of all rows to the nearest seed if ``row`` becomes one, in ``tables[2]``, and their sum.
+def _distances_with(X, row, seeds, n_seeds, owners, nearest, found, t, to_seeds):  # type: ignore[no-untyped-def]
+    """Squared distances of all rows to the nearest seed if ``row`` becomes one, in ``found[t]``, and their sum.
 
     A candidate at least twice as far from the nearest seed of a row as that row is cannot be nearer to it.
     """
@@ -110,11 +109,11 @@ def _distances_with(X, row, seeds, n_seeds, owners, tables, to_seeds):  # type: 
         to_seeds[s] = _distance(X, row, seeds[s]) / 4
     left = 0.0
     for i in range(len(X)):
-        value = tables[0, i]
+        value = nearest[i]
         if to_seeds[owners[i]] < value:
             distance = _distance(X, i, row)
             value = distance if distance < value else value
-        tables[2, i] = value
+        found[t, i] = value
         left += value
     return left
 
