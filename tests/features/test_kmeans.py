@@ -19,19 +19,28 @@ def means_of(X, labels):
     return np.array([X[labels == p].mean(axis=0) for p in np.unique(labels)])
 
 
+def inertia(X, labels):
+    return sum(np.square(X[labels == p] - X[labels == p].mean(axis=0)).sum() for p in np.unique(labels))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_row_is_with_the_nearest_mean_at_the_end(digits, dtype, monkeypatch):
     monkeypatch.setattr(_kmeans, "MEANS_TOL", 0.0)
-    found = kmeans(digits.astype(dtype), 20, 300, np.random.default_rng(0))
-    squared = euclidean_distances(digits, means_of(digits, found.labels), squared=True)
-    own = np.unique(found.labels, return_inverse=True)[1]
+    labels = kmeans(digits.astype(dtype), 20, 300, np.random.default_rng(0))
+    squared = euclidean_distances(digits, means_of(digits, labels), squared=True)
+    own = np.unique(labels, return_inverse=True)[1]
     assert (squared[np.arange(len(digits)), own] <= squared.min(axis=1) * (1 + 1e-4)).all()
-    assert found.inertia == pytest.approx(squared.min(axis=1).sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200, 1e305])
+def test_the_scale_of_rows_does_not_matter(digits, scale):
+    scaled = [kmeans(digits * factor, 20, 300, np.random.default_rng(0)) for factor in (1.0, scale)]
+    np.testing.assert_array_equal(*scaled)
 
 
 def test_as_good_as_scikit_learn(digits):
     """Mean inertia of ten runs each; they differ by 0.1 to 0.3 %, single runs by 1 %."""
-    ours = np.mean([kmeans(digits, 40, 300, np.random.default_rng(seed)).inertia for seed in range(10)])
+    ours = np.mean([inertia(digits, kmeans(digits, 40, 300, np.random.default_rng(seed))) for seed in range(10)])
     theirs = np.mean([KMeans(40, n_init=1, random_state=seed).fit(digits).inertia_ for seed in range(10)])
     assert ours == pytest.approx(theirs, rel=0.02)
 
@@ -40,15 +49,14 @@ def test_separated_groups_are_found():
     rng = np.random.default_rng(0)
     truth = np.repeat(np.arange(12), 30)
     X = 100 * rng.normal(size=(12, 3))[truth] + rng.normal(size=(360, 3))
-    labels = kmeans(X, 12, 300, rng).labels
+    labels = kmeans(X, 12, 300, rng)
     assert len(set(zip(truth, labels, strict=True))) == len(set(labels)) == 12
 
 
 def test_fewer_distinct_rows_than_groups():
     X = np.repeat(np.arange(3.0), 5)[:, None]
-    found = kmeans(X, 8, 300, np.random.default_rng(0))
-    assert len(set(found.labels)) == 3
-    assert found.inertia == pytest.approx(0, abs=1e-9)
+    labels = kmeans(X, 8, 300, np.random.default_rng(0))
+    assert len(set(labels)) == len(set(zip(labels, X[:, 0], strict=True))) == 3
 
 
 def test_rows_that_changed_are_counted():
@@ -56,7 +64,7 @@ def test_rows_that_changed_are_counted():
     centres, labels = np.array([[0.0], [10.0]]), np.array([0, 1, 0, -1], np.int32)
     sums, counts = np.array([[9.0], [1.0]]), np.array([2, 1])
     halves = np.square(centres).sum(axis=1) / 2
-    changed, _ = _kmeans._assign(X, centres @ X.T, centres, halves, (0.0, 0.0), labels, sums, counts)
+    changed = _kmeans._assign(X, centres @ X.T, centres, halves, (0.0, 0.0), labels, sums, counts)
     assert changed == 3
     np.testing.assert_array_equal(labels, [0, 0, 1, 1])
     np.testing.assert_array_equal(sums, [[1.0], [19.0]])

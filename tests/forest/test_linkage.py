@@ -58,25 +58,17 @@ def degree_by_definition(W, a, b):
 @pytest.mark.parametrize("kind", ["average", "degree"])
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=25, deadline=None)
-def test_bookkeeping_equals_the_definition_after_every_merge(kind, seed):
+def test_similarities_of_the_first_groups_equal_the_definition(kind, seed):
     W, labels, into, out = random_graph(seed)
     m = 6
-    sizes = np.bincount(labels, minlength=m)
+    sizes, groups = np.bincount(labels, minlength=m), [np.flatnonzero(labels == p) for p in range(m)]
     if kind == "average":
         rule, define = AverageLinkage(sums_between(W, labels, m), sizes), average_by_definition
     else:
         rule, define = DegreeLinkage(into, out, labels, sizes), degree_by_definition
-    groups = {p: np.flatnonzero(labels == p) for p in range(m)}
-    rng = np.random.default_rng(seed)
-    while len(groups) > 1:
-        S = rule.similarity()
-        for a in groups:
-            for b in groups:
-                if a != b:
-                    assert S[a, b] == pytest.approx(define(W, groups[a], groups[b]), rel=1e-9, abs=1e-12)
-        a, b = sorted(rng.choice(list(groups), 2, replace=False))
-        rule.merge(a, b)
-        groups[a] = np.concatenate([groups[a], groups.pop(b)])
+    for a, b in combinations(range(m), 2):
+        found = rule.similarity()[[a, b], [b, a]]
+        assert found == pytest.approx(np.full(2, define(W, groups[a], groups[b])), rel=1e-9, abs=1e-12)
 
 
 def greedy_by_definition(W, groups, define, k):
@@ -357,15 +349,15 @@ def test_the_inequality_of_sizes_is_followed_exactly(seed, m):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 10 ** rng.integers(1, 5), m)
     differences = sum(abs(x - y) for x, y in combinations(sizes.tolist(), 2))
-    found, alive, followed = sizes.copy(), np.ones(m, bool), np.array([differences])
+    found, followed = sizes.astype(float), float(differences)
     left = {a: int(size) for a, size in enumerate(sizes)}
     for step in range(m - 1):
-        assert followed[0] / ((m - step - 1) * sizes.sum()) == pytest.approx(gini(left.values()), rel=1e-15, abs=0)
+        assert followed / ((m - step - 1) * sizes.sum()) == pytest.approx(gini(left.values()), rel=1e-15, abs=0)
         a, b = sorted(rng.choice(list(left), 2, replace=False))
-        _join_sizes(found, alive, followed, int(a), int(b))
+        followed += _join_sizes(found, int(a), int(b))
         left[a] += left.pop(b)
-        assert followed[0] == sum(abs(x - y) for x, y in combinations(left.values(), 2))
-    assert followed[0] == 0 and found[alive].tolist() == [sizes.sum()]
+        assert followed == sum(abs(x - y) for x, y in combinations(left.values(), 2))
+    assert followed == 0 and found[found > 0].tolist() == [sizes.sum()]
 
 
 @pytest.mark.parametrize("kind", ["average", "degree"])

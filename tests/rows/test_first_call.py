@@ -106,7 +106,7 @@ def test_rows_between_two_clusters_are_labelled_as_by_fit():
 
 def test_loops_are_compiled_once_by_whoever_comes_first(monkeypatch):
     made, both = [], Barrier(2)
-    monkeypatch.setattr(_jit._Loop, "_compile", lambda loop: made.append(loop) or loop._function)
+    monkeypatch.setattr(_jit._Loop, "_compile", lambda loop: made.append(loop) or loop.py_func)
     double = _jit.jit(lambda x: 2 * x)
     threads = [Thread(target=lambda: (both.wait(), double(1))) for _ in range(2)]
     for thread in threads:

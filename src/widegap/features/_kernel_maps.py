@@ -322,7 +322,7 @@ def finer_map(kernel_map: KernelMap, rows: Matrix, features: Floats, offsets: Fl
     rng = np.random.default_rng(seed)
     chosen = drawn(len(rows), CELL_SAMPLE, rng)
     axes = np.ascontiguousarray(features[chosen, :CELL_AXES], dtype=np.float32)
-    cells = kmeans(axes, min(MOST_MEANS, len(axes) // ROWS_A_MEAN), MEAN_TURNS, rng).labels
+    cells = kmeans(axes, min(MOST_MEANS, len(axes) // ROWS_A_MEAN), MEAN_TURNS, rng)
     order, counts = np.argsort(cells, kind="stable"), np.bincount(cells)
     starts = np.cumsum(counts) - counts
     means = np.add.reduceat(rows[chosen][order], starts[counts > 0], dtype=np.float64) / counts[counts > 0, None]

@@ -19,7 +19,6 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from widegap._jit import jit
 from widegap._types import Doubles, Floats, FloatType, Indices, Matrix
 from widegap.exceptions import InvalidDataError
 from widegap.rows._matrices import without_far_offsets
@@ -289,9 +288,7 @@ class WidthRule:
 def median_gamma(X: Matrix) -> float:
     """1 / width^2 with width = 1.5 times the median nonzero distance among the rows."""
     X = without_far_offsets(X).astype(np.float64, copy=False)
-    found = np.empty(X.shape[0] * (X.shape[0] - 1) // 2 + 1)
-    norms = row_norms(X, squared=True)
-    positive = found[: _squares_apart(safe_sparse_dot(X, X.T, dense_output=True), norms, found)]
+    positive = _squares_apart(safe_sparse_dot(X, X.T, dense_output=True), row_norms(X, squared=True))
     if not len(positive):
         raise _equal_rows()
     upper = len(positive) // 2
@@ -300,20 +297,15 @@ def median_gamma(X: Matrix) -> float:
     return float(1 / (MEDIAN_FACTOR * (np.sqrt(lower) + np.sqrt(positive[upper])) / 2) ** 2)
 
 
-@jit
-def _squares_apart(products, norms, found):  # type: ignore[no-untyped-def]
-    """Write squared distances of the pairs of rows that differ by more than rounding, from their inner products.
+def _squares_apart(products: Doubles, norms: Doubles) -> Doubles:
+    """Squared distances of the pairs of rows that differ by more than rounding, from their inner products.
 
     Every pair once: counting it twice would cost as much again and not change the median.
     """
-    n = len(norms)
-    filled = 0
-    for i in range(n):
-        for j in range(i + 1, n):
-            lengths = norms[i] + norms[j]
-            found[filled] = lengths - 2 * products[i, j]
-            filled += found[filled] > ZERO_SQUARED * lengths
-    return filled
+    pairs = ~np.tri(len(norms), dtype=bool)
+    lengths = np.add.outer(norms, norms)[pairs]
+    found = lengths - 2 * products[pairs]
+    return np.asarray(found[found > ZERO_SQUARED * lengths])
 
 
 def diameter_gamma(X: Matrix, rng: np.random.Generator) -> float:

@@ -5,13 +5,13 @@ far, the one that leaves the least sum of such distances is the next seed. Then 
 means follow their rows, until they hardly move or have followed often enough.
 
 Distances are scores: |x - c|^2 = |x|^2 - 2 (x'c - |c|^2 / 2), one product of matrices for all rows and means. Products
-are taken in the dtype of the table, sums in float64. A mean that loses all its rows stays where it is.
+are taken in single precision, of rows whose largest number is scaled to about 1, and all else in double precision, so
+that there is one version of every loop to compile. A mean that loses all its rows stays where it is.
 
 Rows are rounded to a grid (``_rounding.py``), so that distances between them are exact or nearly so. Where the best
 score exceeds the next by less than rounding may add, sums in float64 decide, and the first of equal means wins.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,32 +25,25 @@ TILE = 256  # rows whose scores are compared at a time
 TRIALS = 2  # rows drawn for every seed: more cost most of the time, and groups that are merged again gain nothing
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Labels of all rows, and the sum of their squared distances to the means."""
-
-    labels: Labels
-    inertia: float
-
-
-def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
-    """Up to m groups of the rows of a C-ordered array, by one run of ``turns`` turns; fewer if fewer rows differ."""
-    X = on_grid(X)
-    means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
-    labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T)
+def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Labels:
+    """Up to m groups of the rows of an array, by one run of ``turns`` turns; fewer if fewer rows differ."""
+    X = on_grid(X).astype(np.float64, order="C", copy=False)
+    X *= np.ldexp(1.0, -int(np.clip(np.frexp(np.abs(X).max(initial=0.0))[1], -1000, 1000)))  # exact
+    means = X[_seeds(X, rng.random((m, TRIALS)))]
+    labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T, dtype=np.float32)
     sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
-    total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
-    scatter = max(0.0, total - float(np.square(X.sum(axis=0, dtype=np.float64)).sum()) / len(X))
-    slack = 2 * ((X.shape[1] + 4) * float(np.finfo(X.dtype).eps) + LAST_BITS)
-    least, longest = MEANS_TOL * scatter / X.size, float(np.einsum("ij,ij->i", X, X).max(initial=0))
+    squares = np.einsum("ij,ij->i", X, X)
+    scatter = max(0.0, float(squares.sum() - np.square(X.sum(axis=0)).sum() / len(X)))
+    slack = 2 * ((X.shape[1] + 4) * float(np.finfo(np.float32).eps) + LAST_BITS)
+    least, longest = MEANS_TOL * scatter / X.size, float(squares.max(initial=0))
     for _ in range(turns):
         halves = np.einsum("ij,ij->i", means, means) / 2
         size = np.sqrt(longest * 2 * halves.max()) + 2 * halves.max()  # of the terms of a score
-        products = means.astype(X.dtype) @ columns
-        changed, gained = _assign(X, products, means, halves, (slack * size, LAST_BITS * size), labels, sums, counts)
+        products = means.astype(np.float32) @ columns
+        changed = _assign(X, products, means, halves, (slack * size, LAST_BITS * size), labels, sums, counts)
         if _follow(means, sums, counts) <= least or not changed:
             break
-    return Groups(labels, total - 2 * gained)
+    return labels
 
 
 def _seeds(X: Any, chances: Doubles) -> Ints:
@@ -58,51 +51,50 @@ def _seeds(X: Any, chances: Doubles) -> Ints:
     n, m = len(X), len(chances)
     seeds, owners = np.zeros(m, np.int64), np.zeros(n, np.int64)
     seeds[0] = min(int(chances[0, 0] * n), n - 1)
-    return seeds[: _choose_seeds(X, chances, seeds, owners, np.empty((4, n)), np.empty(m))]
+    nearest, sums, found = np.full(n, np.inf), np.empty(n), np.empty((chances.shape[1], n))
+    return seeds[: _choose_seeds(X, chances, seeds, owners, nearest, sums, found, np.zeros(m))]
 
 
 @jit
-def _choose_seeds(X, chances, seeds, owners, tables, to_seeds):  # type: ignore[no-untyped-def]
+def _choose_seeds(X, chances, seeds, owners, nearest, sums, found, to_seeds):  # type: ignore[no-untyped-def]
     """Write the seeds behind the first; return how many there are.
 
-    Rows of ``tables`` are the squared distances to the nearest seed, their running sums, the distances with a candidate
-    and with the best candidate; ``owners`` are the places of the nearest seeds.
+    ``nearest`` are the squared distances to the nearest seed, infinite at first, ``owners`` the places of these seeds,
+    ``sums`` running sums of the distances, and ``found`` the distances with each of the candidates.
     """
-    n = len(X)
-    for i in range(n):
-        tables[0, i] = _distance(X, i, seeds[0])
-    for s in range(1, len(seeds)):
+    n = len(nearest)
+    for s in range(len(seeds)):
         total = 0.0
         for i in range(n):
-            total += tables[0, i]
-            tables[1, i] = total
+            total += nearest[i]
+            sums[i] = total
         if not total > 0:
             return s
-        least = np.inf
-        for t in range(chances.shape[1]):
-            low, high = 0, n - 1  # the first row whose running sum exceeds a share of the total
-            while low < high:
-                middle = (low + high) // 2
-                if tables[1, middle] > chances[s, t] * total:
-                    high = middle
-                else:
-                    low = middle + 1
-            left = _distances_with(X, low, seeds, s, owners, tables, to_seeds)
+        least, chosen = np.inf, 0
+        for t in range(len(found) if s > 0 else 1):
+            low, high = seeds[0], n - 1  # the first row whose running sum exceeds a share of the total
+            if s > 0:
+                low = 0
+                while low < high:
+                    middle = (low + high) // 2
+                    if sums[middle] > chances[s, t] * total:
+                        high = middle
+                    else:
+                        low = middle + 1
+            left = _distances_with(X, low, seeds, s, owners, nearest, found, t, to_seeds)
             if left < least * (1 - LAST_BITS):
-                least = left
+                least, chosen = left, t
                 seeds[s] = low
-                for i in range(n):
-                    tables[3, i] = tables[2, i]
         for i in range(n):
-            if tables[3, i] < tables[0, i]:
-                tables[0, i] = tables[3, i]
+            if found[chosen, i] < nearest[i]:
+                nearest[i] = found[chosen, i]
                 owners[i] = s
     return len(seeds)
 
 
 @jit
-def _distances_with(X, row, seeds, n_seeds, owners, tables, to_seeds):  # type: ignore[no-untyped-def]
-    """Squared distances of all rows to the nearest seed if ``row`` becomes one, in ``tables[2]``, and their sum.
+def _distances_with(X, row, seeds, n_seeds, owners, nearest, found, t, to_seeds):  # type: ignore[no-untyped-def]
+    """Squared distances of all rows to the nearest seed if ``row`` becomes one, in ``found[t]``, and their sum.
 
     A candidate at least twice as far from the nearest seed of a row as that row is cannot be nearer to it.
     """
@@ -110,11 +102,11 @@ def _distances_with(X, row, seeds, n_seeds, owners, tables, to_seeds):  # type: 
         to_seeds[s] = _distance(X, row, seeds[s]) / 4
     left = 0.0
     for i in range(len(X)):
-        value = tables[0, i]
+        value = nearest[i]
         if to_seeds[owners[i]] < value:
             distance = _distance(X, i, row)
             value = distance if distance < value else value
-        tables[2, i] = value
+        found[t, i] = value
         left += value
     return left
 
@@ -124,7 +116,7 @@ def _distance(X, i, row):  # type: ignore[no-untyped-def]
     """Squared distance between two rows."""
     total = 0.0
     for j in range(X.shape[1]):
-        step = np.float64(X[i, j] - X[row, j])
+        step = X[i, j] - X[row, j]
         total += step * step
     return total
 
@@ -138,18 +130,16 @@ def _assign(
     labels: Labels,
     sums: Doubles,
     counts: Ints,
-) -> tuple[int, float]:
-    """Every row to its best score: how many rows changed, and the sum of the scores.
+) -> int:
+    """Every row to its best score; returns how many rows changed.
 
-    ``ties`` are the largest differences of scores that rounding explains in the dtype of the table, and in float64.
+    ``ties`` are the largest differences of scores that rounding explains in single precision, and in double precision.
     Labels, -1 at first, and sums and sizes of the groups follow in place.
     """
-    tops, best = np.empty((2, TILE), products.dtype), np.empty(TILE, np.int32)
-    rough = halves.astype(products.dtype)
-    found: tuple[int, float] = _assign_tiles(
-        X, products, rough, means, halves, *ties, labels, sums, counts, tops[0], tops[1], best
-    )
-    return found
+    tops, best = np.empty((2, TILE), np.float32), np.empty(TILE, np.int32)
+    rough = halves.astype(np.float32)
+    changed: int = _assign_tiles(X, products, rough, means, halves, *ties, labels, sums, counts, tops[0], tops[1], best)
+    return changed
 
 
 @jit
@@ -159,7 +149,6 @@ def _assign_tiles(  # type: ignore[no-untyped-def]
     """The same: for some rows at a time, scores (m, n) for a mean are compared with the ``top`` of the ``best``."""
     n, d = X.shape
     changed = 0
-    gained = 0.0
     for start in range(0, n, TILE):
         size = TILE if n - start > TILE else n - start
         for i in range(TILE):
@@ -175,7 +164,6 @@ def _assign_tiles(  # type: ignore[no-untyped-def]
                 top[i] = score if better else top[i]
                 best[i] = np.int32(p) if better else best[i]
         for i in range(size):
-            gained += top[i]
             p, former = best[i], labels[start + i]
             if top[i] - second[i] <= slack:
                 p = _nearest_mean(X, start + i, products, rough, means, halves, top[i] - slack, tie)
@@ -189,7 +177,7 @@ def _assign_tiles(  # type: ignore[no-untyped-def]
                     counts[former] -= 1
                     for j in range(d):
                         sums[former, j] -= X[start + i, j]
-    return changed, gained
+    return changed
 
 
 @jit

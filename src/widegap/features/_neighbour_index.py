@@ -303,7 +303,7 @@ def _cells(Z: Floats, sample: Indices, rng: np.random.Generator) -> list[Ints]:
     """Rows of every cell."""
     drawn = np.ascontiguousarray(Z[sample], dtype=np.float64)
     n_cells = max(1, min(len(Z) // CELL_ROWS, len(drawn) // ROWS_FOR_CELL))
-    labels = kmeans(drawn, n_cells, CELL_TURNS, rng).labels
+    labels = kmeans(drawn, n_cells, CELL_TURNS, rng)
     means = np.stack([drawn[labels == cell].mean(axis=0) for cell in np.unique(labels)])
     pending, cells = [rows for _, rows in _split_by(_nearest_means(Z, means))], []
     while pending:

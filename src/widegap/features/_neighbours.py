@@ -79,9 +79,10 @@ class NeighbourGraph:
     def smooth(self, P: Floats, steps: int) -> Floats:
         """``R^steps P``, in the dtype of P."""
         average = self.average
+        shares = 1 / np.diff(average.indptr).astype(P.dtype)
         for _ in range(steps):
             smoothed = np.zeros(P.shape, P.dtype)
-            _add_averages(average.indices, average.indptr, P, smoothed)
+            _add_averages(average.indices, average.indptr, shares, P, smoothed)
             P = smoothed
         return P
 
@@ -150,7 +151,7 @@ def _sums_at(places: Ints, values: Floats, shape: tuple[int, int]) -> Doubles:
 
 
 @jit_in_order
-def _add_averages(columns, ends, P, found):  # type: ignore[no-untyped-def]
+def _add_averages(columns, ends, shares, P, found):  # type: ignore[no-untyped-def]
     """Add R P: of every row the mean of the rows numbered in its part of ``columns``, four of them at a time."""
     d = P.shape[1]
     for i in range(len(P)):
@@ -164,6 +165,5 @@ def _add_averages(columns, ends, P, found):  # type: ignore[no-untyped-def]
             a, b, c, e = columns[place], columns[place + 1], columns[place + 2], columns[place + 3]
             for j in range(d):
                 found[i, j] += (P[a, j] + P[b, j]) + (P[c, j] + P[e, j])
-        share = P.dtype.type(1) / P.dtype.type(last - first)
         for j in range(d):
-            found[i, j] *= share
+            found[i, j] *= shares[i]

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from widegap._jit import jit
 from widegap._types import Floats, Labels
 from widegap.features._rounding import LAST_BITS
 from widegap.forest._linkage import MergeTree, tree_of
@@ -103,47 +102,45 @@ def _nearest_items(rare: npt.NDArray[np.int32], frequent: npt.NDArray[np.int32])
 
 def average_linkage(similarity: Floats, weights: npt.NDArray[np.int64]) -> MergeTree:
     """Average linkage of weighted items by chains of nearest neighbours."""
-    u = len(weights)
-    pairs, similarities = np.zeros((u - 1, 2), np.int64), np.zeros(u - 1)
-    memory = np.ones(u, dtype=bool), np.zeros(u, np.int64)
-    _merge_chains(similarity.copy(), weights.astype(np.float64), *memory, pairs, similarities)
+    pairs, similarities = _merge_chains(similarity.copy(), weights.astype(np.float64))
     return _sorted_tree(pairs[:, 0], pairs[:, 1], 1 - similarities, weights)
 
 
-@jit
-def _merge_chains(S, sizes, alive, chain, pairs, similarities):  # type: ignore[no-untyped-def]
-    """Merge mutual nearest neighbours; group b joins group a. Writes the pairs and their similarities."""
+def _merge_chains(S: Floats, sizes: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Merge mutual nearest neighbours: the pairs, of which the second joins the first, and their similarities.
+
+    Steps are few, so plain NumPy is fast enough; what is no candidate has a similarity of minus infinity.
+    """
     u = len(sizes)
-    length = 0
-    start = 0
+    pairs, similarities = np.zeros((u - 1, 2), np.int64), np.zeros(u - 1)
+    np.fill_diagonal(S, -np.inf)
+    alive, chain = np.ones(u, dtype=bool), list[int]()
     for step in range(u - 1):
-        if length == 0:
-            while not alive[start]:
-                start += 1
-            chain[0] = start
-            length = 1
+        if not chain:
+            chain.append(int(alive.argmax()))
         while True:
-            tip = chain[length - 1]
-            best = chain[length - 2] if length > 1 else -1
-            top = S[tip, best] if length > 1 else -np.inf
-            for other in range(u):
-                if alive[other] and other != tip and S[tip, other] > top + LAST_BITS:
-                    top = S[tip, other]
-                    best = other
-            if length > 1 and best == chain[length - 2]:
+            former = chain[-2] if len(chain) > 1 else -1
+            nearest = _nearest_item(S[chain[-1]], former)
+            if nearest == former:
                 break
-            chain[length] = best
-            length += 1
-        a, b = (tip, best) if tip < best else (best, tip)
-        length -= 2
-        pairs[step, 0], pairs[step, 1], similarities[step] = a, b, top
-        total = sizes[a] + sizes[b]
-        for other in range(u):
-            mixed = (sizes[a] * S[a, other] + sizes[b] * S[b, other]) / total
-            S[a, other] = mixed
-            S[other, a] = mixed
-        sizes[a] = total
+            chain.append(nearest)
+        a, b = sorted((chain.pop(), chain.pop()))
+        pairs[step], similarities[step] = (a, b), S[a, b]
+        S[a] = (sizes[a] * S[a] + sizes[b] * S[b]) / (sizes[a] + sizes[b])
+        S[:, a] = S[a]
+        S[:, b] = -np.inf
+        sizes[a] += sizes[b]
         alive[b] = False
+    return pairs, similarities
+
+
+def _nearest_item(similarities: Floats, former: int) -> int:
+    """The item with the largest similarity: the one before in the chain, or else the first, if several have it."""
+    best, top, first = former, similarities[former] if former >= 0 else -np.inf, 0
+    while (later := similarities[first:] > top + LAST_BITS).any():
+        best = first + int(later.argmax())
+        top, first = similarities[best], best + 1
+    return best
 
 
 def _sorted_tree(

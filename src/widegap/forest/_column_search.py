@@ -131,7 +131,7 @@ class ColumnSearch:
         self, codes: Doubles, axes: Doubles, k: int, n_starts: int, rng: np.random.Generator
     ) -> list[LatentClasses]:
         """Classes of some rows from every start."""
-        starts = [kmeans(axes, k, KMEANS_TURNS, rng).labels for _ in range(n_starts)]
+        starts = [kmeans(axes, k, KMEANS_TURNS, rng) for _ in range(n_starts)]
         with one_blas_thread():  # products with a few classes are too small to share
             return [fit_latent_classes(codes, self.coding.ends, start, k) for start in starts]
 

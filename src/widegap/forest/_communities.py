@@ -233,9 +233,8 @@ def _visit(  # type: ignore[no-untyped-def]
             j = columns[place]
             if j != i:
                 c = labels[j]
-                if to[c] == 0.0:
-                    touched[n_touched] = c
-                    n_touched += 1
+                touched[n_touched] = c  # there is room: other nodes are in n - 1 communities at most
+                n_touched += to[c] == 0.0  # without a branch, which processors guess wrong
                 to[c] += values[place]
         totals[own] -= volumes[i]
         present = to[own] - pull * volumes[i] * totals[own]

@@ -11,9 +11,9 @@ nothing. P is centred and P'P is diagonal, so nothing has to be solved.
 
 import numpy as np
 
-from widegap._jit import jit
 from widegap._types import Floats, Labels
 from widegap.forest._single_moves import cluster_sums
+from widegap.rows._matrices import row_chunks
 
 CONFUSION_RIDGE = 0.01  # of the mean eigenvalue of P'P: the classifier only has to be well posed
 MOST_LEVERAGE = 1 - 1e-6  # rounding must not leave a row without a classifier
@@ -25,21 +25,13 @@ def confusion_of_groups(P: Floats, labels: Labels, m: int) -> Floats:
     squares = np.einsum("ij,ij->j", P, P, dtype=np.float64)
     inverse = 1 / (squares + CONFUSION_RIDGE * squares.sum() / r)
     coef = inverse[:, None] * cluster_sums(P, labels, m).T
+    shares, coef = np.bincount(labels, minlength=m) / n, coef.astype(P.dtype)
     found = np.zeros((m, m))
-    _add_confusion(P, inverse, P @ coef.astype(P.dtype), labels, np.bincount(labels, minlength=m) / n, found)
+    for rows in row_chunks(n, m):
+        leverages = np.minimum(1 / n + np.square(P[rows]) @ inverse, MOST_LEVERAGE)
+        scores = P[rows] @ coef + shares
+        scores[np.arange(len(scores)), labels[rows]] -= leverages
+        scores *= (1 / (1 - leverages))[:, None]
+        scores *= scores >= 1 / m
+        found += cluster_sums(scores, labels[rows], m)
     return found
-
-
-@jit
-def _add_confusion(P, inverse, scores, labels, shares, found):  # type: ignore[no-untyped-def]
-    """Add Y'G, from the scores of the classifier without its constants, the shares of the groups."""
-    n, m = scores.shape
-    for i in range(n):
-        leverage = 1 / n
-        for j in range(P.shape[1]):
-            leverage += P[i, j] * P[i, j] * inverse[j]
-        leverage = leverage if leverage < MOST_LEVERAGE else MOST_LEVERAGE
-        own = labels[i]
-        for p in range(m):
-            score = (scores[i, p] + shares[p] - (leverage if p == own else 0.0)) / (1 - leverage)
-            found[own, p] += score if score >= 1 / m else 0.0

@@ -11,7 +11,8 @@ indicators Y (n, m) of the groups and the leave-one-out scores G of a classifier
     E = Y'G + (Y'G)',      S(a, b) = E_ab / (n_a n_b)
 
 is the mean score that rows of one group have for the other: large where the classifier confuses the two,
-nothing where a wide margin lies between them. E is a sum over rows, so merging adds its rows and columns, exactly.
+nothing where a wide margin lies between them. E is a sum over rows: if two groups merge, the S of the new one is the
+mean of theirs, weighted by their sizes.
 
 *Graph* is its company: the same average with E = W + W' summed over the neighbour graph W instead of the classifier.
 
@@ -63,10 +64,7 @@ class LinkageRule(Protocol):
     """The similarity of groups, and how it changes when two of them merge."""
 
     def similarity(self) -> Floats:
-        """S, shape (m, m); entries of groups that were merged into others are meaningless."""
-
-    def merge(self, a: int, b: int) -> None:
-        """Group b joins group a and is gone."""
+        """S of the first groups, shape (m, m)."""
 
     def merge_all(self, ledger: "Ledger") -> None:
         """Merge the nearest pair until one group is left."""
@@ -75,44 +73,34 @@ class LinkageRule(Protocol):
 class Ledger(NamedTuple):
     """What every rule's merging keeps account of; arrays that are written as it goes.
 
-    ``weights`` are the sums that margins are computed from. ``closeness``, ``counts`` and ``nearness`` are E, sizes and
-    S of the average linkage that decides ties. ``sizes`` and ``names`` are those of the groups that are ``alive``;
-    ``differences`` holds the sum of the differences of their sizes over all pairs, ``cap`` bounds their Gini index.
-    ``tops`` are the largest similarities of every group to those of larger numbers, infinite where they are unknown.
-    ``merges``, ``margins`` and ``made`` become the tree.
+    ``tables`` (3, m, m) are S, the nearness that decides ties, and the sums that margins are computed from. ``sizes``
+    are 0 for groups that have joined others; ``differences`` is the sum of the differences of the first sizes over all
+    pairs, ``cap`` bounds their Gini index. ``tops`` are the largest similarities of every group to those of larger
+    numbers, infinite where they are unknown. Group ``pairs[s, 1]`` joins group ``pairs[s, 0]`` in step s; ``margins``
+    are those between them.
     """
 
-    weights: Any
-    closeness: Any
-    counts: Any
-    nearness: Any
-    sizes: Any
-    names: Any
-    alive: Any
-    differences: Any
+    tables: Floats
+    sizes: Floats
+    differences: float
     cap: float
-    tops: Any
-    merges: Any
-    margins: Any
-    made: Any
+    tops: Floats
+    pairs: npt.NDArray[np.int64]
+    margins: Floats
 
 
 class AverageLinkage:
     """S(a, b) = E_ab / (n_a n_b) for a symmetric E that is a sum over rows."""
 
     def __init__(self, E: Floats, sizes: npt.NDArray[Any]):
-        self._E, self._sizes = E.astype(np.float64, order="C", copy=True), sizes.astype(np.float64)
-        self._S = self._E / np.outer(self._sizes, self._sizes)
+        self._S = E / np.outer(sizes, sizes)
 
     def similarity(self) -> Floats:
         return self._S
 
-    def merge(self, a: int, b: int) -> None:
-        _merge_average(self._E, self._sizes, self._S, a, b)
-
     def merge_all(self, ledger: Ledger) -> None:
-        nothing, no_labels = np.zeros((0, 0)), np.zeros(0, np.int32)
-        _merge_groups(self._E, nothing, nothing, no_labels, self._sizes, self._S, *ledger)
+        no_rows = np.zeros((0, 0))
+        _merge_groups(no_rows, no_rows, no_rows, np.zeros(0, np.int32), *ledger)
 
 
 class DegreeLinkage:
@@ -120,20 +108,16 @@ class DegreeLinkage:
 
     def __init__(self, into: Floats, out: Floats, labels: Labels, sizes: npt.NDArray[Any]):
         self._into, self._out, self._labels = into, out, labels.astype(np.int32)
-        self._sizes = sizes.astype(np.float64)
         self._D = np.zeros((len(into), len(into)))
         _add_degree_products(into, out, self._labels, self._D)
-        shares = self._D / np.square(self._sizes)
-        self._S = shares + shares.T
+        self._sizes = sizes.astype(np.float64)
 
     def similarity(self) -> Floats:
-        return self._S
-
-    def merge(self, a: int, b: int) -> None:
-        _merge_degree(self._D, self._into, self._out, self._labels, self._sizes, self._S, a, b)
+        shares = self._D / np.square(self._sizes)
+        return np.asarray(shares + shares.T)
 
     def merge_all(self, ledger: Ledger) -> None:
-        _merge_groups(self._D, self._into, self._out, self._labels, self._sizes, self._S, *ledger)
+        _merge_groups(self._D, self._into, self._out, self._labels, *ledger)
 
 
 @jit
@@ -142,43 +126,6 @@ def _add_degree_products(into, out, labels, D):  # type: ignore[no-untyped-def]
     for a in range(len(D)):
         for i in range(len(labels)):
             D[labels[i], a] += into[a, i] * out[a, i]
-
-
-@jit
-def _add_group(E, a, b):  # type: ignore[no-untyped-def]
-    """Add row and column b of sums between groups to those of a."""
-    for c in range(len(E)):
-        E[a, c] += E[b, c]
-    for c in range(len(E)):
-        E[c, a] += E[c, b]
-
-
-@jit
-def _merge_average(E, sizes, S, a, b):  # type: ignore[no-untyped-def]
-    """Group b joins a: E, sizes and the similarities of a."""
-    _add_group(E, a, b)
-    sizes[a] += sizes[b]
-    for c in range(len(E)):
-        S[a, c] = E[a, c] / (sizes[a] * sizes[c])
-        S[c, a] = S[a, c]
-
-
-@jit
-def _merge_degree(D, into, out, labels, sizes, S, a, b):  # type: ignore[no-untyped-def]
-    """Group b joins a: the tables, labels, sizes and the similarities of a."""
-    sizes[a] += sizes[b]
-    for c in range(len(D)):
-        D[a, c] += D[b, c]
-        D[c, a] = 0.0
-    for i in range(len(labels)):
-        if labels[i] == b:
-            labels[i] = a
-        into[a, i] += into[b, i]
-        out[a, i] += out[b, i]
-        D[labels[i], a] += into[a, i] * out[a, i]
-    for c in range(len(D)):
-        S[a, c] = D[a, c] / sizes[c] ** 2 + D[c, a] / sizes[a] ** 2
-        S[c, a] = S[a, c]
 
 
 @dataclass(frozen=True)
@@ -271,26 +218,26 @@ def _largest_first(merges: npt.NDArray[np.int64], leaf_sizes: npt.NDArray[np.int
 def tree_of(pairs: npt.NDArray[np.int64], margins: Floats, leaf_sizes: npt.NDArray[np.int64]) -> MergeTree:
     """The tree that joins the groups of two leaves after the other; pairs that are together already are passed over."""
     m = len(leaf_sizes)
-    root, name, sizes = np.arange(m), np.arange(m), leaf_sizes.copy()
+    root, name, sizes = list(range(m)), list(range(m)), leaf_sizes.tolist()
     merges, kept, made = [], [], []
-    for (first, second), margin in zip(pairs, margins, strict=True):
+    for (first, second), margin in zip(pairs.tolist(), margins.tolist(), strict=True):
         a, b = _find(root, first), _find(root, second)
         if a == b:
             continue
         root[b] = a
         sizes[a] += sizes[b]
-        merges.append(sorted((name[a], name[b])))
+        merges.append((min(name[a], name[b]), max(name[a], name[b])))
         kept.append(margin)
         made.append(sizes[a])
         name[a] = m + len(merges) - 1
     return MergeTree(np.reshape(merges, (-1, 2)).astype(np.int64), np.array(kept), np.array(made, np.int64), leaf_sizes)
 
 
-def _find(root: npt.NDArray[np.int64], node: int) -> int:
+def _find(root: list[int], node: int) -> int:
     while root[node] != node:
         root[node] = root[root[node]]
         node = root[node]
-    return int(node)
+    return node
 
 
 def merge_all(
@@ -302,113 +249,111 @@ def merge_all(
     from 0 to 1. While the Gini index of the sizes exceeds ``cap``, a smallest cluster is one of the pair.
     """
     m = len(leaf_sizes)
-    counts, weights = leaf_sizes.astype(np.float64), cuts.astype(np.float64, order="C", copy=True)
-    closeness = second * np.outer(counts, counts)
-    ledger = Ledger(
-        weights,
-        closeness,
-        counts,
-        second.astype(np.float64, order="C", copy=True),
-        sizes=leaf_sizes.astype(np.int64),
-        names=np.arange(m),
-        alive=np.ones(m, dtype=bool),
-        differences=np.array([np.abs(np.subtract.outer(leaf_sizes, leaf_sizes)).sum() // 2]),
-        cap=float(cap),
-        tops=np.full(m, np.inf),
-        merges=np.zeros((m - 1, 2), np.int64),
-        margins=np.zeros(m - 1),
-        made=np.zeros(m - 1, np.int64),
-    )
-    rule.merge_all(ledger)
-    return MergeTree(ledger.merges, ledger.margins, ledger.made, leaf_sizes)
+    tables = np.stack([rule.similarity(), second, cuts]).astype(np.float64, copy=False)
+    sizes, pairs, margins = leaf_sizes.astype(np.float64), np.zeros((m - 1, 2), np.int64), np.zeros(m - 1)
+    differences = float(np.abs(np.subtract.outer(sizes, sizes)).sum() / 2)
+    rule.merge_all(Ledger(tables, sizes, differences, float(cap), np.full(m, np.inf), pairs, margins))
+    return tree_of(pairs, margins, leaf_sizes)
 
 
 @jit
-def _merge_groups(  # type: ignore[no-untyped-def]
-    E, into, out, labels, sizes, S,
-    weights, closeness, counts, nearness, whole, names, alive, differences, cap, tops, merges, margins, made,
-):  # fmt: skip
+def _merge_groups(D, into, out, labels, tables, sizes, differences, cap, tops, pairs, margins):  # type: ignore[no-untyped-def]
     """All merges of a rule: an average linkage if there are no rows, else the degree product. See ``Ledger``."""
-    m = len(S)
-    total, a = 0, m - 1
+    m, total = len(sizes), 0.0
     for c in range(m):
-        total += whole[c]
+        total += sizes[c]
     for step in range(m - 1):
-        _renew_tops(S, alive, tops, a)
-        only_smallest = differences[0] / ((m - step - 1) * total) > cap  # the Gini index
-        a, b = _nearest(S, tops, nearness, alive, whole, only_smallest)
-        _forget_tops(S, tops, a, b)
-        _join_sizes(whole, alive, differences, a, b)
-        first, second = names[a], names[b]
-        merges[step, 0] = first if first < second else second
-        merges[step, 1] = second if first < second else first
-        across, inside = weights[a, b], weights[a, a] if weights[a, a] < weights[b, b] else weights[b, b]
+        only_smallest = differences / ((m - step - 1) * total) > cap  # the Gini index
+        a, b = _nearest(tables, sizes, tops, only_smallest)
+        pairs[step, 0] = a
+        pairs[step, 1] = b
+        across, inside, other = tables[2, a, b], tables[2, a, a], tables[2, b, b]
+        inside = other if other < inside else inside
         margins[step] = 1 - (across / (inside + across) if across > 0 else 0.0)  # as in cut_conductance
-        _add_group(weights, a, b)
-        _merge_average(closeness, counts, nearness, a, b)
-        made[step] = whole[a]
-        names[a] = m + step
+        tops[a] = np.inf
+        for c in range(b):
+            if tables[0, c, b] >= tops[c] or (c < a and tables[0, c, a] >= tops[c]):
+                tops[c] = np.inf
+        _join(tables, sizes, a, b)
+        differences += _join_sizes(sizes, a, b)
         if len(labels):
-            _merge_degree(E, into, out, labels, sizes, S, a, b)
-        else:
-            _merge_average(E, sizes, S, a, b)
+            _join_degree(D, into, out, labels, sizes, tables, a, b)
+        for c in range(a):
+            tops[c] = tables[0, c, a] if tables[0, c, a] > tops[c] else tops[c]
 
 
 @jit
-def _join_sizes(sizes, alive, differences, a, b):  # type: ignore[no-untyped-def]
-    """Group b joins a: sizes, who is alive, and the sum of the differences."""
+def _join_sizes(sizes, a, b):  # type: ignore[no-untyped-def]
+    """Group b joins a: sizes; returns how the sum of their differences, |x - y| = x + y - 2 min(x, y), changes."""
     one, other = sizes[a], sizes[b]
-    change = -abs(one - other)
+    both = one + other
+    sizes[a] = 0.0
+    sizes[b] = 0.0
+    change = 2 * (one if one < other else other) - both
     for c in range(len(sizes)):
-        if alive[c] and c != a and c != b:
-            change += abs(one + other - sizes[c]) - abs(one - sizes[c]) - abs(other - sizes[c])
-    differences[0] += change
-    sizes[a] = one + other
-    alive[b] = False
+        size = sizes[c]
+        shared = (one if one < size else size) + (other if other < size else size) - (both if both < size else size)
+        change += 2 * shared - size
+    sizes[a] = both
+    return change
 
 
 @jit
-def _nearest(S, tops, beside, alive, sizes, only_smallest):  # type: ignore[no-untyped-def]
-    """The most similar pair a < b of the groups that are left; ``tops`` mark the rows of S that may hold it."""
-    m = len(alive)
-    top, highest, least = TINY, -np.inf, -1
+def _join(tables, sizes, a, b):  # type: ignore[no-untyped-def]
+    """Group b joins a: average similarity and nearness, and the sums for margins."""
+    for t in range(3):
+        one = sizes[a] / (sizes[a] + sizes[b]) if t < 2 else 1.0
+        other = sizes[b] / (sizes[a] + sizes[b]) if t < 2 else 1.0
+        for c in range(len(sizes)):
+            tables[t, a, c] = one * tables[t, a, c] + other * tables[t, b, c]
+        tables[t, a, a] = one * tables[t, a, a] + other * tables[t, a, b]
+        for c in range(len(sizes)):
+            tables[t, c, a] = tables[t, a, c]
+
+
+@jit
+def _join_degree(D, into, out, labels, sizes, tables, a, b):  # type: ignore[no-untyped-def]
+    """Group b has joined a: the tables of the degree product, labels, and the similarities of a."""
+    for c in range(len(sizes)):
+        D[a, c] += D[b, c]
+        D[c, a] = 0.0
+    for i in range(len(labels)):
+        if labels[i] == b:
+            labels[i] = a
+        into[a, i] += into[b, i]
+        out[a, i] += out[b, i]
+        D[labels[i], a] += into[a, i] * out[a, i]
+    for c in range(len(sizes)):
+        if sizes[c] > 0:
+            tables[0, a, c] = D[a, c] / (sizes[c] * sizes[c]) + D[c, a] / (sizes[a] * sizes[a])
+            tables[0, c, a] = tables[0, a, c]
+
+
+@jit
+def _nearest(tables, sizes, tops, only_smallest):  # type: ignore[no-untyped-def]
+    """The most similar pair a < b of the groups that are left; tops mark the rows of S that may hold it."""
+    m = len(sizes)
+    top, highest, least = TINY, -np.inf, np.inf
     for a in range(m):
-        if alive[a]:
-            top = S[a, a] if S[a, a] > top else top
-            top = tops[a] if tops[a] > top else top
+        if sizes[a] > 0:
+            if tops[a] == np.inf:
+                tops[a] = -np.inf
+                for b in range(a + 1, m):
+                    if sizes[b] > 0 and tables[0, a, b] > tops[a]:
+                        tops[a] = tables[0, a, b]
             highest = tops[a] if tops[a] > highest else highest
-            least = sizes[a] if least < 0 or sizes[a] < least else least
+            top = tables[0, a, a] if tables[0, a, a] > top else top
+            least = sizes[a] if sizes[a] < least else least
+    top = highest if highest > top else top
     best, first, second = -np.inf, 0, 0
     for a in range(m):
-        if alive[a] and (only_smallest or tops[a] >= highest - 2 * SECOND * top):
+        if sizes[a] > 0 and (only_smallest or tops[a] >= highest - 2 * SECOND * top):
             for b in range(a + 1, m):
-                if alive[b] and (not only_smallest or sizes[a] == least or sizes[b] == least):
-                    value = S[a, b] / top + SECOND * beside[a, b]
+                if sizes[b] > 0 and (not only_smallest or sizes[a] == least or sizes[b] == least):
+                    value = tables[0, a, b] / top + SECOND * tables[1, a, b]
                     if value > best + LAST_BITS:
                         best, first, second = value, a, b
     return first, second
-
-
-@jit
-def _forget_tops(S, tops, a, b):  # type: ignore[no-untyped-def]
-    """Before b joins a: tops that may be lost become infinite."""
-    tops[a] = np.inf
-    for c in range(b):
-        if S[c, b] >= tops[c] or (c < a and S[c, a] >= tops[c]):
-            tops[c] = np.inf
-
-
-@jit
-def _renew_tops(S, alive, tops, a):  # type: ignore[no-untyped-def]
-    """After another group has joined a: the tops that are forgotten or exceeded."""
-    for c in range(len(S)):
-        if tops[c] == np.inf:
-            top = -np.inf
-            for b in range(c + 1, len(S)):
-                top = S[c, b] if alive[b] and S[c, b] > top else top
-            tops[c] = top
-        elif c < a and S[c, a] > tops[c]:
-            tops[c] = S[c, a]
 
 
 def cut_conductance(weights: Floats, a: int, b: int) -> float:

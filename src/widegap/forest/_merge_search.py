@@ -130,9 +130,9 @@ def _coordinates(smoothed: Floats, Phi: Floats, least: float) -> Floats:
 def form_groups(P: Floats, m: int, rng: np.random.Generator) -> tuple[Labels, int]:
     """Groups by k-means on the leading principal axes, and their number: fewer where rows repeat."""
     axes = np.ascontiguousarray(on_grid(P[:, :GROUP_AXES], np.float32))
-    found = kmeans(axes, m, GROUP_TURNS_OF_FEW if len(P) < max(PLANS) else GROUP_TURNS, rng)
-    filled = np.bincount(found.labels) > 0
-    return (np.cumsum(filled, dtype=np.int32) - 1)[found.labels], int(filled.sum())
+    labels = kmeans(axes, m, GROUP_TURNS_OF_FEW if len(P) < max(PLANS) else GROUP_TURNS, rng)
+    filled = np.bincount(labels) > 0
+    return (np.cumsum(filled, dtype=np.int32) - 1)[labels], int(filled.sum())
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ class QuickMoves:
     def _starts(P: Floats, k: int, least: int, rng: np.random.Generator) -> Iterator[Labels]:
         """k-means on the features, and for two clusters the best thresholds along leading axes."""
         for _ in range(QUICK_STARTS):
-            yield kmeans(P, k, QUICK_TURNS, rng).labels
+            yield kmeans(P, k, QUICK_TURNS, rng)
         for axis in range(min(QUICK_AXES, P.shape[1]) if k == 2 else 0):
             yield best_threshold(P[:, axis], least)
 

@@ -21,6 +21,7 @@ from widegap.results._followed_kind import followed_kind
 from widegap.results._how_many import number_found
 from widegap.results._names import fit_names
 from widegap.results._row_views import RowView
+from widegap.rows._threads import one_blas_thread
 
 SCHEMA = "widegap.report/2"
 MAP_POINTS = 3000  # drawn without delay by a browser; more overlap
@@ -28,6 +29,7 @@ CURVE_POINTS = 2000  # of the search, more than the chart has pixels
 UNSURE = 0.5  # share of the members that agree on a row, below which it is unsure: no majority
 
 
+@one_blas_thread()  # between small products, threads that wait took up to ten times the time of a summary of digits
 def summarize_view(
     view: RowView, model: Any, own: Mapping[int, str], title: str, notes: Sequence[str], max_points: int
 ) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class JointGroups:
     @classmethod
     def of(cls, P: Floats, positions: Labels, m: int, rng: np.random.Generator) -> "JointGroups":
         """m groups of all rows, whether new or not."""
-        found = kmeans(np.ascontiguousarray(P), int(np.clip(m, 2, MOST_GROUPS)), TURNS, rng).labels
+        found = kmeans(np.ascontiguousarray(P), int(np.clip(m, 2, MOST_GROUPS)), TURNS, rng)
         groups = np.unique(found, return_inverse=True)[1].astype(np.int32)
         n_groups, k = int(groups.max()) + 1, int(positions.max()) + 1
         votes = np.bincount(groups * np.int64(k) + positions, minlength=n_groups * k).reshape(n_groups, k)

@@ -163,6 +163,6 @@ def tile_scores(R, W, S, X, following):  # type: ignore[no-untyped-def]
             _products(R, W, S, p, X, later, 1, 2)
         return
     _products(R, W, S, 0, X, later, 2, 1)
-    _products(R, W, S, min(2, k - 2), X, later + 1, 2, 1)
+    _products(R, W, S, 2 if k > 4 else k - 2, X, later + 1, 2, 1)
     for p in range(4, k, 2):
-        _products(R, W, S, min(p, k - 2), X, later, 2, 0)
+        _products(R, W, S, p if p + 2 < k else k - 2, X, later, 2, 0)
