@@ -87,7 +87,8 @@ def _add_products(typing, data, indices, first, last, W, d, S, r, column, stop, 
     """One sweep for the clusters from ``column`` up to ``stop``: a group of ``lanes``, and one of ``more`` if not 0."""
 
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        kinds, begin, end, column_at, stop_at = signature.args, *args[2:4], *args[8:10]
+        kinds = signature.args
+        begin, end, column_at, stop_at = (args[i] for i in (2, 3, 8, 9))
         scores = array_of(context, builder, kinds[6], args[6])
         row = builder.gep(scores.data, [builder.mul(args[7], cgutils.unpack_tuple(builder, scores.shape)[1])])
         arrays, table = list(zip(kinds[:2], args[:2], strict=True)), (kinds[4], args[4])
