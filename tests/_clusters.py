@@ -78,11 +78,15 @@ FORMS = {
 def spy_on(monkeypatch):
     """Sizes of what is sent to the cluster and of what comes back, a call each."""
     sent, received = [], []
-    submit, wait = _dask.DaskRows._submit, _dask.DaskRows._wait
+    submit, submit_all, wait = _dask.DaskRows._submit, _dask.DaskRows._submit_all, _dask.DaskRows._wait
 
     def submitting(self, task, *arguments):
         sent.append(len(cloudpickle.dumps([a for a in arguments if not isinstance(a, _dask.Shard | Future)])))
         return submit(self, task, *arguments)
+
+    def submitting_all(self, task, columns):
+        sent.append(len(cloudpickle.dumps(task)))
+        return submit_all(self, task, columns)
 
     def waiting(self, futures):
         found = wait(self, futures)
@@ -90,6 +94,7 @@ def spy_on(monkeypatch):
         return found
 
     monkeypatch.setattr(_dask.DaskRows, "_submit", submitting)
+    monkeypatch.setattr(_dask.DaskRows, "_submit_all", submitting_all)
     monkeypatch.setattr(_dask.DaskRows, "_wait", waiting)
     return sent, received
 

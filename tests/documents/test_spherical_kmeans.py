@@ -47,15 +47,20 @@ def test_an_empty_cluster_has_no_direction():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("k, groups", [(1, [1]), (3, [2, 1]), (8, [8]), (10, [8, 2]), (23, [8, 8, 4, 2, 1])])
+@pytest.mark.parametrize(
+    "k, groups",
+    [
+        (1, [[0]]),
+        (3, [[0, 1, 1, 2]]),
+        (5, [[0, 1, 2, 3, 1, 2, 3, 4]]),
+        (8, [range(8)]),
+        (10, [range(8), [8, 9]]),
+        (19, [range(8), range(8, 16), [16, 17, 17, 18]]),
+    ],
+)
 def test_weights_are_stored_in_groups_from_a_cache_line_on(k, groups, dtype):
     W = np.arange(k * 5.0).reshape(k, 5)
     table = grouped(W, np.dtype(dtype))
     assert table.dtype == dtype
     assert table.ctypes.data % LINE_BYTES == 0
-    first = 0
-    for lanes in groups:
-        np.testing.assert_array_equal(
-            table[5 * first : 5 * (first + lanes)].reshape(5, lanes), W[first : first + lanes].T
-        )
-        first += lanes
+    np.testing.assert_array_equal(table, np.concatenate([W[list(group)].T.ravel() for group in groups]))

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from widegap.features._label_spreading import ALPHA, SETS, SPREAD_STEPS, Spread
+from widegap.rows.loops._vectors import products_in_order
 
 
 @pytest.fixture
@@ -31,6 +32,19 @@ def test_the_formula_by_dense_matrices(parts):
     found = Spread.of(sp.csr_array(W), sets)(Y)
     np.testing.assert_allclose(found, F, rtol=1e-4, atol=1e-7)
     assert not found[:, 1].any() and found[:, 0].min() > 0
+
+
+@pytest.mark.parametrize("columns", [1, 16, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_are_those_of_scipy_to_the_last_bit(dtype, columns):
+    rng = np.random.default_rng(1)
+    A = sp.random_array((30, 50), density=0.3, format="csr", rng=rng).astype(dtype)
+    F = rng.normal(size=(50, columns)).astype(dtype)
+    padded, out = np.zeros((50, 32), dtype), np.empty((30, 32), dtype)
+    padded[:, :columns] = F
+    products_in_order(A.data, A.indices, A.indptr, padded, out)
+    np.testing.assert_array_equal(out[:, :columns], A @ F)
+    assert not out[:, columns:].any()
 
 
 def test_nothing_spreads_from_nothing(parts):

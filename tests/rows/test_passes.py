@@ -84,7 +84,7 @@ def check_pass(rows, X, W, b, labels, all_rivals, tol):
 @every_representation
 @both_losses
 @pytest.mark.parametrize("choose", [False, True], ids=["given", "chosen"])
-@pytest.mark.parametrize("k", [1, 2, 3, 10, 17])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 9, 10, 11, 17])
 def test_pass_equals_the_referee(make_blocks, all_rivals, choose, k, tmp_path):
     X = table(203, 7)
     blocks = make_blocks(X, tmp_path)

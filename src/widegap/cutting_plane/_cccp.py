@@ -79,9 +79,9 @@ class Search:
         self.problem = replace(self.problem, beta=beta)
         self.best = replace(self.best, objective=self.best.objective + change)
 
-    def move_to(self, labels: State) -> int:
-        """Linearise all cuts at new labels; return how many rows flipped."""
-        flips = self.problem.count_flips(self.labels, labels)
+    def move_to(self, labels: State, flips: int | None = None) -> int:
+        """Linearise all cuts at new labels; return how many rows flipped, which may be known."""
+        flips = self.problem.count_flips(self.labels, labels) if flips is None else flips
         if flips:
             self.cuts.shift(0, self.problem.target_shift(self.cuts.codes(0), self.labels, labels))
             self.labels = labels
@@ -93,7 +93,7 @@ class Search:
         master = solve_master(self.cuts, problem.beta, problem.caps, problem.balance, problem.norm.p)
         self.recorder.note_residual(master.residual)
         step = problem.relabel(master.W, master.b, self.labels)
-        flips = self.move_to(step.labels)
+        flips = self.move_to(step.labels, step.flips)
         objective = problem.objective(master.W, step.planes)
         gap = objective - envelope(self.cuts, master.W, master.b, problem)
         point = Point(master.W, master.b, step.labels, objective, step.bound_active)
@@ -152,7 +152,7 @@ def linearize_first(search: Search, inner_tol: float = 0.1) -> bool:
         solved = gap <= inner_tol * point.objective
         search.budget -= len(recorder.records) - used
         step = problem.relabel(point.W, point.b, search.labels)
-        flips = search.move_to(step.labels)
+        flips = search.move_to(step.labels, step.flips)
         add_all(search.cuts, step.planes)
         objective = problem.objective(point.W, step.planes)
         search.best = Point(point.W, point.b, step.labels, objective, step.bound_active)

@@ -78,11 +78,15 @@ class PlaneShift:
 
 @dataclass(frozen=True)
 class LabelStep:
-    """New labels at some weights, the planes of all losses there, and whether the count bound moved a row."""
+    """New labels at some weights, the planes of all losses there, and whether the count bound moved a row.
+
+    ``flips`` rows have another label than before; None where that was not counted.
+    """
 
     labels: State
     planes: list[Plane]
     bound_active: bool
+    flips: int | None
 
 
 class Loss(Protocol):
@@ -148,15 +152,17 @@ class Problem:
         One read of the data where every row is free or held, three where bounds decide, two where rows are linked.
         Then the labels cost no more than those of ``warm_start``, if these keep the rules.
         """
-        bound_active = False
-        labels = None
+        labels, bound_active, flips, allowed = None, False, None, False
         if not self.rules.linked:
             labels, plane = self.target.best_labels(W, b, self.rules.held)
-        if labels is None or not self.rules.allow(self.label_counts(labels)):
+            counts, flips = self.target.rows.label_counts_and_flips(labels, warm_start, self.n_clusters)
+            allowed = self.rules.allow(counts)
+        if labels is None or not allowed:
             found = self.rules.label(self._label_costs(W, b), warm_start)
-            labels, bound_active = found.labels, found.bound_active
+            labels, bound_active, flips = found.labels, found.bound_active, None
             plane = self.target.plane(W, b, labels)
-        return LabelStep(labels, [plane, *(loss.plane(W, b, labels) for loss in self.extra_losses)], bound_active)
+        planes = [plane, *(loss.plane(W, b, labels) for loss in self.extra_losses)]
+        return LabelStep(labels, planes, bound_active, flips)
 
     def _label_costs(self, W: Floats, b: Floats) -> State:
         """Weighted loss of every row under every label."""

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widegap._types import Floats, Indices, Ints, Labels, SparseMatrix
+from widegap.rows._blocks import csr_parts
 
 ALPHA = 0.95  # share of a step that comes from neighbours and sets
 SETS = 0.15  # w
@@ -62,10 +63,23 @@ class Spread:
         return self._steps(values.astype(np.float32)[:, None], REACH_STEPS)[:, 0]
 
     def _steps(self, Y: Floats, count: int) -> Floats:
-        F, back = Y, self.sets.T.tocsr()
+        from widegap.rows.loops._vectors import ORDERED_LANES
+
+        n, c = Y.shape
+        F = np.zeros((n, -(-c // ORDERED_LANES) * ORDERED_LANES), Y.dtype)
+        F[:, :c] = Y
+        own, back = (1 - ALPHA) * F, self.sets.T.tocsr()
         for _ in range(count):
-            F = ALPHA * ((1 - SETS) * (self.graph @ F) + SETS * (self.sets @ (back @ F))) + (1 - ALPHA) * Y
-        return F
+            F = ALPHA * ((1 - SETS) * _product(self.graph, F) + SETS * _product(self.sets, _product(back, F))) + own
+        return F[:, :c]
+
+
+def _product(A: SparseMatrix, F: Floats) -> Floats:
+    from widegap.rows.loops._vectors import products_in_order
+
+    out = np.empty((A.shape[0], F.shape[1]), F.dtype)
+    products_in_order(*csr_parts(A), F, out)
+    return out
 
 
 def _normalised(labels: Labels | Ints) -> SparseMatrix:

@@ -32,7 +32,7 @@ def on_grid(values: Floats, dtype: FloatType | type[np.floating] | None = None) 
     """
     dtype = np.dtype(values.dtype if dtype is None else dtype)
     bits = min(GRID_BITS[values.dtype.itemsize], GRID_BITS[dtype.itemsize])
-    largest = float(np.abs(values).max(initial=0.0))
+    largest = float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
     top = np.frexp(min(largest * (1 + 2.0**-bits), sys.float_info.max))[1]
     digits = np.finfo(values.dtype).nmant - bits
     with np.errstate(over="ignore"):

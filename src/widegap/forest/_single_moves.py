@@ -96,9 +96,10 @@ def _sweep(Q, h, order, labels, sums, squares, counts, min_count, least_gain):  
 
 def cluster_sums(Q: Any, labels: Labels, k: int) -> Floats:
     """Sum of the rows of every cluster in float64, shape (k, r)."""
-    sums = np.zeros((k, Q.shape[1]))
-    for rows in row_chunks(*Q.shape):
-        _add_rows(Q[rows].astype(np.float64, order="C", copy=False), labels[rows].astype(np.int32, copy=False), sums)
+    sums, labels = np.zeros((k, Q.shape[1])), labels.astype(np.int32, copy=False)
+    is_ready = Q.dtype == np.float64 and Q.flags.c_contiguous  # in many small searches: chunks would take as long
+    for rows in [slice(None)] if is_ready else row_chunks(*Q.shape):
+        _add_rows(Q[rows].astype(np.float64, order="C", copy=False), labels[rows], sums)
     return sums
 
 

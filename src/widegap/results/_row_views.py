@@ -123,9 +123,8 @@ class RowView:
         else:
             scores = describe.scores(estimator, X)
         self.labels = check_labels(labels, self.n_rows)
-        self.is_fit = describe.is_fitted_on(estimator, X) and np.array_equal(
-            self.labels, getattr(estimator, "labels_", ())
-        )
+        same_labels = np.array_equal(self.labels, getattr(estimator, "labels_", ()))
+        self.is_fit = same_labels and describe.is_fitted_on(estimator, X)
         numbers = numbers_of(estimator, self.labels)
         order = np.argsort(numbers)
         self.kinds = numbers[order]

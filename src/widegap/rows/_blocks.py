@@ -245,7 +245,7 @@ class CsrBlock:
             return np.asarray(self.X @ scorer.W.T + (scorer.b - scorer.W @ scorer.mean), self.X.dtype)
         out: Floats = np.empty((self.X.shape[0], len(scorer)), self.X.dtype)
         table, b = scorer.csr(self.X.dtype)
-        _passes.scores_csr(*csr_parts(self.X), table, b, out)
+        _passes.scores_csr(*csr_parts(self.X), table, self.X.shape[1], b, out)
         return out
 
     def part(self, rows: Indices, mean: Floats, scale: float) -> Part:

@@ -210,6 +210,17 @@ class CentredRows:
 
         return self.blocks.fold(part, old, new)[1]
 
+    def label_counts_and_flips(self, labels: State, old: State | None, k: int) -> tuple[Ints, int | None]:
+        """Both of the above at once, which on a cluster is one journey; no flips if there are no old labels."""
+        if old is None:
+            return self.label_counts(labels, k), None
+
+        def part(labels: Labels, old: Labels) -> tuple[Parts, Ints]:
+            return (), np.append(np.bincount(labels, minlength=k), np.count_nonzero(old != labels))
+
+        found: Ints = self.blocks.fold(part, labels, old)[1]
+        return found[:-1], int(found[-1])
+
     def to_input_space(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
         """Weights and intercept for rows that are neither centred nor rescaled."""
         coef = W / self.scale

@@ -14,6 +14,7 @@ Imported only where X is a Dask collection.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import dask
@@ -158,11 +159,9 @@ class DaskRows:
         """One task per shard; the states stay where they are, the sums come here."""
         states = list(map(_with_shards, state))
         indices = [values.index for values in states]
-        results = [
-            self._submit(task, (function, indices), *([shard] if reads else []), *(s.results[i] for s in states))
-            for i, shard in enumerate(self._shards)
-        ]
-        sums = self._wait([self._client.submit(_sum_and_dtypes, result, pure=False) for result in results])
+        columns = [*([self._shards] if reads else []), *(s.results for s in states)]
+        results = self._submit_all(partial(task, (function, indices)), columns)
+        sums = self._wait(self._client.map(_sum_and_dtypes, results, pure=False))
         dtypes = [np.result_type(*kinds) for kinds in zip(*(kinds for _, kinds in sums), strict=True)]
         new = tuple(DaskState(results, index, dtype) for index, dtype in enumerate(dtypes))
         return new, add_up(part for part, _ in sums if part is not None)
@@ -170,6 +169,16 @@ class DaskRows:
     def _submit_beside(self, shard: Shard, task: Callable[..., _PassResult], argument: object) -> Future:
         """A task on the worker of a shard, which it does not read; a graph is left out, as it would be computed."""
         return self._submit(task, argument, *([] if dask.is_dask_collection(shard.blocks) else [shard]))
+
+    def _submit_all(self, task: Callable[..., object], columns: Sequence[Sequence[Any]]) -> list[Future]:
+        """A task for each shard, of the entries of all columns; in one message, unless rows are graphs."""
+        plain = [[entry.blocks if isinstance(entry, Shard) else entry for entry in column] for column in columns]
+        if any(map(dask.is_dask_collection, chain(*plain))):
+            return [self._submit(task, *entries) for entries in zip(*plain, strict=True)]
+        try:
+            return self._client.map(task, *plain, pure=False)
+        except Exception as error:
+            raise _lost(error, self._client) from error
 
     def _submit(self, task: Callable[..., object], *arguments: object) -> Future:
         plain = [argument.blocks if isinstance(argument, Shard) else argument for argument in arguments]

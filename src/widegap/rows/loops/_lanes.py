@@ -51,6 +51,20 @@ class Lanes:
         places = ir.Constant(ir.VectorType(_INT32, self.lanes), [0] * self.lanes)
         return self.builder.shuffle_vector(alone, nothing, places)
 
+    def joined(self, parts: list[Any]) -> Any:
+        """One or two vectors, one after the other, as one."""
+        if len(parts) == 1:
+            return parts[0]
+        places = ir.Constant(ir.VectorType(_INT32, 2 * self.lanes), list(range(2 * self.lanes)))
+        return self.builder.shuffle_vector(*parts, places)
+
+    def split(self, value: Any, lanes: int) -> list[Any]:
+        """A vector as vectors of ``lanes`` numbers."""
+        nothing, kind = ir.Constant(value.type, ir.Undefined), ir.VectorType(_INT32, lanes)
+        firsts = range(0, value.type.count, lanes)
+        places = (ir.Constant(kind, list(range(first, first + lanes))) for first in firsts)
+        return [self.builder.shuffle_vector(value, nothing, place) for place in places]
+
     def multiply_add(self, x: Any, y: Any, z: Any) -> Any:
         return self.builder.fadd(self.builder.fmul(x, y, flags=_CONTRACT), z, flags=_CONTRACT)
 
@@ -66,10 +80,7 @@ class Lanes:
         lanes = self.lanes
         while lanes > 1:
             lanes //= 2
-            nothing = ir.Constant(value.type, ir.Undefined)
-            halves = (list(range(lanes)), list(range(lanes, 2 * lanes)))
-            places = (ir.Constant(ir.VectorType(_INT32, lanes), half) for half in halves)
-            value = self.builder.fadd(*(self.builder.shuffle_vector(value, nothing, place) for place in places))
+            value = self.builder.fadd(*self.split(value, lanes))
         return self.builder.extract_element(value, ir.Constant(_INT32, 0))
 
     def each(self, first: Any, last: Any, step: int, body: Callable[[Any], None]) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from widegap._jit import allocating_jit, jit
 from widegap._types import Codes, Doubles, Floats, Labels
 from widegap.rows.loops._tiles import TILE_ROWS, add_tile, load_tile, move_row, padded_width, tile_scores
-from widegap.rows.loops._vectors import add_products, add_rows
+from widegap.rows.loops._vectors import add_products, add_products_of_one, add_rows, add_rows_of_one
 
 FLUSH = 4096  # rows between two flushes: float32 sums then keep six digits (above), and flushing costs nothing
 SCORED = 64  # CSR rows that are scored before they are judged: their scores stay in the first cache; not tuned
@@ -35,16 +35,20 @@ def _judge(S, r, k, choose, all_rivals, labels, codes, i, active):  # type: igno
     """Find the label of row i, whose scores are S[r], and write its active rivals as bits and as a list.
 
     Returns the label, the number of active rivals and their summed hinge. Ties go to the lowest index. Tables are
-    passed whole, because slicing out a row costs more than the work on it.
+    passed whole, because slicing out a row costs more than the work on it. Nothing branches on scores before both
+    places are known: that would be a guess for every cluster.
     """
-    best = 0
-    second = -1
-    for p in range(1, k):
-        if S[r, p] > S[r, best]:
-            second = best
-            best = p
-        elif second < 0 or S[r, p] > S[r, second]:
-            second = p
+    other = 1 if k > 1 else 0
+    top = max(S[r, 0], S[r, other])
+    next_top = min(S[r, 0], S[r, other])
+    for p in range(2, k):
+        next_top = max(next_top, min(S[r, p], top))
+        top = max(S[r, p], top)
+    best = second = 0
+    for p in range(k - 1, -1, -1):
+        best = p if S[r, p] == top else best
+    for p in range(k - 1, -1, -1):
+        second = p if S[r, p] == next_top and p != best else second
     if choose and labels[i] < 0:
         labels[i] = best
     z = np.int64(labels[i])
@@ -207,7 +211,7 @@ def margin_csr(data, indices, indptr, W, b, choose, all_rivals, labels, codes, w
     pairs = 0.0
     for first in range(0, n, SCORED):
         rows = min(SCORED, n - first)
-        _score_rows(data, indices, indptr, W, b, first, rows, S)
+        _score_rows(data, indices, indptr, W, normal_t.shape[0], b, first, rows, S)
         for r in range(rows):
             i = first + r
             _, count, row_loss = _judge(S, r, k, choose, all_rivals, labels, codes, i, active)
@@ -221,9 +225,8 @@ def margin_csr(data, indices, indptr, W, b, choose, all_rivals, labels, codes, w
 
 
 @jit
-def _score_rows(data, indices, indptr, W, b, first, rows, S):  # type: ignore[no-untyped-def]
-    """S[r] = scores of CSR row ``first + r``."""
-    d = W.shape[0] // b.shape[0]
+def _score_rows(data, indices, indptr, W, d, b, first, rows, S):  # type: ignore[no-untyped-def]
+    """S[r] = scores of CSR row ``first + r``, of d columns."""
     for r in range(rows):
         for p in range(b.shape[0]):
             S[r, p] = b[p]
@@ -265,7 +268,7 @@ def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, weights, 
         first = np.int64(indptr[i])
         last = np.int64(indptr[i + 1])
         S[0, 0] = b
-        add_products(data, indices, first, last, w, w.shape[0], S, 0)
+        add_products_of_one(data, indices, first, last, w, S)
         if choose and labels[i] < 0:
             labels[i] = 1 if S[0, 0] > 0 else 0
         sign = 2 * labels[i] - 1
@@ -280,7 +283,7 @@ def margin_csr_two(data, indices, indptr, w, b, choose, labels, codes, weights, 
             codes[i, 0] = 2 - labels[i]  # the bit of the other cluster
             ahead += weight * sign
             pull[0] = weight * sign
-            add_rows(data, indices, first, last, total, pull)
+            add_rows_of_one(data, indices, first, last, total, pull)
     for j in range(len(total)):
         normal_t[j, 1] += total[j, 0]
         normal_t[j, 0] -= total[j, 0]
@@ -307,9 +310,9 @@ def _score_tiles(X, mean, b, out, W, R, S):  # type: ignore[no-untyped-def]
 
 
 @jit
-def scores_csr(data, indices, indptr, W, b, out):  # type: ignore[no-untyped-def]
-    """out[i, p] = W_p . X_i + b_p for CSR rows; ``W`` is in groups of clusters."""
-    _score_rows(data, indices, indptr, W, b, 0, out.shape[0], out)
+def scores_csr(data, indices, indptr, W, d, b, out):  # type: ignore[no-untyped-def]
+    """out[i, p] = W_p . X_i + b_p for CSR rows of d columns; ``W`` is in groups of clusters."""
+    _score_rows(data, indices, indptr, W, d, b, 0, out.shape[0], out)
 
 
 @jit
