@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: dev demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser test-recipes lint lint-pages bench docs dist release-check constraints experiments clean
+.PHONY: dev demo test coverage coverage-solvers test-loops test-slow test-mutation test-oldest test-dist test-browser test-recipes lint lint-pages bench docs dist release-check constraints experiments clean
 
 # All that a contributor needs: tests, documentation, browser, checks of the pages' JavaScript, hooks of git.
 dev: $(READY)
@@ -41,6 +41,16 @@ coverage-solvers: $(READY)
 	$(BIN)/python -m pytest -q $(OF_SOLVERS) $(OF_BOTH)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) $(OF_BOTH)
 	$(BIN)/python -m coverage report
+
+# Compiled loops do not fault beyond the end of an array. So their tests run with every index checked, from an empty
+# folder for machine code; then as plain Python, where NumPy checks all indices, those of LLVM vectors in their place too.
+CHECKED := $(addprefix tests/robustness/test_,fuzz.py fuzz_entries.py any_order.py any_order_of_documents.py \
+	any_order_of_commands.py) tests/rows tests/features tests/forest tests/constraints
+test-loops: $(READY)
+	rm -rf build/checked-loops
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-loops $(PYTEST) $(CHECKED)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) tests/rows/test_passes.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m slow -k larger tests/robustness/test_fuzz.py
 
 # Small changes of the core, and whether the tests notice them; an hour for the sample.
 test-mutation: $(READY)

@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import _plain_loops
 from _representations import every_representation, rounding, table
 from widegap import _jit, _loop_cache
 from widegap.cutting_plane._hinge import hinge_pass
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
-from widegap.rows.loops import _passes
+from widegap.rows.loops import _passes, _tiles, _vectors
+from widegap.rows.loops._entry_tables import grouped
 
+compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="needs compiled code")
 both_losses = pytest.mark.parametrize("all_rivals", [False, True], ids=["max", "sum"])
 
 
@@ -273,6 +276,7 @@ def refuse_cache(function):
     raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
 
 
+@compiled_only
 def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
     monkeypatch.setattr(_loop_cache, "LoopCache", refuse_cache)
     double = _jit.jit(lambda x: 2 * x)
@@ -281,6 +285,7 @@ def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
     assert not isinstance(double.compiled._cache, numba.core.caching.FunctionCache)
 
 
+@compiled_only
 def test_jit_caches_where_it_can():
     assert isinstance(_passes.scores_csr.compiled._cache, _loop_cache.LoopCache)
 
@@ -290,3 +295,75 @@ def test_fast_math_still_sees_nan():
     X = np.ones((5, 3))
     X[2, 1] = np.nan
     assert np.isnan(_passes.moments_dense(X)[1]).any()
+
+
+class _Called:
+    """What is a part of other loops only, called from one."""
+
+    @staticmethod
+    @_jit.jit
+    def move_row(R, r, N, z, q):
+        _tiles.move_row(R, r, N, z, q)
+
+    @staticmethod
+    @_jit.jit
+    def add_tile(R, c, t):
+        _tiles.add_tile(R, c, t)
+
+
+@compiled_only
+class TestLoopsOfVectors:
+    """Each loop made of LLVM vectors against the same in plain NumPy, at all lengths about one vector and two."""
+
+    def tables(self, dtype, d, k, n=_tiles.TILE_ROWS):
+        rng = np.random.default_rng(d + 100 * k)
+        X = rng.normal(size=(n, d)).astype(dtype)
+        width = _tiles.padded_width(X)
+        return X, X.mean(axis=0), *(rng.normal(size=(rows, width)).astype(dtype) for rows in (_tiles.TILE_ROWS, k))
+
+    def compare(self, name, module, arguments, changed):
+        """The loop and its plain form return the same and leave the same in the argument that they change."""
+        held = [argument.copy() if isinstance(argument, np.ndarray) else argument for argument in arguments]
+        assert getattr(module, name)(*arguments) == getattr(_plain_loops, name)(*held)
+        rtol = 1e-5 if arguments[changed].dtype == np.float32 else 1e-13
+        assert_allclose(arguments[changed], held[changed], rtol=rtol, atol=rtol)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 16, 17, 33])
+    def test_loops_of_tiles(self, dtype, d):
+        for k in (1, 2, 3, 4, 5, 8):
+            X, mean, R, W = self.tables(dtype, d, k, n=10)
+            S, c = np.zeros((_tiles.TILE_ROWS, k), dtype), W[0, :1] * np.arange(_tiles.TILE_ROWS, dtype=dtype)
+            for first in (0, 1, 4, 6, 9):
+                self.compare("load_tile", _tiles, (X, mean, first, R), 3)
+            self.compare("tile_scores", _tiles, (R, W, S, X, 6), 2)
+            self.compare("add_tile", _Called, (R, c, W[:1].copy()), 2)
+            for z, q in ((0, k - 1), (k - 1, 0)):
+                self.compare("move_row", _Called, (R, z % _tiles.TILE_ROWS, W, z, q), 2)
+
+    @pytest.mark.parametrize("index", [np.int32, np.int64])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 23])
+    def test_loops_of_entries(self, dtype, k, index):
+        X = sp.csr_array(table(9, 40))
+        data, indices, indptr = X.data.astype(dtype), X.indices.astype(index), X.indptr.tolist()
+        rng = np.random.default_rng(k)
+        W, S, N, c = rng.normal(size=(k, 40)), np.zeros((9, k), dtype), rng.normal(size=(40, k)), rng.normal(size=k)
+        c[k // 2 :] = 0
+        for r in range(9):
+            entries = (data, indices, indptr[r], indptr[r + 1])
+            self.compare("add_products", _vectors, (*entries, grouped(W, S.dtype), 40, S, r), 6)
+            self.compare("add_rows", _vectors, (*entries, N, c), 4)
+            self.compare("add_rows", _vectors, (*entries, N, c[::-1].copy()), 4)
+
+    def test_plain_loops_refuse_what_is_beyond_an_array(self):
+        _, _, R, W = self.tables(np.float64, 9, 3)
+        with pytest.raises(IndexError, match="index 3 is out of bounds of 3"):
+            _plain_loops.move_row(R, 0, W, 3, 0)
+        with pytest.raises(IndexError, match=r"of shape \(6, 9\) and strides"):
+            _plain_loops.move_row(R[:, :9], 0, W, 1, 0)
+        one, columns = np.ones(1), np.array([7])
+        with pytest.raises(IndexError, match="index 7 is out of bounds of 7"):
+            _plain_loops.add_rows(one, columns, 0, 1, np.zeros((7, 1)), one)
+        with pytest.raises(IndexError, match="index 1 is out of bounds of 1"):
+            _plain_loops.add_rows(one, columns, 0, 2, np.zeros((8, 1)), one)

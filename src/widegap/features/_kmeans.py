@@ -35,7 +35,7 @@ class Groups:
 
 def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
     """Up to m groups of the rows of a C-ordered array, by one run of ``turns`` turns; fewer if fewer rows differ."""
-    X = on_grid(X)
+    X = on_grid(_with_finite_products(X))
     means = X[_seeds(X, rng.random((m, TRIALS)))].astype(np.float64)
     labels, columns = np.full(len(X), -1, np.int32), np.ascontiguousarray(X.T)
     sums, counts = np.zeros(means.shape), np.zeros(len(means), np.int64)
@@ -51,6 +51,12 @@ def kmeans(X: Any, m: int, turns: int, rng: np.random.Generator) -> Groups:
         if _follow(means, sums, counts) <= least or not changed:
             break
     return Groups(labels, total - 2 * gained)
+
+
+def _with_finite_products(X: Any) -> Any:
+    """The rows in double precision if products of them, or of their means, exceed what theirs can hold."""
+    largest = float(np.abs(X).max(initial=0.0))
+    return X if 4 * X.shape[1] * largest * largest < float(np.finfo(X.dtype).max) else X.astype(np.float64)
 
 
 def _seeds(X: Any, chances: Doubles) -> Ints:
