@@ -57,7 +57,7 @@ class LoopCache(FunctionCache):
         self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return super()._index_key(sig, codegen), bool(config.BOUNDSCHECK)
+        return super()._index_key(sig, codegen), bool(vars(config)["BOUNDSCHECK"])
 
 
 def _stamps_of_parts() -> list[tuple[str, float, int]]:
