@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: dev demo test coverage coverage-solvers test-loops test-slow test-mutation test-oldest test-dist test-browser test-recipes lint lint-pages bench docs dist release-check constraints experiments clean
+.PHONY: dev demo test coverage coverage-solvers test-loops fuzz test-slow test-mutation test-oldest test-dist test-browser test-recipes lint lint-pages bench docs dist release-check constraints experiments clean
 
 # All that a contributor needs: tests, documentation, browser, checks of the pages' JavaScript, hooks of git.
 dev: $(READY)
@@ -51,6 +51,14 @@ test-loops: $(READY)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-loops $(PYTEST) $(CHECKED)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) tests/rows/test_passes.py
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m slow -k larger tests/robustness/test_fuzz.py
+
+# Inputs that grow the coverage of a reader, made by atheris, which has a place of its own: make fuzz READER=csv RUNS=1000000.
+READER ?= all
+RUNS ?= 10000
+fuzz: $(READY)
+	test -d build/fuzz/atheris || $(BIN)/python -m pip install --quiet --no-deps --target build/fuzz atheris
+	PYTHONPATH=build/fuzz:tests NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-loops \
+		$(BIN)/python tests/fuzz/run.py "$(READER)" -runs=$(RUNS)
 
 # Small changes of the core, and whether the tests notice them; an hour for the sample.
 test-mutation: $(READY)

@@ -4,9 +4,7 @@ Tables come in all dtypes, orders, strides and containers, read-only, with dupli
 many rows as clusters, with one column, with more columns than rows.
 """
 
-import signal
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from _counts import tried
+from _limits import within
 from widegap import CPM3C, GMMC, MKC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
 from widegap.exceptions import WidegapError
 
@@ -22,20 +21,6 @@ SECONDS = 30
 ESTIMATORS = [CPM3C, MKC, GMMC, IterSVM, IterSVR, IterLSSVM, MaxMarginClustering]
 FILLS = [0.0, 1.0, -1.0, 0.1, 5e-324, 1e-200, 1e-20, 1e12, 1e18, 1e308, float("nan"), float("inf")]
 KINDS = ["f8", "f4", "i8", "u1", "bool", "f2", "O", "c16", "U5", "M8[s]"]
-
-
-@contextmanager
-def within(seconds):
-    def late(*_):
-        raise AssertionError(f"took more than {seconds} s")
-
-    previous = signal.signal(signal.SIGPROF, late)
-    signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor: other programs do not count
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, previous)
 
 
 @st.composite
