@@ -141,7 +141,7 @@ def read_shards(name: str) -> Callable[[bytes], None]:
 
     def read(content: bytes) -> None:
         blocks = shards([in_file(name, content)])
-        if blocks.shape[0] * blocks.shape[1] <= 10**6:
+        if 0 < blocks.shape[0] * blocks.shape[1] <= 10**6:
             blocks.take(np.arange(blocks.shape[0]))
 
     return read

@@ -28,6 +28,7 @@ def read_json(content: bytes, name: str, encoding: str) -> tuple["pd.DataFrame",
         found = _lines(text, name)
     except RecursionError as error:
         raise InvalidDataError(f"{name} nests its values too deeply; save a flat table.") from error
+    check_letters(text, found, name)
     if isinstance(found, dict):
         inner = [value for value in found.values() if isinstance(value, list) and value]
         records = [value for value in inner if isinstance(value[0], dict)]
@@ -35,11 +36,23 @@ def read_json(content: bytes, name: str, encoding: str) -> tuple["pd.DataFrame",
         found = records[0] if len(records) == 1 else pd.DataFrame(found) if columns and not records else [found]
     if isinstance(found, pd.DataFrame):
         return found, []
-    if not found or not all(isinstance(entry, dict) for entry in found):
+    if not isinstance(found, list) or not found or not all(isinstance(entry, dict) for entry in found):
         raise InvalidDataError(
             f'{name} is not a table; it needs objects such as {{"size": 3, "kind": "a"}}, one a row.'
         )
     return pd.DataFrame([_flat(entry) for entry in found]), []
+
+
+def check_letters(text: str, found: Any, name: str) -> None:
+    """Refuse parsed JSON with halves of letters such as ``\\ud83d`` alone, which no table or file can hold."""
+    if "\\ud" in text.lower():
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])[1:-1]
+            raise InvalidDataError(
+                f"{name} holds half a letter, {half} alone; write it as a pair, or in UTF-8."
+            ) from error
 
 
 def _lines(text: str, name: str) -> list[Any]:
