@@ -1,5 +1,9 @@
 """Files that fuzzing found to end in errors of other packages: read now, or refused in words."""
 
+import sqlite3
+import zipfile
+from contextlib import closing
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -9,6 +13,7 @@ import scipy.sparse as sp
 from widegap import TableEncoder
 from widegap.cli._document_reading import read_documents
 from widegap.exceptions import InvalidDataError
+from widegap.rows import shards
 from widegap.tables import read_table
 
 
@@ -104,3 +109,69 @@ def test_dates_beyond_all_calendars():
     far = pa.array([10**12, 5], pa.timestamp("s", "Europe/Berlin"))
     with pytest.raises(InvalidDataError, match="holds one that no calendar has .* leave the column out"):
         TableEncoder().fit(pa.table({"when": far}))
+
+
+@pytest.fixture
+def columnar(tmp_path):
+    def make(old, new):
+        """A Feather file of the columns ``text`` and ``number`` with some bytes changed."""
+        frame, path = pd.DataFrame({"text": ["flour", "yeast"], "number": [1.5, 2.5]}), tmp_path / "t.feather"
+        frame.to_feather(path, compression="uncompressed")
+        content = path.read_bytes()
+        assert old in content
+        path.write_bytes(content.replace(old, new))
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize(("old", "new"), [(b'"numpy_type"', b'"numpy_typo"'), (b'"float64"', b'"floqt64"')])
+def test_notes_for_pandas_that_are_damaged(old, new, columnar):
+    with pytest.raises(InvalidDataError, match=r"is not a Feather file, or is damaged: .*; write it again"):
+        read_table(columnar(old, new))
+
+
+def test_places_of_texts_beyond_their_end(columnar):
+    """Arrow would read there, which ends the process."""
+    places = np.array([0, 5, 10], np.int64).tobytes()
+    far = np.array([0, 5, 1 << 50], np.int64).tobytes()
+    with pytest.raises(InvalidDataError, match=r"is not a Feather file, or is damaged: .*; write it again"):
+        read_table(columnar(places, far))
+
+
+def test_letters_that_are_none(columnar):
+    with pytest.raises(InvalidDataError, match="is damaged: .*Invalid UTF8"):
+        read_table(columnar(b"flouryeast", b"flour\xffeast"))
+
+
+def test_a_page_of_parquet_that_is_damaged(tmp_path):
+    """Rows of shards are read after the file was opened."""
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"number": np.arange(9.0)}).to_parquet(path, compression="none")
+    content = bytearray(path.read_bytes())
+    content[4:8] = b"\xff" * 4  # the head of the first page
+    path.write_bytes(content)
+    rows = shards([path])
+    with pytest.raises(InvalidDataError, match=r"(?s)cannot be read as \.parquet: .* Write it again with pyarrow"):
+        rows.take(np.arange(9))
+
+
+@pytest.mark.parametrize("name", ["sheet", "database"])
+def test_other_damages(name, tmp_path):
+    if name == "sheet":
+        path = tmp_path / "t.xlsx"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("xl/workbook.xml", "<workbook/>" * 20)
+        content = bytearray(path.read_bytes())
+        place = content.index(b"xl/workbook.xml") + len("xl/workbook.xml")
+        content[place : place + 4] = b"\xff" * 4
+    else:
+        path = tmp_path / "t.db"
+        with closing(sqlite3.connect(path)) as held:
+            held.execute("CREATE TABLE t (a)")
+            held.executemany("INSERT INTO t VALUES (?)", [("flour",), ("yeast",)])
+            held.commit()
+        content = bytearray(path.read_bytes().replace(b"flour", b"fl\xffur"))
+    path.write_bytes(content)
+    with pytest.raises(InvalidDataError, match="or is damaged"):
+        read_table(path)

@@ -362,7 +362,7 @@ def days_of(dates: "pd.Series") -> Doubles:
     They are counted in the column's own unit: a date such as 9999-12-31 cannot be counted in nanoseconds.
     """
     times = (dates.dt.tz_localize(None) if dates.dt.tz is not None else dates).to_numpy()
-    found: Doubles = (times - np.datetime64(0, np.datetime_data(times.dtype)[0])) / np.timedelta64(1, "D")
+    found: Doubles = (times - np.zeros((), times.dtype)) / np.timedelta64(1, "D")
     return found
 
 
