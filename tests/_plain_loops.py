@@ -1,22 +1,22 @@
 """The loops that are made of LLVM vectors, in plain NumPy: nothing checks an index inside such a vector.
 
-``tests/rows/test_passes.py`` compares each with its compiled loop. Under ``NUMBA_DISABLE_JIT=1``, where numba has no
-LLVM vectors, ``install`` puts them in the places of the compiled ones, so that whole fits run as plain Python. They
-refuse what a compiled loop would read or write beyond an array.
+Under ``NUMBA_DISABLE_JIT=1``, where numba has no LLVM vectors, ``install`` puts these in their places, so that whole
+fits run as plain Python. They refuse what a compiled loop would read or write beyond an array.
 """
 
 import numpy as np
 
-from widegap.rows.loops import _passes
+from widegap.rows.loops import _passes, _tiles, _vectors
 from widegap.rows.loops._lanes import REGISTER_BYTES
 
-TILE_ROWS = _passes.TILE_ROWS
-NAMES = "load_tile", "tile_scores", "move_row", "add_tile", "add_products", "add_rows"
+TILE_ROWS = _tiles.TILE_ROWS
 
 
 def install():
-    for name in NAMES:
-        setattr(_passes, name, globals()[name])
+    for module in (_tiles, _passes, _vectors):
+        for loop in (_centre_row, _products, move_row, add_tile, _add_products, _add_rows):
+            if hasattr(module, loop.__name__):
+                setattr(module, loop.__name__, loop)
 
 
 def check(*indices, tables=()):
@@ -29,17 +29,17 @@ def check(*indices, tables=()):
             raise IndexError(f"a table of shape {table.shape} and strides {table.strides} is no table of whole vectors")
 
 
-def load_tile(X, mean, first, R):
-    n, d = X.shape
-    rows = min(TILE_ROWS, n - first)
-    check((first, n), (rows - 1, len(R)), (d - 1, R.shape[1]), (d - 1, len(mean)), tables=[R])
-    R[:rows, :d] = X[first : first + rows] - mean
-    return rows
+def _centre_row(X, i, mean, R, r, ahead):
+    whole = X.shape[1] - X.shape[1] % (REGISTER_BYTES // X.itemsize)
+    check((i, len(X)), (r, len(R)), (whole, R.shape[1] + 1), (whole, len(mean) + 1), tables=[R])
+    R[r, :whole] = X[i, :whole] - mean[:whole]
 
 
-def tile_scores(R, W, S, X, following):
-    check((TILE_ROWS - 1, len(R)), (TILE_ROWS - 1, len(S)), (len(W) - 1, S.shape[1]), tables=[R, W])
-    S[:] = R @ W.T
+def _products(R, W, S, p, X, following, clusters, ahead):
+    last = p + clusters - 1
+    check((p, len(W)), (last, len(W)), (last, S.shape[1]), (TILE_ROWS, len(R) + 1), (TILE_ROWS, len(S) + 1))
+    check(tables=[R, W])
+    S[:TILE_ROWS, p : last + 1] = R[:TILE_ROWS] @ W[p : last + 1].T
 
 
 def move_row(R, r, N, z, q):
@@ -49,31 +49,24 @@ def move_row(R, r, N, z, q):
 
 
 def add_tile(R, c, t):
-    check((TILE_ROWS - 1, len(R)), (TILE_ROWS - 1, len(c)), tables=[R, t])
-    t[0] += c @ R
+    check((TILE_ROWS, len(R) + 1), (TILE_ROWS, len(c) + 1), tables=[R, t])
+    t[0] += c[:TILE_ROWS] @ R[:TILE_ROWS]
 
 
-def add_products(data, indices, first, last, W, d, S, r):
+def _add_products(data, indices, first, last, W, d, S, r, column, lanes):
     entries, columns = entries_of(data, indices, first, last)
-    k = S.shape[1]
-    check((r, len(S)), (k * d - 1, len(W)), *((j, d) for j in columns))
-    S[r] += entries @ columns_of(W, d, k)[columns]
+    check((r, len(S)), (column + lanes - 1, S.shape[1]), ((column + lanes) * d - 1, len(W)), *((j, d) for j in columns))
+    group = W[column * d : (column + lanes) * d].reshape(d, lanes)
+    S[r, column : column + lanes] += entries @ group[columns]
 
 
-def add_rows(data, indices, first, last, N, c):
+def _add_rows(data, indices, first, last, N, c, column, lanes):
     entries, columns = entries_of(data, indices, first, last)
-    check((len(c) - 1, N.shape[1]), *((j, len(N)) for j in columns))
-    np.add.at(N, columns, np.outer(entries, c))
+    check((column + lanes - 1, N.shape[1]), (column + lanes - 1, len(c)), *((j, len(N)) for j in columns))
+    np.add.at(N[:, column : column + lanes], columns, np.outer(entries, c[column : column + lanes]))
 
 
 def entries_of(data, indices, first, last):
     if last > first:
         check((first, len(data)), (last - 1, len(data)), (last - 1, len(indices)))
     return data[first:last], indices[first:last]
-
-
-def columns_of(W, d, k):
-    """Weights (d, k) from their groups of 8, then 4, 2 and 1 clusters, as many as there are."""
-    sizes = [8] * (k // 8) + [size for size in (4, 2, 1) if k & size]
-    stops = np.cumsum(sizes) * d
-    return np.hstack([W[stop - size * d : stop].reshape(d, size) for size, stop in zip(sizes, stops, strict=True)])

@@ -144,6 +144,7 @@ def test_pass_across_the_flush(make, n, k):
     check_pass(CentredRows(row_blocks(make(X))), X, *random_weights(k, 3), None, False, 1e-11)
 
 
+@compiled_only  # plain Python adds up float32 numbers as such
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_float32_sums_stay_accurate_over_many_rows(make, k, monkeypatch):
@@ -313,57 +314,57 @@ class _Called:
 
 @compiled_only
 class TestLoopsOfVectors:
-    """Each loop made of LLVM vectors against the same in plain NumPy, at all lengths about one vector and two."""
-
-    def tables(self, dtype, d, k, n=_tiles.TILE_ROWS):
-        rng = np.random.default_rng(d + 100 * k)
-        X = rng.normal(size=(n, d)).astype(dtype)
-        width = _tiles.padded_width(X)
-        return X, X.mean(axis=0), *(rng.normal(size=(rows, width)).astype(dtype) for rows in (_tiles.TILE_ROWS, k))
-
-    def compare(self, name, module, arguments, changed):
-        """The loop and its plain form return the same and leave the same in the argument that they change."""
-        held = [argument.copy() if isinstance(argument, np.ndarray) else argument for argument in arguments]
-        assert getattr(module, name)(*arguments) == getattr(_plain_loops, name)(*held)
-        rtol = 1e-5 if arguments[changed].dtype == np.float32 else 1e-13
-        assert_allclose(arguments[changed], held[changed], rtol=rtol, atol=rtol)
+    """Each loop made of LLVM vectors against plain NumPy, at all lengths about one vector and two."""
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 16, 17, 33])
     def test_loops_of_tiles(self, dtype, d):
+        rng, tol = np.random.default_rng(d), 1e-4 if dtype == np.float32 else 1e-13
+        X, mean, n = rng.normal(size=(10, d)).astype(dtype), rng.normal(size=d).astype(dtype), _tiles.TILE_ROWS
+        R = np.zeros((n, _tiles.padded_width(X)), dtype)
+        for first in (0, 1, 4, 6, 9):
+            rows = _tiles.load_tile(X, mean, first, R)
+            assert rows == min(n, 10 - first) and not R[:, d:].any()
+            assert_array_equal(R[:rows, :d], X[first : first + rows] - mean)
         for k in (1, 2, 3, 4, 5, 8):
-            X, mean, R, W = self.tables(dtype, d, k, n=10)
-            S, c = np.zeros((_tiles.TILE_ROWS, k), dtype), W[0, :1] * np.arange(_tiles.TILE_ROWS, dtype=dtype)
-            for first in (0, 1, 4, 6, 9):
-                self.compare("load_tile", _tiles, (X, mean, first, R), 3)
-            self.compare("tile_scores", _tiles, (R, W, S, X, 6), 2)
-            self.compare("add_tile", _Called, (R, c, W[:1].copy()), 2)
-            for z, q in ((0, k - 1), (k - 1, 0)):
-                self.compare("move_row", _Called, (R, z % _tiles.TILE_ROWS, W, z, q), 2)
+            W, S = rng.normal(size=(k, R.shape[1])).astype(dtype), np.zeros((n, k), dtype)
+            _tiles.tile_scores(R, W, S, X, 6)
+            assert_allclose(S, R @ W.T, rtol=tol, atol=tol)
+            N, c, total = W.copy(), rng.normal(size=n).astype(dtype), W[:1].copy()
+            _Called.move_row(R, k % n, N, 0, k - 1)
+            assert_allclose(N[0] + N[k - 1], W[0] + W[k - 1], rtol=tol, atol=tol)
+            assert_allclose(N[0], W[0] + R[k % n] * (k > 1), rtol=tol, atol=tol)
+            assert_array_equal(N[1 : k - 1], W[1 : k - 1])
+            _Called.add_tile(R, c, total)
+            assert_allclose(total, W[:1] + c @ R, rtol=tol, atol=tol)
 
     @pytest.mark.parametrize("index", [np.int32, np.int64])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 23])
     def test_loops_of_entries(self, dtype, k, index):
-        X = sp.csr_array(table(9, 40))
-        data, indices, indptr = X.data.astype(dtype), X.indices.astype(index), X.indptr.tolist()
-        rng = np.random.default_rng(k)
-        W, S, N, c = rng.normal(size=(k, 40)), np.zeros((9, k), dtype), rng.normal(size=(40, k)), rng.normal(size=k)
-        c[k // 2 :] = 0
+        X = sp.csr_array(table(9, 40).astype(dtype))
+        data, indices, indptr, dense = X.data, X.indices.astype(index), X.indptr.tolist(), X.toarray()
+        rng, tol = np.random.default_rng(k), 1e-5 if dtype == np.float32 else 1e-13
+        W, S, N = rng.normal(size=(k, 40)).astype(dtype), np.ones((9, k), dtype), np.ones((40, k))
+        groups, pulls = grouped(W, S.dtype), rng.normal(size=(9, k)) * (np.arange(k) % 9 != np.arange(9)[:, None])
         for r in range(9):
-            entries = (data, indices, indptr[r], indptr[r + 1])
-            self.compare("add_products", _vectors, (*entries, grouped(W, S.dtype), 40, S, r), 6)
-            self.compare("add_rows", _vectors, (*entries, N, c), 4)
-            self.compare("add_rows", _vectors, (*entries, N, c[::-1].copy()), 4)
+            pulls[r, : r * k // 9] = 0  # so that whole vectors are passed over
+            _vectors.add_products(data, indices, indptr[r], indptr[r + 1], groups, 40, S, r)
+            _vectors.add_rows(data, indices, indptr[r], indptr[r + 1], N, pulls[r])
+        assert_allclose(S, 1 + dense @ W.T, rtol=tol, atol=10 * tol)
+        assert_allclose(N, 1 + dense.T.astype(np.float64) @ pulls, rtol=1e-13, atol=1e-13)
 
-    def test_plain_loops_refuse_what_is_beyond_an_array(self):
-        _, _, R, W = self.tables(np.float64, 9, 3)
-        with pytest.raises(IndexError, match="index 3 is out of bounds of 3"):
-            _plain_loops.move_row(R, 0, W, 3, 0)
-        with pytest.raises(IndexError, match=r"of shape \(6, 9\) and strides"):
-            _plain_loops.move_row(R[:, :9], 0, W, 1, 0)
-        one, columns = np.ones(1), np.array([7])
-        with pytest.raises(IndexError, match="index 7 is out of bounds of 7"):
-            _plain_loops.add_rows(one, columns, 0, 1, np.zeros((7, 1)), one)
-        with pytest.raises(IndexError, match="index 1 is out of bounds of 1"):
-            _plain_loops.add_rows(one, columns, 0, 2, np.zeros((8, 1)), one)
+
+def test_plain_loops_refuse_what_is_beyond_an_array():
+    R, W = np.zeros((6, 16)), np.zeros((3, 16))
+    with pytest.raises(IndexError, match="index 3 is out of bounds of 3"):
+        _plain_loops.move_row(R, 0, W, 3, 0)
+    with pytest.raises(IndexError, match=r"of shape \(6, 9\) and strides"):
+        _plain_loops.move_row(R[:, :9], 0, W, 1, 0)
+    with pytest.raises(IndexError, match="index 3 is out of bounds of 3"):
+        _plain_loops._products(R, W, np.zeros((6, 3)), 2, R, 0, 2, 0)
+    one, columns = np.ones(1), np.array([7])
+    with pytest.raises(IndexError, match="index 7 is out of bounds of 7"):
+        _plain_loops._add_rows(one, columns, 0, 1, np.zeros((7, 1)), one, 0, 1)
+    with pytest.raises(IndexError, match="index 1 is out of bounds of 1"):
+        _plain_loops._add_rows(one, columns, 0, 2, np.zeros((8, 1)), one, 0, 1)
