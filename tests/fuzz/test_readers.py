@@ -28,10 +28,9 @@ def test_a_reader_that_raises_or_takes_long_is_noticed(monkeypatch):
     monkeypatch.setitem(readers.READERS, "broken", readers.Reader(lambda content: {}[content], list))
     with pytest.raises(KeyError):
         readers.try_out("broken", b"")
-    monkeypatch.setitem(readers.READERS, "slow", readers.Reader(lambda content: sum(range(10**9)), list))
+    monkeypatch.setitem(readers.READERS, "slow", readers.Reader(lambda content: [0 for _ in iter(int, 1)], list))
     with pytest.raises(AssertionError, match=r"took more than 0\.05 s"), within(0.05):
-        while True:
-            readers.try_out("slow", b"")
+        readers.try_out("slow", b"")
 
 
 def test_the_stored_inputs_are_few_and_have_readers():
