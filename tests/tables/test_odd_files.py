@@ -9,9 +9,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from PIL import Image
 
 from widegap import TableEncoder
 from widegap.cli._document_reading import read_documents
+from widegap.cli._errors import CommandError
+from widegap.cli._pictures import read_picture
 from widegap.exceptions import InvalidDataError
 from widegap.rows import shards
 from widegap.tables import read_table
@@ -175,3 +178,14 @@ def test_other_damages(name, tmp_path):
     path.write_bytes(content)
     with pytest.raises(InvalidDataError, match="or is damaged"):
         read_table(path)
+
+
+def test_pictures_that_claim_many_pixels(tmp_path):
+    path = tmp_path / "t.tif"
+    Image.new("F", (4, 4)).save(path)
+    length = b"\x01\x01\x04\0\x01\0\0\0"  # the tag of the number of lines, before the number itself
+    content = path.read_bytes()
+    assert content.count(length + b"\x04\0\0\0") == 1
+    path.write_bytes(content.replace(length + b"\x04\0\0\0", length + b"\0\0\xc6\0"))
+    with pytest.raises(CommandError, match=r"declares 4 x 12,976,128 pixels in \d+ bytes, so it is damaged or empty"):
+        read_picture(path)
