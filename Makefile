@@ -6,7 +6,7 @@ READY := .venv/.ready
 # As many workers as cores, so one thread each: linear algebra on more threads than cores mostly waits.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: dev demo test coverage coverage-solvers test-slow test-mutation test-oldest test-dist test-browser test-recipes lint lint-pages bench docs dist release-check constraints experiments clean
+.PHONY: dev demo test coverage coverage-solvers test-loops fuzz test-slow test-mutation test-oldest test-dist test-browser test-recipes lint lint-pages bench docs dist release-check constraints experiments clean
 
 # All that a contributor needs: tests, documentation, browser, checks of the pages' JavaScript, hooks of git.
 dev: $(READY)
@@ -28,19 +28,37 @@ coverage: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-# Branches of constraints/, cutting_plane/, forest/ and k-means that their tests take. Coverage cannot see compiled
-# loops, so they run once more as plain Python.
-LOOPS := $(addprefix tests/forest/test_,agreement.py single_moves.py linkage.py) \
-	tests/constraints/test_transport.py tests/features/test_kmeans.py
-OF_SOLVERS := tests/constraints tests/cutting_plane tests/forest tests/sdp tests/rows/test_passes.py \
-	tests/features/test_kmeans.py
-OF_BOTH := --cov=widegap.constraints --cov=widegap.cutting_plane --cov=widegap.forest --cov=widegap.features._kmeans \
-	--cov-append --cov-report=
+# Branches of the packages that decide labels, and of model files, that their tests take: 95% of each. Coverage cannot see
+# compiled loops, so they run once more as plain Python, and LLVM vectors are only seen while they are compiled.
+LOOPS := $(addprefix tests/forest/test_,agreement.py communities.py linkage.py single_moves.py) \
+	$(addprefix tests/features/test_,kernels.py kmeans.py neighbour_index.py neighbours.py) \
+	tests/constraints/test_transport.py tests/rows/test_passes.py
+OF_SOLVERS := $(addprefix tests/,base constraints cutting_plane features forest persistence rows sdp)
+OF_BOTH := $(addprefix --cov=widegap.,constraints cutting_plane features forest persistence rows) --cov-append --cov-report=
 coverage-solvers: $(READY)
-	rm -f .coverage
-	$(BIN)/python -m pytest -q $(OF_SOLVERS) $(OF_BOTH)
+	rm -rf .coverage build/coverage-loops
+	NUMBA_CACHE_DIR=$(CURDIR)/build/coverage-loops $(BIN)/python -m pytest -q $(OF_SOLVERS) $(OF_BOTH)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) $(OF_BOTH)
-	$(BIN)/python -m coverage report
+	$(BIN)/python -m coverage json -q -o build/coverage.json
+	$(BIN)/python tests/branches.py build/coverage.json
+
+# Compiled loops do not fault beyond the end of an array. So their tests run with every index checked, from an empty
+# folder for machine code; then as plain Python, where NumPy checks all indices, those of LLVM vectors in their place too.
+CHECKED := $(addprefix tests/robustness/test_,fuzz.py fuzz_entries.py any_order.py any_order_of_documents.py \
+	any_order_of_commands.py) tests/rows tests/features tests/forest tests/constraints
+test-loops: $(READY)
+	rm -rf build/checked-loops
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-loops $(PYTEST) $(CHECKED)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m slow -k larger tests/robustness/test_fuzz.py
+
+# Inputs that grow the coverage of a reader, made by atheris, which has a place of its own: make fuzz READER=csv RUNS=1000000.
+READER ?= all
+RUNS ?= 10000
+fuzz: $(READY)
+	test -d build/fuzz/atheris || $(BIN)/python -m pip install --quiet --no-deps --target build/fuzz atheris
+	PYTHONPATH=build/fuzz:tests NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-loops \
+		$(BIN)/python tests/fuzz/run.py "$(READER)" -runs=$(RUNS)
 
 # Small changes of the core, and whether the tests notice them; an hour for the sample.
 test-mutation: $(READY)

@@ -2,6 +2,7 @@
 
 import signal
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -9,6 +10,12 @@ from sklearn.datasets import load_digits
 
 settings.register_profile("without deadline", deadline=None)  # other programs may run beside the tests
 settings.load_profile("without deadline")
+
+
+if numba.config.DISABLE_JIT:
+    import _plain_loops
+
+    _plain_loops.install()
 
 
 def _digits(*classes):

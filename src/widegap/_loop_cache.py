@@ -7,7 +7,8 @@ fits: a file that is not as it was written, or was written for something else, c
 compiled again.
 
 numba notices a change in the file that a loop is in, but not in those of the loops that it calls. So the checksum has
-the times and sizes of all files whose loops become part of others (``rows/loops``), and of ``_jit.py``.
+the times and sizes of all files whose loops become part of others (``rows/loops``), and of ``_jit.py``. Nor does it
+tell code that checks its indices (``NUMBA_BOUNDSCHECK=1``) from code that does not, so the name of a file does.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.serialize import dumps
 
@@ -53,6 +55,9 @@ class LoopCache(FunctionCache):
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp(), _stamps_of_parts()
         self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return super()._index_key(sig, codegen), bool(vars(config)["BOUNDSCHECK"])
 
 
 def _stamps_of_parts() -> list[tuple[str, float, int]]:

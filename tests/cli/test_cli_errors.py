@@ -74,6 +74,7 @@ CALLS = [
     (["-k", "2", "-o", "out.docx"], "not as .docx; rename it"),
     (["-k", "2", "-o", "."], "is a folder; name a file"),
     (["-k", "2", "--min-size", "few"], "must be a number of rows, such as 20, or a share, such as 5%"),
+    (["-k", "2", "--max-size", "9" * 400], "must be a number of rows, such as 20, or a share, such as 5%"),
     (["-k", "2", "--min-size", "60%"], "asks for 2 clusters of 12 rows or more, but there are 20 rows"),
     (["-k", "2", "--drop", "X"], "has no column 'X' (--drop); did you mean 'x'?"),
 ]

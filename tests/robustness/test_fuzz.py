@@ -4,9 +4,7 @@ Tables come in all dtypes, orders, strides and containers, read-only, with dupli
 many rows as clusters, with one column, with more columns than rows.
 """
 
-import signal
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -15,40 +13,28 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from _counts import tried
+from _limits import within
 from widegap import CPM3C, GMMC, MKC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
 from widegap.exceptions import WidegapError
 
 SECONDS = 30
 ESTIMATORS = [CPM3C, MKC, GMMC, IterSVM, IterSVR, IterLSSVM, MaxMarginClustering]
 FILLS = [0.0, 1.0, -1.0, 0.1, 5e-324, 1e-200, 1e-20, 1e12, 1e18, 1e308, float("nan"), float("inf")]
-
-
-@contextmanager
-def within(seconds):
-    def late(*_):
-        raise AssertionError(f"took more than {seconds} s")
-
-    previous = signal.signal(signal.SIGPROF, late)
-    signal.setitimer(signal.ITIMER_PROF, seconds)  # of the processor: other programs do not count
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, previous)
+KINDS = ["f8", "f4", "i8", "u1", "bool", "f2", "O", "c16", "U5", "M8[s]"]
 
 
 @st.composite
-def tables(draw):
-    """A table and whether it is fit to be clustered at all."""
+def tables(draw, rows=(0, 14), columns=(0, 1, 2, 3, 20), kinds=KINDS, fills=FILLS):
+    """A table, fit to be clustered or not."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, d = draw(st.integers(0, 14)), draw(st.sampled_from([0, 1, 2, 3, 20]))
+    n, d = draw(st.integers(*rows)), draw(st.sampled_from(columns))
     X = rng.normal(size=(n, d)) * draw(st.sampled_from([1.0, 1e-8, 1e8]))
     if n and d and draw(st.booleans()):
-        X[rng.integers(n), rng.integers(d)] = draw(st.sampled_from(FILLS))
+        X[rng.integers(n), rng.integers(d)] = draw(st.sampled_from(fills))
     if n and draw(st.booleans()):
         X = X[rng.integers(max(1, n // 3), size=n)]
     with np.errstate(all="ignore"):
-        kind = draw(st.sampled_from(["f8", "f4", "i8", "u1", "bool", "f2", "O", "c16", "U5", "M8[s]"]))
+        kind = draw(st.sampled_from(kinds))
         finite = np.where(np.isfinite(X), np.clip(X, -1e15, 1e15), 0)
         X = finite.astype("i8").astype(kind) if kind in ("i8", "u1", "M8[s]") else X.astype(kind)
     return draw(st.sampled_from(CONTAINERS))(X)
@@ -87,8 +73,8 @@ CONTAINERS = [
 
 
 @st.composite
-def models(draw):
-    cls = draw(st.sampled_from(ESTIMATORS))
+def models(draw, estimators=ESTIMATORS):
+    cls = draw(st.sampled_from(estimators))
     options = {"random_state": draw(st.integers(0, 3))}
     if cls is not MKC and draw(st.booleans()):
         options["kernel"] = draw(st.sampled_from(["linear", "rbf", "poly", "cosine"]))
@@ -144,4 +130,15 @@ def test_fits_of_any_table(model, X):
 @given(models(), tables())
 @settings(max_examples=20_000, **OPTIONS)
 def test_many_fits_of_any_table(model, X):
+    check(model, X)
+
+
+LARGER = tables(rows=(8, 60), columns=(1, 2, 3, 5, 9, 20), kinds=["f8", "f4", "i8", "u1", "bool"], fills=FILLS[:5])
+
+
+@pytest.mark.slow
+@given(models([*ESTIMATORS, *[MaxMarginClustering] * 5]), LARGER)
+@settings(max_examples=500, **OPTIONS)
+def test_fits_of_larger_tables(model, X):
+    """Most can be clustered; ``make test-loops`` runs this as plain Python, where NumPy checks every index."""
     check(model, X)

@@ -70,6 +70,48 @@ def test_code_is_found_again_and_damaged_code_is_compiled_again(script):
     assert run(script) == ["42", "1.0", "1"]
 
 
+BEYOND = """
+import numpy as np
+from widegap import _jit
+
+@_jit.jit
+def part(x, i):
+    return x[i]
+
+def of_entry(x, i):
+    return x[i]
+
+def entry(x, i):
+    return x[i]
+
+@_jit.jit
+def caller(x, i):
+    return part(x, i)
+
+def found(loop, i):
+    try:
+        return loop(np.arange(9.0)[:3], i)
+    except IndexError:
+        return "IndexError"
+
+if __name__ == "__main__":
+    loops = part, _jit.jit_in_order(of_entry), _jit.allocating_jit(entry), caller
+    print(*(found(loop, i) for i in (2, 5) for loop in loops))
+    print(sum(sum(loop.compiled.stats.cache_hits.values()) for loop in loops))
+"""
+
+
+def test_checked_code_reports_an_index_beyond_the_end_and_never_comes_from_unchecked_files(script):
+    """Three of nine numbers are passed on, so that a read beyond them finds one that is there."""
+    script.write_text(BEYOND)
+    unchecked, checked = {"NUMBA_BOUNDSCHECK": None}, {"NUMBA_BOUNDSCHECK": "1"}
+    right, beyond, refused = ["2.0"] * 4, ["5.0"] * 4, ["IndexError"] * 4
+    assert run(script, **unchecked)[:8] == right + beyond
+    assert run(script, **checked)[:8] == right + refused
+    assert run(script, **checked) == [*right, *refused, "4"]
+    assert run(script, **unchecked) == [*right, *beyond, "4"]
+
+
 def test_two_processes_at_once_and_a_changed_source(script):
     both = [start(script) for _ in range(2)]
     assert [finished(process)[:2] for process in both] == [["42", "1.0"]] * 2

@@ -246,3 +246,24 @@ def test_another_fit_is_refused_with_the_reason(tmp_path):
     with pytest.raises(InvalidDataError, match="random_state=None; set it to an integer"):
         model(checkpoint=path, random_state=None).fit(X)
     model(checkpoint=path.with_suffix(".new"), n_jobs=2, verbose=0).fit(X)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"no archive", _checkpoint._encoded(1.5), _checkpoint._encoded((0, 1, 2))],
+    ids=["no archive", "no answer", "too long"],
+)
+def test_a_record_that_no_fit_wrote_is_refused(answer, tmp_path):
+    path = tmp_path / "checkpoint"
+    Checkpoint(path, {"method": "none"})
+    record = len(answer).to_bytes(8, "little") + _checkpoint._digest(answer) + answer
+    path.write_bytes(path.read_bytes() + record)
+    with pytest.raises(InvalidDataError, match=r"checkpoint is damaged \(.*\); delete the file to start again"):
+        Checkpoint(path, {"method": "none"}).next()
+
+
+def test_a_head_of_many_brackets_is_refused(tmp_path):
+    path = tmp_path / "checkpoint"
+    path.write_text("[" * 100_000 + "\n")
+    with pytest.raises(InvalidDataError, match="is not a checkpoint; choose another file name"):
+        Checkpoint(path, {"method": "none"})

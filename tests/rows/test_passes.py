@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import _plain_loops
 from _representations import every_representation, rounding, table
 from widegap import _jit, _loop_cache
 from widegap.cutting_plane._hinge import hinge_pass
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
-from widegap.rows.loops import _passes
+from widegap.rows.loops import _passes, _tiles, _vectors
+from widegap.rows.loops._entry_tables import grouped
 
+compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="needs compiled code")
 both_losses = pytest.mark.parametrize("all_rivals", [False, True], ids=["max", "sum"])
 
 
@@ -141,6 +144,7 @@ def test_pass_across_the_flush(make, n, k):
     check_pass(CentredRows(row_blocks(make(X))), X, *random_weights(k, 3), None, False, 1e-11)
 
 
+@compiled_only  # plain Python adds up float32 numbers as such
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_float32_sums_stay_accurate_over_many_rows(make, k, monkeypatch):
@@ -273,6 +277,7 @@ def refuse_cache(function):
     raise RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
 
 
+@compiled_only
 def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
     monkeypatch.setattr(_loop_cache, "LoopCache", refuse_cache)
     double = _jit.jit(lambda x: 2 * x)
@@ -281,6 +286,7 @@ def test_jit_goes_without_a_cache_that_cannot_be_written(monkeypatch):
     assert not isinstance(double.compiled._cache, numba.core.caching.FunctionCache)
 
 
+@compiled_only
 def test_jit_caches_where_it_can():
     assert isinstance(_passes.scores_csr.compiled._cache, _loop_cache.LoopCache)
 
@@ -290,3 +296,75 @@ def test_fast_math_still_sees_nan():
     X = np.ones((5, 3))
     X[2, 1] = np.nan
     assert np.isnan(_passes.moments_dense(X)[1]).any()
+
+
+class _Called:
+    """What is a part of other loops only, called from one."""
+
+    @staticmethod
+    @_jit.jit
+    def move_row(R, r, N, z, q):
+        _tiles.move_row(R, r, N, z, q)
+
+    @staticmethod
+    @_jit.jit
+    def add_tile(R, c, t):
+        _tiles.add_tile(R, c, t)
+
+
+@compiled_only
+class TestLoopsOfVectors:
+    """Each loop made of LLVM vectors against plain NumPy, at all lengths about one vector and two."""
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 16, 17, 33])
+    def test_loops_of_tiles(self, dtype, d):
+        rng, tol = np.random.default_rng(d), 1e-4 if dtype == np.float32 else 1e-13
+        X, mean, n = rng.normal(size=(10, d)).astype(dtype), rng.normal(size=d).astype(dtype), _tiles.TILE_ROWS
+        R = np.zeros((n, _tiles.padded_width(X)), dtype)
+        for first in (0, 1, 4, 6, 9):
+            rows = _tiles.load_tile(X, mean, first, R)
+            assert rows == min(n, 10 - first) and not R[:, d:].any()
+            assert_array_equal(R[:rows, :d], X[first : first + rows] - mean)
+        for k in (1, 2, 3, 4, 5, 8):
+            W, S = rng.normal(size=(k, R.shape[1])).astype(dtype), np.zeros((n, k), dtype)
+            _tiles.tile_scores(R, W, S, X, 6)
+            assert_allclose(S, R @ W.T, rtol=tol, atol=tol)
+            N, c, total = W.copy(), rng.normal(size=n).astype(dtype), W[:1].copy()
+            _Called.move_row(R, k % n, N, 0, k - 1)
+            assert_allclose(N[0] + N[k - 1], W[0] + W[k - 1], rtol=tol, atol=tol)
+            assert_allclose(N[0], W[0] + R[k % n] * (k > 1), rtol=tol, atol=tol)
+            assert_array_equal(N[1 : k - 1], W[1 : k - 1])
+            _Called.add_tile(R, c, total)
+            assert_allclose(total, W[:1] + c @ R, rtol=tol, atol=tol)
+
+    @pytest.mark.parametrize("index", [np.int32, np.int64])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 23])
+    def test_loops_of_entries(self, dtype, k, index):
+        X = sp.csr_array(table(9, 40).astype(dtype))
+        data, indices, indptr, dense = X.data, X.indices.astype(index), X.indptr.tolist(), X.toarray()
+        rng, tol = np.random.default_rng(k), 1e-5 if dtype == np.float32 else 1e-13
+        W, S, N = rng.normal(size=(k, 40)).astype(dtype), np.ones((9, k), dtype), np.ones((40, k))
+        groups, pulls = grouped(W, S.dtype), rng.normal(size=(9, k)) * (np.arange(k) % 9 != np.arange(9)[:, None])
+        for r in range(9):
+            pulls[r, : r * k // 9] = 0  # so that whole vectors are passed over
+            _vectors.add_products(data, indices, indptr[r], indptr[r + 1], groups, 40, S, r)
+            _vectors.add_rows(data, indices, indptr[r], indptr[r + 1], N, pulls[r])
+        assert_allclose(S, 1 + dense @ W.T, rtol=tol, atol=10 * tol)
+        assert_allclose(N, 1 + dense.T.astype(np.float64) @ pulls, rtol=1e-13, atol=1e-13)
+
+
+def test_plain_loops_refuse_what_is_beyond_an_array():
+    R, W = np.zeros((6, 16)), np.zeros((3, 16))
+    with pytest.raises(IndexError, match="index 3 is out of bounds of 3"):
+        _plain_loops.move_row(R, 0, W, 3, 0)
+    with pytest.raises(IndexError, match=r"of shape \(6, 9\) and strides"):
+        _plain_loops.move_row(R[:, :9], 0, W, 1, 0)
+    with pytest.raises(IndexError, match="index 3 is out of bounds of 3"):
+        _plain_loops._products(R, W, np.zeros((6, 3)), 2, R, 0, 2, 0)
+    one, columns = np.ones(1), np.array([7])
+    with pytest.raises(IndexError, match="index 7 is out of bounds of 7"):
+        _plain_loops._add_rows(one, columns, 0, 1, np.zeros((7, 1)), one, 0, 1)
+    with pytest.raises(IndexError, match="index 1 is out of bounds of 1"):
+        _plain_loops._add_rows(one, columns, 0, 2, np.zeros((8, 1)), one, 0, 1)

@@ -99,6 +99,8 @@ def _from_lines(text: str, name: str, text_column: str | None, ending: str = "")
 
 
 def _from_json(lines: list[str], name: str, text_column: str | None) -> DocumentRows:
+    from widegap.tables._foreign import check_letters
+
     entries, key = [], text_column
     for number, line in enumerate(lines, 1):
         try:
@@ -115,6 +117,7 @@ def _from_json(lines: list[str], name: str, text_column: str | None) -> Document
                 f"{name}, line {number}: no text under {key!r}; it has {list(entry)[:10]}: --text-column."
             )
         entries.append(entry)
+    check_letters("\n".join(lines), entries, name)
     texts = [plain_text(str(entry[key])) for entry in entries]
     names = [f"line {i}" for i in range(1, len(texts) + 1)]
     found = DocumentRows(names, texts, None, [], counted="line", entries=entries)

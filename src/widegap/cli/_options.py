@@ -188,7 +188,7 @@ def cluster_numbers(text: str) -> range:
 
 def size(text: str, option: str) -> int | float:
     """``20`` as a number of rows, ``5%`` as a share of them."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
+    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d+)?)\s*(%?)\s*", text)
     share = found is not None and bool(found[2])
     value = float(found[1]) if found is not None else -1.0
     if found is None or (share and not 0 < value < 100) or (not share and (value < 1 or value != int(value))):

@@ -13,6 +13,9 @@ PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".w
 VIEW = 1600  # most pixels along a side of pictures that are made to be looked at
 PICTURE_BLOCK = 256  # rows of the picture that are compared at a time
 
+FREE_VALUES = 1 << 24  # numbers of a picture that are always allowed: 64 MB in single precision
+VALUES_A_BYTE = 5_000  # not tuned: packers of PNG and TIFF reach about 1,000 where all pixels are equal
+
 
 class Steps:
     """Labels after every split: the last ones, and a table from these to each step before, as splits only refine."""
@@ -66,6 +69,7 @@ def read_picture(path: Path) -> tuple[Any, list[str]]:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(path) as file:
+                _check_size(file, path)
                 ImageOps.exif_transpose(file, in_place=True)
                 file.load()
                 return _pixels_of(file, path)
@@ -77,6 +81,16 @@ def read_picture(path: Path) -> tuple[Any, list[str]]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise CommandError(f"{path} is damaged: {error}; save it again.") from error
+
+
+def _check_size(file: Any, path: Path) -> None:
+    """Refuse a picture whose head declares far more pixels than its bytes can describe."""
+    size, values = path.stat().st_size, file.width * file.height * len(file.getbands())
+    if values > max(FREE_VALUES, VALUES_A_BYTE * size):
+        raise CommandError(
+            f"{path} declares {file.width:,} x {file.height:,} pixels in {size:,} bytes, so it is damaged or empty; "
+            "save it again."
+        )
 
 
 def _pixels_of(file: Any, path: Path) -> tuple[Any, list[str]]:

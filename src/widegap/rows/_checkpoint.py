@@ -192,7 +192,7 @@ class Checkpoint:
         try:
             former = json.loads(found)
             different = [name for name, value in json.loads(head).items() if former.get(name) != value]
-        except (ValueError, AttributeError) as error:
+        except (ValueError, AttributeError, RecursionError) as error:
             raise InvalidDataError(f"{self._path} is not a checkpoint; choose another file name.") from error
         if different:
             name = different[0]
@@ -209,7 +209,12 @@ class Checkpoint:
         """The answer to the next pass, its number of states and its sum; the checkpoint then drops it."""
         answer, self._known[self._next] = self._known[self._next], b""
         self._next += 1
-        n_states, total = _decoded(answer)
+        try:
+            n_states, total = _decoded(answer)
+        except Exception as error:  # whatever a file that somebody has changed causes in zipfile, json or NumPy
+            raise InvalidDataError(
+                f"{self._path} is damaged ({type(error).__name__}: {error!s:.100}); delete the file to start again."
+            ) from error
         return n_states, total
 
     def add(self, answer: tuple[int, object]) -> None:
@@ -278,5 +283,5 @@ def _value(form: _Json, arrays: Mapping[str, Array]) -> Any:
     module, name = form["class"]
     made = getattr(import_module(module), name) if module.startswith("widegap.") else None
     if not is_dataclass(made):
-        raise InvalidDataError(f"A checkpoint names {module}.{name}, which no fit stores; delete the file.")
+        raise ValueError(f"it names {module}.{name}, which no fit stores")
     return made(**{key: _value(item, arrays) for key, item in form["fields"].items()})  # type: ignore[operator]

@@ -75,6 +75,7 @@ class _Arrow:
 
     def columns(self, piece: int, places: Sequence[int]) -> Iterable[_Column]:
         batch = self._reader.get_batch(piece)
+        batch.validate(full=True)  # Arrow believes what a file says about its own buffers
         return (batch.column(place) for place in places)
 
 
@@ -95,9 +96,11 @@ def _opened(path: Path, place: Path) -> _File:
     try:
         return COLUMNAR_FORMATS[path.suffix.lower()](place)
     except pa.ArrowException as error:
-        raise InvalidDataError(
-            f"{path} cannot be read as {path.suffix}: {error}. Write it again with pyarrow."
-        ) from error
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> InvalidDataError:
+    return InvalidDataError(f"{path} cannot be read as {path.suffix}: {error}. Write it again with pyarrow.")
 
 
 class ColumnarSource:
@@ -111,7 +114,7 @@ class ColumnarSource:
         known = [name for name, _ in file.fields()]
         self.names = known if names is None else list(names)
         self._places = list(range(len(known))) if names is None else [known.index(name) for name in names]
-        self._lengths, types = file.lengths(), self._numeric()
+        self._lengths, types = self._piece_lengths(file), self._numeric()
         self.shape = (sum(self._lengths), len(self.names))
         check_row_count(self.shape[0], path)
         self.dtype: FloatType = np.dtype(np.float32 if types == {"float"} else np.float64)
@@ -123,6 +126,17 @@ class ColumnarSource:
 
     def _open(self) -> _File:
         return _opened(self.path, self._same.place)
+
+    def _piece_lengths(self, file: _File) -> list[int]:
+        import pyarrow as pa
+
+        try:
+            return file.lengths()
+        except pa.ArrowMemoryError as error:
+            raise InvalidDataError(
+                f"{self.path} asks for more memory than there is ({error}), so it is damaged, or too large for this "
+                "machine; write it again, or in parts."
+            ) from error
 
     def _numeric(self) -> set[str]:
         """The types of the columns; refuses columns that are not numeric."""
@@ -143,8 +157,15 @@ class ColumnarSource:
         return [(end - length, end) for end, length in zip(ends, self._lengths, strict=True) if length]
 
     def read(self, start: int, stop: int) -> Floats:
+        import pyarrow as pa
+
         with self._same.while_read():
-            return self._read(start, stop)
+            try:
+                return self._read(start, stop)
+            except pa.ArrowMemoryError:
+                raise
+            except (ValueError, OSError, pa.ArrowException) as error:  # of a page, which opening does not look at
+                raise _damaged(self.path, error) from error
 
     def _read(self, start: int, stop: int) -> Floats:
         table: Floats = np.empty((stop - start, self.shape[1]), self.dtype)

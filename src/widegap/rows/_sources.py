@@ -17,7 +17,7 @@ from widegap._types import Floats, FloatType, Indices, Matrix, SparseMatrix
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.rows._blocks import RowBlocks
 from widegap.rows._columnar import COLUMNAR_FORMATS, ColumnarSource
-from widegap.rows._file_sizes import check_compressed, check_npz, check_width
+from widegap.rows._file_sizes import check_compressed, check_npz, check_row_count, check_width
 from widegap.rows._protocols import Rows, Source, pieces
 from widegap.rows._same_file import SameFile
 from widegap.rows._state_files import NewArray
@@ -116,7 +116,7 @@ class NpzSource:
                     f"{self.path} holds the arrays {sorted(names)}; expected an array named 'X' "
                     "or a matrix written by scipy.sparse.save_npz."
                 )
-        rows = check_width(_as_csr(sp.load_npz(self._file.place)), self.path)
+        rows = check_width(_as_csr(sp.load_npz(self._file.place), self.path), self.path)
         rows.sum_duplicates()  # moments need every entry stored once
         return rows.astype(_float_dtype(rows, self.path), copy=False)
 
@@ -128,10 +128,11 @@ class NpzSource:
             return self._load()
 
 
-def _as_csr(X: Any) -> SparseMatrix:
-    """A compressed matrix of a file as CSR; refuses one with entries out of bounds, which loops would read."""
+def _as_csr(X: Any, path: Path) -> SparseMatrix:
+    """A compressed matrix of a file as CSR; refuses entries out of bounds, which loops would read, and endless rows."""
     shape = [length // block for length, block in zip(X.shape, getattr(X, "blocksize", (1, 1)), strict=True)]
     check_compressed(len(X.data), X.indices, X.indptr, shape[::-1] if X.format == "csc" else shape)
+    check_row_count(X.shape[0], path)  # columns of any number of rows take little space
     found: SparseMatrix = sp.csr_array(X)
     return found
 

@@ -62,6 +62,8 @@ def read_delimited(content: bytes, name: str, dialect: Dialect, least: str, reme
         if skipped:
             notes.append(f"The first {_lines(skipped)} above the table {'was' if skipped == 1 else 'were'} not read.")
     names = next(iter(lines[skipped:]), [])
+    if not names:
+        raise InvalidDataError(f"{name} has an empty line where its header should be; delete that line.")
     joined = _joined(lines[skipped:], dialect)
     if joined is not None:
         skipped, names = skipped + 1, joined
@@ -117,12 +119,12 @@ def _evenness(head: str, sign: str) -> tuple[float, int]:
 
 
 def _lines_above(lines: list[list[str]]) -> int:
-    """Lines above the header: with fewer filled cells than two thirds of the usual number, at the very top only."""
+    """Lines above the header: empty, or with less than two filled cells in a table of three or more columns."""
+    above = next((j for j, row in enumerate(lines) if len(row) > 1 or any(map(str.strip, row))), 0)
     widths = Counter(len(row) for row in lines if row)
     usual = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))[0]
     if usual < 3:
-        return 0
-    above = 0
+        return above
     while above < len(lines) and sum(map(bool, map(str.strip, lines[above]))) < 2 <= usual:
         above += 1
     return above if above < len(lines) else 0

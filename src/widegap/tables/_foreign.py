@@ -28,6 +28,7 @@ def read_json(content: bytes, name: str, encoding: str) -> tuple["pd.DataFrame",
         found = _lines(text, name)
     except RecursionError as error:
         raise InvalidDataError(f"{name} nests its values too deeply; save a flat table.") from error
+    check_letters(text, found, name)
     if isinstance(found, dict):
         inner = [value for value in found.values() if isinstance(value, list) and value]
         records = [value for value in inner if isinstance(value[0], dict)]
@@ -35,11 +36,23 @@ def read_json(content: bytes, name: str, encoding: str) -> tuple["pd.DataFrame",
         found = records[0] if len(records) == 1 else pd.DataFrame(found) if columns and not records else [found]
     if isinstance(found, pd.DataFrame):
         return found, []
-    if not found or not all(isinstance(entry, dict) for entry in found):
+    if not isinstance(found, list) or not found or not all(isinstance(entry, dict) for entry in found):
         raise InvalidDataError(
             f'{name} is not a table; it needs objects such as {{"size": 3, "kind": "a"}}, one a row.'
         )
     return pd.DataFrame([_flat(entry) for entry in found]), []
+
+
+def check_letters(text: str, found: Any, name: str) -> None:
+    """Refuse parsed JSON with halves of letters such as ``\\ud83d`` alone, which no table or file can hold."""
+    if "\\ud" in text.lower():
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])[1:-1]
+            raise InvalidDataError(
+                f"{name} holds half a letter, {half} alone; write it as a pair, or in UTF-8."
+            ) from error
 
 
 def _lines(text: str, name: str) -> list[Any]:
@@ -70,16 +83,29 @@ def _flat(entry: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, 
 
 
 def read_columnar(source: Path | io.BytesIO, name: str, ending: str) -> "pd.DataFrame":
-    """Parquet or Feather, as the ending of the file's name says."""
+    """Parquet or Feather, as the ending of the file's name says.
+
+    Arrow believes what a file says about its own buffers: without ``validate`` a changed byte can end the process.
+    """
     try:
-        import pandas as pd
+        import pandas  # noqa: F401
         import pyarrow as pa
+        from pyarrow import feather, parquet
     except ImportError as error:
         raise InvalidDataError(f"{name}: Parquet needs pandas and pyarrow: pip install 'widegap[table]'.") from error
     is_parquet = ending in PARQUET
     try:
-        frame = pd.read_parquet(source) if is_parquet else pd.read_feather(source)
-    except (ValueError, OSError, pa.ArrowException) as error:
+        table = parquet.read_table(source) if is_parquet else feather.read_table(source)
+        table.validate(full=True)
+        frame: pd.DataFrame = table.to_pandas()
+    except pa.ArrowMemoryError as error:
+        raise InvalidDataError(
+            f"{name} asks for more memory than there is ({error}), so it is damaged, or too large for this machine; "
+            "write it again, or in parts."
+        ) from error
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged file causes in Arrow or pandas
         kind = "Parquet" if is_parquet else "Feather"
         raise InvalidDataError(f"{name} is not a {kind} file, or is damaged: {error}; write it again.") from error
     frame.columns = [str(column) for column in frame.columns]
@@ -109,7 +135,9 @@ def read_sqlite(path: Path, table: str | None) -> tuple["pd.DataFrame", None, li
             frame = pd.read_sql_query(f'SELECT * FROM "{quoted}"', database)
         finally:
             database.close()
-    except sqlite3.Error as error:
+    except (InvalidDataError, MemoryError):
+        raise
+    except Exception as error:  # whatever a damaged file causes in SQLite or pandas
         raise InvalidDataError(f"{path} is not an SQLite file, or is damaged ({error}); check the name.") from error
     if not len(frame):
         raise InvalidDataError(f"{path}::{chosen} has no rows; nothing to cluster.")

@@ -129,6 +129,8 @@ def _read_arrays(source: Path) -> Table:
     from widegap.rows import shards
 
     blocks = shards([source])
+    if not blocks.shape[0]:
+        raise InvalidDataError(f"{source} has no rows; nothing to cluster.")
     return Table(str(source), matrix=blocks.take(np.arange(blocks.shape[0])))
 
 

@@ -74,7 +74,7 @@ def read_spreadsheet(content: bytes, name: str, sheet: str | None) -> tuple["pd.
 def _sheet(content: bytes, name: str, sheet: str | None) -> tuple[list[str], str, list[list[Cell]], dict[int, Spans]]:
     """The names of the sheets of a workbook, the one that was read, its cells, and merged cells of its rows."""
     try:
-        from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
+        from python_calamine import CalamineWorkbook, SheetTypeEnum
     except ImportError as error:
         raise InvalidDataError(f"{name}: spreadsheets need python-calamine: pip install 'widegap[table]'.") from error
     try:
@@ -85,10 +85,9 @@ def _sheet(content: bytes, name: str, sheet: str | None) -> tuple[list[str], str
         chosen = sheet or names[0]
         found = book.get_sheet_by_name(chosen)
         cells, spans = found.to_python(skip_empty_area=False), _spans(found.merged_cell_ranges)
-    except InvalidDataError:
+    except (InvalidDataError, MemoryError):
         raise
-    except (CalamineError, zipfile.BadZipFile, expat.ExpatError, struct.error, LookupError, OSError, ValueError,
-            RuntimeError) as error:  # fmt: skip
+    except Exception as error:  # whatever a damaged file causes in zipfile, expat, struct or calamine
         raise InvalidDataError(
             f"{name} is not a spreadsheet, or is damaged ({error}); save it again as .xlsx."
         ) from error

@@ -7,7 +7,6 @@ import io
 import lzma
 import re
 import zipfile
-import zlib
 from typing import IO
 
 import numpy as np
@@ -28,7 +27,6 @@ BOMS = {
     b"\xff\xfe": "utf-16",
     b"\xfe\xff": "utf-16",
 }
-DAMAGES = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError, RuntimeError)
 
 
 def packing(content: bytes) -> str:
@@ -43,9 +41,9 @@ def unpack(content: bytes, name: str, member: str | None = None) -> tuple[bytes,
         if ending == ".zip":
             return _from_zip(content, name, member)
         return _limited(_open(io.BytesIO(content), ending, name), len(content), name), inner
-    except InvalidDataError:
+    except (InvalidDataError, MemoryError):
         raise
-    except DAMAGES as error:
+    except Exception as error:  # whatever a damaged file causes in one of five packers
         raise InvalidDataError(f"{name} is damaged, or not what its name says ({error}); pack it again.") from error
 
 

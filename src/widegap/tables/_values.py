@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from widegap._types import Doubles, Ints, Mask
+from widegap.exceptions import InvalidDataError
 from widegap.tables._arrow_tables import arrow_column, is_numeric, shortest, texts_of_objects
 from widegap.tables._number_formats import Numbers, bytes_of, is_digit, read_numbers, read_plain
 from widegap.tables._number_units import units_in, without_unit
@@ -347,15 +348,21 @@ def _days(column: pa.ChunkedArray) -> Doubles:
     """Days since 1970 with their fractions, by the clock of the column's time zone."""
     import pandas as pd
 
-    return days_of(pd.Series(pd.to_datetime(column.to_pandas())))
+    try:
+        return days_of(pd.Series(pd.to_datetime(column.to_pandas())))
+    except (NotImplementedError, ValueError, OverflowError) as error:
+        raise InvalidDataError(
+            f"A column of dates holds one that no calendar has ({error!s:.150}); correct it, or leave the column out."
+        ) from error
 
 
 def days_of(dates: "pd.Series") -> Doubles:
-    """Days since 1970 with their fractions of a column of dates; NaN for gaps."""
-    import pandas as pd
+    """Days since 1970 with their fractions of a column of dates; NaN for gaps.
 
-    dates = dates.dt.tz_localize(None) if dates.dt.tz is not None else dates
-    found: Doubles = ((dates - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(dtype=np.float64, na_value=np.nan)
+    They are counted in the column's own unit: a date such as 9999-12-31 cannot be counted in nanoseconds.
+    """
+    times = (dates.dt.tz_localize(None) if dates.dt.tz is not None else dates).to_numpy()
+    found: Doubles = (times - np.zeros((), times.dtype)) / np.timedelta64(1, "D")
     return found
 
 
