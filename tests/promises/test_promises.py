@@ -18,6 +18,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reliability.md"
 COPIED = ("src", "tests", "pyproject.toml")
+WITHOUT = {
+    "Wheel and sdist build.": "make test-dist builds both and installs them in empty places, and takes half an hour",
+}  # promises without a patch, and why
 FEW = 8  # lines that a change takes away or adds
 SECONDS = 900  # of a test; those that are named take far less
 ASSERTIONS = ("AssertionError", "assert ", "Failed: ")  # as pytest writes them; a broken import is another error
@@ -95,6 +98,13 @@ def test_a_patch_breaks_a_promise_and_runs_its_test(name):
     file, test = re.fullmatch(r"(.+?)::(?:.+::)?(\w+)(?:\[.+\])?", PATCHES[name].test).groups()
     assert f"`{file}`" in promises()[broken_by(name)]
     assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_every_promise_has_a_patch():
+    broken = {broken_by(name) for name in PATCHES}
+    excepted = {promise for promise in promises() for words in WITHOUT if promise.startswith(words)}
+    assert len(excepted) == len(WITHOUT) and not excepted & broken
+    assert promises().keys() - broken == excepted, "a promise that no patch of this folder breaks"
 
 
 @pytest.fixture(scope="module")
