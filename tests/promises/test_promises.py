@@ -132,7 +132,8 @@ def failures(copied, test):
     root, environment = copied
     results = root / "results.xml"
     results.unlink(missing_ok=True)
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", f"--junitxml={results}", test]
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", f"--junitxml={results}"]
+    options += ["--hypothesis-profile=unshrunk", test]  # nobody reads the shortest sequence of calls that fails
     command = [sys.executable, "-c", RUN, *options]
     done = subprocess.run(
         command, cwd=root, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=SECONDS
