@@ -16,6 +16,7 @@ INTERRUPTED_WORDS = "Interrupted; no file was left half written."
 INPUTS = ("data", "path", "picture", "universum")  # arguments of commands that name files to be read
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(.*)", re.IGNORECASE)  # not C:/data, whose scheme has one letter
 IN_USE = (5, 32, 33)  # errors of Windows for files that are open elsewhere, in a spreadsheet for example
+NO_THREAD = "Failed to launch worker thread"  # of Arrow, which has no memory for its stack
 MAX_MESSAGE = 600  # letters, about eight lines of a terminal; a longer message hides its remedy
 # Arguments of the library, and their options on the command line; longer names first.
 NUMBER_WORDS = (
@@ -150,7 +151,7 @@ def _explain(error: Exception) -> tuple[str, int]:
         return str(error), error.code
     if isinstance(error, OSError):
         return about_os_error(error), USAGE
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or NO_THREAD in str(error):
         size = f" ({error})" if str(error) else ""  # NumPy says how much it asked for
         return f"not enough memory{size}; use fewer rows or columns (--columns), or a machine with more.", UNEXPECTED
     if isinstance(error, ModuleNotFoundError):
