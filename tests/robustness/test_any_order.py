@@ -289,7 +289,7 @@ class UniversumWalk(EstimatorWalk):
     def fit_on(self, table, options, side):
         if options["C_universum"]:
             others = table.later(seed=table.seed + 1, n=12, of_groups=(3,))
-            side = replace(side, arguments={**side.arguments, "universum": others.X})
+            side = replace(side, arguments={**side.arguments, "universum": others.dense})
         super().fit_on(table, options, side)
 
 
