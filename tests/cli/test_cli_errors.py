@@ -255,3 +255,12 @@ def test_an_error_that_ctrl_c_brought_about_is_an_interrupt(capsys):
     assert capsys.readouterr().err == "Interrupted; no file was left half written.\n"
     entry.close()
     archive.close()
+
+
+def test_no_memory_for_a_thread_is_no_memory(good, tmp_path, capsys, monkeypatch):
+    def full(*arguments, **options):
+        raise RuntimeError("Unknown error: Failed to launch worker thread: Resource temporarily unavailable")
+
+    monkeypatch.setattr(CPM3C, "_prepare", full)
+    line = complaint(capsys, ["cluster", good, "-k", "2", "--method", "cpm3c"], code=1)
+    assert line.startswith("error: not enough memory (Unknown error") and "use fewer rows" in line
