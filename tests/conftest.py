@@ -5,10 +5,11 @@ import signal
 import numba
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from sklearn.datasets import load_digits
 
 settings.register_profile("without deadline", deadline=None)  # other programs may run beside the tests
+settings.register_profile("unshrunk", deadline=None, phases=[Phase.generate])  # for tests/promises
 settings.load_profile("without deadline")
 
 

@@ -44,11 +44,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     _passing.add(temporary)
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, first_mode))
-    except OSError as error:
-        error.filename = str(path)
-        _passing.discard(temporary)
-        raise
-    try:
         yield temporary
         if mode is not None:
             temporary.chmod(mode)

@@ -57,7 +57,7 @@ class _Loop:
             _forget_disk()
             return self.compiled(*arguments)
         except SystemError as error:
-            if _holds_interrupt(error):  # Ctrl-C while numba turned arguments or results into its own
+            if holds_interrupt(error):  # Ctrl-C while numba turned arguments or results into its own
                 raise KeyboardInterrupt from error
             raise
 
@@ -110,7 +110,7 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _holds_interrupt(error: BaseException | None) -> bool:
+def holds_interrupt(error: BaseException | None) -> bool:
     """Whether an error was brought about by a KeyboardInterrupt."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__

@@ -1,14 +1,17 @@
 """Errors of the command line: one line with the remedy, exit code 2, nothing half written, no traceback."""
 
 import errno
+import io
 import os
+import zipfile
 
 import numpy as np
 import pytest
+import typer
 
 from widegap import CPM3C, persistence
 from widegap.cli import _delivery, _places
-from widegap.cli._errors import about_os_error, in_options, one_line
+from widegap.cli._errors import about_os_error, guarded, in_options, one_line
 from widegap.cli._main import main
 
 GOOD = "x,y\n" + "".join(f"{i % 2 * 9},{i / 2}\n" for i in range(20))
@@ -236,3 +239,29 @@ def test_a_path_is_no_address(tmp_path, capsys):
 )
 def test_messages_of_the_library_name_options(message, words):
     assert in_options(message) == words
+
+
+def test_an_error_that_ctrl_c_brought_about_is_an_interrupt(capsys):
+    archive = zipfile.ZipFile(io.BytesIO(), "w")
+    entry = archive.open("entry", "w")  # what Ctrl-C may leave open: to close the zip is an error then
+
+    @guarded
+    def command():
+        with archive:
+            raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == 130
+    assert capsys.readouterr().err == "Interrupted; no file was left half written.\n"
+    entry.close()
+    archive.close()
+
+
+def test_no_memory_for_a_thread_is_no_memory(good, tmp_path, capsys, monkeypatch):
+    def full(*arguments, **options):
+        raise RuntimeError("Unknown error: Failed to launch worker thread: Resource temporarily unavailable")
+
+    monkeypatch.setattr(CPM3C, "_prepare", full)
+    line = complaint(capsys, ["cluster", good, "-k", "2", "--method", "cpm3c"], code=1)
+    assert line.startswith("error: not enough memory (Unknown error") and "use fewer rows" in line

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -149,11 +150,12 @@ def test_rows_are_exported_in_the_dialect_that_was_read_and_ctrl_c_ends_it_while
 
 def test_a_new_session_leaves_the_old_one_alone(tmp_path):
     place = tmp_path / "x.csv.explore.jsonl"
-    assert _session_place(place, False) == place
     for i in (1, 2):
         place.write_text("old")
-        assert _session_place(place, True) == place and place.exists()
-        assert _session_place(place, False) == place and not place.exists()
+        with _session_place(place, True):
+            assert place.exists()
+        with _session_place(place, False):
+            assert not place.exists()
         assert (tmp_path / f"x.csv.explore.{i}.jsonl").read_text() == "old"
 
 
@@ -214,3 +216,17 @@ def test_columns_are_for_tables_that_are_clustered(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("bread flour", encoding="utf-8")
     assert main(["explore", str(tmp_path), "--drop", "x", "--no-browser"]) == 2
     assert "are for a table that is clustered" in capsys.readouterr().err
+
+
+def test_a_page_that_cannot_be_opened_leaves_the_sessions_as_they_were(tmp_path, capsys):
+    table = write_table(tmp_path)
+    session = tmp_path / f"{table.name}.explore.jsonl"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        call = ["explore", str(table), "-k", "2", "--no-browser", "--port", str(taken.getsockname()[1])]
+        assert main(call) == 2 and not session.exists()
+        session.write_text("an earlier session", encoding="utf-8")
+        assert main(call) == 2
+    assert session.read_text(encoding="utf-8") == "an earlier session"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([table.name, session.name])

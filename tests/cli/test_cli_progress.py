@@ -83,6 +83,30 @@ def test_ctrl_c_while_a_file_is_written_leaves_nothing_behind(table, tmp_path, c
     assert os.listdir(tmp_path) == ["table.csv"]
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_ctrl_c_before_the_bar_is_shown_is_an_interrupt(at_once, monkeypatch):
+    def pressed(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_fitting, "_bar", pressed)
+    with pytest.raises(KeyboardInterrupt), _fitting.watching("Fitting", None, True, at_once=at_once):
+        pass
+
+
+def test_ctrl_c_as_soon_as_a_file_is_made_leaves_nothing_behind(table, tmp_path, capsys, monkeypatch):
+    made = os.close
+
+    def pressed(file):
+        made(file)
+        if any(path.name.startswith(".out") for path in tmp_path.iterdir()):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", pressed)
+    assert main(["cluster", str(table), "-k", "3", "-o", str(tmp_path / "out.csv")]) == 130
+    assert capsys.readouterr().err.endswith(" ...\nInterrupted; no file was left half written.\n")
+    assert os.listdir(tmp_path) == ["table.csv"]
+
+
 def test_ctrl_c_has_its_old_meaning_after_a_fit(table):
     before = signal.getsignal(signal.SIGINT)
     assert main(["cluster", str(table), "-k", "3", "-q"]) == 0

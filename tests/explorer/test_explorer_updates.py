@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from _updated import rows_of, updated
+from _updated import KNOWN_GROUPS, rows_of, updated
 from widegap import MaxMarginClustering, persistence
 from widegap.explorer import Workspace, _before_update
 from widegap.explorer import _payloads as payloads
@@ -174,3 +174,23 @@ def test_a_model_without_an_update_and_other_rows_have_nothing_to_tell(after_upd
         shown = payloads.overview(found)
         assert shown["rows_before"] == 0 and shown["update"] is None
         assert Answers(found, lambda: None, served_by=()).reads["behind"]({"layout": "neighbours"}) == b""
+
+
+def test_numbers_of_clusters_leave_room_for_the_sizes():
+    X, _ = rows_of(KNOWN_GROUPS, 60)
+    workspace = Workspace(MaxMarginClustering(4, size_min=9, size_max=20, random_state=0).fit(X), X)
+    assert workspace.reach == range(3, 7)
+    for k in workspace.reach:
+        workspace.act("k", {"k": k})
+        sizes = np.bincount(workspace.labels)
+        assert len(sizes) == k and 9 <= sizes.min() <= sizes.max() <= 20
+
+
+def test_an_update_under_bounds_on_sizes_is_shown_and_fitted_again():
+    X, _ = rows_of(KNOWN_GROUPS, 60)
+    model = MaxMarginClustering(4, size_min=6, random_state=0).fit(X).update(X[:40])
+    workspace = Workspace(model, X[:40])
+    assert list(workspace.reach) == [model.n_clusters_]  # cuts of a search with remembered rows would not keep them
+    workspace.act("together", {"rows": [0, 1], "asked": False})
+    workspace.again()
+    assert workspace.labels[0] == workspace.labels[1] and np.bincount(workspace.labels).min() >= 6

@@ -7,6 +7,7 @@ import copy
 import pickle
 import tempfile
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ OPTIONS = {
         "n_components": ["auto", 5],
     },
     CPM3C: {**CUTTING, "kernel": ["linear", "rbf"], "loss": ["max", "sum"]},
-    M2DCU: {name: values for name, values in CUTTING.items() if name != "memory"} | {"C_universum": [0]},
+    M2DCU: {name: values for name, values in CUTTING.items() if name != "memory"} | {"C_universum": [0, 1.0, "auto"]},
     MKC: {**CUTTING, "kernels": [["linear"], ["linear", "cosine"]], "loss": ["max", "sum"]},
     IterSVR: PLAIN,
     IterLSSVM: PLAIN,
@@ -282,6 +283,16 @@ class UpdatableWalk(EstimatorWalk):
         return model._memory
 
 
+class UniversumWalk(EstimatorWalk):
+    """An estimator that takes rows of other groups."""
+
+    def fit_on(self, table, options, side):
+        if options["C_universum"]:
+            others = table.later(seed=table.seed + 1, n=12, of_groups=(3,))
+            side = replace(side, arguments={**side.arguments, "universum": others.dense})
+        super().fit_on(table, options, side)
+
+
 class KeptSearchWalk(UpdatableWalk):
     """An estimator whose search can be cut again."""
 
@@ -347,6 +358,7 @@ def must_fit(table, options, side):
 
 def machine_of(cls):
     base = KeptSearchWalk if hasattr(cls, "cut") else UpdatableWalk if hasattr(cls, "update") else EstimatorWalk
+    base = UniversumWalk if cls is M2DCU else base
     return type(f"{cls.__name__}Walk", (base,), {"cls": cls})
 
 

@@ -25,6 +25,7 @@ from _walk_tables import SEEDS, Table
 from widegap import persistence
 from widegap.cli._errors import CommandError, _explain
 from widegap.cli._main import main
+from widegap.cli._verify import OTHER_ROWS
 from widegap.exceptions import WidegapError
 from widegap.explorer._export import EXPORTS, download
 from widegap.explorer._opening import Opened
@@ -104,8 +105,8 @@ class CommandWalk(RuleBasedStateMachine):
         self.n_files += 1
         return self.folder / f"{self.n_files}{ending}"
 
-    def run(self, *arguments):
-        """Exit code and standard output of a command; what it leaves has to be whole, errors have one line."""
+    def run(self, *arguments, further=()):
+        """Exit code (0, 2 or a further one) and standard output; files have to be whole, errors have one line."""
         self.steps += 1
         before = {path: path.read_bytes() for path in self.folder.iterdir()}
         out, err, refused = io.StringIO(), io.StringIO(), []
@@ -126,9 +127,9 @@ class CommandWalk(RuleBasedStateMachine):
         for error in refused:
             if not isinstance(error, (CommandError, WidegapError, OSError)):
                 raise AssertionError(shown) from error
-        assert code in (0, 2), f"exit code {code}: {shown}"
+        assert code in (0, 2, *further), f"exit code {code}: {shown}"
         assert "Traceback" not in err.getvalue() and "Warning:" not in err.getvalue(), shown
-        if code:
+        if code == 2:
             errors = [line for line in err.getvalue().splitlines() if line.startswith("error: ")]
             assert len(errors) == 1 and len(errors[0]) > 40, f"no error of one line: {shown}"
             assert not any(word in errors[0] for word in ("n_clusters", "ValueError", "must_link=")), shown
@@ -294,6 +295,17 @@ class CommandWalk(RuleBasedStateMachine):
             for cluster, name in names.items():
                 if cluster in found.names or cluster in labels:
                     assert found.names.get(cluster) == name, f"cluster {cluster} was {name!r}: {found.names}"
+
+    @precondition(lambda self: self.models)
+    @rule(data=st.data(), own=st.booleans())
+    def verify(self, data, own):
+        stored = self.drawn_model(data)
+        table = stored.data if own else self.drawn_table(data)
+        code, out = self.run("verify", stored.path, table, "--json", "-q", further=(OTHER_ROWS,))
+        if code != 2:  # some labels follow from more than rows and settings
+            found = json.loads(out)
+            assert (found["verdict"], code) in (("identical", 0), ("other rows", OTHER_ROWS)), found
+            assert found["n_rows"] == self.tables[table].n and (code == 0 or table != stored.data), found
 
     @precondition(lambda self: self.models)
     @rule(data=st.data(), own=st.booleans(), ending=st.sampled_from([".html", ".json"]))

@@ -26,7 +26,7 @@ X = np.random.default_rng(0).normal(size=(200, 3)) + 9 * (np.arange(200) % 2)[:,
 LIMITED = """
 import faulthandler, gc, json, os, resource, sys
 import numpy as np
-from widegap import CPM3C, persistence
+from widegap import CPM3C, DocumentClustering, MaxMarginClustering, persistence
 from widegap.cli._main import main
 
 task, levels, mebibytes = json.loads(sys.argv[1])
@@ -36,6 +36,18 @@ model = CPM3C(2, random_state=0, memory=50_000).fit(X)
 persistence.save(model, "m.widegap")
 expected = model.labels_.copy()
 np.save("small.npy", X[:4000])
+words = [["bread", "flour", "oven"], ["goal", "match", "team"]]
+texts = [" ".join(rng.choice(words[i % 2], 8)) for i in range(4000)]
+found_before = {}
+
+def same(found):
+    assert (found.labels_ == found_before.setdefault(task, found.labels_)).all()
+
+def forest():
+    same(MaxMarginClustering(2, random_state=0).fit(X[:4000]))
+
+def documents():
+    same(DocumentClustering(2, random_state=0).fit(texts))
 
 def fit():
     assert (CPM3C(2, random_state=0).fit(X).labels_ == expected).all()
@@ -54,7 +66,7 @@ def command():
     if code:
         raise MemoryError("the command ended with code %d" % code)
 
-run = {"fit": fit, "predict": predict, "save": save, "load": load, "command": command}[task]
+run = globals()[task]
 run()
 right = {name: os.path.getsize(name) for name in os.listdir()}
 found = []
@@ -91,14 +103,51 @@ def limited(task, levels, folder, mebibytes=40):
 
 @LINUX
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["fit", "predict", "save", "load", "command"])
+@pytest.mark.parametrize("task", ["fit", "forest", "documents", "predict", "save", "load", "command"])
 def test_thirty_levels_of_memory(task, tmp_path):
     found, told = limited(task, 30, tmp_path)
     assert "right" in found
-    if task == "fit":
+    if task in ("fit", "forest", "documents"):
         assert all(answer == "right" or "pass rows as float32" in answer for answer in found)
     if task == "command":
         assert all(line.startswith("error: ") for line in told.splitlines() if line)
+
+
+TABLES = """
+import json, os, resource, sys
+from widegap.cli._main import main
+
+ending, level = json.loads(sys.argv[1])
+call = ["predict", "m.widegap", "t.parquet", "-q", "-o", "out" + ending]
+assert main(call) == 0
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + int(40 * 2**20 * (level / 30) ** 2), resource.RLIM_INFINITY))
+sys.exit(main(call))
+"""
+FOREIGN_ENDS = ("cannot allocate memory for thread-local data: ABORT", "libgcc_s.so", "pthread_create")
+
+
+@LINUX
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [".parquet", ".xlsx", ".jsonl"])
+def test_tables_at_thirty_levels_of_memory(ending, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _frame(np.tile(X, (50, 1))).to_parquet("t.parquet")
+    assert main(["cluster", "t.parquet", "-k", "2", "--method", "cpm3c", "-q", "--model", "m.widegap"]) == 0
+    assert main(["predict", "m.widegap", "t.parquet", "-q", "-o", f"out{ending}"]) == 0
+    right, codes = os.path.getsize(f"out{ending}"), []
+    for level in range(30):
+        command = [sys.executable, "-W", "ignore", "-c", TABLES, json.dumps([ending, level])]
+        done = subprocess.run(command, capture_output=True, text=True)
+        codes.append(done.returncode)
+        assert os.path.getsize(f"out{ending}") == right
+        if done.returncode == 1:
+            assert done.stderr.startswith("error: not enough memory") and done.stderr.count("\n") == 1, done.stderr
+            assert sorted(os.listdir()) == ["m.widegap", f"out{ending}", "t.parquet"]
+        elif done.returncode:  # the C library, or one below Arrow, ends the program
+            assert any(words in done.stderr for words in FOREIGN_ENDS), (done.returncode, done.stderr)
+    assert 0 in codes and 1 in codes, codes
+    tried("runs with little memory", 30)
 
 
 @LINUX

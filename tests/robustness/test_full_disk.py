@@ -51,6 +51,8 @@ def sources(tmp_path_factory):
     np.savetxt(folder / "t.csv", X, delimiter=",", header="x,y,z", comments="")
     pixels = np.random.default_rng(1).integers(0, 40, (60, 80, 3)) + 150 * (np.arange(80) > 30)[None, :, None]
     Image.fromarray(pixels.astype(np.uint8)).save(folder / "p.png")
+    cluster = ["cluster", str(folder / "t.csv"), "-k", "2", "--method", "cpm3c", "--quiet"]
+    assert main([*cluster, "--model", str(folder / "m.widegap")]) == 0
     return folder
 
 
@@ -67,13 +69,20 @@ def commands(sources, target):
         "cluster -o": [*cluster, "-o", str(target)],
         "cluster --model": [*cluster, "--model", str(target)],
         "cluster --report": [*cluster, "--report", str(target)],
+        "predict -o": ["predict", str(sources / "m.widegap"), str(sources / "t.csv"), "--quiet", "-o", str(target)],
+        "update": ["update", str(sources / "m.widegap"), str(sources / "t.csv"), "--quiet", "--model", str(target)],
+        "export": ["export", str(sources / "m.widegap"), "--quiet", "-o", str(target)],
         "segment -o": ["segment", str(sources / "p.png"), "-k", "2", "--quiet", "-o", str(target)],
     }
 
 
 @pytest.mark.parametrize(
     ("name", "file"),
-    [("cluster -o", "t.csv"), ("cluster --model", "m"), ("cluster --report", "r.html"), ("segment -o", "s.png")],
+    [
+        *(("cluster -o", "t.csv"), ("cluster --model", "m"), ("cluster --report", "r.html"), ("segment -o", "s.png")),
+        *(("predict -o", f"t.{ending}") for ending in ("parquet", "xlsx", "jsonl")),
+        *(("update", "m"), ("export", "e.py"), ("export", "e.sql"), ("export", "e.onnx")),
+    ],
 )
 def test_commands_on_a_full_disk(name, file, disk, sources, capsys):
     call, target = commands(sources, disk / file)[name], disk / file
@@ -121,6 +130,25 @@ def test_models_on_a_full_disk(pages, disk):
         assert pages > 0
         np.testing.assert_array_equal(persistence.load(target)[0].predict(X), model.labels_)
     tried("models saved on a disk without room", 1)
+
+
+@pytest.mark.parametrize("pages", ROOMS)
+def test_checkpoints_and_files_of_labels_on_a_full_disk(pages, disk):
+    fill(disk, pages)
+    model = CPM3C(2, random_state=0, checkpoint=disk / "fit", labels_out=disk / "labels.npy")
+    try:
+        model.fit(np.tile(X, (20, 1)))
+    except OSError as error:
+        assert pages < 64 and "No space left" in str(error)
+        assert {path.name for path in disk.iterdir()} <= {"filler", "fit"}
+        (disk / "filler").unlink()
+        model.fit(np.tile(X, (20, 1)))  # goes on where the disk was full
+    else:
+        assert pages > 8
+    np.testing.assert_array_equal(
+        np.load(disk / "labels.npy"), CPM3C(2, random_state=0).fit_predict(np.tile(X, (20, 1)))
+    )
+    tried("fits on a disk without room", 1)
 
 
 def test_a_session_on_a_full_disk_goes_on_in_memory(disk):

@@ -5,6 +5,7 @@ say more than a word.
 """
 
 import warnings
+from inspect import Parameter, signature
 
 import numpy as np
 import pytest
@@ -86,17 +87,21 @@ RIGHT = {
 
 
 def right_arguments(name):
-    return RIGHT.get(name, RIGHT[name.split(".")[0]])
+    """Arguments of a call that works, and how many of them it needs."""
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    found = [each for each in signature(ENTRIES[name]).parameters.values() if each.kind in positional]
+    needed = sum(each.default is Parameter.empty for each in found)
+    return list(RIGHT.get(name, RIGHT[name.split(".")[0]])[: len(found)]), needed
 
 
 @st.composite
 def calls(draw):
     name = draw(st.sampled_from(sorted(ENTRIES)))
-    arguments = list(right_arguments(name))
+    arguments, needed = right_arguments(name)
     for place in range(len(arguments)):
         if draw(st.booleans()):
             arguments[place] = draw(st.sampled_from(ODD)) if draw(st.integers(0, 3)) else draw(tables())
-    return name, arguments[: draw(st.integers(1, len(arguments)))]
+    return name, arguments[: draw(st.integers(min(needed, len(arguments)), len(arguments)))]
 
 
 def check(name, arguments):

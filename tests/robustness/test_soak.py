@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from _counts import tried
 from widegap import CPM3C, GMMC, MKC, IterLSSVM, IterSVM, IterSVR, MaxMarginClustering
@@ -33,6 +33,13 @@ def serial():
 
 def blas_threads():
     return sorted((info["filepath"], info["num_threads"]) for info in threadpool_info())
+
+
+@pytest.fixture(autouse=True)
+def two_blas_threads():
+    """A number that a fit has to restore: `make test` begins with one thread."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 def check_threads(serial, n_fits):

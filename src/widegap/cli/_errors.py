@@ -8,11 +8,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from widegap._atomic import remove_passing
+from widegap._jit import holds_interrupt
+
 # Exit codes as shells use them: 2 for a wrong call, 128 and the number of the signal for SIGINT and SIGPIPE.
 USAGE, UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 2, 1, 130, 141
 INPUTS = ("data", "path", "picture", "universum")  # arguments of commands that name files to be read
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(.*)", re.IGNORECASE)  # not C:/data, whose scheme has one letter
 IN_USE = (5, 32, 33)  # errors of Windows for files that are open elsewhere, in a spreadsheet for example
+NO_THREAD = "Failed to launch worker thread"  # of Arrow, which has no memory for its stack
 MAX_MESSAGE = 600  # letters, about eight lines of a terminal; a longer message hides its remedy
 # Arguments of the library, and their options on the command line; longer names first.
 NUMBER_WORDS = (
@@ -116,11 +120,14 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         except typer.Exit:
             raise
         except KeyboardInterrupt:
-            tell("Interrupted; no file was left half written.")
+            _tidy_up()
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             if isinstance(error, OSError) and is_closed_pipe(error):
                 raise typer.Exit(PIPE_CLOSED) from None
+            if holds_interrupt(error):  # a zip that Ctrl-C left with an open entry raises ValueError as it is closed
+                _tidy_up()
+                raise typer.Exit(INTERRUPTED) from None
             if options.get("debug"):
                 raise
             message, code = _explain(error)
@@ -128,6 +135,12 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             raise typer.Exit(code) from None
 
     return run
+
+
+def _tidy_up() -> None:
+    """After Ctrl-C, which may fall between the making of a file and the block that deletes it."""
+    remove_passing()
+    tell("Interrupted; no file was left half written.")
 
 
 def _refuse_addresses(options: dict[str, Any]) -> None:
@@ -144,7 +157,7 @@ def _explain(error: Exception) -> tuple[str, int]:
         return str(error), error.code
     if isinstance(error, OSError):
         return about_os_error(error), USAGE
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or NO_THREAD in str(error):
         size = f" ({error})" if str(error) else ""  # NumPy says how much it asked for
         return f"not enough memory{size}; use fewer rows or columns (--columns), or a machine with more.", UNEXPECTED
     if isinstance(error, ModuleNotFoundError):

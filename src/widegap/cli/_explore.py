@@ -1,5 +1,7 @@
 """``widegap explore``: a page on which to look at clusters, correct them, and cluster again."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +15,7 @@ from widegap.cli._phases import tell_encoding, tell_reading
 if TYPE_CHECKING:
     from widegap._types import Floats
     from widegap.cli._column_options import TableOptions
+    from widegap.explorer._opening import Opened
     from widegap.explorer._rows import ShownRows
     from widegap.results import DocumentRows, EncodedRows
     from widegap.tables import TableEncoder
@@ -100,13 +103,25 @@ def open_explorer(
     else:
         tell_reading(source, quiet=False)
         opening = _open_table(path, dialect, chosen, method, number, seed)
-    place = _session_place(session or source.with_name(f"{source.name}.explore.jsonl"), resume)
-    _serve(opening, title or source.name, source, place, resume, host, port, browser)
+    place = session or source.with_name(f"{source.name}.explore.jsonl")
+    with _session_place(place, resume):
+        workspace = _served(opening, title or source.name, source, place, resume, host, port)
+    print(workspace.address, flush=True)
+    tell(f"Every action is saved to {place}; Ctrl-C stops the program, --resume continues.")
+    if not hasattr(opening.model, "labels_") and not workspace.number:
+        workspace.pages.worker.again()
+    try:
+        if browser:
+            workspace.open_browser()
+        workspace.wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        workspace.close()
 
 
-def _serve(
-    opening: _Opening, title: str, source: Path, place: Path, resume: bool, host: str, port: int, browser: bool
-) -> None:
+def _served(opening: _Opening, title: str, source: Path, place: Path, resume: bool, host: str, port: int) -> "Opened":
+    """The workspace, whose page can be opened."""
     from widegap.explorer._opening import Opened
 
     workspace = Opened(
@@ -126,18 +141,7 @@ def _serve(
         tell(f"Resuming after {workspace.number} actions; finding the clusters again.")
         workspace.fit_of(workspace.state.fit)
     workspace.serve(host=host, port=port)
-    print(workspace.address, flush=True)
-    tell(f"Every action is saved to {place}; Ctrl-C stops the program, --resume continues.")
-    if not hasattr(opening.model, "labels_") and not workspace.number:
-        workspace.pages.worker.again()
-    try:
-        if browser:
-            workspace.open_browser()
-        workspace.wait()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        workspace.close()
+    return workspace
 
 
 def _check_host(host: str, expose: bool) -> None:
@@ -155,16 +159,30 @@ def _check_host(host: str, expose: bool) -> None:
     )
 
 
-def _session_place(place: Path, resume: bool) -> Path:
-    """The file of the session; an earlier one is kept under another name unless it is resumed."""
-    if resume or not place.exists():
-        return place
-    kept = next(
-        other for i in range(1, 10_000) if not (other := place.with_name(f"{place.stem}.{i}{place.suffix}")).exists()
-    )
-    place.rename(kept)
-    tell(f"An earlier session was kept as {kept}; to continue it: --resume --session {kept}")
-    return place
+@contextmanager
+def _session_place(place: Path, resume: bool) -> Iterator[None]:
+    """Make place for the file of a session; an earlier one is kept under another name unless it is resumed.
+
+    If the page cannot be opened, the files are as before.
+    """
+    kept = None
+    if not resume and place.exists():
+        kept = next(
+            other
+            for i in range(1, 10_000)
+            if not (other := place.with_name(f"{place.stem}.{i}{place.suffix}")).exists()
+        )
+        place.rename(kept)
+    try:
+        yield
+    except BaseException:
+        if not resume:
+            place.unlink(missing_ok=True)
+        if kept is not None:
+            kept.rename(place)
+        raise
+    if kept is not None:
+        tell(f"An earlier session was kept as {kept}; to continue it: --resume --session {kept}")
 
 
 def _open_table(

@@ -106,11 +106,13 @@ def watching(label: str, total: int | None, quiet: bool, *, at_once: bool = Fals
         tell(f"Stopping with the best result so far (Ctrl-C again to stop at once{wait}) ...")
 
     watch.interrupts = interrupts = Interrupts(1 if at_once else 2, answer)
+    has_begun = False
     try:
         with listening(interrupts), _bar(label, total, quiet, watch) as interrupts.clean:
+            has_begun = True
             yield watch
     except KeyboardInterrupt:
-        if not at_once:
+        if not at_once or not has_begun:
             raise
         interrupts.pressed = max(1, interrupts.pressed)
 

@@ -101,7 +101,8 @@ class ShownFit:
             return range(self.own, self.own + 1)
         # Every label that is known needs a cluster.
         least = min(self.own, max(2, kept.constraints.fewest_clusters))
-        return range(least, kept.forest.most_clusters + 1)
+        found: range = model._with_room(range(least, kept.forest.most_clusters + 1))
+        return found
 
     def cut(self, k: int) -> WholeNumbers:
         """Clusters of all rows at k, numbered from 0; -1 for rows in none."""

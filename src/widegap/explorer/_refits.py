@@ -130,7 +130,9 @@ def _is_warm(fit: ShownFit | NotFitted, active: Mask | None, k: int | None) -> b
     same = before is None if active is None else before is not None and np.array_equal(before, active)
     forest = getattr(fit.model, "_forest", None)
     reached = forest is not None and (k is None or 2 <= k <= forest.most_clusters)
-    return bool(same and reached and hasattr(fit.model, "refit"))
+    return bool(
+        same and reached and hasattr(fit.model, "refit") and not getattr(fit.model, "_is_bounded_update", False)
+    )
 
 
 def _nothing(n: int) -> dict[str, object]:

@@ -18,7 +18,7 @@ from widegap.base._validation import check_rows, check_threads
 from widegap.constraints._questions import Question
 from widegap.constraints._selective_clusterer import some_rows
 from widegap.constraints._side_information import RowConstraints, read_side_information
-from widegap.exceptions import NotSupportedError
+from widegap.exceptions import InfeasibleBalanceError, NotSupportedError
 from widegap.forest._cluster_scores import ClusterScores
 from widegap.forest._kept_search import KeptSearch, refuse_to_cut
 from widegap.forest._search_result import SearchResult, StartRecord
@@ -188,16 +188,41 @@ class KeptSearchClusterer(UpdatableClusterer):
         found: Labels = blocks.collect(self._kept.group_scores().map(blocks, largest))
         return found
 
+    @property
+    def _is_bounded_update(self) -> bool:
+        """Whether bounds on sizes are for the new rows of an update alone; cuts of its search would not keep them."""
+        has_bounds = self.size_min is not None or self.size_max is not None
+        return self._kept is not None and self._kept.n_own is not None and has_bounds
+
     def _kept_search(self) -> KeptSearch:
         check_is_fitted(self)
         kept = self._kept or refuse_to_cut(self._method.cuts_anywhere)
-        if kept.n_own is not None and (self.size_min is not None or self.size_max is not None):
+        if self._is_bounded_update:
             raise NotSupportedError(
                 f"size_min={self.size_min!r} and size_max={self.size_max!r} bound the new rows of an update, and the "
                 "search has remembered rows as well: cut and refit would not keep the bounds. Fit the rows again, or "
                 "leave the bounds out."
             )
         return kept
+
+    def _with_room(self, numbers: range) -> range:
+        """Those of some numbers of clusters at which the search can be cut within the bounds on sizes."""
+        own = range(self.n_clusters_, self.n_clusters_ + 1)
+        if self._kept is None or self._is_bounded_update:
+            return own
+        constraints = self._kept.constraints
+        weights = np.ones(1) if constraints.weights is None else constraints.weights
+        n_rows = int(np.count_nonzero((self.labels_ >= 0) & (weights > 0)))
+
+        def has_room(k: int) -> bool:
+            try:
+                self._size_bounds(constraints, n_rows, k)
+            except InfeasibleBalanceError:
+                return False
+            return True
+
+        found = [k for k in numbers if has_room(k)]
+        return range(found[0], found[-1] + 1) if found else own
 
     def _copied(self) -> Self:
         other, parameters = clone(self), self.get_params()

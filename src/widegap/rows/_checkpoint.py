@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from widegap._atomic import replacing
 from widegap._types import Array, Indices, Matrix
 from widegap.exceptions import InvalidDataError
 from widegap.rows._blocks import Block
@@ -181,7 +182,8 @@ class Checkpoint:
         self._known: list[bytes] = []
         self._next = 0
         if not (path.exists() and path.stat().st_size):
-            path.write_bytes(head)
+            with replacing(path) as temporary:
+                temporary.write_bytes(head)
             return
         with open(path, "r+b") as file:
             self._check(file.readline(), head)

@@ -69,10 +69,8 @@ def write_labels(labels: Labels, path: str | os.PathLike[str]) -> Labels:
 
     A memmap of a former file at this path keeps the former labels.
     """
-    with replacing(path) as temporary:
-        out = np.lib.format.open_memmap(temporary, "w+", labels.dtype, labels.shape)
+    with replacing(path) as temporary, temporary.open("wb") as file:  # a memmap ends the program on a full disk
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(labels))
         for start in range(0, len(labels), CHUNK_ROWS):
-            out[start : start + CHUNK_ROWS] = labels[start : start + CHUNK_ROWS]
-        out.flush()
-        del out
+            file.write(labels[start : start + CHUNK_ROWS].tobytes())
     return np.lib.format.open_memmap(path, "r")

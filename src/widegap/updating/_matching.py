@@ -54,9 +54,7 @@ def match_clusters(
     numbers[pairs[0][same]] = pairs[1][same]
     joined = np.where(overlaps > MOST * of_before, overlaps, 0.0)
     for f in np.flatnonzero((numbers < 0) & (joined.sum(axis=1) > MOST * of_found)):
-        largest = int(joined[f].argmax())
-        if largest not in numbers:  # the assignment may have given it to another cluster
-            numbers[f] = largest
+        numbers[f] = joined[f].argmax()  # no other cluster has most of it
     unclean = not same.all() or len(pairs[0]) < k
     fresh = np.flatnonzero(numbers < 0)
     numbers[fresh] = next_number + np.arange(len(fresh))
