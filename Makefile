@@ -42,7 +42,7 @@ coverage-solvers: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(LOOPS) $(OF_BOTH)
 	$(BIN)/python -m coverage report
 
-# Small changes of the core, and whether the tests notice them; an hour for the sample.
+# 120 small changes of the core, drawn by the last commit, and whether the tests notice them; an hour.
 test-mutation: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py
 

@@ -1,11 +1,17 @@
 """Do the tests notice small changes of the core? Each change is made in memory and tests are run on it.
 
-``python tests/mutants.py`` draws a sample in every module, with a fixed seed, and writes what became of it to
-``tests/mutants.json``. A change is noticed if a test fails, or if tests take far too long. ``--only`` names modules,
-``--sample`` the number of changes in each, ``--draw`` the sample: 0 is the one that the first tests were written for, a
-number that has not been used draws a fresh one, and ``--again`` tries only what was missed. What is noticed once tests
-were added for it is kept apart ("added") from what was noticed at first. Changes that leave every result as it is, or
-only cost time, are listed in ``UNSEEN`` with the reason; they do not count as missed.
+``python tests/mutants.py`` draws 120 of all changes that the packages which decide labels allow, by the hash of the
+last commit, so that nobody chooses them; ``--seed`` names another commit or word. A change is noticed if a test fails
+or takes far too long. ``--again`` tries only what the draw missed, found again by its text after tests were added.
+
+The tests of a change are those that run its line: a watched run of the tests of the core, once for all changes, stores
+which they are in ``build/mutants``. Compiled loops cannot be watched, so whoever calls one runs all of its lines. Tests
+in the file named after the module come first, then those of its folder, then the others, those of the least time first,
+up to ``SECONDS`` in all.
+
+``tests/mutants.json`` has, for each draw, the counts of the first run, which no later run changes, and what it missed,
+with what became of that: the reason why it has no effect, "a test now" or nothing. Earlier draws, of other packages and
+of so many changes in every module, have their counts only.
 """
 
 import argparse
@@ -15,70 +21,23 @@ import importlib.util
 import json
 import os
 import random
+import resource
 import signal
+import subprocess
 import sys
 import tempfile
-from itertools import islice
+from collections import defaultdict
+from inspect import getsourcelines
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "widegap"
 RECORD = ROOT / "tests" / "mutants.json"
-PACKAGES = ("constraints", "cutting_plane", "forest", "sdp")
-SECONDS = 300  # of the processor; the tests of a module take below 60
-
-# Tests of modules that have no file of their own.
-TESTS = {
-    "sdp._gmmc": ["test_semidefinite"],
-    "sdp._mmc": ["test_semidefinite"],
-    "sdp._semidefinite": ["test_semidefinite"],
-    "constraints._hard_units": ["test_constrained_labels"],
-    "cutting_plane._kernel_dual": ["test_kernel_weights"],
-    "constraints._known_classes": ["test_leave_one_out"],
-    "iterative._svm": ["test_alternation"],
-    "iterative._threshold": ["test_alternation"],
-    "base._records": ["test_cutting_plane", "test_cccp"],
-    "constraints._size_bounds": ["test_size_bounds", "test_transport"],
-    "cutting_plane._problem": ["test_score_loss", "test_cutting_plane"],
-    "cutting_plane._hinge": ["test_score_loss", "test_passes"],
-    "cutting_plane._norms": ["test_kernel_weights"],
-}
-UNSEEN = {
-    "features._kmeans: total = X[0, 0] * 0 | 0 -> 1": "the drawn one is an index: any entry times zero",
-    "sdp._mmc: (np.full(n, corner), nu, 2 * C * ones), | 2 * C * ones -> 2 * C / ones": "by one, either way",
-    "cutting_plane._kernel_weights: if gap <= least: | gap <= least -> gap < least": "two roundings would have to be equal",
-    "iterative._threshold: return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high))) | n - 1 -> n + 1": "a "
-    "bound that no number of clusters reaches, and that is gone since",
-    "cutting_plane._norms: p: float = 2.0 | 2.0 -> 3.0": "a default that only a test used, and that is gone since",
-    "cutting_plane._qp: lower[m : m + n_caps] = -_UNBOUNDED | m + n_caps -> m - n_caps": "sums of what is not negative",
-    "constraints._size_prices: while (high - low).max() > TIE_NOISE / 10 * span: | (high - low).max() > TIE_NOISE / 10 * span -> "
-    "(high - low).max() >= NOISE / 10 * span": "two roundings would have to be equal",
-    "constraints._outliers: return reach > middle + OUTLYING_DEVIATIONS * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
-    "reach > middle + CLEAR * spread -> reach >= middle + CLEAR * spread": "two roundings would have to be equal",
-    "constraints._outliers: lost = np.cumsum(np.append(0, ~is_out)) / len(inside) | 0 -> 1": "all sums one more",
-    "cutting_plane._universum_loss: active = excess > 0 | excess > 0 -> excess >= 0": "at a kink, both are planes below",
-    "constraints._hard_units: several = np.flatnonzero(sizes > 1).tolist() if coupled else [] | "
-    "sizes > 1 -> sizes >= 1": "found exactly in either way, one of them slower",
-    "sdp._semidefinite: return -scores if scores[0] > 0 else scores | "
-    "scores[0] > 0 -> scores[0] >= 0": "a score of exactly 0; only names would change",
-    "cutting_plane._problem: shares = rows.label_weights(labels, k) / rows.total | rows.label_weights(labels, k) "
-    "/ rows.total -> rows.label_weights(labels, k) * rows.total": "the size of the means cancels out",
-    "cutting_plane._norms: p: float = 2.0  # of no effect, as the weight of an only kernel is 1 | "
-    "2.0 -> 3.0": "one kernel has the weight 1 for any p",
-    "forest._agreement: heights = np.maximum(np.round(heights, 12), 0.0) | "
-    "12 -> 13": "the 13th digit of heights between 0 and 1",
-    "iterative._alternation: for _ in range(100): | 100 -> 101": "bisected to the last digit long before",
-    "forest._linkage: scores[scores < 1 / m] = 0 | "
-    "scores < 1 / m -> scores <= 1 / m": "two roundings would have to be equal",
-    "constraints._size_prices: (costs,), _ = rows.fold(lambda costs: ((_split(costs, TIE_NOISE * span),), 0), costs) | "
-    "0 -> 1": "a sum that nobody reads",
-    "cutting_plane._qp: z, bias = _checked(scaled, *engine(scaled, None if start is None else start / "
-    "problem.x_unit)) | start / problem.x_unit -> start * problem.x_unit": "a start only saves time",
-    "constraints._seeded_clusters: for last in (False, True) if linked.any() else (True,): | "
-    "True -> False": "spreads once more, which nothing uses",
-    "forest._small_clusters: twice = np.flatnonzero(np.bincount(owners, minlength=n_fine - 1) == 2) | "
-    "1 -> 2": "a cluster without rows is not there twice",
-}
+BUILD = ROOT / "build" / "mutants"
+LINES, TIMES = BUILD / "lines.coverage", BUILD / "seconds.json"
+CORE = "rows features base constraints cutting_plane forest iterative sdp documents updating".split()
+SECONDS = 40  # of the processor, for the tests of a change as they take without it
+PATIENCE = 60  # seconds more before a change counts as noticed because its tests take too long
 
 SWAPS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -149,17 +108,24 @@ def swapped(operator):
 class Mutant:
     """One change of one module."""
 
-    def __init__(self, module, number=None):
-        self.path = SOURCE / (module.replace(".", "/") + ".py")
-        self.module = f"widegap.{module}"
-        text = self.path.read_text(encoding="utf-8")
+    def __init__(self, path, number):
+        self.path = path
+        self.module = ".".join(("widegap", *path.relative_to(SOURCE).with_suffix("").parts))
+        text = path.read_text(encoding="utf-8")
         self.tree = ast.parse(text)
-        if number is None:
-            return
         node, change = list(places(self.tree))[number]
-        before = ast.unparse(node)
-        self.name = f"{module}: {text.splitlines()[node.lineno - 1].strip()} | {before} -> {ast.unparse(change)}"
+        self.lines = range(start_of_statement(self.tree, node), node.end_lineno + 1)
+        line = text.splitlines()[node.lineno - 1].strip()
+        self.name = f"{path.relative_to(SOURCE)}: {line} | {ast.unparse(node)} -> {ast.unparse(change)}"
         replace(self.tree, node, change)
+
+
+def start_of_statement(tree, node):
+    """The first line of the statement that a node is part of."""
+    statements = [other for other in ast.walk(tree) if isinstance(other, ast.stmt)]
+    return max(
+        other.lineno for other in statements if other.lineno <= node.lineno and other.end_lineno >= node.end_lineno
+    )
 
 
 def replace(tree, node, change):
@@ -193,117 +159,258 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.mutant.tree, self.mutant.path, "exec"), module.__dict__)
 
 
-def tests_of(module):
-    """The files of tests that are run on changes of a module."""
-    names = TESTS.get(module, ["test" + module.rpartition(".")[2]])
-    return [str(path.relative_to(ROOT)) for name in names for path in (ROOT / "tests").rglob(f"{name}.py")]
+class Watch:
+    """A plugin of pytest that notes the lines of each test, its processor's seconds and the loops that it calls."""
+
+    def __init__(self, coverage):
+        self.coverage, self.now, self.started = coverage, "", 0.0
+        self.seconds, self.failed, self.calls = {}, set(), defaultdict(set)
+
+    def pytest_runtest_setup(self, item):
+        self.started = cpu()
+        self._switch(item.nodeid.partition("::")[0])  # of fixtures that tests share, the first one would have all lines
+
+    def pytest_runtest_call(self, item):
+        self._switch(item.nodeid)
+
+    def pytest_runtest_teardown(self, item):
+        self.seconds[item.nodeid] = cpu() - self.started
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+    def _switch(self, context):
+        self.now = context
+        self.coverage.switch_context(context)
+
+    def watch_loops(self):
+        from widegap._jit import _Loop
+
+        call = _Loop.__call__
+
+        def watched(loop, *arguments):
+            self.calls[loop].add(self.now)
+            return call(loop, *arguments)
+
+        _Loop.__call__ = watched
+
+    def lines_of_loops(self):
+        """For each context the lines of its loops, and of those that they call."""
+        lines = defaultdict(lambda: defaultdict(set))
+        for loop, contexts in self.calls.items():
+            for path, numbers in lines_of(loop).items():
+                for context in contexts:
+                    lines[context][path] |= numbers
+        return lines
 
 
-def compile_anew(module):
-    """Compiled loops of the mutant are neither taken from numba's cache nor put there."""
-    import numba
+def lines_of(loop, found=None):
+    """The lines of a loop and of those that it calls, by file."""
+    found = defaultdict(set) if found is None else found
+    function = loop._function
+    text, first = getsourcelines(function)
+    path, numbers = function.__code__.co_filename, set(range(first, first + len(text)))
+    if not numbers <= found[path]:
+        found[path] |= numbers
+        for name in function.__code__.co_names:
+            if isinstance(part := function.__globals__.get(name), type(loop)):
+                lines_of(part, found)
+    return found
 
-    njit = numba.njit
 
-    def without_cache(*arguments, **options):
-        if arguments or "cache" not in options:
-            return njit(*arguments, **options)
-        return lambda function: njit(**(options | {"cache": function.__module__ != module}))(function)
-
-    numba.njit = without_cache
+def cpu():
+    return sum(resource.getrusage(who)[0] for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def try_tests(mutant, files):
+def watch():
+    """Run the tests of the core once, and store which lines each of them runs."""
+    import pytest
+    from coverage import Coverage
+
+    BUILD.mkdir(parents=True, exist_ok=True)
+    LINES.unlink(missing_ok=True)
+    coverage = Coverage(data_file=str(LINES), source=[str(SOURCE)], config_file=False)
+    coverage.start()
+    plugin = Watch(coverage)
+    plugin.watch_loops()
+    pytest.main(["-q", "-p", "no:cacheprovider", *(f"tests/{package}" for package in CORE)], plugins=[plugin])
+    coverage.stop()
+    data = coverage.get_data()
+    for context, lines in plugin.lines_of_loops().items():
+        data.set_context(context)
+        data.add_lines(lines)
+    coverage.save()
+    seconds = {test: taken for test, taken in plugin.seconds.items() if test not in plugin.failed}
+    TIMES.write_text(json.dumps(seconds), encoding="utf-8")
+
+
+def tests_of(mutant, data, seconds):
+    """The tests that run a line, in the order in which they are tried, and their time without the change."""
+    by_line = data.contexts_by_lineno(str(mutant.path))
+    contexts = {context for line in mutant.lines for context in by_line.get(line, ())} - {""}
+    if not contexts:  # run at import, if ever
+        contexts = {context for found in by_line.values() for context in found} - {""}
+    tests, by_file = defaultdict(list), defaultdict(float)
+    for test, taken in seconds.items():
+        file = test.partition("::")[0]
+        if test in contexts or file in contexts:
+            tests[file].append(test)
+            by_file[file] += taken
+    folder = f"tests/{mutant.path.relative_to(SOURCE).parts[0]}/"
+    own = f"{folder}test{mutant.path.stem}.py"
+    chosen, total = [], 0.0
+    for file in sorted(tests, key=lambda file: (file != own, not file.startswith(folder), by_file[file])):
+        for test in sorted(tests[file], key=seconds.get):
+            if total + seconds[test] <= SECONDS:
+                chosen.append(test)
+                total += seconds[test]
+    return chosen, total
+
+
+def compile_anew(mutant):
+    """Loops that may have code of the mutant are neither taken from the cache nor put there."""
+    from widegap._loop_cache import LoopCache
+
+    make, is_part = LoopCache.__init__, mutant.module.startswith("widegap.rows.loops")
+
+    def without_cache(cache, function):
+        if is_part or function.__module__ == mutant.module:
+            raise RuntimeError("cannot cache function")
+        make(cache, function)
+
+    LoopCache.__init__ = without_cache
+
+
+class Begun:
+    """A plugin of pytest that writes the name of each test that begins."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def pytest_runtest_logstart(self, nodeid):
+        os.write(self.file, f"{nodeid}\n".encode())
+
+
+def try_tests(mutant, tests, seconds, begun):
     """In a process of its own: 0 if all tests pass, else something else."""
     import pytest
+    from hypothesis import Phase, settings
 
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, 3 * seconds + PATIENCE)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
     sys.meta_path.insert(0, Finder(mutant))
-    compile_anew(mutant.module)
+    settings.register_profile("unshrunk", deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
+    options = "-x -q -p no:cacheprovider --hypothesis-seed=0 --hypothesis-profile=unshrunk".split()
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
-        options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", f"--basetemp={folder}/t"]
-        return int(pytest.main([*options, *files]))
+        compile_anew(mutant)
+        return int(pytest.main([*options, f"--basetemp={folder}/t", *tests], plugins=[Begun(begun)]))
 
 
-def is_noticed(mutant, files):
-    process = os.fork()
-    if not process:
-        code = 9
-        try:
-            code = try_tests(mutant, files)
-        finally:
-            os._exit(code)
-    return os.waitpid(process, 0)[1] != 0
+def noticed_by(mutant, tests, seconds):
+    """What notices a change: the test that fails or does not end, and the status of its process; "" if nothing does."""
+    if not tests:
+        return ""
+    with tempfile.TemporaryFile() as begun:
+        process = os.fork()
+        if not process:
+            code = 9
+            try:
+                code = try_tests(mutant, tests, seconds, begun.fileno())
+            finally:
+                os._exit(code)
+        status = os.waitpid(process, 0)[1]
+        begun.seek(0)
+        last = ["before any test", *begun.read().decode().splitlines()][-1]
+    return f"{last} ({status})" if status else ""
 
 
-def every_mutant(module):
-    """All changes of a module, in the order of its text."""
-    tree = ast.parse((SOURCE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
-    return [Mutant(module, number) for number in range(len(list(places(tree))))]
+def every_place():
+    """All changes of the core: file and number."""
+    for package in CORE:
+        for path in sorted((SOURCE / package).rglob("*.py")):
+            for number, _ in enumerate(places(ast.parse(path.read_text(encoding="utf-8")))):
+                yield path, number
 
 
-def drawn(module, sample, draw, record):
-    """The changes of a module that are tried; those of other draws are not drawn again."""
-    mutants = every_mutant(module)
-    order = random.Random(f"{module} {draw}" if draw else module).sample(range(len(mutants)), len(mutants))
-    others = {name for other, modules in record.items() if other != str(draw) for name in tried_in(modules, module)}
-    return list(islice((mutants[number] for number in order if mutants[number].name not in others), sample))
+def git(*arguments):
+    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def tried_in(modules, module):
-    """Names of the changes of a module that one draw has tried."""
-    return [name for names in modules.get(module, {}).values() for name in names]
+def read_record():
+    return json.loads(RECORD.read_text(encoding="utf-8"))
 
 
-def all_modules():
-    return [f"{package}.{p.stem}" for package in PACKAGES for p in sorted((SOURCE / package).glob("_[a-z]*.py"))]
+def store(record):
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def draw(commit, sample, tests_for):
+    """Try the changes that a commit draws, from where an interrupted run of the same commit stopped."""
+    record = read_record()
+    found = next((draw for draw in record["draws"] if draw["commit"] == commit), None)
+    if found is None:
+        found = {"commit": commit, "tried": 0, "noticed": 0, "missed": {}}
+        record["draws"].append(found)
+    for path, number in random.Random(commit).sample(list(every_place()), sample)[found["tried"] :]:
+        mutant = Mutant(path, number)
+        by = noticed_by(mutant, *tests_for(mutant))
+        found["tried"] += 1
+        if by:
+            found["noticed"] += 1
+        else:
+            found["missed"][mutant.name] = ""
+        store(record)
+        print(found["tried"], by or "MISSED", mutant.name, sep=" | ", flush=True)
+
+
+def again(tests_for):
+    """Try what the last draw missed and what has an effect."""
+    record = read_record()
+    missed = record["draws"][-1]["missed"]
+    for name in [name for name, fate in missed.items() if not fate]:
+        path = SOURCE / name.partition(":")[0]
+        numbers = range(sum(1 for _ in places(ast.parse(path.read_text(encoding="utf-8")))))
+        mutant = next((mutant for number in numbers if (mutant := Mutant(path, number)).name == name), None)
+        by = "GONE" if mutant is None else noticed_by(mutant, *tests_for(mutant))
+        if by and mutant:
+            missed[name] = "a test now"
+            store(record)
+        print(by or "MISSED", name, sep=" | ", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", default=all_modules())
-    parser.add_argument("--sample", type=int, default=3)
-    parser.add_argument("--draw", type=int, default=0)
+    parser.add_argument("--sample", type=int, default=120)
+    parser.add_argument("--seed", default="HEAD", help="the commit that draws; its source has to be the present one")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--tests", nargs="*", help="with --again: these tests, in place of those that are stored")
+    parser.add_argument("--watch", action="store_true", help="only store which tests run which lines")
     options = parser.parse_args()
     os.chdir(ROOT)
+    if options.watch:
+        watch()
+        return
     import numba, pytest, scipy.optimize, sklearn.svm  # noqa: E401, F401, I001  (once, for all mutants)
+    from coverage import CoverageData
 
-    for module in options.only:
-        record = read_record()
-        if options.again:  # by name, as a source may have changed since; of one name the one that is drawn first
-            missed = record[str(options.draw)][module]["missed"]
-            in_order = reversed(drawn(module, None, options.draw, record))
-            mutants = list({mutant.name: mutant for mutant in in_order if mutant.name in missed}.values())
-        else:
-            mutants = drawn(module, options.sample, options.draw, record)
-        if mutants and is_noticed(Mutant(module), tests_of(module)):
-            print(f"{module}: {tests_of(module)} fail without any change, so nothing can be said of it.", flush=True)
-            continue
-        for mutant in mutants:
-            is_seen = is_noticed(mutant, tests_of(module))
-            keep(str(options.draw), module, mutant.name, is_seen)
-            print("noticed" if is_seen else "MISSED", mutant.name, flush=True)
-
-
-def read_record():
-    return json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-
-
-def keep(draw, module, name, is_seen):
-    """Put what became of a change into the record."""
-    record = read_record()
-    found = record.setdefault(draw, {}).setdefault(module, {"noticed": [], "added": [], "missed": []})
-    was_missed = name in found["missed"] or name in found["added"]
-    for names in found.values():
-        names[:] = [other for other in names if other != name]
-    found[("added" if was_missed else "noticed") if is_seen else "missed"].append(name)
-    RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    if options.tests:
+        again(lambda mutant: (options.tests, SECONDS))
+        return
+    commit = git("rev-parse", options.seed)
+    if not options.again and git("diff", "--stat", commit, "--", "src"):
+        sys.exit(f"The source is not that of {commit}: commit it first, as it draws the changes.")
+    if not TIMES.exists() or TIMES.stat().st_mtime < max(path.stat().st_mtime for path in SOURCE.rglob("*.py")):
+        subprocess.run([sys.executable, __file__, "--watch"], check=True)
+    data, seconds = CoverageData(str(LINES)), json.loads(TIMES.read_text(encoding="utf-8"))
+    data.read()
+    if options.again:
+        again(lambda mutant: tests_of(mutant, data, seconds))
+    else:
+        draw(commit, options.sample, lambda mutant: tests_of(mutant, data, seconds))
 
 
 if __name__ == "__main__":
