@@ -36,8 +36,9 @@ RECORD = ROOT / "tests" / "mutants.json"
 BUILD = ROOT / "build" / "mutants"
 LINES, TIMES = BUILD / "lines.coverage", BUILD / "seconds.json"
 CORE = "rows features base constraints cutting_plane forest iterative sdp documents updating".split()
-SECONDS = 40  # of the processor, for the tests of a change as they take without it
-PATIENCE = 60  # seconds more before a change counts as noticed because its tests take too long
+SECONDS = 20  # of the processor, for the tests of a change as they take without it
+OWN_ERROR = 99
+PATIENCE = 40  # seconds more before a change counts as noticed because its tests take too long
 
 SWAPS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -223,18 +224,21 @@ def cpu():
     return sum(resource.getrusage(who)[0] for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def watch():
-    """Run the tests of the core once, and store which lines each of them runs."""
+def watch(tests):
+    """Run tests once, all of the core or only some that are new, and store which lines each of them runs."""
     import pytest
     from coverage import Coverage
 
     BUILD.mkdir(parents=True, exist_ok=True)
-    LINES.unlink(missing_ok=True)
     coverage = Coverage(data_file=str(LINES), source=[str(SOURCE)], config_file=False)
+    stored = {}
+    if tests:
+        coverage.load()
+        stored = json.loads(TIMES.read_text(encoding="utf-8"))
     coverage.start()
     plugin = Watch(coverage)
     plugin.watch_loops()
-    pytest.main(["-q", "-p", "no:cacheprovider", *(f"tests/{package}" for package in CORE)], plugins=[plugin])
+    pytest.main(["-q", "-p", "no:cacheprovider", *(tests or (f"tests/{name}" for name in CORE))], plugins=[plugin])
     coverage.stop()
     data = coverage.get_data()
     for context, lines in plugin.lines_of_loops().items():
@@ -242,7 +246,7 @@ def watch():
         data.add_lines(lines)
     coverage.save()
     seconds = {test: taken for test, taken in plugin.seconds.items() if test not in plugin.failed}
-    TIMES.write_text(json.dumps(seconds), encoding="utf-8")
+    TIMES.write_text(json.dumps(stored | seconds), encoding="utf-8")
 
 
 def tests_of(mutant, data, seconds):
@@ -283,10 +287,16 @@ def compile_anew(mutant):
 
 
 class Begun:
-    """A plugin of pytest that writes the name of each test that begins."""
+    """A plugin of pytest that writes the name of each test that begins, and spares shrinking what fails."""
 
     def __init__(self, file):
         self.file = file
+
+    def pytest_sessionstart(self):
+        from hypothesis import Phase, settings
+
+        settings.register_profile("unshrunk", deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
+        settings.load_profile("unshrunk")
 
     def pytest_runtest_logstart(self, nodeid):
         os.write(self.file, f"{nodeid}\n".encode())
@@ -295,7 +305,6 @@ class Begun:
 def try_tests(mutant, tests, seconds, begun):
     """In a process of its own: 0 if all tests pass, else something else."""
     import pytest
-    from hypothesis import Phase, settings
 
     signal.setitimer(signal.ITIMER_PROF, 3 * seconds + PATIENCE)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
@@ -303,8 +312,7 @@ def try_tests(mutant, tests, seconds, begun):
     os.dup2(null, 1)
     os.dup2(null, 2)
     sys.meta_path.insert(0, Finder(mutant))
-    settings.register_profile("unshrunk", deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
-    options = "-x -q -p no:cacheprovider --hypothesis-seed=0 --hypothesis-profile=unshrunk".split()
+    options = "-x -q -p no:cacheprovider --hypothesis-seed=0".split()
     with tempfile.TemporaryDirectory() as folder:
         compile_anew(mutant)
         return int(pytest.main([*options, f"--basetemp={folder}/t", *tests], plugins=[Begun(begun)]))
@@ -317,12 +325,14 @@ def noticed_by(mutant, tests, seconds):
     with tempfile.TemporaryFile() as begun:
         process = os.fork()
         if not process:
-            code = 9
+            code = OWN_ERROR
             try:
                 code = try_tests(mutant, tests, seconds, begun.fileno())
             finally:
                 os._exit(code)
         status = os.waitpid(process, 0)[1]
+        if os.waitstatus_to_exitcode(status) == OWN_ERROR:
+            sys.exit(f"pytest could not be called for {mutant.name}.")
         begun.seek(0)
         last = ["before any test", *begun.read().decode().splitlines()][-1]
     return f"{last} ({status})" if status else ""
@@ -388,11 +398,11 @@ def main():
     parser.add_argument("--seed", default="HEAD", help="the commit that draws; its source has to be the present one")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--tests", nargs="*", help="with --again: these tests, in place of those that are stored")
-    parser.add_argument("--watch", action="store_true", help="only store which tests run which lines")
+    parser.add_argument("--watch", nargs="*", help="only store which lines these tests run, or all of the core")
     options = parser.parse_args()
     os.chdir(ROOT)
-    if options.watch:
-        watch()
+    if options.watch is not None:
+        watch(options.watch)
         return
     import numba, pytest, scipy.optimize, sklearn.svm  # noqa: E401, F401, I001  (once, for all mutants)
     from coverage import CoverageData
