@@ -33,6 +33,7 @@ CORE = "rows features base constraints cutting_plane forest iterative sdp docume
 IMPORTS = "cvxpy dask.array dask.dataframe distributed pytest sklearn.cluster sklearn.utils.estimator_checks".split()
 SECONDS = 10  # of the processor, after which no further test of a change begins
 OWN_ERROR = 99
+COMPILING = 60  # the same where all loops have to be compiled
 PATIENCE = 60  # seconds more before a change counts as noticed because a test does not end
 
 SWAPS = {
@@ -107,6 +108,7 @@ class Mutant:
     def __init__(self, path, number):
         self.path = path
         self.module = ".".join(("widegap", *path.relative_to(SOURCE).with_suffix("").parts))
+        self.is_part = self.module.startswith("widegap.rows.loops.")  # of loops in other modules
         text = path.read_text(encoding="utf-8")
         self.tree = ast.parse(text)
         node, change = list(places(self.tree))[number]
@@ -147,24 +149,24 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def tests_of(mutant):
-    """Files of tests in the order in which they are tried: named like the module, naming it, the rest of its folder."""
-    place = mutant.path.relative_to(SOURCE)
-    folder, own, named = ROOT / "tests" / place.parts[0], f"test{mutant.path.stem}.py", mutant.module
+    """Files of tests in the order in which they are tried: named like the module or naming it, then its folder."""
+    folder = ROOT / "tests" / mutant.path.relative_to(SOURCE).parts[0]
     texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
-    chosen = [path for path, text in texts.items() if named in text or path.parent == folder]
-    return sorted(
-        chosen, key=lambda path: (path.name != own, named not in texts[path], path.parent != folder, len(texts[path]))
+    order = sorted(
+        texts, key=lambda path: (path.name != f"test{mutant.path.stem}.py", path.parent != folder, len(texts[path]))
     )
+    near = [path for path in order if path.name == f"test{mutant.path.stem}.py" or mutant.module in texts[path]]
+    return near, [path for path in order if path.parent == folder and path not in near]
 
 
 def compile_anew(mutant):
     """Loops that may have code of the mutant are neither taken from the cache nor put there."""
     from widegap._loop_cache import LoopCache
 
-    make, is_part = LoopCache.__init__, mutant.module.startswith("widegap.rows.loops")
+    make = LoopCache.__init__
 
     def without_cache(cache, function):
-        if is_part or function.__module__ == mutant.module:
+        if mutant.is_part or function.__module__ == mutant.module:
             raise RuntimeError("cannot cache function")
         make(cache, function)
 
@@ -174,8 +176,8 @@ def compile_anew(mutant):
 class Progress:
     """A plugin of pytest that writes which test begins, ends the run after a while and spares shrinking what fails."""
 
-    def __init__(self, folder):
-        self.file, self.begin = Path(folder) / "begun", process_time()
+    def __init__(self, folder, seconds):
+        self.file, self.end = Path(folder) / "begun", process_time() + seconds
 
     def pytest_sessionstart(self):
         from hypothesis import Phase, settings
@@ -187,7 +189,7 @@ class Progress:
         self.file.write_text(nodeid, encoding="utf-8")
 
     def pytest_runtest_logfinish(self):
-        if process_time() - self.begin > SECONDS:
+        if process_time() > self.end:
             os._exit(0)
 
 
@@ -195,15 +197,19 @@ def try_tests(mutant, folder):
     """In a process of its own: 0 if all tests pass, else something else."""
     import pytest
 
-    signal.setitimer(signal.ITIMER_PROF, SECONDS + PATIENCE)
+    seconds = COMPILING if mutant.is_part else SECONDS
+    signal.setitimer(signal.ITIMER_PROF, seconds + PATIENCE)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
     sys.meta_path.insert(0, Finder(mutant))
     compile_anew(mutant)
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", f"--basetemp={folder}/t"]
-    return int(pytest.main([*options, *map(str, tests_of(mutant))], plugins=[Progress(folder)]))
+    options, progress = "-x -q -p no:cacheprovider --hypothesis-seed=0".split(), Progress(folder, seconds)
+    for files in filter(None, tests_of(mutant)):  # one by one, as it takes long to import those of a folder
+        if code := pytest.main([*options, f"--basetemp={folder}/t", *map(str, files)], plugins=[progress]):
+            return int(code)
+    return 0
 
 
 def noticed_by(mutant):
