@@ -31,7 +31,7 @@ SOURCE = ROOT / "src" / "widegap"
 RECORD = ROOT / "tests" / "mutants.json"
 CORE = "rows features base constraints cutting_plane forest iterative sdp documents updating".split()
 IMPORTS = "cvxpy dask.array dask.dataframe distributed pytest sklearn.cluster sklearn.utils.estimator_checks".split()
-SECONDS = 10  # of the processor, after which no further test of a change begins
+SECONDS = 20  # of the processor, after which no further test of a change begins
 OWN_ERROR = 99
 COMPILING = 60  # the same where all loops have to be compiled
 PATIENCE = 60  # seconds more before a change counts as noticed because a test does not end
@@ -156,6 +156,7 @@ def tests_of(mutant):
         texts, key=lambda path: (path.name != f"test{mutant.path.stem}.py", path.parent != folder, len(texts[path]))
     )
     near = [path for path in order if path.name == f"test{mutant.path.stem}.py" or mutant.module in texts[path]]
+    near.append(ROOT / "tests" / "robustness" / "test_stored_labels.py")
     return near, [path for path in order if path.parent == folder and path not in near]
 
 
