@@ -46,11 +46,11 @@ def counts_text():
 def score(draw):
     """A sentence on a draw: at first, what has no effect counts as missed as well."""
     tried, noticed, fates = draw["tried"], draw["noticed"], list(draw["missed"].values())
-    added = fates.count("a test now")
+    added = fates.count("noticed since")
     same = sum(bool(fate) for fate in fates) - added
     return (
         f"Of {tried} mutants of the core (drawn by commit {draw['commit'][:7]}), the tests detected {noticed} at first "
-        f"({noticed / tried:.0%}). Of the others, {same} have no effect, and tests added since detect {added}."
+        f"({noticed / tried:.0%}). Of the others, {same} have no effect, and the tests of today detect {added}."
     )
 
 

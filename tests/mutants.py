@@ -8,7 +8,7 @@ The tests of a change are those in the file named after its module, then those i
 of its folder, until one fails or ``SECONDS`` have passed.
 
 ``tests/mutants.json`` has, for each draw, the counts of the first run, which no later run changes, and what it missed,
-with what became of that: the reason why it has no effect, "a test now" or nothing. Earlier draws, of other packages and
+with what became of that: the reason why it has no effect, "noticed since" or nothing. Earlier draws, of other packages and
 of so many changes in every module, have their counts only.
 """
 
@@ -282,7 +282,7 @@ def again():
         mutant = next((mutant for number in numbers if (mutant := Mutant(path, number)).name == name), None)
         by = "GONE" if mutant is None else noticed_by(mutant)
         if by and mutant:
-            missed[name] = "a test now"
+            missed[name] = "noticed since"
             store(record)
         print(by or "MISSED", name, sep=" | ", flush=True)
 
