@@ -1,15 +1,15 @@
 """Do the tests notice small changes of the core? Each change is made in memory and tests are run on it.
 
 ``python tests/mutants.py`` draws 120 of all changes that the packages which decide labels allow, by the hash of the
-last commit, so that nobody chooses them; ``--seed`` names another commit or word. A change is noticed if a test fails
+last commit, so that nobody chooses them; ``--seed`` names another commit. A change is noticed if a test fails
 or takes far too long. ``--again`` tries only what the draw missed, found again by its text after tests were added.
 
 The tests of a change are those in the file named after its module, then those in files that name it, then the others
 of its folder, until one fails or ``SECONDS`` have passed.
 
 ``tests/mutants.json`` has, for each draw, the counts of the first run, which no later run changes, and what it missed,
-with what became of that: the reason why it has no effect, "noticed since" or nothing. Earlier draws, of other packages and
-of so many changes in every module, have their counts only.
+with what became of that: why it has no effect, "noticed since" by a test that was added or that the time did not reach,
+or nothing. Of earlier draws, of other packages and three in every module, it has the counts only.
 """
 
 import argparse
