@@ -60,7 +60,7 @@ fuzz: $(READY)
 	PYTHONPATH=build/fuzz:tests NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/checked-loops \
 		$(BIN)/python tests/fuzz/run.py "$(READER)" -runs=$(RUNS)
 
-# Small changes of the core, and whether the tests notice them; an hour for the sample.
+# 120 small changes of the core, drawn by the last commit, and whether the tests notice them; an hour.
 test-mutation: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/mutants.py
 

@@ -1,7 +1,7 @@
 """Counts of what a run has tried, for docs/reliability.md.
 
 Tests note what they tried in the file that WIDEGAP_COUNTS names, if any. ``python tests/_counts.py FILE`` adds such a
-file up into ``tests/counts.json`` and writes the part of the page on counts anew, from it and from the last draw of
+file up into ``tests/counts.json`` and writes the part of the page on counts anew, from it and from the draws in
 ``tests/mutants.json``.
 """
 
@@ -12,14 +12,11 @@ from collections import Counter
 from pathlib import Path
 from textwrap import fill
 
-from mutants import UNSEEN
-
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "reliability.md"
 STORED = HERE / "counts.json"
 MUTANTS = HERE / "mutants.json"
 WIDTH = 120  # of the lines of a page
-PARTS = ("noticed", "added", "missed")
 BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
 
 
@@ -40,23 +37,20 @@ def add_up(path):
 
 
 def counts_text():
-    """What the page says of the last run that was counted, and of the changes that were made to solvers."""
-    counts, mutants = (json.loads(path.read_text(encoding="utf-8")) for path in (STORED, MUTANTS))
+    """What the page says of the last run that was counted, and of the changes that were made to the core."""
+    counts, record = (json.loads(path.read_text(encoding="utf-8")) for path in (STORED, MUTANTS))
     cases = "; ".join(f"{number:,} {what}" for what, number in counts.items()) + "."
-    last = max(mutants, key=int)
-    return "\n\n".join(fill(text, WIDTH) for text in (cases, score(last, mutants[last]))) + "\n"
+    return "\n\n".join(fill(text, WIDTH) for text in (cases, *map(score, record["draws"]))) + "\n"
 
 
-def score(draw, modules):
-    """A sentence on a draw: what had no effect counts as missed at first, and not at all later."""
-    noticed, added, missed = ([x for found in modules.values() for x in found[part]] for part in PARTS)
-    same = [name for name in missed if name in UNSEEN]
-    total, first, now = len(noticed + added + missed), len(noticed), len(noticed + added)
-    changed = total - len(same)
+def score(draw):
+    """A sentence on a draw: at first, what has no effect counts as missed as well."""
+    tried, noticed, fates = draw["tried"], draw["noticed"], list(draw["missed"].values())
+    added = fates.count("noticed since")
+    same = sum(bool(fate) for fate in fates) - added
     return (
-        f"Of {total} mutants of solvers and losses (draw {draw}, in {len(modules)} modules), the tests of their module "
-        f"detected {first} at first ({first / total:.0%}), and {now} of {changed} ({now / changed:.0%}) with the tests "
-        "added since. The others have no effect."
+        f"Of {tried} mutants of the core (drawn by commit {draw['commit'][:7]}), the tests detected {noticed} at first "
+        f"({noticed / tried:.0%}). Of the others, {same} have no effect, and the tests of today detect {added}."
     )
 
 

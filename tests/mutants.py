@@ -1,11 +1,15 @@
 """Do the tests notice small changes of the core? Each change is made in memory and tests are run on it.
 
-``python tests/mutants.py`` draws a sample in every module, with a fixed seed, and writes what became of it to
-``tests/mutants.json``. A change is noticed if a test fails, or if tests take far too long. ``--only`` names modules,
-``--sample`` the number of changes in each, ``--draw`` the sample: 0 is the one that the first tests were written for, a
-number that has not been used draws a fresh one, and ``--again`` tries only what was missed. What is noticed once tests
-were added for it is kept apart ("added") from what was noticed at first. Changes that leave every result as it is, or
-only cost time, are listed in ``UNSEEN`` with the reason; they do not count as missed.
+``python tests/mutants.py`` draws 120 of all changes that the packages which decide labels allow, by the hash of the
+last commit, so that nobody chooses them; ``--seed`` names another commit. A change is noticed if a test fails
+or takes far too long. ``--again`` tries only what the draw missed, found again by its text after tests were added.
+
+The tests of a change are those in the file named after its module, then those in files that name it, then the others
+of its folder, until one fails or ``SECONDS`` have passed.
+
+``tests/mutants.json`` has, for each draw, the counts of the first run, which no later run changes, and what it missed,
+with what became of that: why it has no effect, "noticed since" by a test that was added or that the time did not reach,
+or nothing. Of earlier draws, of other packages and three in every module, it has the counts only.
 """
 
 import argparse
@@ -16,69 +20,21 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
-from itertools import islice
 from pathlib import Path
+from time import process_time
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "widegap"
 RECORD = ROOT / "tests" / "mutants.json"
-PACKAGES = ("constraints", "cutting_plane", "forest", "sdp")
-SECONDS = 300  # of the processor; the tests of a module take below 60
-
-# Tests of modules that have no file of their own.
-TESTS = {
-    "sdp._gmmc": ["test_semidefinite"],
-    "sdp._mmc": ["test_semidefinite"],
-    "sdp._semidefinite": ["test_semidefinite"],
-    "constraints._hard_units": ["test_constrained_labels"],
-    "cutting_plane._kernel_dual": ["test_kernel_weights"],
-    "constraints._known_classes": ["test_leave_one_out"],
-    "iterative._svm": ["test_alternation"],
-    "iterative._threshold": ["test_alternation"],
-    "base._records": ["test_cutting_plane", "test_cccp"],
-    "constraints._size_bounds": ["test_size_bounds", "test_transport"],
-    "cutting_plane._problem": ["test_score_loss", "test_cutting_plane"],
-    "cutting_plane._hinge": ["test_score_loss", "test_passes"],
-    "cutting_plane._norms": ["test_kernel_weights"],
-}
-UNSEEN = {
-    "features._kmeans: total = X[0, 0] * 0 | 0 -> 1": "the drawn one is an index: any entry times zero",
-    "sdp._mmc: (np.full(n, corner), nu, 2 * C * ones), | 2 * C * ones -> 2 * C / ones": "by one, either way",
-    "cutting_plane._kernel_weights: if gap <= least: | gap <= least -> gap < least": "two roundings would have to be equal",
-    "iterative._threshold: return min(max(1, int(low)), n - 1), max(1, min(n - 1, int(high))) | n - 1 -> n + 1": "a "
-    "bound that no number of clusters reaches, and that is gone since",
-    "cutting_plane._norms: p: float = 2.0 | 2.0 -> 3.0": "a default that only a test used, and that is gone since",
-    "cutting_plane._qp: lower[m : m + n_caps] = -_UNBOUNDED | m + n_caps -> m - n_caps": "sums of what is not negative",
-    "constraints._size_prices: while (high - low).max() > TIE_NOISE / 10 * span: | (high - low).max() > TIE_NOISE / 10 * span -> "
-    "(high - low).max() >= NOISE / 10 * span": "two roundings would have to be equal",
-    "constraints._outliers: return reach > middle + OUTLYING_DEVIATIONS * spread if spread > 0 else np.zeros(len(reach), dtype=bool) | "
-    "reach > middle + CLEAR * spread -> reach >= middle + CLEAR * spread": "two roundings would have to be equal",
-    "constraints._outliers: lost = np.cumsum(np.append(0, ~is_out)) / len(inside) | 0 -> 1": "all sums one more",
-    "cutting_plane._universum_loss: active = excess > 0 | excess > 0 -> excess >= 0": "at a kink, both are planes below",
-    "constraints._hard_units: several = np.flatnonzero(sizes > 1).tolist() if coupled else [] | "
-    "sizes > 1 -> sizes >= 1": "found exactly in either way, one of them slower",
-    "sdp._semidefinite: return -scores if scores[0] > 0 else scores | "
-    "scores[0] > 0 -> scores[0] >= 0": "a score of exactly 0; only names would change",
-    "cutting_plane._problem: shares = rows.label_weights(labels, k) / rows.total | rows.label_weights(labels, k) "
-    "/ rows.total -> rows.label_weights(labels, k) * rows.total": "the size of the means cancels out",
-    "cutting_plane._norms: p: float = 2.0  # of no effect, as the weight of an only kernel is 1 | "
-    "2.0 -> 3.0": "one kernel has the weight 1 for any p",
-    "forest._agreement: heights = np.maximum(np.round(heights, 12), 0.0) | "
-    "12 -> 13": "the 13th digit of heights between 0 and 1",
-    "iterative._alternation: for _ in range(100): | 100 -> 101": "bisected to the last digit long before",
-    "forest._linkage: scores[scores < 1 / m] = 0 | "
-    "scores < 1 / m -> scores <= 1 / m": "two roundings would have to be equal",
-    "constraints._size_prices: (costs,), _ = rows.fold(lambda costs: ((_split(costs, TIE_NOISE * span),), 0), costs) | "
-    "0 -> 1": "a sum that nobody reads",
-    "cutting_plane._qp: z, bias = _checked(scaled, *engine(scaled, None if start is None else start / "
-    "problem.x_unit)) | start / problem.x_unit -> start * problem.x_unit": "a start only saves time",
-    "constraints._seeded_clusters: for last in (False, True) if linked.any() else (True,): | "
-    "True -> False": "spreads once more, which nothing uses",
-    "forest._small_clusters: twice = np.flatnonzero(np.bincount(owners, minlength=n_fine - 1) == 2) | "
-    "1 -> 2": "a cluster without rows is not there twice",
-}
+CORE = "rows features base constraints cutting_plane forest iterative sdp documents updating".split()
+IMPORTS = "cvxpy dask.array dask.dataframe distributed pytest sklearn.cluster sklearn.utils.estimator_checks".split()
+SECONDS = 20  # of the processor, after which no further test of a change begins
+OWN_ERROR = 99
+COMPILING = 60  # the same where all loops have to be compiled
+PATIENCE = 60  # seconds more before a change counts as noticed because a test does not end
 
 SWAPS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -149,16 +105,15 @@ def swapped(operator):
 class Mutant:
     """One change of one module."""
 
-    def __init__(self, module, number=None):
-        self.path = SOURCE / (module.replace(".", "/") + ".py")
-        self.module = f"widegap.{module}"
-        text = self.path.read_text(encoding="utf-8")
+    def __init__(self, path, number):
+        self.path = path
+        self.module = ".".join(("widegap", *path.relative_to(SOURCE).with_suffix("").parts))
+        self.is_part = self.module.startswith("widegap.rows.loops.")  # of loops in other modules
+        text = path.read_text(encoding="utf-8")
         self.tree = ast.parse(text)
-        if number is None:
-            return
         node, change = list(places(self.tree))[number]
-        before = ast.unparse(node)
-        self.name = f"{module}: {text.splitlines()[node.lineno - 1].strip()} | {before} -> {ast.unparse(change)}"
+        line = text.splitlines()[node.lineno - 1].strip()
+        self.name = f"{path.relative_to(SOURCE)}: {line} | {ast.unparse(node)} -> {ast.unparse(change)}"
         replace(self.tree, node, change)
 
 
@@ -193,117 +148,171 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.mutant.tree, self.mutant.path, "exec"), module.__dict__)
 
 
-def tests_of(module):
-    """The files of tests that are run on changes of a module."""
-    names = TESTS.get(module, ["test" + module.rpartition(".")[2]])
-    return [str(path.relative_to(ROOT)) for name in names for path in (ROOT / "tests").rglob(f"{name}.py")]
+def tests_of(mutant):
+    """Files of tests in the order in which they are tried: named like the module or naming it, then its folder."""
+    folder = ROOT / "tests" / mutant.path.relative_to(SOURCE).parts[0]
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    order = sorted(
+        texts, key=lambda path: (path.name != f"test{mutant.path.stem}.py", path.parent != folder, len(texts[path]))
+    )
+    near = [path for path in order if path.name == f"test{mutant.path.stem}.py" or mutant.module in texts[path]]
+    near.append(ROOT / "tests" / "robustness" / "test_stored_labels.py")
+    return near, [path for path in order if path.parent == folder and path not in near]
 
 
-def compile_anew(module):
-    """Compiled loops of the mutant are neither taken from numba's cache nor put there."""
-    import numba
+def compile_anew(mutant):
+    """Loops that may have code of the mutant are neither taken from the cache nor put there."""
+    from widegap._loop_cache import LoopCache
 
-    njit = numba.njit
+    make = LoopCache.__init__
 
-    def without_cache(*arguments, **options):
-        if arguments or "cache" not in options:
-            return njit(*arguments, **options)
-        return lambda function: njit(**(options | {"cache": function.__module__ != module}))(function)
+    def without_cache(cache, function):
+        if mutant.is_part or function.__module__ == mutant.module:
+            raise RuntimeError("cannot cache function")
+        make(cache, function)
 
-    numba.njit = without_cache
+    LoopCache.__init__ = without_cache
 
 
-def try_tests(mutant, files):
+class Progress:
+    """A plugin of pytest that writes which test begins, ends the run after a while and spares shrinking what fails."""
+
+    def __init__(self, folder, seconds):
+        self.file, self.end = Path(folder) / "begun", process_time() + seconds
+
+    def pytest_sessionstart(self):
+        from hypothesis import Phase, settings
+
+        settings.register_profile("unshrunk", deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
+        settings.load_profile("unshrunk")
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.file.write_text(nodeid, encoding="utf-8")
+
+    def pytest_runtest_logfinish(self):
+        if process_time() > self.end:
+            os._exit(0)
+
+
+def try_tests(mutant, folder):
     """In a process of its own: 0 if all tests pass, else something else."""
     import pytest
 
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    seconds = COMPILING if mutant.is_part else SECONDS
+    signal.setitimer(signal.ITIMER_PROF, seconds + PATIENCE)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)
     sys.meta_path.insert(0, Finder(mutant))
-    compile_anew(mutant.module)
+    compile_anew(mutant)
+    options, progress = "-x -q -p no:cacheprovider --hypothesis-seed=0".split(), Progress(folder, seconds)
+    for files in filter(None, tests_of(mutant)):  # one by one, as it takes long to import those of a folder
+        if code := pytest.main([*options, f"--basetemp={folder}/t", *map(str, files)], plugins=[progress]):
+            return int(code)
+    return 0
+
+
+def noticed_by(mutant):
+    """What notices a change: the test that fails or does not end, and the status of its process; "" if nothing does."""
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
-        options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", f"--basetemp={folder}/t"]
-        return int(pytest.main([*options, *files]))
+        process = os.fork()
+        if not process:
+            code = OWN_ERROR
+            try:
+                code = try_tests(mutant, folder)
+            finally:
+                os._exit(code)
+        status = os.waitpid(process, 0)[1]
+        if os.waitstatus_to_exitcode(status) == OWN_ERROR:
+            sys.exit(f"pytest could not be called for {mutant.name}.")
+        begun = Path(folder) / "begun"
+        last = begun.read_text(encoding="utf-8") if begun.exists() else "before any test"
+    return f"{last} ({status})" if status else ""
 
 
-def is_noticed(mutant, files):
-    process = os.fork()
-    if not process:
-        code = 9
-        try:
-            code = try_tests(mutant, files)
-        finally:
-            os._exit(code)
-    return os.waitpid(process, 0)[1] != 0
+def every_place():
+    """All changes of the core: file and number."""
+    for package in CORE:
+        for path in sorted((SOURCE / package).rglob("*.py")):
+            for number, _ in enumerate(places(ast.parse(path.read_text(encoding="utf-8")))):
+                yield path, number
 
 
-def every_mutant(module):
-    """All changes of a module, in the order of its text."""
-    tree = ast.parse((SOURCE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
-    return [Mutant(module, number) for number in range(len(list(places(tree))))]
+def git(*arguments):
+    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def drawn(module, sample, draw, record):
-    """The changes of a module that are tried; those of other draws are not drawn again."""
-    mutants = every_mutant(module)
-    order = random.Random(f"{module} {draw}" if draw else module).sample(range(len(mutants)), len(mutants))
-    others = {name for other, modules in record.items() if other != str(draw) for name in tried_in(modules, module)}
-    return list(islice((mutants[number] for number in order if mutants[number].name not in others), sample))
+def read_record():
+    return json.loads(RECORD.read_text(encoding="utf-8"))
 
 
-def tried_in(modules, module):
-    """Names of the changes of a module that one draw has tried."""
-    return [name for names in modules.get(module, {}).values() for name in names]
+def store(record):
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def all_modules():
-    return [f"{package}.{p.stem}" for package in PACKAGES for p in sorted((SOURCE / package).glob("_[a-z]*.py"))]
+def draw(commit, sample):
+    """Try the changes that a commit draws, from where an interrupted run of the same commit stopped."""
+    record = read_record()
+    found = next((draw for draw in record["draws"] if draw["commit"] == commit), None)
+    if found is None:
+        found = {"commit": commit, "tried": 0, "noticed": 0, "missed": {}}
+        record["draws"].append(found)
+    chosen = random.Random(commit).sample(list(every_place()), sample)
+    chosen.sort(key=lambda place: place[0].parent.name == "loops")  # these last, as they take longest
+    for path, number in chosen[found["tried"] :]:
+        mutant = Mutant(path, number)
+        by = noticed_by(mutant)
+        found["tried"] += 1
+        if by:
+            found["noticed"] += 1
+        else:
+            found["missed"][mutant.name] = ""
+        store(record)
+        print(found["tried"], by or "MISSED", mutant.name, sep=" | ", flush=True)
+
+
+def again():
+    """Try what the last draw missed and what has an effect."""
+    record = read_record()
+    missed = record["draws"][-1]["missed"]
+    for name in [name for name, fate in missed.items() if not fate]:
+        path = SOURCE / name.partition(":")[0]
+        numbers = range(sum(1 for _ in places(ast.parse(path.read_text(encoding="utf-8")))))
+        mutant = next((mutant for number in numbers if (mutant := Mutant(path, number)).name == name), None)
+        by = "GONE" if mutant is None else noticed_by(mutant)
+        if by and mutant:
+            missed[name] = "noticed since"
+            store(record)
+        print(by or "MISSED", name, sep=" | ", flush=True)
+
+
+def import_once():
+    """What tests of many mutants would import and start anew: the processes that are forked from this one have it."""
+    import numba
+
+    for name in IMPORTS:
+        importlib.import_module(name)
+    numba.njit(lambda x: x + 1)(1)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", default=all_modules())
-    parser.add_argument("--sample", type=int, default=3)
-    parser.add_argument("--draw", type=int, default=0)
+    parser.add_argument("--sample", type=int, default=120)
+    parser.add_argument("--seed", default="HEAD", help="the commit that draws; its source has to be the present one")
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     os.chdir(ROOT)
-    import numba, pytest, scipy.optimize, sklearn.svm  # noqa: E401, F401, I001  (once, for all mutants)
-
-    for module in options.only:
-        record = read_record()
-        if options.again:  # by name, as a source may have changed since; of one name the one that is drawn first
-            missed = record[str(options.draw)][module]["missed"]
-            in_order = reversed(drawn(module, None, options.draw, record))
-            mutants = list({mutant.name: mutant for mutant in in_order if mutant.name in missed}.values())
-        else:
-            mutants = drawn(module, options.sample, options.draw, record)
-        if mutants and is_noticed(Mutant(module), tests_of(module)):
-            print(f"{module}: {tests_of(module)} fail without any change, so nothing can be said of it.", flush=True)
-            continue
-        for mutant in mutants:
-            is_seen = is_noticed(mutant, tests_of(module))
-            keep(str(options.draw), module, mutant.name, is_seen)
-            print("noticed" if is_seen else "MISSED", mutant.name, flush=True)
-
-
-def read_record():
-    return json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-
-
-def keep(draw, module, name, is_seen):
-    """Put what became of a change into the record."""
-    record = read_record()
-    found = record.setdefault(draw, {}).setdefault(module, {"noticed": [], "added": [], "missed": []})
-    was_missed = name in found["missed"] or name in found["added"]
-    for names in found.values():
-        names[:] = [other for other in names if other != name]
-    found[("added" if was_missed else "noticed") if is_seen else "missed"].append(name)
-    RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    if Path(importlib.util.find_spec("widegap").origin).parent != SOURCE:
+        sys.exit(f"Tests would import widegap from elsewhere: put {SOURCE.parent} into PYTHONPATH.")
+    import_once()
+    if options.again:
+        again()
+        return
+    commit = git("rev-parse", options.seed)
+    if git("diff", "--stat", commit, "--", "src"):
+        sys.exit(f"The source is not that of {commit}: commit it first, as it draws the changes.")
+    draw(commit, options.sample)
 
 
 if __name__ == "__main__":

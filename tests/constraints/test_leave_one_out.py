@@ -93,3 +93,11 @@ def test_one_row_of_each_class_or_a_single_class_judges_nobody():
     names, likely = found.names, found.likely
     assert names.tolist() == [1, 3] and likely.sum(axis=1) == pytest.approx(1)
     np.testing.assert_array_equal(names[likely.argmax(axis=1)], np.where(classes == 0, 3, 1))
+
+
+def test_every_round_of_self_training_takes_a_fifth_of_the_rows_more(monkeypatch):
+    classes, Z = two_blobs(40)
+    counts, surest = [], _left_out.surest
+    monkeypatch.setattr(_left_out, "surest", lambda *arguments: (counts.append(arguments[-1]), surest(*arguments))[1])
+    _left_out._self_trained(Z, np.arange(12), classes[:12], 0.1)
+    assert counts == [12, 16, 24, 32, 40]  # the known ones at least

@@ -232,6 +232,15 @@ def test_refuses_impossible_bounds(min_counts, message):
         assign(np.zeros((4, 2)), np.array(min_counts))
 
 
+@pytest.mark.parametrize("row", range(3))
+@pytest.mark.parametrize("column", range(2))
+def test_an_unusable_cost_is_found_wherever_it_is(row, column):
+    costs = np.zeros((3, 2))
+    costs[row, column] = np.nan
+    with pytest.raises(InvalidDataError, match=rf"costs\[{row}\]"):
+        assign(costs, np.zeros(2, np.int64))
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e301])
 def test_refuses_unusable_costs(value):
     costs = np.zeros((4, 2))

@@ -736,3 +736,8 @@ def test_wide_balance(pair, n_clusters, balance):
 
 def test_one_row_has_no_outliers():
     assert CPM3C(1, outliers=0.15, random_state=0).fit([[1.0, 2.0]]).labels_.tolist() == [0]
+
+
+def test_a_table_no_larger_than_the_sample_is_searched_once(pair):
+    model = CPM3C(2, n_init=1, random_state=0).fit(pair[0])
+    assert {record.start for record in model.history_} == {0}

@@ -12,7 +12,7 @@ from sklearn.preprocessing import Normalizer
 
 from widegap import DocumentClustering, datasets, persistence
 from widegap.documents._linear_scores import weight_of_loss
-from widegap.documents._topic_search import KMEANS_RUNS, MARGIN_STEPS
+from widegap.documents._topic_search import KMEANS_RUNS, MARGIN_STEPS, _weight_of_loss
 from widegap.report import summarize
 
 FOOD = ["bread with flour and yeast", "flour and yeast for bread", "bread, salt and flour", "yeast lets flour rise"]
@@ -187,3 +187,11 @@ def test_another_method_has_an_objective_where_terms_are_scored():
     assert model.history_ == [] and model.converged_
     on_rows = DocumentClustering(2, method=KMeans(n_init=5), random_state=0).fit(np.eye(4)[[0, 0, 1, 1]])
     assert on_rows.objective_ is None
+
+
+def test_the_weight_of_the_loss_follows_the_variance_of_the_axis_before_the_number_of_topics():
+    X = np.random.default_rng(0).normal(size=(60, 6)) * [9, 5, 3, 2, 1, 1]
+    variances = np.sort(np.linalg.eigvalsh(np.cov(X.T, bias=True)))[::-1]
+    for k in (2, 3, 4):
+        assert _weight_of_loss(X, k) == pytest.approx(1 / (0.3 * variances[k - 2]), rel=1e-3)
+    assert _weight_of_loss(np.ones((9, 3)), 2) == "auto"

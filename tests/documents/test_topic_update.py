@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from _data import requires_data
 from experiments.loaders import load_20news
 from widegap import DocumentClustering
 from widegap.documents._topic_search import TopicSearch
+from widegap.documents._updatable_topics import JointDocuments
 from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.persistence import load, save
 
@@ -251,3 +253,16 @@ def test_what_cannot_be_updated_says_why(first, tmp_path):
         first[0].update(texts, forget=1)
     with pytest.raises(InvalidDataError, match="of the kind 'embeddings'"):
         first[0].update(np.eye(3))
+
+
+def test_new_documents_join_the_new_topic_that_they_are_nearest_to():
+    angles = np.array(
+        [0.0, 0.1, 1.5, 1.4, 1.3, 0.2]
+    )  # a new topic's core is the third row; the last two are remembered
+    rows = SimpleNamespace(
+        before=np.zeros(6, int), numbers=[7], counts=np.ones(6), is_new=np.array([True, True, True, True, False, False])
+    )
+    fresh = np.array([-1, -1, 0, -1, -1, -1])
+    coordinates = np.column_stack([np.cos(angles), np.sin(angles)])
+    labels = JointDocuments.start(SimpleNamespace(rows=rows), coordinates, fresh)
+    assert labels.tolist() == [0, 0, 1, 1, 0, 0]

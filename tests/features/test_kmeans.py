@@ -63,8 +63,7 @@ def test_single_precision_does_not_overflow():
     """Features of a polynomial kernel can be this large: their squares exceed single precision, not double."""
     X = np.array([-2.5e18] * 30 + [8e19], np.float32)[:, None]
     found = kmeans(X, 2, 300, np.random.default_rng(0))
-    assert sorted(np.bincount(found.labels)) == [1, 30]
-    assert found.inertia == pytest.approx(0, abs=1e-9 * 8e19**2)
+    assert sorted(np.bincount(found)) == [1, 30]
 
 
 def test_rows_that_changed_are_counted():

@@ -459,3 +459,20 @@ def test_relaxed_search_leaves_a_start_where_turns_at_once_stay():
     start = np.where(KMeans(2, n_init=1, random_state=0).fit(X).labels_, 1.0, -1.0)
     found = relaxed_search(axes, start, bounds)
     assert clustering_error(y, found.step.split.y) < clustering_error(y, start) / 2
+
+
+def test_values_that_differ_by_rounding_only_are_not_divided():
+    f = np.array([3.0, 2.0, 1.0 + 1e-12, 1.0, 0.0, -1.0])
+
+    def best_between_equals(values):  # at three positives
+        return np.where(np.arange(1, 6) == 3, 0.0, 1.0), np.zeros(5)
+
+    assert best_split(f, best_between_equals, [(1, 5)]).n_positive != 3
+    forced = best_split(f, best_between_equals, [(3, 3)])
+    assert forced.n_positive == 3 and forced.bound_active
+    assert best_split(f + [0, 0, 1e-9, 0, 0, 0], best_between_equals, [(1, 5)]).n_positive == 3
+
+
+def test_values_that_differ_less_than_labels_can_be_told_apart_are_refused():
+    with pytest.raises(InfeasibleBalanceError, match="All 4 decision values are equal"):
+        best_split(np.array([0.0, 1e-14, 2e-14, 5e-14]), LOSSES["hinge"][0], [(1, 3)])

@@ -15,7 +15,7 @@ from widegap.features._spectrum import leading_variances
 from widegap.rows import RowBlocks, shards
 from widegap.rows._centred import CentredRows
 from widegap.rows._protocols import add_in_place, add_up
-from widegap.rows._sources import ArraySource, row_blocks
+from widegap.rows._sources import ArraySource, divided_columns, row_blocks
 
 
 @pytest.mark.parametrize("add", [add_up, add_in_place])
@@ -537,3 +537,30 @@ def test_the_list_of_representations_is_what_it_says(tmp_path):
         whole = [source.read(0, source.shape[0]) for source in blocks.sources]
         assert {sp.issparse(part) for part in whole} == ({True, False} if name == "mixed_shards" else {name in SPARSE})
         assert_array_equal(np.concatenate([sp.csr_array(part).toarray() for part in whole]), X)
+
+
+class InPieces(ArraySource):
+    """A source that gives each span in three pieces."""
+
+    def read(self, start, stop):
+        yield from np.array_split(super().read(start, stop), 3)
+
+
+def test_rows_of_a_span_in_pieces_meet_their_own_state_and_are_found_by_number():
+    X, state = table(11, 2), np.arange(11.0)
+    rows = RowBlocks([InPieces(X[:7]), InPieces(X[7:])])
+    assert_array_equal(rows.map(lambda block: block.take(slice(None))), X)
+    ((found,), _) = rows.sweep(lambda block, part: ((part * block.take(slice(None))[:, 0],), 0), state)
+    assert_array_equal(found, state * X[:, 0])
+    for chosen in ([0, 10], [3, 4, 6, 7], list(range(11))):
+        assert_array_equal(rows.take(np.array(chosen)), X[chosen])
+
+
+@pytest.mark.parametrize("columns", [[0, 1, 2], [2, 0]])
+def test_features_are_divided_in_place_only_if_all_of_them_are_kept(columns):
+    X, divisors = table(5, 3) + 1, np.array([2.0, 4.0, 8.0])[: len(columns)]
+    before = X.copy()
+    found = divided_columns(RowBlocks([ArraySource(X)]), np.array(columns), divisors)
+    expected = before[:, columns] / divisors
+    assert_array_equal(found.map(lambda block: block.take(slice(None))), expected)
+    assert_array_equal(X, expected if len(columns) == 3 else before)

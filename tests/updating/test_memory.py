@@ -31,7 +31,7 @@ def test_rows_from_before_the_last_update_come_after_the_new_ones():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(-1, 5), min_size=1, max_size=200), st.integers(6, 300), st.integers(0, 10))
+@given(st.lists(st.integers(-1, 5), min_size=1, max_size=200), st.integers(1, 300), st.integers(0, 10))
 def test_weights_of_a_cluster_add_up_to_all_that_it_has_seen(labels, size, seed):
     rows, weights = remember(labels, size, seed=seed)
     labels = np.array(labels)

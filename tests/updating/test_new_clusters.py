@@ -75,3 +75,11 @@ def test_light_rows_are_left_out_in_proportion():
     assert 400 < (kept < 2000).sum() < 600
     assert (kept >= 2000).sum() == 2000
     assert len(thinned(np.arange(4000), weights, 100, np.random.default_rng(0))) == 100
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_thinning_knows_only_the_ratios_of_weights(scale):
+    rows, weights = np.arange(3, 43), np.random.default_rng(1).random(43)
+    expected = thinned(rows, weights, 12, np.random.default_rng(0))
+    np.testing.assert_array_equal(thinned(rows, scale * weights, 12, np.random.default_rng(0)), expected)
+    assert len(thinned(rows[:0], weights, 12, np.random.default_rng(0))) == 0
