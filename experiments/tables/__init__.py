@@ -92,7 +92,7 @@ CHAPTERS = {
     ),
     "m2dcu": Chapter(
         "The M2DCU paper",
-        "Documents with a universum: the paper's tables next to ours, what a universum gains, and whether it tells junk.",
+        "Documents with a universum: the paper's tables next to ours, what a universum gains, whether it tells junk.",
         universum.EXPERIMENTS + universum_rules.EXPERIMENTS,
     ),
     "mkc": Chapter(
