@@ -66,7 +66,7 @@ CHAPTERS = {
     ),
     "texts": Chapter(
         "Texts",
-        "How well are topics found, and what does a universum gain?",
+        "How well are topics found, how fast, and what do raw counts of words change?",
         documents.EXPERIMENTS + lengths.EXPERIMENTS,
     ),
     "known": Chapter(
@@ -92,7 +92,7 @@ CHAPTERS = {
     ),
     "m2dcu": Chapter(
         "The M2DCU paper",
-        "Documents with a universum: the paper's tables next to ours, and what a universum gains.",
+        "Documents with a universum: the paper's tables next to ours, what a universum gains, whether it tells junk.",
         universum.EXPERIMENTS + universum_rules.EXPERIMENTS,
     ),
     "mkc": Chapter(
