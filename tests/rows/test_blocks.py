@@ -15,7 +15,7 @@ from widegap.features._spectrum import leading_variances
 from widegap.rows import RowBlocks, shards
 from widegap.rows._centred import CentredRows
 from widegap.rows._protocols import add_in_place, add_up
-from widegap.rows._sources import ArraySource, divided_columns, row_blocks
+from widegap.rows._sources import ArraySource, divided_columns, may_be_held, row_blocks
 
 
 @pytest.mark.parametrize("add", [add_up, add_in_place])
@@ -564,3 +564,11 @@ def test_features_are_divided_in_place_only_if_all_of_them_are_kept(columns):
     expected = before[:, columns] / divisors
     assert_array_equal(found.map(lambda block: block.take(slice(None))), expected)
     assert_array_equal(X, expected if len(columns) == 3 else before)
+
+
+def test_features_of_rows_in_a_file_may_be_held_up_to_a_number_of_bytes(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", table(10, 3))
+    rows = row_blocks(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    monkeypatch.setattr("widegap.rows._sources.TABLE_BYTES", 10 * 4 * 8)
+    assert may_be_held(rows, 4) and not may_be_held(rows, 5)
+    assert may_be_held(row_blocks(table(10, 3)), 5)
