@@ -13,6 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from widegap._jit import jit
 from widegap._types import Doubles, Floats, Indices, Ints, Mask, SparseMatrix
 from widegap.features._rounding import LAST_BITS
+from widegap.rows._matrices import row_chunks
 from widegap.rows._threads import ordered_map
 
 DISTANCES_HELD = 1 << 22  # distances of dense rows at a time, for every thread: 16 MiB; not tuned
@@ -126,14 +127,20 @@ def _bounds(values: Floats, count: int) -> Floats:
     """For every row a bound below which more than ``count`` of its values are, infinite where there are few.
 
     The values are spread over lanes, and the lowest of more than ``count`` lanes are below the bound: this takes many
-    numbers at a time, while a table of the best is updated one number at a time.
+    numbers at a time, while a table of the best is updated one number at a time. Halves of the columns are compared
+    until hardly more lanes are left than that takes.
     """
-    n, lanes = values.shape[1], max(LANES, 2 * count)
-    if n < 2 * lanes:
-        return np.full(len(values), np.inf, values.dtype)
-    lowest = values[:, : n - n % lanes].reshape(len(values), -1, lanes).min(axis=1)
-    lowest.partition(count, axis=1)
-    bounds = np.nextafter(lowest[:, count], np.array(np.inf, values.dtype))
+    lanes, bounds = max(LANES, 2 * count), np.full(len(values), np.inf, values.dtype)
+    if values.shape[1] < 2 * lanes:
+        return bounds
+    for rows in row_chunks(*values.shape):
+        lowest = values[rows]
+        while lowest.shape[1] >= 2 * lanes:
+            half = lowest.shape[1] // 2
+            lowest = np.minimum(lowest[:, :half], lowest[:, half : 2 * half])
+        lowest.partition(count, axis=1)
+        bounds[rows] = lowest[:, count]
+    bounds = np.nextafter(bounds, np.array(np.inf, values.dtype))
     bounds[np.isnan(bounds)] = np.inf  # some values overflow
     return bounds
 
