@@ -31,7 +31,7 @@ test-slow: $(READY)
 # Branches of the packages that decide labels, and of model files, that their tests take: 95% of each. Coverage cannot see
 # compiled loops, so they run once more as plain Python, and LLVM vectors are only seen while they are compiled.
 LOOPS := $(addprefix tests/forest/test_,agreement.py communities.py linkage.py single_moves.py) \
-	$(addprefix tests/features/test_,kernels.py kmeans.py neighbour_index.py neighbours.py) \
+	$(addprefix tests/features/test_,kernels.py kmeans.py neighbours.py) \
 	tests/constraints/test_transport.py tests/rows/test_passes.py
 OF_SOLVERS := $(addprefix tests/,base constraints cutting_plane features forest persistence rows sdp)
 OF_BOTH := $(addprefix --cov=widegap.,constraints cutting_plane features forest persistence rows) --cov-append --cov-report=

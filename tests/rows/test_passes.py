@@ -368,3 +368,45 @@ def test_plain_loops_refuse_what_is_beyond_an_array():
         _plain_loops._add_rows(one, columns, 0, 1, np.zeros((7, 1)), one, 0, 1)
     with pytest.raises(IndexError, match="index 1 is out of bounds of 1"):
         _plain_loops._add_rows(one, columns, 0, 2, np.zeros((8, 1)), one, 0, 1)
+
+
+class TestWeightsOfRows:
+    """A row of weight 3 adds what three rows without weights add."""
+
+    X, times = table(30, 5), np.arange(30) % 4
+    weights = times.astype(np.float64)
+
+    def added(self, k, form, X, weights):
+        rng, n = np.random.default_rng(0), len(X)
+        W, b, labels = rng.normal(size=(k, 5)), rng.normal(size=k), (np.abs(X[:, 0]) * 64).astype(np.int32) % k
+        codes, bias, normal = np.zeros((n, 1), np.uint8), np.zeros(k), np.zeros((k, 5) if form == "dense" else (5, k))
+        last, mean, S = (labels, codes, weights, normal, bias), np.zeros(5), sp.csr_array(X)
+        entries = S.data, S.indices, S.indptr
+        if k > 2 and form == "dense":
+            sums = _passes.margin_dense(X, mean, W, b, False, True, *last)
+        elif k > 2:
+            sums = _passes.margin_csr(*entries, grouped(W, np.dtype(float)), b, False, True, *last)
+        elif form == "dense":
+            sums = _passes.margin_dense_two(X, mean, W[1:] - W[:1], b[1] - b[0], False, *last)
+        else:
+            sums = _passes.margin_csr_two(*entries, W[1] - W[0], b[1] - b[0], False, *last)
+        return [*sums, normal, bias]
+
+    @pytest.mark.parametrize("form", ["dense", "csr"])
+    @pytest.mark.parametrize("k", [2, 3])
+    def test_passes(self, k, form):
+        repeated = self.added(k, form, np.repeat(self.X, self.times, axis=0), None)
+        assert repeated[1] > 0
+        for found, expected in zip(self.added(k, form, self.X, self.weights), repeated, strict=True):
+            assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+    def test_sums_of_sparse_rows(self):
+        S, mean, rows = sp.csr_array(self.X), self.X.mean(axis=0), np.arange(2, 20)
+        weights = np.random.default_rng(0).normal(size=(3, 18)) * (rows % 3 > 0)
+        found = _passes.weighted_csr(S.data, S.indices, S.indptr, rows, weights, mean, 2.0)
+        assert_allclose(found, weights @ (self.X[rows] - mean) / 2, rtol=1e-12, atol=1e-12)
+        counts, old, new = np.stack([self.times, 3 - self.times]), np.arange(30) % 3, np.arange(30) % 2
+        found = _passes.moved_csr(S.data, S.indices, S.indptr, counts, old, new, 3, mean, 2.0)
+        moved = np.eye(3)[new] - np.eye(3)[old]
+        expected = np.einsum("mi,ip,ij->mpj", counts, moved, self.X - mean) / 2
+        assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
