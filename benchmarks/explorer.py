@@ -25,14 +25,14 @@ REPEATS = 2
 MAP_POINTS = 100_000
 MILLION = 1_000_000
 SLIDE = """
-const { store, keysAt } = await import('./store.js');
+const { cutAt } = await import('./store.js');
 const { recut } = await import('./map.js');
 const times = [];
-for (let k = 2; k < 12; k++) await keysAt(k);
+for (let k = 2; k < 12; k++) await cutAt(k);
 for (let turn = 0; turn < 40; turn++) {
   const k = 2 + turn % 10;
   const began = performance.now();
-  recut(await keysAt(k));
+  recut(await cutAt(k));
   await new Promise((next) => requestAnimationFrame(next));
   times.push(performance.now() - began);
 }
@@ -148,6 +148,7 @@ def _cuts(model: Any, X: Any) -> Row:
 
 def _million() -> Row:
     """A CSV file of a million rows until its map is there, before the first fit."""
+    from widegap.cli._column_options import TableOptions
     from widegap.cli._explore import _open_table
     from widegap.explorer._server import Pages
     from widegap.tables._delimited import Dialect
@@ -158,7 +159,7 @@ def _million() -> Row:
         path = Path(folder) / "million.csv"
         pd.DataFrame(values.round(3)).add_prefix("c").to_csv(path, index=False)
         began = process_time()
-        opening = _open_table(path, Dialect(), (), "auto", "auto", 0)
+        opening = _open_table(path, Dialect(), TableOptions(), "auto", "auto", 0)
         pages = Pages(Workspace(opening.model, opening.X, rows=opening.shown))
         pages.points({"layout": "scores"})
         seconds = process_time() - began
@@ -198,8 +199,12 @@ class _Browser:
 
 
 def _measured(driver: Any, script: str) -> list[float]:
-    """What a script with ``await`` in it passes to ``done``."""
-    return driver.execute_async_script(f"(async (done) => {{{script}}})(arguments[arguments.length - 1])")
+    """What a script with ``await`` in it passes to ``done``; what it throws is an error here, too."""
+    done = "arguments[arguments.length - 1]"
+    found = driver.execute_async_script(f"const done = {done}; (async () => {{{script}}})().catch((e) => done(`${{e}}`))")
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    return found
 
 
 def _page(model: Any, X: Any) -> Iterator[Row]:

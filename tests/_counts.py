@@ -40,17 +40,18 @@ def counts_text():
     """What the page says of the last run that was counted, and of the changes that were made to the core."""
     counts, record = (json.loads(path.read_text(encoding="utf-8")) for path in (STORED, MUTANTS))
     cases = "; ".join(f"{number:,} {what}" for what, number in counts.items()) + "."
-    return "\n\n".join(fill(text, WIDTH) for text in (cases, *map(score, record["draws"]))) + "\n"
+    scores = "Changes of the core that the tests detected at first: " + "; ".join(map(score, record["draws"])) + "."
+    return "\n\n".join(fill(text, WIDTH) for text in (cases, scores)) + "\n"
 
 
 def score(draw):
-    """A sentence on a draw: at first, what has no effect counts as missed as well."""
+    """What became of a draw: at first, what has no effect counts as missed as well."""
     tried, noticed, fates = draw["tried"], draw["noticed"], list(draw["missed"].values())
     added = fates.count("noticed since")
     same = sum(bool(fate) for fate in fates) - added
     return (
-        f"Of {tried} mutants of the core (drawn by commit {draw['commit'][:7]}), the tests detected {noticed} at first "
-        f"({noticed / tried:.0%}). Of the others, {same} have no effect, and the tests of today detect {added}."
+        f"{noticed} of {tried} ({noticed / tried:.0%}, drawn by commit {draw['commit'][:7]}; of the others, {same} have no "
+        f"effect, and the tests of today detect {added})"
     )
 
 
