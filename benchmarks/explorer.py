@@ -200,8 +200,8 @@ class _Browser:
 
 def _measured(driver: Any, script: str) -> list[float]:
     """What a script with ``await`` in it passes to ``done``; what it throws is an error here, too."""
-    done = "arguments[arguments.length - 1]"
-    found = driver.execute_async_script(f"const done = {done}; (async () => {{{script}}})().catch((e) => done(`${{e}}`))")
+    call = f"(async () => {{{script}}})().catch((error) => done(`${{error}}`))"
+    found = driver.execute_async_script(f"const done = arguments[arguments.length - 1]; {call}")
     if isinstance(found, str):
         raise RuntimeError(found)
     return found
