@@ -147,7 +147,10 @@ class CommandWalk(RuleBasedStateMachine):
 
     @initialize(spec=st.builds(Table, SEEDS, SIZES, st.sampled_from([12, 12, 4, 0])), missing=st.booleans())
     def first_table(self, spec, missing):
+        """A table, and a model of it if it has rows enough: most commands need one."""
         self.add_table(spec, missing)
+        (table,) = self.tables
+        self.fit(["cluster", table, "-k", "3", "--drop", "kind,weight,truth"], table, ".csv")
 
     @rule(
         spec=st.builds(Table, SEEDS, SIZES, of_groups=st.sampled_from([(0, 1, 2), (0, 1), (1,), (0, 1, 2, 3)])),
@@ -401,7 +404,7 @@ def _not_served(workspace, **options):
 
 
 def test_any_order_of_commands():
-    walk(CommandWalk, 4, 10)
+    walk(CommandWalk, 8, 10)
 
 
 @pytest.mark.slow
