@@ -87,7 +87,11 @@ def test_after_the_first_labels_a_search_has_fewer_nodes(monkeypatch):
     assert not proven
     taken = [int(np.argmin(c[hard.components[0][0]]))]
     for unit in hard.components[0][1:]:
-        near = [taken[hard.components[0].index(other)] for other in hard.neighbours[unit] if other in hard.components[0][: len(taken)]]
+        near = [
+            taken[hard.components[0].index(other)]
+            for other in hard.neighbours[unit]
+            if other in hard.components[0][: len(taken)]
+        ]
         taken.append(next(int(p) for p in np.argsort(c[unit]) if p not in near))
     assert first[hard.components[0]].tolist() == taken  # each the cheapest label that is left
 

@@ -32,7 +32,9 @@ def test_clusters_get_the_numbers_of_most_known_rows(seed, weighted):
     each = np.ones(30) if weights is None else weights
     found = matched_to_anchors(labels, units_of(known), weights, 4)
     numbers = {int(p): int(found[labels == p][0]) for p in np.unique(labels)}
-    assert len(set(numbers.values())) == len(numbers) and all((found[labels == p] == q).all() for p, q in numbers.items())
+    assert len(set(numbers.values())) == len(numbers) and all(
+        (found[labels == p] == q).all() for p, q in numbers.items()
+    )
     best = max(each[np.array(order)[labels] == known].sum() for order in permutations(range(4)))
     assert each[found == known].sum() == pytest.approx(best)
     assert found.dtype == np.int32

@@ -139,11 +139,23 @@ def test_sizes_that_just_fit_are_taken():
 def test_least_sizes_are_halved_until_links_have_room():
     units = read_constraints(6, must_link=[(0, 1), (0, 2), (0, 3), (0, 4)], n_clusters=2).units  # five, and one
     full = np.full(2, 6)
-    assert [bound.tolist() for bound in feasible_bounds(units, np.array([3, 3]), full, relax_upper=False)] == [[1, 1], [6, 6]]
-    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), full, relax_upper=False)] == [[1, 1], [6, 6]]
+    assert [bound.tolist() for bound in feasible_bounds(units, np.array([3, 3]), full, relax_upper=False)] == [
+        [1, 1],
+        [6, 6],
+    ]
+    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), full, relax_upper=False)] == [
+        [1, 1],
+        [6, 6],
+    ]
     small = np.full(2, 4)
-    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), small, relax_upper=True)] == [[0, 0], [6, 6]]
-    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), small, relax_upper=False)] == [[0, 0], [4, 4]]
+    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), small, relax_upper=True)] == [
+        [0, 0],
+        [6, 6],
+    ]
+    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), small, relax_upper=False)] == [
+        [0, 0],
+        [4, 4],
+    ]
     three = read_constraints(3, cannot_link=[(0, 1), (1, 2), (0, 2)], n_clusters=3).units
     kept = feasible_bounds(three, np.array([0, 0]), np.array([3, 3]), relax_upper=True)
     assert [bound.tolist() for bound in kept] == [[0, 0], [3, 3]]

@@ -78,7 +78,11 @@ def test_bounds_are_legal_and_what_is_beyond_is_not(cls, name):
 
 
 def test_bounds_of_the_bases_are_those_of_the_methods():
-    for base, methods in ((CuttingPlaneClusterer, (CPM3C, M2DCU)), (IterativeClusterer, (IterSVR,)), (SDPClusterer, (MMC, GMMC))):
+    for base, methods in (
+        (CuttingPlaneClusterer, (CPM3C, M2DCU)),
+        (IterativeClusterer, (IterSVR,)),
+        (SDPClusterer, (MMC, GMMC)),
+    ):
         for method in methods:
             assert issubclass(method, base)
             assert set(base._parameter_constraints) <= set(method._parameter_constraints)
@@ -88,7 +92,9 @@ def test_bounds_of_the_bases_are_those_of_the_methods():
 def test_defaults_are_those_that_are_documented(cls):
     signature = {name: p.default for name, p in inspect.signature(cls.__init__).parameters.items() if name != "self"}
     documented = {}
-    for names, text in re.findall(r"^    (\w[\w, ]*) : [^\n]*?default=([^\n]+)$", inspect.getdoc(cls) and cls.__doc__, re.M):
+    for names, text in re.findall(
+        r"^    (\w[\w, ]*) : [^\n]*?default=([^\n]+)$", inspect.getdoc(cls) and cls.__doc__, re.M
+    ):
         values = re.split(r" and |, (?=[^\d])", text) if "," in names else [text]
         for name, value in zip(names.split(", "), values * (len(names.split(", ")) // len(values)), strict=True):
             documented[name] = ast.literal_eval(value.replace("_", "") if value[0].isdigit() else value)

@@ -140,7 +140,8 @@ def test_linearize_first_runs_out_of_its_budget(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("bound", "step"), [(0.0, 1.0), (0.5, 1.0), (0.5 + 1e-9, 0.3), (0.9, 0.3), (0.999 - 1e-9, 0.3), (0.999 + 1e-9, 1.0), (1.0, 1.0)]
+    ("bound", "step"),
+    [(0.0, 1.0), (0.5, 1.0), (0.5 + 1e-9, 0.3), (0.9, 0.3), (0.999 - 1e-9, 0.3), (0.999 + 1e-9, 1.0), (1.0, 1.0)],
 )
 def test_the_way_to_the_master_is_short_between_two_gaps(bound, step):
     best = Point(np.array([[1.0, 2.0]]), np.array([3.0]), None, 2.0)

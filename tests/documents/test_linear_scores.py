@@ -74,7 +74,9 @@ def test_one_topic_is_scored_by_its_mean():
 
 def test_leads_by_hand():
     rows = np.array([[3.0, 1.0]] * 4)
-    scores = LinearScores(np.array([0, 1, 2, -1], np.int32), np.array([[1.0, 0], [0, 1], [1, 2]]), np.array([0.0, 1, 1]))
+    scores = LinearScores(
+        np.array([0, 1, 2, -1], np.int32), np.array([[1.0, 0], [0, 1], [1, 2]]), np.array([0.0, 1, 1])
+    )
     np.testing.assert_array_equal(scores.leads(rows), [-3.0, -4.0, 3.0, np.nan])  # scores are 3, 2 and 6
 
 

@@ -35,7 +35,15 @@ def rules(n, k, size_min=None, size_max=None, constraints=None, **floor):
 
 @pytest.mark.parametrize(
     ("n", "k", "floor", "least"),
-    [(100, 4, 0.1, 2), (119, 4, 0.1, 2), (120, 4, 0.1, 3), (79, 4, 0.1, 1), (80, 4, 0.1, 2), (10, 4, 0.1, 1), (400, 4, 0.0, 1)],
+    [
+        (100, 4, 0.1, 2),
+        (119, 4, 0.1, 2),
+        (120, 4, 0.1, 3),
+        (79, 4, 0.1, 1),
+        (80, 4, 0.1, 2),
+        (10, 4, 0.1, 1),
+        (400, 4, 0.0, 1),
+    ],
 )
 def test_a_topic_keeps_its_share_and_never_less_than_a_document(n, k, floor, least):
     found = rules(n, k, floor=floor)
@@ -73,7 +81,8 @@ def test_a_sample_has_bounds_in_proportion():
 
 
 @pytest.mark.parametrize(
-    ("n", "small", "starved"), [(40, 2, True), (40, 3, False), (59, 2, True), (60, 3, True), (60, 4, False), (38, 1, False)]
+    ("n", "small", "starved"),
+    [(40, 2, True), (40, 3, False), (59, 2, True), (60, 3, True), (60, 4, False), (38, 1, False)],
 )
 def test_a_topic_at_its_least_size_is_starved_unless_that_is_one_document(n, small, starved):
     scores = np.zeros((n, 2))

@@ -40,7 +40,17 @@ def said(n, k, known):
 
 @pytest.mark.parametrize(
     ("n", "k", "rank"),
-    [(799, 2, 99), (800, 2, 100), (807, 2, 100), (9000, 2, 100), (39, 2, 4), (40, 2, 5), (40, 3, 6), (8, 40, 80), (8, 60, 100)],
+    [
+        (799, 2, 99),
+        (800, 2, 100),
+        (807, 2, 100),
+        (9000, 2, 100),
+        (39, 2, 4),
+        (40, 2, 5),
+        (40, 3, 6),
+        (8, 40, 80),
+        (8, 60, 100),
+    ],
 )
 def test_a_dimension_for_eight_documents_two_for_a_topic_and_a_hundred_at_most(n, k, rank):
     assert lsa_rank(n, k) == rank
@@ -156,7 +166,8 @@ class Fixed(BaseEstimator):
 
 
 @pytest.mark.parametrize(
-    ("labels", "expected"), [([5, -1, 2], [1, -1, 0]), ([7, 3, 7], [1, 0, 1]), ([0, 0, -1], [0, 0, -1]), ([-2, 4, -1], [-1, 0, -1])]
+    ("labels", "expected"),
+    [([5, -1, 2], [1, -1, 0]), ([7, 3, 7], [1, 0, 1]), ([0, 0, -1], [0, 0, -1]), ([-2, 4, -1], [-1, 0, -1])],
 )
 def test_labels_of_another_clusterer_are_numbered_from_zero(labels, expected):
     model = Fixed(labels)

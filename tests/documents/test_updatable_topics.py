@@ -65,10 +65,7 @@ def test_new_topics_grow_in_five_steps(seed):
             centres.append(total / max(np.linalg.norm(total), 1e-300))
         nearest = np.array([int(np.argmax([x @ centre for centre in centres])) for x in coordinates])
         labels = np.array(
-            [
-                nearest[i] if labels[i] < 0 or (rows.is_new[i] and nearest[i] == k) else labels[i]
-                for i in range(n)
-            ]
+            [nearest[i] if labels[i] < 0 or (rows.is_new[i] and nearest[i] == k) else labels[i] for i in range(n)]
         )
         steps.append(labels)
     found = JointDocuments.start(SimpleNamespace(rows=rows), coordinates, fresh)

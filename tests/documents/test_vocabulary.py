@@ -181,7 +181,11 @@ def test_terms_to_add_pass_the_rules_by_weight(seed, min_df, max_df, most):
     allowed = [
         j
         for j in range(9)
-        if (holds[:, j].any() if j < 4 else holds[:, j].sum() >= least and 0 < weights @ holds[:, j] <= max_df * weights.sum())
+        if (
+            holds[:, j].any()
+            if j < 4
+            else holds[:, j].sum() >= least and 0 < weights @ holds[:, j] <= max_df * weights.sum()
+        )
     ]
     if most is not None:
         allowed = sorted(allowed, key=lambda j: (-holds[:, j].sum(), j))[:most]

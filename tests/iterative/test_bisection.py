@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from widegap.exceptions import InvalidDataError
 from widegap.iterative import _alternation
 from widegap.iterative import _bisection as _bisect
+from widegap.iterative import _iterative_clusterer as _clusterer
 from widegap.iterative._alternation import Axes, needed_axes, relaxed_search, solve_least_squares
 from widegap.iterative._bisection import (
     Tree,
@@ -16,7 +18,7 @@ from widegap.iterative._bisection import (
     merged_labels,
     principal_axes,
 )
-from widegap.iterative._iterative import IterSVR
+from widegap.iterative._iterative import IterLSSVM, IterSVM, IterSVR
 from widegap.iterative._regions import clean
 
 
@@ -113,7 +115,12 @@ def test_candidates_are_five_k_means_and_eight_axes(monkeypatch):
 
 def test_axes_that_hardly_matter_are_left_out():
     lam = np.array([8.0, 4.0, 2.0, 1.0])
-    assert needed_axes(lam, 100, 1.0, tail_tol=0.2).tolist() == [True, True, False, False]  # tails 15, 7, 3 and 1; 0.2 15 = 3
+    assert needed_axes(lam, 100, 1.0, tail_tol=0.2).tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]  # tails 15, 7, 3 and 1; 0.2 15 = 3
     assert needed_axes(lam, 100, 1.0, tail_tol=0.19).tolist() == [True, True, True, False]
     assert needed_axes(lam, 10, 1.0, tail_tol=0.2).tolist() == [True, True, True, False]  # 0.2 10 = 2
     assert needed_axes(lam, 10, 0.5, tail_tol=0.2).tolist() == [True, True, False, False]  # 0.2 7.5 = 1.5, as 0.5 3
@@ -180,3 +187,63 @@ def test_regions_of_equal_size_join_the_first():
 def test_axes_map_weights_back():
     axes = Axes(np.zeros((2, 1)), np.ones(1), np.array([[2.0], [3.0]]), np.zeros(2))
     assert axes.coef(np.array([5.0])).tolist() == [10, 15]
+
+
+@pytest.mark.parametrize(
+    ("model", "losses"),
+    [
+        (IterSVR(epsilon=0.25), [0.75, 0.25, 0.0, 0.0, 0.75]),
+        (IterLSSVM(), [0.5, 0.125, 0.0, 0.03125, 0.5]),
+        (IterSVM(), [1.0, 0.5, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_losses_of_rows_by_their_margins(model, losses):
+    np.testing.assert_allclose(model._losses(np.array([0.0, 0.5, 1.0, 1.25, 2.0])), losses)
+    model.n_clusters_, model.bisected_ = 3, np.array([0, 0], np.int32)
+    nodes = np.array([[0.5, 9.0], [-1.25, 0.5], [-0.5, -2.0], [0.0, 1.0]])
+    zero, half, one, over, two = losses
+    np.testing.assert_allclose(model._minus_losses(nodes), [-half, -over - half, -half - two, -zero - one])
+    assert model._leaf_labels(nodes).tolist() == [1, 2, 0, 2]
+    leaves = model._leaf_scores(nodes)
+    np.testing.assert_allclose(leaves, [[-9.0, 0.5, -0.5], [-0.5, -1.25, 0.5], [0.5, -0.5, -2.0], [-1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(model._distance_rule()(nodes).ravel()[0], 1.0)
+    model.bisected_ = np.array([], np.int32)
+    assert model._leaf_scores(np.zeros((2, 0))).tolist() == [[0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("bisected", "fits"),
+    [
+        ([0, 0], True),
+        ([0, 1], True),
+        ([0, 2], False),
+        ([1, 0], False),
+        ([0, -1], False),
+        ([0], False),
+        ([0.0, 1.0], False),
+    ],
+)
+def test_the_tree_of_a_model_file(bisected, fits, monkeypatch):
+    model = IterSVR(3)
+    monkeypatch.setattr("widegap.base._clusterer.WeightVectorClusterer._check_stored", lambda self: None)
+    model.n_clusters_, model.bisected_ = 3, np.array(bisected)
+    if fits:
+        model._check_stored()
+        return
+    with pytest.raises(ValueError, match="bisected_ does not make 3 clusters"):
+        model._check_stored()
+
+
+@pytest.mark.parametrize(("n", "n_components", "rank"), [(3000, "auto", 3000), (10**6, "auto", None), (50, 7, 7)])
+def test_landmarks_of_the_kernel(n, n_components, rank):
+    found = IterSVR(n_components=n_components)._rank(n)
+    assert found == (_clusterer.LOW_RANK if rank is None else rank)
+    assert IterSVR()._rank(_clusterer.EXACT_KERNEL_ROWS) == _clusterer.EXACT_KERNEL_ROWS
+    assert IterSVR()._rank(_clusterer.EXACT_KERNEL_ROWS + 1) == _clusterer.LOW_RANK
+
+
+def test_starting_labels_of_one_kind_are_refused():
+    IterSVR(init=[0, 1, 0])._check_start_labels(3)
+    IterSVR(1, init=[0, 0, 0])._check_start_labels(3)
+    with pytest.raises(InvalidDataError, match="init gives all 3 rows the label 1"):
+        IterSVR(init=[1, 1, 1])._check_start_labels(3)

@@ -72,7 +72,10 @@ def test_a_bias_that_does_not_separate_gives_way_to_the_middle():
     assert with_bias(5.0) == -2.0
 
 
-@pytest.mark.parametrize(("gap", "tie_tol", "divided"), [(2e-3, 1e-3, True), (5e-3, 1e-3, False), (4e-12, 1e-12, True), (5e-12, 1e-12, False)])
+@pytest.mark.parametrize(
+    ("gap", "tie_tol", "divided"),
+    [(2e-3, 1e-3, True), (5e-3, 1e-3, False), (4e-12, 1e-12, True), (5e-12, 1e-12, False)],
+)
 def test_values_are_equal_up_to_a_share_of_their_span(gap, tie_tol, divided):
     f = np.array([4.0, 2.0, 2.0 - gap, 0.0])
     free = best_split(f, given([2, 1, 2]), [(1, 3)], tie_tol)
