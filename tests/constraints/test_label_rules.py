@@ -125,7 +125,7 @@ def test_bounds_give_way_to_links():
 
 def test_a_cluster_at_its_minimum_by_known_rows_and_others():
     held = {row: 0 for row in range(9)}
-    assert known_rows("here", held, lower=10).at_minimum(np.array([10, 20]))  # nine are known, ten are asked for
+    assert known_rules("here", held, lower=10).at_minimum(np.array([10, 20]))  # nine are known, ten are asked for
     assert size_rules(rows_at("here"), [0, 10], [N, N]).at_minimum(np.array([0, 30]))
     assert not size_rules(rows_at("here"), [0, 10], [N, N]).at_minimum(np.array([1, 29]))
 

@@ -111,8 +111,8 @@ def test_largest_sizes_have_prices():
 
 @pytest.mark.parametrize(
     ("n", "k", "count", "weight"),
-    [(100, 2, 1, 2.5), (100, 2, 16, 2.5), (100, 2, 20, 2.0), (99, 2, 33, None), (99, 2, 32, 67 / 64), (100, 2, 50, None),
-     (40, 2, 1, None), (42, 2, 1, 1.05)],
+    [(100, 2, 1, 2.5), (100, 2, 16, 2.5), (100, 2, 20, 2.0), (99, 2, 33, None), (99, 2, 32, 67 / 64),
+     (100, 2, 50, None), (40, 2, 1, None), (42, 2, 1, 1.05)],
 )  # fmt: skip
 def test_known_documents_weigh_half_of_the_others_and_at_most_a_twentieth_of_a_topic(n, k, count, weight):
     found = rules(n, k, constraints=known(n, k, count)).weights

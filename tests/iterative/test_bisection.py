@@ -6,7 +6,6 @@ import pytest
 from widegap.exceptions import InvalidDataError
 from widegap.iterative import _alternation
 from widegap.iterative import _bisection as _bisect
-from widegap.iterative import _iterative_clusterer as _clusterer
 from widegap.iterative._alternation import Axes, needed_axes, relaxed_search, solve_least_squares
 from widegap.iterative._bisection import (
     Tree,
@@ -234,12 +233,11 @@ def test_the_tree_of_a_model_file(bisected, fits, monkeypatch):
         model._check_stored()
 
 
-@pytest.mark.parametrize(("n", "n_components", "rank"), [(3000, "auto", 3000), (10**6, "auto", None), (50, 7, 7)])
+@pytest.mark.parametrize(
+    ("n", "n_components", "rank"), [(2000, "auto", 2000), (2001, "auto", 300), (10**6, "auto", 300), (50, 7, 7)]
+)
 def test_landmarks_of_the_kernel(n, n_components, rank):
-    found = IterSVR(n_components=n_components)._rank(n)
-    assert found == (_clusterer.LOW_RANK if rank is None else rank)
-    assert IterSVR()._rank(_clusterer.EXACT_KERNEL_ROWS) == _clusterer.EXACT_KERNEL_ROWS
-    assert IterSVR()._rank(_clusterer.EXACT_KERNEL_ROWS + 1) == _clusterer.LOW_RANK
+    assert IterSVR(n_components=n_components)._rank(n) == rank
 
 
 def test_starting_labels_of_one_kind_are_refused():

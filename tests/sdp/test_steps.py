@@ -169,8 +169,8 @@ def test_the_nearest_correlation_matrix_keeps_one():
 
 @pytest.mark.parametrize(
     ("n", "limit", "n_plus", "expected", "moved"),
-    [(6, 2, 4, 4, False), (6, 2, 5, 4, True), (6, 2, 2, 2, False), (6, 2, 1, 2, True), (7, 1, 4, 4, False), (7, 1, 5, 4, True),
-     (7, 1, 2, 3, True), (6, 1.9, 4, 3, True), (6, 4, 6, 5, True), (6, 0, 3, 3, False)],
+    [(6, 2, 4, 4, False), (6, 2, 5, 4, True), (6, 2, 2, 2, False), (6, 2, 1, 2, True), (7, 1, 4, 4, False),
+     (7, 1, 5, 4, True), (7, 1, 2, 3, True), (6, 1.9, 4, 3, True), (6, 4, 6, 5, True), (6, 0, 3, 3, False)],
 )  # fmt: skip
 def test_signs_within_a_limit(n, limit, n_plus, expected, moved):
     scores = np.r_[np.arange(1.0, n_plus + 1), -np.arange(1.0, n - n_plus + 1)]
