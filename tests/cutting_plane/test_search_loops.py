@@ -47,8 +47,9 @@ def outcome(order, steps, tol=0.01, budget=100):
         ([(1.0, 0.001, 3), (0.5, 0.001, 0)], True, 2),  # labels still move
         ([(1.0, 0.001, 1)] * 9 + [(1.0, 0.001, 1)], True, 9),  # eight without progress after the first
         ([(1.0, 0.02, 1)] * 12 + [(1.0, 0.01, 1)], True, 13),
-        # Progress is more than a tenth of the tolerance; the smaller gains add up to it.
-        ([(1.0 - 0.0009 * i, 0.001, 1) for i in range(30)], False, 29),
+        # Progress is a gain of more than a tenth of the tolerance in one step.
+        ([(1.0 - 0.0009 * i, 0.001, 1) for i in range(30)], True, 9),
+        ([(1.0 - 0.0012 * i, 0.001, 1) for i in range(30)], False, 29),
         ([(1.0 - 0.00005 * i, 0.001, 1) for i in range(30)], True, 9),
     ],
 )

@@ -205,7 +205,7 @@ def test_losses_of_rows_by_their_margins(model, losses):
     assert model._leaf_labels(nodes).tolist() == [1, 2, 0, 2]
     leaves = model._leaf_scores(nodes)
     np.testing.assert_allclose(leaves, [[-9.0, 0.5, -0.5], [-0.5, -1.25, 0.5], [0.5, -0.5, -2.0], [-1.0, 0.0, 0.0]])
-    np.testing.assert_allclose(model._distance_rule()(nodes).ravel()[0], 1.0)
+    np.testing.assert_allclose(model._distance_rule()(nodes)[0], [9.5, 0.0, 1.0])
     model.bisected_ = np.array([], np.int32)
     assert model._leaf_scores(np.zeros((2, 0))).tolist() == [[0], [0]]
 
