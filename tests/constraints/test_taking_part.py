@@ -35,6 +35,30 @@ def weighted():
     return MaxMarginClustering(3, random_state=0).fit(X, sample_weight=weights), weights
 
 
+def test_absent_rows_get_the_cheapest_label_that_links_allow():
+    units = read_constraints(6, 3, must_link=[(0, 4)], cannot_link=[(1, 5), (3, 5)]).units
+    part = TakingPart.where(np.array([1, 1, 1, 1, 0, 0], bool), np.array([0, 0, 1, 0, 0, 0], bool))
+    labels = np.array([2, 0, -1, 1, 0, 0], np.int32)
+    costs = np.zeros((6, 3))
+    costs[4], costs[5] = [-5, 0, 0], [-3, -2, -1]
+    assert label_absent(units, labels, part, costs).tolist() == [2, 0, -1, 1, 2, 2]
+    free = read_constraints(6, 3).units
+    assert label_absent(free, labels, part, costs).tolist() == [2, 0, -1, 1, 0, 0]
+
+
+def test_searched_rows():
+    part = TakingPart.where(np.ones(3, bool))
+    assert not part.searches_all
+    assert replace(part, searched=np.arange(3)).searches_all
+    assert not replace(part, searched=np.array([0, 1, 1])).searches_all
+    assert not replace(part, searched=np.array([0, 2])).searches_all
+    inside = replace(part, outlying=np.array([1]), searched=np.array([0, 2])).within(np.array([4, 6, 9]), 12)
+    assert (
+        inside.present.tolist() == [4, 6, 9] and inside.outlying.tolist() == [6] and inside.searched.tolist() == [4, 9]
+    )
+    assert inside.fitted.tolist() == [4, 9] and len(inside.absent) == 9
+
+
 def test_the_way_back():
     part = TakingPart.where(np.array([True, False, True, True, False]))
     assert part.present.tolist() == [0, 2, 3] and part.absent.tolist() == [1, 4]
@@ -137,27 +161,3 @@ def test_starting_labels_are_those_of_the_table(model):
     fitted = clone(model).set_params(init=groups).fit(X, sample_weight=weights)
     alone = clone(model).set_params(init=groups[weights > 0]).fit(X[weights > 0])
     assert_array_equal(fitted.labels_[weights > 0], alone.labels_)
-
-
-def test_absent_rows_get_the_cheapest_label_that_links_allow():
-    units = read_constraints(6, 3, must_link=[(0, 4)], cannot_link=[(1, 5), (3, 5)]).units
-    part = TakingPart.where(np.array([1, 1, 1, 1, 0, 0], bool), np.array([0, 0, 1, 0, 0, 0], bool))
-    labels = np.array([2, 0, -1, 1, 0, 0], np.int32)
-    costs = np.zeros((6, 3))
-    costs[4], costs[5] = [-5, 0, 0], [-3, -2, -1]
-    assert label_absent(units, labels, part, costs).tolist() == [2, 0, -1, 1, 2, 2]
-    free = read_constraints(6, 3).units
-    assert label_absent(free, labels, part, costs).tolist() == [2, 0, -1, 1, 0, 0]
-
-
-def test_searched_rows():
-    part = TakingPart.where(np.ones(3, bool))
-    assert not part.searches_all
-    assert replace(part, searched=np.arange(3)).searches_all
-    assert not replace(part, searched=np.array([0, 1, 1])).searches_all
-    assert not replace(part, searched=np.array([0, 2])).searches_all
-    inside = replace(part, outlying=np.array([1]), searched=np.array([0, 2])).within(np.array([4, 6, 9]), 12)
-    assert (
-        inside.present.tolist() == [4, 6, 9] and inside.outlying.tolist() == [6] and inside.searched.tolist() == [4, 9]
-    )
-    assert inside.fitted.tolist() == [4, 9] and len(inside.absent) == 9

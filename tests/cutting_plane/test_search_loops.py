@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from widegap.base._records import Point
+from widegap.base._records import Point, StopFit
 from widegap.cutting_plane import _cccp
-from widegap.cutting_plane._cccp import cuts_first, linearize_first, one_step
+from widegap.cutting_plane._cccp import cuts_first, linearize_first, one_step, search_from
 from widegap.cutting_plane._cutting_plane import MasterSolution, _towards
 
 
@@ -150,3 +150,33 @@ def test_the_way_to_the_master_is_short_between_two_gaps(bound, step):
     W, b = _towards(best, master, 2.0 * bound)
     np.testing.assert_allclose(W, [[1 + 10 * step, 2 - 10 * step]])
     np.testing.assert_allclose(b, [3 - 10 * step])
+
+
+@pytest.mark.parametrize(
+    ("order", "anneal", "stops", "betas", "converged", "settled"),
+    [
+        ("one_step", False, False, [0.3], True, True),
+        ("linearize_first", False, False, [0.3], True, False),
+        ("one_step", True, False, [1.0, 0.5, 0.3], True, True),
+        ("one_step", True, True, [1.0, 0.3], False, False),
+    ],
+)
+def test_a_search_counts_its_own_records(monkeypatch, order, anneal, stops, betas, converged, settled):
+    seen, records, better = [], [None] * 7, SimpleNamespace(objective=0.5)
+
+    def run(search):
+        records.extend([None, None])
+        if stops:
+            raise StopFit(better)
+        return True
+
+    first = SimpleNamespace(objective=1.0)
+    search = SimpleNamespace(
+        recorder=SimpleNamespace(records=records), problem=SimpleNamespace(beta=0.3), set_beta=seen.append, best=first
+    )
+    monkeypatch.setattr(_cccp, "ORDERS", {order: run})
+    monkeypatch.setattr(_cccp, "settle", lambda search: records.append("settled") or True)
+    found = search_from(search, order, anneal=anneal)
+    assert seen == betas and found.converged is converged and ("settled" in records) is settled
+    assert found.n_iter == len(records) - 7
+    assert found.point is (better if stops else first)

@@ -1,6 +1,5 @@
 """Where M2DCU, MKC and the choice of a start draw their lines, from both sides."""
 
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,93 +8,11 @@ import pytest
 from widegap.constraints._side_information import RowConstraints
 from widegap.cutting_plane._cpm3c import CPM3C
 from widegap.cutting_plane._cutting_plane_clusterer import CuttingPlaneClusterer, _described
-from widegap.cutting_plane._m2dcu import M2DCU
-from widegap.cutting_plane._mkc import MKC, check_kernels, largest_lead, warn_of_collapse, warn_of_one_direction
+from widegap.cutting_plane._mkc import MKC
 from widegap.cutting_plane._norms import KernelNorm
 from widegap.cutting_plane._reduced_sample import ReducedSample, is_wide
-from widegap.cutting_plane._universum_loss import (
-    UniversumLoss,
-    UniversumReport,
-    UniversumRows,
-    check_nearness,
-    universum_margins,
-)
-from widegap.exceptions import InactiveUniversumWarning, InvalidDataError, KernelWarning
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
-
-
-def messages(call, *arguments):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        call(*arguments)
-    return [(entry.category, str(entry.message)) for entry in caught]
-
-
-@pytest.mark.parametrize(
-    ("weights", "ranks", "told"),
-    [
-        ([0.9, 0.1], [1.0, 5.0], True),
-        ([0.9, 0.1], [1.0, 2.0], True),
-        ([0.9, 0.1], [1.0, 1.99], False),
-        ([0.1, 0.9], [1.0, 5.0], False),
-        ([0.9, 0.1], [3.0, 5.0], False),
-        ([0.9], [1.0], False),
-        ([0.8, 0.1, 0.1], [1.0, 1.0, 4.0], True),
-    ],
-)
-def test_a_heavy_kernel_of_one_direction_is_told(weights, ranks, told):
-    names = ["first", "second", "third"][: len(weights)]
-    found = messages(warn_of_one_direction, names, np.array(weights), np.array(ranks))
-    assert [kind for kind, _ in found] == [KernelWarning] * told
-    if told:
-        assert found[0][1].startswith(f"Kernel 'first' has the largest weight, {weights[0]:.2f}")
-
-
-def test_a_collapse_is_told():
-    ((kind, text),) = messages(warn_of_collapse, 0.99876, 0.003)
-    assert kind is KernelWarning and text.startswith("The objective of 0.9988 is no better, within tol=0.003")
-
-
-def kernel(name, share=0.0, map="map"):
-    return SimpleNamespace(name=name, negative_share=share, map=map)
-
-
-def test_indefinite_and_constant_kernels_are_told():
-    stack = SimpleNamespace(active=["a"], kernels=[kernel("a"), kernel("b", 1e-9), kernel("c", map=None)])
-    found = messages(check_kernels, stack, 10, 2)
-    assert [kind for kind, _ in found] == [KernelWarning] * 2
-    assert found[0][1].startswith("Kernel 'b' is not positive") and found[1][1].startswith("Kernel 'c' is constant")
-    constant = SimpleNamespace(active=[], kernels=[kernel("c", map=None)])
-    with pytest.raises(InvalidDataError, match="All 1 kernels are constant on the 10 rows"):
-        check_kernels(constant, 10, 2)
-    assert len(messages(check_kernels, constant, 10, 1)) == 1
-
-
-@pytest.mark.parametrize(
-    ("loss", "k", "balance", "objective", "collapsed"),
-    [
-        ("max", 3, 0.0, 0.9, True),
-        ("max", 3, 0.0, 0.8999, False),
-        ("max", 3, 0.25, 0.675, True),
-        ("max", 3, 0.25, 0.6749, False),
-        ("sum", 4, 0.0, 0.675, True),
-        ("sum", 4, 0.0, 0.6749, False),
-        ("max", 3, 1.5, 0.0, True),
-        ("max", 2, 1.0, 1e-9, True),
-    ],
-)
-def test_when_a_result_is_no_better_than_nothing(loss, k, balance, objective, collapsed):
-    model = MKC(k, loss=loss, balance=balance, tol=0.1)
-    result = SimpleNamespace(point=SimpleNamespace(objective=objective))
-    assert model._collapsed(result) is collapsed
-
-
-def test_the_largest_lead_by_hand():
-    X = np.array([[0.0, 0], [4, 0], [2, 6], [2, -6]])
-    rows = CentredRows(row_blocks(X))
-    assert largest_lead(rows, 0.25) == pytest.approx(1 + 2 * (36 / 0.25) ** 0.5 / rows.scale)
-    assert rows.scale == pytest.approx((80 / 4) ** 0.5)
 
 
 @pytest.mark.parametrize("p", [1.5, 2.0, 7.0])
@@ -111,64 +28,6 @@ def test_the_norm_of_kernels_and_its_weights(p):
     assert norm.value(0 * W) == 0
     np.testing.assert_allclose(norm.weights(0 * W), [3 ** (-1 / p)] * 3)
     assert norm.blocks(6) == (2, 1, 3)
-
-
-@pytest.mark.parametrize(("k", "order"), [(2, "cuts_first"), (3, "linearize_first"), (1, "linearize_first")])
-def test_the_plan_of_several_kernels(k, order):
-    plan = MKC(k)._plan()
-    assert (plan.order, plan.kmeans_runs, plan.kmeans_starts, plan.random_starts) == (order, 20, 20, 0)
-
-
-@pytest.mark.parametrize(("tolerance", "kept"), [(0.5, 0.5), (1e-5, 1e-5), (0.9e-5, 0.0), (0.0, 0.0)])
-def test_a_tiny_tolerance_is_none(tolerance, kept):
-    assert UniversumLoss(None, tolerance=tolerance, cap=1.0).tolerance == kept
-
-
-def test_margins_of_the_universum():
-    found = universum_margins(np.array([[3.0, 1.0, 2.0], [0.0, 0.0, 0.0], [-1.0, 5.0, -4.0]]))
-    np.testing.assert_allclose(found, [1.5, 0.0, 7.5])
-    np.testing.assert_allclose(universum_margins(np.array([[3.0, 1.0]])), [2.0])
-
-
-@pytest.mark.parametrize(("distance", "refused"), [(999.0, False), (1001.0, True)])
-def test_a_universum_a_thousand_times_as_far_is_refused(distance, refused):
-    frame = CentredRows(row_blocks(np.array([[3.0, 4.0], [-3.0, -4.0]])))
-    assert frame.scale == 5
-    universum = row_blocks(np.array([[distance * 5, 0.0]]))
-    if not refused:
-        check_nearness(universum, frame)
-        return
-    with pytest.raises(InvalidDataError, match=r"lies 1.0e\+03 times as far .* at most 1e\+03 times"):
-        check_nearness(universum, frame)
-
-
-@pytest.mark.parametrize(("n", "whole"), [(5000, True), (5001, False)])
-def test_starts_see_five_thousand_rows_of_the_universum(n, whole):
-    rows = UniversumRows(row_blocks(np.arange(2.0 * n).reshape(n, 2)), "auto", 0.5, np.random.default_rng(0))
-    assert rows.whole is whole
-    frame = CentredRows(row_blocks(np.array([[3.0, 4.0], [-3.0, -4.0]])))
-    (sample,), (every,) = rows.on_sample(frame, 2.0), rows.on_all(frame, 2.0)
-    assert sample.rows.shape == (5000, 2) and every.rows.shape == (n, 2)
-    assert sample.cap == every.cap == 0.3 and sample.tolerance == 0.5
-    given = UniversumRows(row_blocks(np.ones((3, 2))), 4.0, 0.5, np.random.default_rng(0))
-    assert given.on_all(frame, 2.0)[0].cap == pytest.approx(4 * 2 * 25)
-    assert UniversumRows(row_blocks(np.ones((3, 2))), 0, 0.5, np.random.default_rng(0)).on_all(frame, 2.0) == ()
-
-
-@pytest.mark.parametrize(
-    ("active", "C", "told"), [(False, "auto", True), (False, 2.0, True), (True, "auto", False), (False, 0, False)]
-)
-def test_a_universum_without_effect_is_told(active, C, told):
-    model = M2DCU(2, C_universum=C)
-    model.C_ = 10.0
-    found = messages(model._store_report, UniversumReport(active, 7, 1, 2, 0.25, 0.5))
-    assert [kind for kind, _ in found] == [InactiveUniversumWarning] * told
-    assert model.C_universum_ == pytest.approx(3.0 if C == "auto" else C)
-    assert model.universum_report_.n_rows == 7
-    model._store_report(None)
-    assert model.universum_report_ is None
-    if told:
-        assert "all its 7 rows have margins within margin_tolerance=0.5, on average 0.25; lower" in found[0][1]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import TruncatedSVD
 from sklearn.metrics import adjusted_rand_score
@@ -12,7 +13,8 @@ from sklearn.svm import LinearSVC
 from widegap.constraints._side_information import RowConstraints
 from widegap.constraints._units import read_constraints
 from widegap.documents import _topic_search as _search
-from widegap.documents._linear_scores import fit_linear_scores, relabelled
+from widegap.documents._corpus import Corpus
+from widegap.documents._linear_scores import fit_linear_scores, judged, relabelled
 from widegap.documents._spherical_kmeans import of_length_one, spherical_runs
 from widegap.documents._topic_rules import TopicRules
 from widegap.documents._topic_search import (
@@ -208,3 +210,38 @@ def test_margins_are_found_again_without_a_bias_where_they_are_not_recovered(mon
         ("linearize_first", None, 40),
     ][:orders]
     assert all(one["size_min"] == [1] * 3 and one["size_max"] == [20] * 3 for one in calls)
+
+
+def test_values_of_a_stopped_search_come_by_the_shortest_way(monkeypatch):
+    X, labels = groups(60)
+    called = []
+    monkeypatch.setattr(_search, "sphere_margins", lambda *arguments: called.append(1) or labels)
+    for stopped in (True, False):
+        recorder = SimpleNamespace(records=[], stopped=stopped, add=lambda **values: False)
+        search = _search.TopicSearch(
+            TopicRules(RowConstraints(), None, None, 60, 3), np.random.default_rng(0), recorder
+        )
+        found = search.in_terms(X, labels, None, None)
+        assert len(called) == (not stopped) and found.scores.coef.shape == (3, 8)
+    assert search.single(X).scores.objective == 0 and search.single(X).n_iter == 0 and search.single(X).converged
+    assert _search.TopicSearch(search.rules, np.random.default_rng(3), recorder).seed == np.random.default_rng(
+        3
+    ).integers(2**31)
+
+
+def test_what_another_clusterer_finds_has_scores_in_terms():
+    X, labels = groups(60, noise=0.2)
+    terms = sp.csr_array(X)
+    search = _search.TopicSearch(
+        TopicRules(RowConstraints(), None, None, 60, 3),
+        np.random.default_rng(0),
+        SimpleNamespace(records=[], stopped=False),
+    )
+    known = np.ones(60, bool)
+    found = search.by_estimator(Fixed(labels), Corpus(terms, terms, known), None, None).scores
+    assert found.coef.shape == (3, 8) and found.of(X).argmax(axis=1).tolist() == labels.tolist()
+    assert found.objective == pytest.approx(judged(found, found.of(X)).objective)
+    one = search.by_estimator(Fixed(np.zeros(60, int)), Corpus(terms, terms, known), None, None).scores
+    assert one.coef.shape == (1, 8) and one.objective is None
+    means = search.by_estimator(Fixed(labels), Corpus(None, X, known), None, None).scores
+    np.testing.assert_allclose(means.coef, [X[labels == p].mean(axis=0) for p in range(3)])

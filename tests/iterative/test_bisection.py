@@ -17,7 +17,7 @@ from widegap.iterative._bisection import (
     merged_labels,
     principal_axes,
 )
-from widegap.iterative._iterative import IterLSSVM, IterSVM, IterSVR
+from widegap.iterative._iterative import IterSVR
 from widegap.iterative._regions import clean
 
 
@@ -186,28 +186,6 @@ def test_regions_of_equal_size_join_the_first():
 def test_axes_map_weights_back():
     axes = Axes(np.zeros((2, 1)), np.ones(1), np.array([[2.0], [3.0]]), np.zeros(2))
     assert axes.coef(np.array([5.0])).tolist() == [10, 15]
-
-
-@pytest.mark.parametrize(
-    ("model", "losses"),
-    [
-        (IterSVR(epsilon=0.25), [0.75, 0.25, 0.0, 0.0, 0.75]),
-        (IterLSSVM(), [0.5, 0.125, 0.0, 0.03125, 0.5]),
-        (IterSVM(), [1.0, 0.5, 0.0, 0.0, 0.0]),
-    ],
-)
-def test_losses_of_rows_by_their_margins(model, losses):
-    np.testing.assert_allclose(model._losses(np.array([0.0, 0.5, 1.0, 1.25, 2.0])), losses)
-    model.n_clusters_, model.bisected_ = 3, np.array([0, 0], np.int32)
-    nodes = np.array([[0.5, 9.0], [-1.25, 0.5], [-0.5, -2.0], [0.0, 1.0]])
-    zero, half, one, over, two = losses
-    np.testing.assert_allclose(model._minus_losses(nodes), [-half, -over - half, -half - two, -zero - one])
-    assert model._leaf_labels(nodes).tolist() == [1, 2, 0, 2]
-    leaves = model._leaf_scores(nodes)
-    np.testing.assert_allclose(leaves, [[-9.0, 0.5, -0.5], [-0.5, -1.25, 0.5], [0.5, -0.5, -2.0], [-1.0, 0.0, 0.0]])
-    np.testing.assert_allclose(model._distance_rule()(nodes)[0], [9.5, 0.0, 1.0])
-    model.bisected_ = np.array([], np.int32)
-    assert model._leaf_scores(np.zeros((2, 0))).tolist() == [[0], [0]]
 
 
 @pytest.mark.parametrize(
