@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from widegap.documents._document_clustering import DocumentClustering
+from widegap.documents._reader import DocumentReader
 from widegap.documents._updatable_topics import UpdatableTopics
+from widegap.documents._vocabulary import RawDocuments, TermChoice
+from widegap.exceptions import InvalidDataError
 
 TEXTS = ["aa bb cc", "aa bb dd", "aa cc dd", "ee ff gg", "ee ff hh", "ee gg hh", "zz"]
 
@@ -53,3 +56,29 @@ def test_tables(model):
     assert documents["topic"].tolist() == model.labels_.tolist() and documents.index.name == "document"
     with pytest.raises(ValueError, match="of='words' is not a kind of table"):
         model.to_frame("words")
+
+
+def test_defaults():
+    expected = {"n_clusters": 2, "max_df": 0.5, "max_features": 10_000, "memory": 5000, "verbose": 0}
+    params = DocumentClustering().get_params()
+    assert {name: params[name] for name in expected} == expected
+
+
+def test_further_documents_are_of_the_first_kind():
+    choice, words = TermChoice(1, 1.0, None), {"stop_words": None, "stemmer": None}
+    dense, texts = DocumentReader(), DocumentReader()
+    first = dense.read_first(np.eye(3), choice, words, None)
+    texts.read_first(["aa bb", "cc"], choice, words, None)
+    assert first.terms is None and first.known.tolist() == [True] * 3 and dense.n_columns == 3
+    assert dense.terms is None and texts.terms.tolist() == ["aa", "bb", "cc"] and texts.check_terms() == 3
+    dense.check_raw(RawDocuments(np.eye(3)))
+    with pytest.raises(ValueError, match="it remembers documents"):
+        texts.check_raw(RawDocuments(texts.read_raw(["aa"]).rows))
+    with pytest.raises(InvalidDataError, match="X has 2 columns, but the fit had 3"):
+        dense.read(np.eye(2))
+    with pytest.raises(InvalidDataError, match="X is of the kind 'documents', but fit got 'embeddings'"):
+        dense.read(["aa"])
+    with pytest.raises(ValueError, match="do not go with its vocabulary"):
+        dense.check_terms()
+    assert texts.read(["aa zz", "zz"]).known.tolist() == [True, False]
+    assert dense.grown(RawDocuments(np.eye(3)), np.ones(3)).vocabulary is None

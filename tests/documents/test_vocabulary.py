@@ -197,6 +197,7 @@ def test_a_term_of_just_the_largest_share_is_added():
     table = sp.csr_array(np.array([[1, 0], [1, 1], [1, 1], [1, 0]]))
     assert TermChoice(1, 0.5, None).further_columns_and_idf(table, 1, np.ones(4))[0].tolist() == [1]
     assert not TermChoice(1, 0.49, None).further_columns_and_idf(table, 1, np.ones(4))[0].size
+    assert not TermChoice(1, 1.0, None).further_columns_and_idf(table, 1, np.array([1.0, 0, 0, 1]))[0].size
     heavier = np.array([1, 1, 2, 1.0])
     assert not TermChoice(1, 0.5, None).further_columns_and_idf(table, 1, heavier)[0].size
     assert not TermChoice(3, 1.0, None).further_columns_and_idf(table, 1, np.ones(4))[0].size

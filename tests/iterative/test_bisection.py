@@ -1,5 +1,8 @@
 """Starts, trees and axes of bisections, by hand."""
 
+import warnings
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -18,6 +21,7 @@ from widegap.iterative._bisection import (
     principal_axes,
 )
 from widegap.iterative._iterative import IterSVR
+from widegap.iterative._iterative_clusterer import IterativeClusterer
 from widegap.iterative._regions import clean
 
 
@@ -223,3 +227,35 @@ def test_starting_labels_of_one_kind_are_refused():
     IterSVR(1, init=[0, 0, 0])._check_start_labels(3)
     with pytest.raises(InvalidDataError, match="init gives all 3 rows the label 1"):
         IterSVR(init=[1, 1, 1])._check_start_labels(3)
+
+
+@pytest.mark.parametrize(
+    ("ends", "stopped", "converged", "cycled", "warns"),
+    [
+        ([(True, False), (False, True)], False, True, True, False),
+        ([(True, False), (True, False)], False, True, False, False),
+        ([(True, False), (False, False)], False, False, False, True),
+        ([(True, False), (False, False)], True, False, False, False),
+    ],
+)
+def test_what_a_fit_of_several_bisections_stores(ends, stopped, converged, cycled, warns):
+    model, tree = IterSVR(3, max_iter=7), Tree(1, np.zeros(1))
+    assert isinstance(model, IterativeClusterer)
+    tree.add(0, np.ones(1), 0.5, np.zeros(1))
+    tree.add(1, np.ones(1), 0.5, np.zeros(1))
+    splits = [
+        SimpleNamespace(
+            n_iter=4,
+            converged=one,
+            cycled=other,
+            step=SimpleNamespace(machine=SimpleNamespace(objective=2.5), split=SimpleNamespace(bound_active=one)),
+        )
+        for one, other in ends
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model._store(tree, np.arange(3), splits, SimpleNamespace(records=["record"], stopped=stopped))
+    assert [str(entry.message)[:35] for entry in caught] == ["IterSVR stopped after max_iter=7 tu"] * warns
+    assert (model.n_iter_, model.objective_, model.n_clusters_) == (8, 5.0, 3)
+    assert (model.converged_, model.cycled_, model.starved_) == (converged, cycled, True)
+    assert model.bisected_.tolist() == [0, 1] and model.history_ == ["record"]

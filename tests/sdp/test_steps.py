@@ -7,6 +7,7 @@ import pytest
 from scipy import linalg
 
 from widegap.sdp._gmmc import (
+    GMMC,
     _first_point,
     _Newton,
     _Step,
@@ -16,7 +17,7 @@ from widegap.sdp._gmmc import (
     score_value,
     solve_gmmc,
 )
-from widegap.sdp._mmc import _correlation, _lower_bound, _triangle, _unpack, margin_value
+from widegap.sdp._mmc import MMC, _correlation, _lower_bound, _triangle, _unpack, margin_value
 
 
 def kernel_of(n, seed=0):
@@ -115,6 +116,7 @@ def test_gmmc_closes_the_gap_in_few_steps():
     assert gaps[-1] <= 1e-8 * found.dual < gaps[-2]
     cut = solve_gmmc(B, 5.0, tol=1e-8, max_iter=3)
     assert cut.n_iter == 3 and not cut.converged and len(cut.history) == 4
+    assert found.primal == found.history[-1].primal and found.dual == found.history[-1].dual
     assert found.residual == 0 and found.gap == (found.primal - found.dual) / found.primal
 
 
@@ -167,3 +169,16 @@ def test_the_nearest_correlation_matrix_keeps_one():
 def test_scores_of_two_labelings():
     B = np.diag([1.0, 2.0, 4.0])
     assert score_value(np.linalg.inv(B), np.array([1, -1, 1])) == pytest.approx(7)
+
+
+@pytest.mark.parametrize(
+    ("Estimator", "expected"),
+    [
+        (GMMC, {"C": 100, "C_e": 1, "ridge": 1e-3, "max_samples": 1000, "tol": 1e-6, "max_iter": 100}),
+        (MMC, {"C": 1, "min_cluster_fraction": 0.94, "max_samples": 200, "tol": 1e-4, "max_iter": 10_000}),
+    ],
+)
+def test_defaults(Estimator, expected):
+    params = Estimator().get_params()
+    assert {name: params[name] for name in expected} == expected
+    assert params["n_clusters"] == 2 and params["n_roundings"] == 0
