@@ -121,3 +121,41 @@ def test_bounds_give_way_to_links():
     np.testing.assert_array_equal(upper, [N, N])
     upper = feasible_bounds(units, np.array([2, 2]), np.array([15, 15]), relax_upper=False)[1]
     np.testing.assert_array_equal(upper, [15, 15])
+
+
+def test_a_cluster_at_its_minimum_by_known_rows_and_others():
+    held = {row: 0 for row in range(9)}
+    assert known_rules("here", held, lower=10).at_minimum(np.array([10, 20]))  # nine are known, ten are asked for
+    assert size_rules(rows_at("here"), [0, 10], [N, N]).at_minimum(np.array([0, 30]))
+    assert not size_rules(rows_at("here"), [0, 10], [N, N]).at_minimum(np.array([1, 29]))
+
+
+def test_sizes_that_just_fit_are_taken():
+    assert size_rules(rows_at("here"), [15, 15], [N, N]).lower.tolist() == [15, 15]
+    with pytest.raises(InfeasibleBalanceError, match="2 clusters of at least 16 rows do not fit into 30 rows"):
+        size_rules(rows_at("here"), [15, 16], [N, N])
+
+
+def test_least_sizes_are_halved_until_links_have_room():
+    units = read_constraints(6, must_link=[(0, 1), (0, 2), (0, 3), (0, 4)], n_clusters=2).units  # five, and one
+    full = np.full(2, 6)
+    assert [bound.tolist() for bound in feasible_bounds(units, np.array([3, 3]), full, relax_upper=False)] == [
+        [1, 1],
+        [6, 6],
+    ]
+    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), full, relax_upper=False)] == [
+        [1, 1],
+        [6, 6],
+    ]
+    small = np.full(2, 4)
+    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), small, relax_upper=True)] == [
+        [0, 0],
+        [6, 6],
+    ]
+    assert [bound.tolist() for bound in feasible_bounds(units, np.array([1, 1]), small, relax_upper=False)] == [
+        [0, 0],
+        [4, 4],
+    ]
+    three = read_constraints(3, cannot_link=[(0, 1), (1, 2), (0, 2)], n_clusters=3).units
+    kept = feasible_bounds(three, np.array([0, 0]), np.array([3, 3]), relax_upper=True)
+    assert [bound.tolist() for bound in kept] == [[0, 0], [3, 3]]

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from widegap.constraints._outliers import NTH_NEIGHBOUR, in_secluded_groups, split_point, typical_rows
+from widegap.constraints import _outliers
+from widegap.constraints._outliers import (
+    NTH_NEIGHBOUR,
+    in_secluded_groups,
+    least_outlying_reach,
+    split_point,
+    typical_rows,
+)
 
 
 def neighbours(X, count):
@@ -136,3 +143,54 @@ def test_the_line_is_two_and_a_half_deviations_beyond_the_median(last, stays):
     nearest = np.tile(np.arange(NTH_NEIGHBOUR), (len(reach), 1))
     kept = typical_rows(nearest, distances, "auto", np.zeros(len(reach), bool))
     assert kept[:-1].all() and kept[-1] == stays
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.024, 2), (0.026, 3), (0.01, 1), (0.004, 0)])
+def test_a_share_is_rounded_and_the_farthest_go_first(share, count):
+    reach = np.random.default_rng(0).permutation(100) / 100
+    distances = np.exp(np.repeat(reach[:, None], NTH_NEIGHBOUR, axis=1))
+    nearest = np.tile(np.arange(NTH_NEIGHBOUR), (100, 1))
+    held = np.zeros(100, bool)
+    held[:NTH_NEIGHBOUR] = True  # those that all others have as neighbours
+    kept = typical_rows(nearest, distances, share, held)
+    assert sorted(reach[~kept & ~held], reverse=True) == sorted(reach, reverse=True)[: int((~kept).sum())]
+    out = np.argsort(-reach)[:count]
+    np.testing.assert_array_equal(~kept, np.isin(np.arange(100), out) & ~held)
+
+
+def test_the_fifth_neighbour_that_is_kept_counts():
+    nearest = np.array([[1, 2, 3, 4, 5, 6, 7]])
+    distances = np.array([[1.0, 2, 3, 4, 5, 6, 7]])
+    kept = np.ones(8, bool)
+    nearest, distances = np.repeat(nearest, 8, axis=0), np.repeat(distances, 8, axis=0)
+    kept[0] = False
+    assert least_outlying_reach(nearest, distances, kept) == pytest.approx(5)
+    kept[2] = False
+    assert least_outlying_reach(nearest, distances, kept) == pytest.approx(6)
+    kept[[3, 4]] = False
+    assert least_outlying_reach(nearest, distances, kept) == np.inf
+    assert least_outlying_reach(nearest, distances, np.ones(8, bool)) == np.inf
+    few = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[1.0, 4], [1.0, 5], [4.0, 5]])
+    assert least_outlying_reach(*few, np.array([False, True, True])) == pytest.approx(4)
+    assert least_outlying_reach(np.array([[1], [0]]), np.zeros((2, 1)), np.array([False, True])) == pytest.approx(
+        np.finfo(float).tiny
+    )
+
+
+def test_rows_go_and_come_back_for_twenty_rounds_at_most(monkeypatch):
+    rounds = []
+
+    def flicker(reach, kept, outliers):
+        rounds.append(kept.copy())
+        return kept.copy()  # all that are kept go, all others come back
+
+    monkeypatch.setattr(_outliers, "_farthest", flicker)
+    X = cloud(20)
+    assert kept_rows(X, 0.1).all() and len(rounds) == 20
+
+
+def test_the_line_without_outliers_is_a_millionth_of_the_span_below():
+    assert split_point(np.array([3.0, 1.0, 2.0]), np.array([])) == 1 - 2e-6
+    assert split_point(np.array([1.0, 2.0]), np.array([5.0])) in (1.0, np.nextafter(5.0, 9))
+    assert split_point(np.array([5.0, 6.0]), np.array([1.0])) == 5
+    assert split_point(np.array([5.0]), np.array([5.0])) in (5.0, np.nextafter(5.0, 9))

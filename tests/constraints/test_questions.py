@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from widegap.constraints._questions import Doubts, choose_questions
+from widegap.constraints._questions import Doubts, add_answers, choose_questions
+from widegap.exceptions import InvalidDataError
 
 BLOCKS = np.repeat(np.arange(6), 5)  # a label of a row reaches the rows of its block alone
 
@@ -89,3 +90,97 @@ def test_a_small_cluster_is_not_named_for_its_own_sake():
 def test_copies_of_a_row_are_one_question():
     several = replace(doubts([0.5] * 6), first_copy=np.arange(30) // 5 * 5)
     assert sorted(question.row for question in choose_questions(30, several)) == [0, 5, 10, 15, 20, 25]
+
+
+def test_doubt_worth_and_trust_by_hand():
+    given = Doubts(
+        belief=np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.2, 0.6, 0.2], [0.3, 0.3, 0.4]]),
+        labels=np.array([0, 2, 1, 2], np.int32),
+        settled=np.array([False, False, True, False]),
+        named=(False, True, False),
+        centrality=np.array([1.0, 4.0, 5.0, 30.0]),
+        groupings=[np.array([0, 0, 1, 1])],
+        spread=None,
+        first_copy=np.arange(4),
+    )
+    assert given.order.tolist() == [[0, 1], [2, 0], [1, 0], [2, 0]]
+    np.testing.assert_allclose(given.doubt, [0.8, 0.3, 0, 0.9])
+    np.testing.assert_allclose(given.worth, [0.9, 0.4, 0, 1.0])
+    np.testing.assert_allclose(given.trust, [1, 1, 1, 1])  # the mean is 10: 30 is just a hub
+    hub = replace(given, centrality=np.array([1.0, 1.0, 2.0, 36.0]))
+    np.testing.assert_allclose(hub.trust, [1, 1, 1, 3 / 3.6])
+    assert given.typical == [0, 2, 3]  # 30 times 0.55 is more than 4 times 0.85
+    assert replace(given, centrality=np.array([1.0, 4.0, 5.0, 6.0])).typical == [0, 2, 1]
+    assert given.unnamed == [0, 2]
+    away = replace(given, own=np.array([True, False, True, False]))
+    assert away.typical == [0, 2, -1] and away.unnamed == [0] and away.at_hand.tolist() == [1, 0, 1, 0]
+    one = replace(given, belief=np.ones((4, 1)), labels=np.zeros(4, np.int32), named=(True,))
+    np.testing.assert_allclose(one.doubt, [0, 0, 0, 0])
+    empty = replace(given, labels=np.array([0, 0, 0, 0], np.int32))
+    assert empty.typical[1:] == [-1, -1]
+
+
+def test_candidates_are_rows_of_the_groups_worth_most():
+    given = doubts([0.3, 0.9, 0.1, 0.5, 0.8, 0.2])
+    # Groups of two rows are worth 2 (0.1 + doubt), those of five 5 (0.1 + doubt); a row counts with its best group.
+    assert [BLOCKS[row] for row in given.candidates(6)] == [1, 4, 3, 0, 1, 1]
+    assert given.candidates(2) == [5, 20]
+    assert given.candidates(0) == []
+    assert given.candidates(1) == [5]
+    unnamed = replace(given, named=(False, True))
+    assert unnamed.candidates(1) == [5, 10]
+    away = replace(given, own=np.arange(30) != 5)
+    assert 5 not in away.candidates(30) and away.candidates(1) == [6]
+
+
+def test_answers_are_followed_evenly_up_to_three_hundred():
+    asked = []
+
+    class Listening(Blocks):
+        def reach(self, rows):
+            asked.append(rows)
+            return np.zeros((len(rows), 700))
+
+        def spread_values(self, values):
+            return values
+
+    def some(n_settled):
+        return Doubts(
+            belief=np.full((700, 2), 0.5),
+            labels=np.zeros(700, np.int32),
+            settled=np.arange(700) < n_settled,
+            named=(True, True),
+            centrality=np.ones(700),
+            groupings=[np.arange(700)],
+            spread=Listening(),
+            first_copy=np.arange(700),
+        )
+
+    for n_settled, step in ((300, 1), (301, 2), (600, 2), (601, 3)):
+        assert len(choose_questions(2, some(n_settled))) == 2
+        rows = asked.pop()
+        followed = rows[rows < n_settled].tolist()
+        assert followed == list(range(0, n_settled, step))
+        assert len(rows) - len(followed) == min(150, 700 - n_settled)
+    choose_questions(50, some(300))
+    assert np.count_nonzero(asked.pop() >= 300) == 150
+    choose_questions(51, some(300))
+    assert np.count_nonzero(asked.pop() >= 300) == 153
+
+
+def test_questions_say_what_they_ask():
+    (first, second) = choose_questions(2, doubts([0.3, 0.9, 0.1, 0.5, 0.8, 0.2], named=(False, True)))
+    assert (first.row, first.candidates, first.examples) == (5, (0,), (10,)) and first.doubt == pytest.approx(0.9)
+    assert (second.row, second.candidates, second.examples) == (20, (1, 0), (25, 10))
+    assert second.doubt == pytest.approx(0.8)
+
+
+def test_answers_join_what_is_known():
+    questions = choose_questions(2, doubts([0.3, 0.9, 0.1, 0.5, 0.8, 0.2]))
+    known = ["a", None, *[None] * 28]
+    found = add_answers(known, questions, ["b", None])
+    assert found[0] == "a" and found[5] == "b" and found[20] is None and len(found) == 30
+    assert known[5] is None
+    for wrong in (["b"], ["b", None, None]):
+        with pytest.raises(InvalidDataError, match=rf"{len(wrong)} answers were given to 2 questions"):
+            add_answers(known, questions, wrong)

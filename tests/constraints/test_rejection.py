@@ -31,6 +31,25 @@ def with_strays(n=120, strays=6, seed=0):
     return groups, np.vstack([8 * np.eye(3)[groups] + rng.normal(size=(n, 3)), around])
 
 
+def test_the_line_for_new_rows_is_that_of_distances_in_radii():
+    groups, X = with_strays()
+    model = CPM3C(3, outliers=6 / 126, random_state=0).fit(X)
+    kept = model.labels_ >= 0
+    centres = np.stack([X[model.labels_ == p].mean(axis=0) for p in range(3)])
+    np.testing.assert_allclose(model._centres, centres)
+    nearest = np.where(kept, model.labels_, model.predict(X))
+    away = np.linalg.norm(X - centres[nearest], axis=1)
+    radii = np.array([np.median(away[model.labels_ == p]) for p in range(3)])
+    np.testing.assert_allclose(model._radii, radii)
+    ratios = away / radii[nearest]
+    assert kept.sum() == 120 and model.reject_beyond_ == pytest.approx(ratios[kept].max())
+    np.testing.assert_array_equal(model.predict(X, reject=True), np.where(kept, nearest, -1))
+    edge = centres[0] + np.array([0, 0, radii[0] * model.reject_beyond_])
+    near, far = centres[0] + 0.999999 * (edge - centres[0]), centres[0] + 1.000001 * (edge - centres[0])
+    assert model.predict([near, far]).tolist() == [0, 0]
+    assert model.predict([near, far], reject=True).tolist() == [0, -1]
+
+
 @each_model
 @pytest.mark.parametrize("outliers", ["auto", 6 / 126])
 def test_strays_have_no_cluster_and_no_influence(model, outliers):

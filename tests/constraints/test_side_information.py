@@ -1,6 +1,8 @@
 """Known labels, links and sizes in CPM3C, M2DCU and MKC: kept exactly, or refused with the reason."""
 
 import inspect
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 from _problems import blobs, centre, clarabel_value, random_labels
 from widegap import CPM3C, M2DCU, MKC, persistence
+from widegap.constraints._side_information import RowConstraints, read_sample_weight, size_bounds
+from widegap.constraints._taking_part import TakingPart
+from widegap.constraints._units import read_constraints
 from widegap.exceptions import InfeasibleBalanceError, InvalidDataError
 
 SAID = ["known", "must_link", "cannot_link", "sample_weight"]
@@ -33,6 +38,82 @@ MODELS = [
 each_model = pytest.mark.parametrize(
     "model", MODELS, ids=lambda model: f"{type(model).__name__}-{model.get_params().get('kernel')}"
 )
+
+
+def read_weights(*values):
+    return read_sample_weight(np.array(values), len(values))
+
+
+def test_weights_are_read_with_the_least_that_counts():
+    assert read_sample_weight(None, 3) is None and read_sample_weight(2.5, 3) is None
+    assert read_weights(2, 2, 2) is None and read_weights(True, True) is None
+    assert read_weights(1, 2, 0).tolist() == [1, 2, 0] and read_weights(1, 2, 0).dtype == np.float64
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert read_weights(1.0, 1e18, 1.0)[0] == 1  # 1e-18 of the largest is just not lost
+    with pytest.raises(InvalidDataError, match=r"sample_weight\[0\] = 1.0 is below 1e-18 of the largest, 1.1e\+18"):
+        read_weights(1.0, 1.1e18, 1.0)
+
+
+@pytest.mark.parametrize(("rest", "told"), [(0.99e-4, True), (1.01e-4, False)])
+def test_a_row_that_decides_alone_is_told(rest, told):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_weights(rest / 2, 1.0, rest / 2)
+        read_weights(0.0, 1.0, 0.0)  # nothing else counts: that is meant
+    assert len(caught) == told
+    if told:
+        assert str(caught[0].message).startswith("sample_weight[1] is 1.0e+00, 1.0e+04 times all other rows together")
+
+
+def test_the_fewest_clusters_of_what_is_known():
+    assert RowConstraints().fewest_clusters == 1 and RowConstraints().is_empty
+
+    def fewest(n, **given):
+        found = read_constraints(n, None, **given)
+        return RowConstraints(found.units, found.classes).fewest_clusters
+
+    assert fewest(4, known=[5, 6, 7, -1]) == 3
+    assert fewest(4, must_link=[(0, 1)]) == 1
+    assert fewest(4, cannot_link=[(0, 1)]) == 2
+    assert fewest(5, cannot_link=[(0, 1), (1, 2), (0, 2)]) == 3
+    ring = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]  # no three are all apart, but two colours do not do
+    assert fewest(5, cannot_link=ring) == 3
+    assert fewest(6, known=[1, 2, -1, -1, -1, -1], cannot_link=[(0, 2), (1, 2)]) == 3
+
+
+def test_constraints_on_samples_and_on_rows_that_are_fitted():
+    found = read_constraints(6, None, known=[4, -1, 4, -1, 3, -1], must_link=[(1, 3)], cannot_link=[(1, 5)])
+    given = RowConstraints(found.units, found.classes, np.array([1.0, 2, 2, 2, 2, 0]))
+    assert given.known_counts(3).tolist() == [1, 2, 0] and RowConstraints().known_counts(2).tolist() == [0, 0]
+    assert given.constrained(6).tolist() == [True] * 6 and RowConstraints().constrained(2).tolist() == [False] * 2
+    assert given.classes_of(3) == [3, 4, None] and not given.is_empty
+    assert RowConstraints(weights=np.ones(2)).is_empty is RowConstraints(found.units).is_empty is False
+    sample = given.of_rows(np.array([0, 1, 3]), 6)
+    assert sample.n_sampled_from == 6 and sample.weights.tolist() == [1, 2, 2]
+    part = given.weighted
+    assert part.present.tolist() == [0, 1, 2, 3, 4] and RowConstraints().weighted is None
+    assert RowConstraints(weights=np.array([1.0, 2])).weighted is None
+    fitted = given.of_fitted(part)
+    assert fitted.weights.tolist() == [1, 2, 2, 2, 2] and fitted.held.tolist() == [True] * 5
+    even = TakingPart.where(np.array([0, 1, 1, 1, 1, 0], bool))
+    inner = given.of_fitted(even)
+    assert inner.weights is None and inner.part is even
+    again = inner.of_fitted(TakingPart.where(np.array([0, 1, 1, 1], bool)))
+    assert again.part.n == 6 and again.part.present.tolist() == [2, 3, 4]
+    assert given.digest() and not RowConstraints().digest() and given.digest() != replace(given, weights=None).digest()
+
+
+def test_sizes_of_samples_and_of_the_default():
+    lower, upper = size_bounds(RowConstraints(), None, None, 10, 3, 2)
+    assert lower.tolist() == [3, 3] and upper.tolist() == [10, 10]
+    assert size_bounds(RowConstraints(), 0, None, 10, 3, 2)[0].tolist() == [0, 0]
+    assert size_bounds(RowConstraints(), None, [2, 9], 10, 3, 2)[0].tolist() == [2, 3]
+    sampled = RowConstraints(n_sampled_from=20)
+    assert size_bounds(sampled, 4, 15, 10, 3, 2)[0].tolist() == [2, 2]
+    assert size_bounds(sampled, 4, 15, 10, 3, 2)[1].tolist() == [8, 8]
+    for fraction, n, least in ((0.1, 39, 1), (0.1, 40, 2), (0.1, 59, 2), (0.0, 59, 0), (0.01, 59, 1)):
+        assert CPM3C(2, min_cluster_fraction=fraction)._least_size(n, 2) == least
 
 
 @pytest.mark.parametrize("method", [CPM3C, M2DCU, MKC])

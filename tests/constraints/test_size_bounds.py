@@ -18,7 +18,8 @@ def test_numbers_shares_and_one_for_every_cluster():
     assert sizes(2, 5, 10, 3) == [[2, 2, 2], [5, 5, 5]]
     assert sizes(0.2, 0.5, 10, 2) == [[2, 2], [5, 5]]
     assert sizes([1, 0.29], [0.31, np.int64(90)], 100, 2) == [[1, 29], [31, 90]]
-    assert sizes(0, 1.0, 10, 2) == [[0, 0], [10, 10]]
+    assert sizes(0, 1.0, 10, 2) == sizes(0.0, 1.0, 10, 2) == [[0, 0], [10, 10]]
+    assert sizes(0, 2**40, 10, 2) == [[0, 0], [2**40, 2**40]]
 
 
 @given(st.integers(1, 500), st.integers(1, 20))

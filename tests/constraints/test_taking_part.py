@@ -1,12 +1,16 @@
 """Rows that take no part in a fit, for their weight or as outliers, beside labels and links of all rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from widegap import CPM3C, M2DCU, MKC, MaxMarginClustering
+from widegap.constraints._selective_clusterer import label_absent
 from widegap.constraints._taking_part import TakingPart
+from widegap.constraints._units import read_constraints
 
 MODELS = [
     MaxMarginClustering(3, random_state=0),
@@ -29,6 +33,30 @@ def weighted():
     """A fit without every fourth row, and the weights."""
     X, weights = three_groups(120)[1], np.where(np.arange(120) % 4 == 1, 0.0, 1.0)
     return MaxMarginClustering(3, random_state=0).fit(X, sample_weight=weights), weights
+
+
+def test_absent_rows_get_the_cheapest_label_that_links_allow():
+    units = read_constraints(6, 3, must_link=[(0, 4)], cannot_link=[(1, 5), (3, 5)]).units
+    part = TakingPart.where(np.array([1, 1, 1, 1, 0, 0], bool), np.array([0, 0, 1, 0, 0, 0], bool))
+    labels = np.array([2, 0, -1, 1, 0, 0], np.int32)
+    costs = np.zeros((6, 3))
+    costs[4], costs[5] = [-5, 0, 0], [-3, -2, -1]
+    assert label_absent(units, labels, part, costs).tolist() == [2, 0, -1, 1, 2, 2]
+    free = read_constraints(6, 3).units
+    assert label_absent(free, labels, part, costs).tolist() == [2, 0, -1, 1, 0, 0]
+
+
+def test_searched_rows():
+    part = TakingPart.where(np.ones(3, bool))
+    assert not part.searches_all
+    assert replace(part, searched=np.arange(3)).searches_all
+    assert not replace(part, searched=np.array([0, 1, 1])).searches_all
+    assert not replace(part, searched=np.array([0, 2])).searches_all
+    inside = replace(part, outlying=np.array([1]), searched=np.array([0, 2])).within(np.array([4, 6, 9]), 12)
+    assert (
+        inside.present.tolist() == [4, 6, 9] and inside.outlying.tolist() == [6] and inside.searched.tolist() == [4, 9]
+    )
+    assert inside.fitted.tolist() == [4, 9] and len(inside.absent) == 9
 
 
 def test_the_way_back():

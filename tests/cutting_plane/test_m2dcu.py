@@ -3,6 +3,7 @@
 import doctest
 import pickle
 import tracemalloc
+import warnings
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -24,6 +25,7 @@ from _expected_failures import expected_failures
 from widegap import CPM3C, M2DCU, universum
 from widegap.base import _starts
 from widegap.cutting_plane import _m2dcu, _universum_loss
+from widegap.cutting_plane._universum_loss import UniversumReport
 from widegap.exceptions import InactiveUniversumWarning, InvalidDataError
 from widegap.metrics import clustering_accuracy
 from widegap.rows import _sources, shards
@@ -65,6 +67,24 @@ def objective(model, X, U):
 
 
 # scikit-learn's conventions
+
+
+@pytest.mark.parametrize(
+    ("active", "C", "told"), [(False, "auto", True), (False, 2.0, True), (True, "auto", False), (False, 0, False)]
+)
+def test_a_universum_without_effect_is_told(active, C, told):
+    model = M2DCU(2, C_universum=C)
+    model.C_ = 10.0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model._store_report(UniversumReport(active, 7, 1, 2, 0.25, 0.5))
+    assert [entry.category for entry in caught] == [InactiveUniversumWarning] * told
+    assert model.C_universum_ == pytest.approx(3.0 if C == "auto" else C)
+    assert model.universum_report_.n_rows == 7
+    model._store_report(None)
+    assert model.universum_report_ is None
+    if told:
+        assert "all its 7 rows have margins within margin_tolerance=0.5, on average 0.25" in str(caught[0].message)
 
 
 @parametrize_with_checks(

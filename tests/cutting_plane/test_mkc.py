@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from _expected_failures import expected_failures
 from widegap import CPM3C, MKC
 from widegap.base._starts import different_starts
+from widegap.cutting_plane._mkc import check_kernels, largest_lead, warn_of_collapse, warn_of_one_direction
 from widegap.datasets import load_digits
-from widegap.exceptions import KernelWarning
+from widegap.exceptions import InvalidDataError, KernelWarning
 from widegap.metrics import clustering_accuracy
 from widegap.rows import shards
+from widegap.rows._centred import CentredRows
+from widegap.rows._sources import row_blocks
 
 THREE = ["linear", ("poly", {"degree": 2}), ("rbf", {"gamma": 1e-3})]
 
@@ -46,6 +50,87 @@ def one_hot_margins(model, X):
     own = scores[np.arange(len(scores)), model.labels_].copy()
     scores[np.arange(len(scores)), model.labels_] = -np.inf
     return (own - scores.max(axis=1)).mean()
+
+
+def messages(call, *arguments):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*arguments)
+    return [(entry.category, str(entry.message)) for entry in caught]
+
+
+@pytest.mark.parametrize(
+    ("weights", "ranks", "told"),
+    [
+        ([0.9, 0.1], [1.0, 5.0], True),
+        ([0.9, 0.1], [1.0, 2.0], True),
+        ([0.9, 0.1], [1.0, 1.99], False),
+        ([0.1, 0.9], [1.0, 5.0], False),
+        ([0.9, 0.1], [3.0, 5.0], False),
+        ([0.9], [1.0], False),
+        ([0.8, 0.1, 0.1], [1.0, 1.0, 4.0], True),
+    ],
+)
+def test_a_heavy_kernel_of_one_direction_is_told(weights, ranks, told):
+    names = ["first", "second", "third"][: len(weights)]
+    found = messages(warn_of_one_direction, names, np.array(weights), np.array(ranks))
+    assert [kind for kind, _ in found] == [KernelWarning] * told
+    if told:
+        assert found[0][1].startswith(f"Kernel 'first' has the largest weight, {weights[0]:.2f}")
+
+
+def test_a_collapse_is_told():
+    ((kind, text),) = messages(warn_of_collapse, 0.99876, 0.003)
+    assert kind is KernelWarning and text.startswith("The objective of 0.9988 is no better, within tol=0.003")
+
+
+def kernel_called(name, share=0.0, map="map"):
+    return SimpleNamespace(name=name, negative_share=share, map=map)
+
+
+def test_indefinite_and_constant_kernels_are_told():
+    stack = SimpleNamespace(
+        active=["a"], kernels=[kernel_called("a"), kernel_called("b", 1e-9), kernel_called("c", map=None)]
+    )
+    found = messages(check_kernels, stack, 10, 2)
+    assert [kind for kind, _ in found] == [KernelWarning] * 2
+    assert found[0][1].startswith("Kernel 'b' is not positive") and found[1][1].startswith("Kernel 'c' is constant")
+    constant = SimpleNamespace(active=[], kernels=[kernel_called("c", map=None)])
+    with pytest.raises(InvalidDataError, match="All 1 kernels are constant on the 10 rows"):
+        check_kernels(constant, 10, 2)
+    assert len(messages(check_kernels, constant, 10, 1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("loss", "k", "balance", "objective", "collapsed"),
+    [
+        ("max", 3, 0.0, 0.9, True),
+        ("max", 3, 0.0, 0.8999, False),
+        ("max", 3, 0.25, 0.675, True),
+        ("max", 3, 0.25, 0.6749, False),
+        ("sum", 4, 0.0, 0.675, True),
+        ("sum", 4, 0.0, 0.6749, False),
+        ("max", 3, 1.5, 0.0, True),
+        ("max", 2, 1.0, 1e-9, True),
+    ],
+)
+def test_when_a_result_is_no_better_than_nothing(loss, k, balance, objective, collapsed):
+    model = MKC(k, loss=loss, balance=balance, tol=0.1)
+    result = SimpleNamespace(point=SimpleNamespace(objective=objective))
+    assert model._collapsed(result) is collapsed
+
+
+def test_the_largest_lead_by_hand():
+    X = np.array([[0.0, 0], [4, 0], [2, 6], [2, -6]])
+    rows = CentredRows(row_blocks(X))
+    assert largest_lead(rows, 0.25) == pytest.approx(1 + 2 * (36 / 0.25) ** 0.5 / rows.scale)
+    assert rows.scale == pytest.approx((80 / 4) ** 0.5)
+
+
+@pytest.mark.parametrize(("k", "order"), [(2, "cuts_first"), (3, "linearize_first"), (1, "linearize_first")])
+def test_the_plan_of_several_kernels(k, order):
+    plan = MKC(k)._plan()
+    assert (plan.order, plan.kmeans_runs, plan.kmeans_starts, plan.random_starts) == (order, 20, 20, 0)
 
 
 @parametrize_with_checks([MKC()], expected_failed_checks=expected_failures)

@@ -23,7 +23,8 @@ from widegap.base._records import Point
 from widegap.cutting_plane._cccp import ORDERS, linearize_first, search_from
 from widegap.cutting_plane._cuts import CutSet, add_all
 from widegap.cutting_plane._cutting_plane import minimize_convex, solve_master
-from widegap.cutting_plane._universum_loss import UniversumLoss, universum_margins
+from widegap.cutting_plane._universum_loss import UniversumLoss, UniversumRows, check_nearness, universum_margins
+from widegap.exceptions import InvalidDataError
 from widegap.rows import _sources
 from widegap.rows._centred import CentredRows
 from widegap.rows._sources import row_blocks
@@ -62,6 +63,42 @@ def solve_convex(problem, labels, tol=1e-8, max_iter=2000):
 
 
 # The convex problem
+
+
+@pytest.mark.parametrize(("tolerance", "kept"), [(0.5, 0.5), (1e-5, 1e-5), (0.9e-5, 0.0), (0.0, 0.0)])
+def test_a_tiny_tolerance_is_none(tolerance, kept):
+    assert UniversumLoss(None, tolerance=tolerance, cap=1.0).tolerance == kept
+
+
+def test_margins_of_the_universum():
+    found = universum_margins(np.array([[3.0, 1.0, 2.0], [0.0, 0.0, 0.0], [-1.0, 5.0, -4.0]]))
+    np.testing.assert_allclose(found, [1.5, 0.0, 7.5])
+    np.testing.assert_allclose(universum_margins(np.array([[3.0, 1.0]])), [2.0])
+
+
+@pytest.mark.parametrize(("distance", "refused"), [(999.0, False), (1001.0, True)])
+def test_a_universum_a_thousand_times_as_far_is_refused(distance, refused):
+    frame = CentredRows(row_blocks(np.array([[3.0, 4.0], [-3.0, -4.0]])))
+    assert frame.scale == 5
+    universum = row_blocks(np.array([[distance * 5, 0.0]]))
+    if not refused:
+        check_nearness(universum, frame)
+        return
+    with pytest.raises(InvalidDataError, match=r"lies 1.0e\+03 times as far .* at most 1e\+03 times"):
+        check_nearness(universum, frame)
+
+
+@pytest.mark.parametrize(("n", "whole"), [(5000, True), (5001, False)])
+def test_starts_see_five_thousand_rows_of_the_universum(n, whole):
+    rows = UniversumRows(row_blocks(np.arange(2.0 * n).reshape(n, 2)), "auto", 0.5, np.random.default_rng(0))
+    assert rows.whole is whole
+    frame = CentredRows(row_blocks(np.array([[3.0, 4.0], [-3.0, -4.0]])))
+    (sample,), (every,) = rows.on_sample(frame, 2.0), rows.on_all(frame, 2.0)
+    assert sample.rows.shape == (5000, 2) and every.rows.shape == (n, 2)
+    assert sample.cap == every.cap == 0.3 and sample.tolerance == 0.5
+    given = UniversumRows(row_blocks(np.ones((3, 2))), 4.0, 0.5, np.random.default_rng(0))
+    assert given.on_all(frame, 2.0)[0].cap == pytest.approx(4 * 2 * 25)
+    assert UniversumRows(row_blocks(np.ones((3, 2))), 0, 0.5, np.random.default_rng(0)).on_all(frame, 2.0) == ()
 
 
 @pytest.mark.parametrize("seed", range(3))

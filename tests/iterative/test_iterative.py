@@ -47,6 +47,37 @@ def same_partition(a, b):
     return clustering_accuracy(a, b) == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "losses"),
+    [
+        (IterSVR(epsilon=0.25), [0.75, 0.25, 0.0, 0.0, 0.75]),
+        (IterLSSVM(), [0.5, 0.125, 0.0, 0.03125, 0.5]),
+        (IterSVM(), [1.0, 0.5, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_losses_of_rows_by_their_margins(model, losses):
+    np.testing.assert_allclose(model._losses(np.array([0.0, 0.5, 1.0, 1.25, 2.0])), losses)
+    model.n_clusters_, model.bisected_ = 3, np.array([0, 0], np.int32)
+    nodes = np.array([[0.5, 9.0], [-1.25, 0.5], [-0.5, -2.0], [0.0, 1.0]])
+    zero, half, one, over, two = losses
+    np.testing.assert_allclose(model._minus_losses(nodes), [-half, -over - half, -half - two, -zero - one])
+    assert model._leaf_labels(nodes).tolist() == [1, 2, 0, 2]
+    leaves = model._leaf_scores(nodes)
+    np.testing.assert_allclose(leaves, [[-9.0, 0.5, -0.5], [-0.5, -1.25, 0.5], [0.5, -0.5, -2.0], [-1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(model._distance_rule()(nodes)[0], [9.5, 0.0, 1.0])
+    model.bisected_ = np.array([], np.int32)
+    assert model._leaf_scores(np.zeros((2, 0))).tolist() == [[0], [0]]
+
+
+@pytest.mark.parametrize("cls", [IterSVR, IterSVM, IterLSSVM])
+def test_defaults_of_the_signatures(cls):
+    expected = {"n_clusters": 2, "n_init": 1, "max_iter": 100, "min_cluster_fraction": 0.94, "verbose": 0}
+    params = cls().get_params()
+    assert {name: params[name] for name in expected} == expected
+    assert params["C"] == {IterSVR: 500.0, IterSVM: 10.0, IterLSSVM: 100.0}[cls]
+    assert params.get("epsilon", 0.05) == 0.05
+
+
 @parametrize_with_checks(
     [
         IterSVM(),

@@ -1,6 +1,7 @@
 """MMC and GMMC: general solvers and brute force as referees, proven bounds, scikit-learn's conventions, bad input."""
 
 import sys
+import warnings
 from dataclasses import replace
 from itertools import product
 
@@ -19,7 +20,7 @@ from widegap.exceptions import InvalidDataError, NotSupportedError
 from widegap.metrics import clustering_error
 from widegap.sdp._gmmc import GMMC, score_norm, score_value, solve_gmmc
 from widegap.sdp._mmc import MMC, margin_value, solve_mmc
-from widegap.sdp._semidefinite import round_matrix, signs_within
+from widegap.sdp._semidefinite import Relaxation, SDPRecord, SDPSolution, _oriented, round_matrix, signs_within
 
 pytest.importorskip("scs", reason='MMC needs scs: pip install "widegap[sdp]"')
 
@@ -92,6 +93,71 @@ def gmmc_referee(K, C, C_e, solver, **options):
     diagonal = cp.diag(cp.hstack([gamma, np.zeros(1)]))
     constraints = [(Q + Q.T) / 2 - diagonal >> 0, gamma >= 0, gamma <= C]
     return cp.Problem(cp.Maximize(cp.sum(gamma)), constraints).solve(solver=solver, **options)
+
+
+@pytest.mark.parametrize(
+    ("n", "limit", "n_plus", "expected", "moved"),
+    [(6, 2, 4, 4, False), (6, 2, 5, 4, True), (6, 2, 2, 2, False), (6, 2, 1, 2, True), (7, 1, 4, 4, False),
+     (7, 1, 5, 4, True), (7, 1, 2, 3, True), (6, 1.9, 4, 3, True), (6, 4, 6, 5, True), (6, 0, 3, 3, False)],
+)  # fmt: skip
+def test_signs_within_a_limit(n, limit, n_plus, expected, moved):
+    scores = np.r_[np.arange(1.0, n_plus + 1), -np.arange(1.0, n - n_plus + 1)]
+    signs, told = signs_within(scores, limit)
+    assert (np.count_nonzero(signs > 0), told) == (expected, moved)
+    assert scores[signs > 0].min() > scores[signs < 0].max()
+
+
+def test_the_first_score_is_not_positive():
+    assert _oriented(np.array([2.0, -1.0])).tolist() == [-2, 1] and _oriented(np.array([-2.0, 1.0])).tolist() == [-2, 1]
+    assert _oriented(np.array([0.0, 1.0])).tolist() == [0, 1]
+
+
+def test_the_best_of_the_eigenvector_and_the_projections():
+    K = random_kernel(7, 3)
+    values = []
+
+    def value(signs):
+        values.append(float(signs @ K @ signs))
+        return values[-1]
+
+    signs, best, moved = round_matrix(K, 5.0, value, 9, np.random.default_rng(4))
+    assert len(values) == 10 and best == min(values) == signs @ K @ signs and min(values) < values[0]
+    rng, roots = np.random.default_rng(4), np.linalg.eigh(K)
+    root = roots[1] * np.sqrt(np.maximum(roots[0], 0))
+    candidates = [_oriented(roots[1][:, -1])] + [_oriented(root @ rng.standard_normal(7)) for _ in range(9)]
+    each = [signs_within(scores, 5.0) for scores in candidates]
+    assert values == [float(one @ K @ one) for one, _ in each]
+    assert moved is each[int(np.argmin(values))][1]
+    assert len([value(round_matrix(K, 5.0, value, 0, rng)[0])]) == 1
+
+
+@pytest.mark.parametrize(
+    ("converged", "n_iter", "end"),
+    [(True, 100, None), (False, 100, "raise tol, or max_iter."), (False, 99, "no further progress was possible.")],
+)
+def test_what_a_fit_stores_and_says(converged, n_iter, end):
+    model = GMMC(max_iter=100)
+    record = SDPRecord(n_iter, 8.0, 6.0, 0.1)
+    matrix = np.outer([1.0, -1, 1], [1.0, -1, 1])
+    solution = SDPSolution(matrix, np.zeros(3), 8.0, 6.0, 0.0, n_iter, converged, [record])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model._store(Relaxation(solution, 1.0, lambda signs: 10.0), 4.0, None)
+    assert [str(entry.message).endswith(end) for entry in caught] == ([] if end is None else [True])
+    assert model.labels_.tolist() == [0, 1, 0] and model.objective_ == 2.5 and model.lower_bound_ == 1.5
+    assert model.gap_ == 0.25 and model.tightness_ == pytest.approx(1) and not model.starved_
+    assert model.n_iter_ == n_iter and model.converged_ is converged and record.gap == 2
+
+
+def test_one_cluster_and_too_many_rows():
+    for Estimator in (MMC, GMMC):
+        model = Estimator(1).fit(np.eye(3))
+        assert model.lower_bound_ == model.gap_ == 0 and model.tightness_ == 1 and model.kernel_map_ is None
+        limited = Estimator(2, max_samples=5)
+        limited._check_size(5)
+        with pytest.raises(ValueError, match="X has 6 rows, more than max_samples=5"):
+            limited._check_size(6)
+    assert GMMC(ridge=0.25)._svm_cost() == 4
 
 
 @pytest.mark.parametrize("C", [0.3, 10.0])
