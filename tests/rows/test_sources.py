@@ -2,6 +2,7 @@
 
 import errno
 import os
+import zipfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -231,8 +232,6 @@ def test_a_header_may_declare_as_many_bytes_as_there_are(tmp_path):
         with (tmp_path / "part.npy").open("wb") as file:
             np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (count,)})
         assert (tmp_path / "part.npy").stat().st_size == 128 == 16 * 8
-        import zipfile
-
         with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
             archive.write(tmp_path / "part.npy", "X.npy")
         with (tmp_path / "a.npz").open("rb") as file:
