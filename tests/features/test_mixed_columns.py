@@ -171,4 +171,4 @@ def test_shares_at_their_ends():
     np.testing.assert_allclose(column_shares(X, groups, np.array([0, 0, 2, 2]), 3), [1 - 0.2 * 3, 0])  # one is empty
     np.testing.assert_allclose(column_shares(X, groups, np.array([0, 1, 0, 1]), 2), [0, 0])  # below 0
     np.testing.assert_allclose(column_shares(X, groups, np.array([0, 1, 2, 3]), 4), [1, 0])
-    np.testing.assert_allclose(column_shares(X, groups, np.array([0, 1, 1, 1]), 4), [1 - 8 / 20 * 3, 0])
+    np.testing.assert_allclose(column_shares(X, groups, np.array([0, 1, 1, 1]), 2), [0.4, 0])
