@@ -81,8 +81,8 @@ def test_starts_of_a_sample_are_the_best_means_and_random_ones():
     sample = Sample(rows_of(X), 3, rng())
     assert sample.whole and sample.rows.shape == (60, 3)
     assert_array_equal(sample.chosen, np.arange(60))
-    for init, keep, n_random, least, most in (("k-means", 2, 1, 2, 3), ("random", 2, 1, 3, 3), ("spectral", 2, 1, 1, 1)):
-        found = sample_starts(init, sample, 3, 5, keep, n_random, rng())
+    for init, least, most in (("k-means", 2, 3), ("random", 3, 3), ("spectral", 1, 1)):
+        found = sample_starts(init, sample, 3, 5, 2, 1, rng())
         assert least <= len(found) <= most
     runs = kmeans_starts(sample, 4, 6, 9, rng())
     inertias = [sum(np.square(X[y == p] - X[y == p].mean(axis=0)).sum() for p in np.unique(y)) for y in runs]

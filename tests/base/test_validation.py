@@ -56,7 +56,7 @@ TAKEN = [
 ]  # fmt: skip
 REFUSED = [
     (check_start_labels, ([0, 1], 3, 3), r"init has shape \(2,\), X has 3 rows"),
-    (check_start_labels, ([0.0, 1.0], 2, 3), "init has dtype float64; starting labels must be integers from 0 to .* = 2"),
+    (check_start_labels, ([0.0, 1.0], 2, 3), "init has dtype float64; starting labels must be .* = 2"),
     (check_start_labels, ([0, 3], 2, 3), "init holds values from 0 to 3"),
     (check_start_labels, ([-1, 2], 2, 3), "init holds values from -1 to 2"),
     (check_labels, ([[1]],), r"labels has shape \(1, 1\) and dtype int64; pass one integer per row"),
@@ -76,17 +76,17 @@ REFUSED = [
     (check_row_weights, ([0.0, 0.0], 2), "not 0 for all rows"),
     (check_row_weights, ([1.0, -1e-300], 2), "at least 0"),
     (check_row_weights, ([1.0, np.inf], 2), "must be finite"),
-    (check_rows_left, (np.array([True, False, False]), 0.3, 2), "outliers=0.3 leaves 1 of 3 rows, but every cluster needs"),
+    (check_rows_left, (np.array([True, False, False]), 0.3, 2), "outliers=0.3 leaves 1 of 3 rows, but every"),
     (check_rows_left, (np.array([False]), 0.3, "auto"), "outliers=0.3 leaves 0 of 1 rows"),
     (check_cluster_number, (2, 3), "n_samples=2 should be >= n_clusters=3"),
     (check_precomputed, ((4, 3), False), r"X has shape \(4, 3\), but kernel='precomputed' needs the square matrix"),
     (check_precomputed, ((4, 4), True), "standardize=True divides columns of X, but a precomputed kernel has none"),
     (check_documents, ("one",), r"documents is one str, but must be a list of str: pass \[text\]"),
     (check_documents, (b"one", "texts"), "texts is one bytes"),
-    (check_documents, (["a", 3],), r"documents\[1\] is 3 of type int, but must be a str: convert it, or replace missing"),
+    (check_documents, (["a", 3],), r"documents\[1\] is 3 of type int, but must be a str: convert it"),
     (check_documents, (["a", "b", b"c"],), r"documents\[2\] is b'c' of type bytes, but must be a str: decode it first"),
     (check_views, ({}, []), "X is a dict without views"),
-    (check_views, ({"x": X, "y": X[:3]}, []), "different numbers of rows: 'x' 20, 'y' 3; row i must be the same sample"),
+    (check_views, ({"x": X, "y": X[:3]}, []), "different numbers of rows: 'x' 20, 'y' 3; row i must"),
     (check_views, ({"x": X, "t": ["a"]}, ["t"]), "different numbers of rows: 'x' 20, 't' 1"),
     (check_views, ({"x": np.zeros((2, 2), "m8[s]")}, []), "view 'x' holds timedelta64"),
     (check_views, ({"x": X * 1e30}, []), "squares of it overflow"),
@@ -248,7 +248,8 @@ def test_fingerprints_are_a_few_short_lines():
     options = {"known": None, "weights": X, "extra": FitFingerprint("r", None, ["a"], {}, {}), "kind": FitFingerprint}
     assert arguments_in_use(options) == ["weights", "rows", "arguments", "versions", "processor", "kind"]
     found = _fit_fingerprint.processor()
-    assert found["machine"] == os.uname().machine and "numba CPU" in found and "BLAS 1" in found and "BLAS 0" not in found
+    assert found["machine"] == os.uname().machine and "numba CPU" in found
+    assert "BLAS 1" in found and "BLAS 0" not in found
 
 
 def test_gains_are_relative_to_the_size_of_the_reference():
