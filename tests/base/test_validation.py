@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from widegap import CPM3C, MaxMarginClustering
 from widegap.base import _fit_fingerprint
-from widegap.base._clusterer import Objective, stored_attributes, take_over
+from widegap.base._clusterer import Clusterer, Objective, stored_attributes, take_over
 from widegap.base._fit_fingerprint import FitFingerprint, arguments_in_use, label_digest
 from widegap.base._numbered_clusters import numbers_of, places_of
 from widegap.base._records import IterationRecord, Point, Recorder, SearchRecorder, StopFit, asks_to_stop
@@ -290,10 +290,10 @@ def test_numbers_and_labels_of_model_files_are_checked(numbers, labels, words, f
     if labels is not None:
         model.labels_ = np.array(labels)
     if words is None:
-        model._check_stored()
+        Clusterer._check_stored(model)
     else:
         with pytest.raises(ValueError, match=words):
-            model._check_stored()
+            Clusterer._check_stored(model)
 
 
 def test_positions_and_numbers_are_each_others_way_back(fitted):

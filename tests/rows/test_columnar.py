@@ -56,7 +56,7 @@ def test_single_precision_is_kept_only_where_all_columns_have_it(tmp_path):
 
 
 @pytest.mark.parametrize("form", WRITERS)
-@pytest.mark.parametrize(("kind", "word"), [(pa.string(), "string"), (pa.timestamp("s"), r"timestamp\[s\]")])
+@pytest.mark.parametrize(("kind", "word"), [(pa.string(), "string"), (pa.timestamp("ms"), r"timestamp\[ms\]")])
 def test_columns_that_hold_no_numbers_are_refused_unless_others_are_asked_for(form, kind, word, tmp_path):
     path = tmp_path / f"x.{form}"
     WRITERS[form](pa.table([pa.array([1.5, 2.5]), pa.array([None, None], kind)], ["a", "b"]), path)

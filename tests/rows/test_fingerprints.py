@@ -9,22 +9,25 @@ from widegap.rows._fingerprints import digest_of_rows, fingerprint, label_finger
 from widegap.rows._sources import row_blocks
 
 X = (np.arange(60.0).reshape(20, 3) % 7 - 3) / 8  # some entries are 0
+WIDE = sp.csr_array((np.arange(1.0, 6), (np.arange(5), 26_000 * np.arange(5))), shape=(5, 1 << 17))  # two in a chunk
 LONG = np.arange(3003.0).reshape(1001, 3)  # one row more than is looked at
 
 
 def test_digests_are_those_of_files_that_exist():
-    assert fingerprint(X) == "?"
-    assert fingerprint(LONG) == "?"
-    assert digest_of_rows(row_blocks(X)) == "?"
-    assert text_fingerprint(["a", "", "bc"]) == "?"
-    assert label_fingerprint(np.array([0, 2, -1], np.int32)) == "?"
+    assert fingerprint(X) == "72daa5cef4636d75c2558969d044ab65"
+    assert fingerprint(LONG) == "e07a8cc0d174c2758466bcf8fd99fa5f"
+    assert fingerprint(WIDE) == "b6811dfbaebbe417c84cbae3d237a7c6" == fingerprint(WIDE.toarray())
+    assert digest_of_rows(row_blocks(X)) == "c993580b8bd3b70e5f8b84046cd61198"
+    assert text_fingerprint(["a", "", "bc"]) == "f8a2f3a6068aeb734c0e1b339f8b58ae"
+    assert label_fingerprint(np.array([0, 2, -1], np.int32)) == "595bad9fb843c8892c06d17779739446"
 
 
 @pytest.mark.parametrize("cached", [1, 7, 1 << 18])
 def test_digests_are_those_of_the_values(cached, monkeypatch):
-    expected = fingerprint(X), digest_of_rows(row_blocks(X))
+    of_one_block = digest_of_rows(row_blocks(X))
     monkeypatch.setattr("widegap.rows._matrices.CACHED_NUMBERS", cached)
     monkeypatch.setattr("widegap.rows._sources.BLOCK_BYTES", 24 * cached)
+    expected = fingerprint(X), of_one_block
     twice = sp.csr_array(np.hstack([X, X]))
     twice = sp.csr_array((twice.data / 2, twice.indices % 3, twice.indptr), shape=X.shape)
     for same in (np.where(X == 0, -0.0, X), np.asfortranarray(X), sp.csr_array(X), X.astype(np.float32), twice):

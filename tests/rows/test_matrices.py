@@ -228,7 +228,7 @@ def test_numbers_may_be_as_small_and_as_large_as_can_be_squared(dtype, low, high
 
 def test_a_number_is_a_giant_beyond_1e8_of_what_is_usual():
     X = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [3.0, 4.0], [4.0, 5.0]])  # usual is 1, about the medians 2 and 3
-    for size, giant in ((1e8 + 3, False), (1e8 + 4, True)):
+    for size in (1e8 + 3, 1e8 + 4):
         for sign in (1, -1):
             Y = X.copy()
             Y[4, 1] = sign * size + 6 * (sign < 0)  # the same distance from the median 3, or from 2 below it

@@ -110,7 +110,7 @@ def test_mapped_rows_are_those_of_the_map_a_few_at_a_time(table_bytes, monkeypat
     np.save(tmp_path / "x.npy", table(11, 3))
     X = np.load(tmp_path / "x.npy", mmap_mode="r")
     monkeypatch.setattr(_sources, "TABLE_BYTES", table_bytes)
-    monkeypatch.setattr(_sources, "BLOCK_BYTES", 3 * 5 * 8)  # three rows of the five features, five of the file
+    monkeypatch.setattr(_sources, "BLOCK_BYTES", 3 * 5 * 8)  # spans of 4, 4 and 3 rows; 3 rows of features
     sizes = []
 
     def transform(part):
@@ -122,7 +122,7 @@ def test_mapped_rows_are_those_of_the_map_a_few_at_a_time(table_bytes, monkeypat
     assert isinstance(rows, MappedBlocks) == (not table_bytes) and rows.shape == (11, 5)
     sizes.clear()
     assert_array_equal(rows.map(lambda block: block.take(slice(None))), expected)
-    assert sizes == ([] if table_bytes else [2, 2, 2, 2, 2, 1])
+    assert sizes == ([] if table_bytes else [2, 2, 2, 2, 3])
     assert_array_equal(rows.take(np.array([0, 5, 10])), expected[[0, 5, 10]])
     columns, divisors = np.array([4, 1]), np.array([2.0, 8.0])
     found = divided_columns(rows, columns, divisors)
