@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from joblib import cpu_count
 from numpy.testing import assert_array_equal
+from sklearn.utils._param_validation import InvalidParameterError
 
 from widegap import CPM3C, MaxMarginClustering
 from widegap.base import _fit_fingerprint
@@ -103,6 +104,12 @@ def test_the_last_values_are_taken(check, arguments):
 def test_the_first_values_beyond_are_refused(check, arguments, words):
     with pytest.raises(InvalidDataError, match=words):
         check(*arguments)
+
+
+def test_parameters_are_checked_before_a_fit():
+    for settings in ({"n_clusters": 0}, {"tol": 0.0}, {"n_jobs": 0.5}, {"callback": 3}):
+        with pytest.raises(InvalidParameterError, match=f"The '{next(iter(settings))}' parameter of CPM3C must be"):
+            CPM3C(**settings).fit(X)
 
 
 def test_threads_count_back_from_all_cores():

@@ -48,6 +48,7 @@ REFUSED = [
     ([("rbf", {"width": "median"})], TABLE, "as a positive number"),
     ([("rbf", {"gamma": "scale"})], TABLE, "gamma also as 'median' or 'diameter'"),
     ([("rbf", {"width": -1.0})], TABLE, "as a positive number"),
+    ([("poly", {"degree": -1})], TABLE, "has degree=-1; it must be a positive number"),
     ([(1, "rbf", [0])], TABLE, "a triple that begins with 1; it must begin with its own name"),
     ([("k", "rbf", [4])], TABLE, r"asks for the columns .*, but X has 4; list column numbers from 0 to 3"),
     ([("k", "rbf", [])], TABLE, "an empty list; list at least one|asks for the columns"),

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from _representations import table
 from widegap.exceptions import InvalidDataError
-from widegap.rows import RowBlocks, _sources, _state_files
+from widegap.rows import RowBlocks, _sources, _state_files, shards
 from widegap.rows._file_sizes import check_compressed, check_npz, check_row_count, check_width
 from widegap.rows._protocols import Filling, constant_state, end_to_end, marked
 from widegap.rows._same_file import SameFile
@@ -241,6 +241,12 @@ def test_a_header_may_declare_as_many_bytes_as_there_are(tmp_path):
             else:
                 check_npz(file, "a")
                 assert file.tell() == 0
+
+
+def test_columns_of_endless_rows_are_refused(tmp_path):
+    sp.save_npz(tmp_path / "x.npz", sp.csc_array((20_000_000, 1)))
+    with pytest.raises(InvalidDataError, match="declares 20,000,000 rows in .* bytes, so it is damaged"):
+        shards([tmp_path / "x.npz"])
 
 
 RIGHT = {"n_entries": 3, "indices": [0, 3, 1], "indptr": [0, 2, 3], "shape": (2, 4)}
