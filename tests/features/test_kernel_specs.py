@@ -7,6 +7,8 @@ from sklearn.preprocessing import StandardScaler
 from widegap.exceptions import InvalidDataError
 from widegap.features._kernel_rows import is_views, n_columns, n_rows, source_part
 from widegap.features._kernel_specs import TableColumns, raw_views, read_specs
+from widegap.features._kernel_stack import fit_kernel_stack
+from widegap.rows._sources import row_blocks
 
 TABLE = TableColumns(4, ["a", "b", "c", "d"])
 
@@ -86,3 +88,45 @@ def test_rows_and_columns_of_tables_documents_and_views():
     X[:, 1] = 7
     assert source_part(X, None) is X and source_part({"v": X}, "v") is X
     np.testing.assert_array_equal(source_part(X, np.array([1])), np.full((5, 1), 7.0))
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("views", [False, True])
+def test_features_of_several_kernels_are_their_centred_values_of_equal_trace(views, normalize):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(15, 4)) * [1, 2, 3, 4]
+    tables = {"x": X[:, :2], "y": X[:, 2:]}
+    places = ["x", "y"] if views else [[0, 1], [2, 3]]
+    kernels = [
+        ("wide", ("rbf", {"gamma": 0.1}), places[0]),
+        ("flat", "linear", places[1]),
+        ("scaled", StandardScaler(), places[1]),
+        ("still", (lambda A, B: np.ones((len(A), len(B)))), places[0]),
+    ]
+    specs = read_specs(kernels, list(tables) if views else TABLE)
+    data = tables if views else row_blocks(X)
+    stack, rows = fit_kernel_stack(data, specs, n_components=15, normalize=normalize, n_threads=1, rng=rng)
+    first, second = X[:, :2], X[:, 2:]
+    scaled = (second - second.mean(axis=0)) / second.std(axis=0)
+    expected = [np.exp(-0.1 * np.square(first[:, None] - first).sum(axis=2)), second @ second.T, scaled @ scaled.T]
+    assert [kernel.name for kernel in stack.active] == ["wide", "flat", "scaled"] and stack.kernels[3].width == 0
+    features = rows.take(np.arange(15))
+    assert features.shape == (15, sum(stack.sizes)) and stack.sizes[1:] == (2, 2)
+    given = tables if views else X
+    np.testing.assert_allclose(stack.transform(given), features, atol=1e-9)
+    C = np.eye(15) - 1 / 15
+    for kernel, K, end in zip(stack.active, expected, np.cumsum(stack.sizes), strict=True):
+        K, Z = C @ K @ C, C @ features[:, end - kernel.width : end]
+        np.testing.assert_allclose(Z @ Z.T, K * (15 / np.trace(K) if normalize else 1), atol=1e-7)
+        assert kernel.effective_rank == pytest.approx(np.trace(K) ** 2 / np.square(K).sum())
+    W, b = rng.normal(size=(3, features.shape[1])), rng.normal(size=3)
+    np.testing.assert_allclose(stack.folded(W, b)(given), features @ W.T + b, rtol=1e-5, atol=1e-5)
+    if views:
+        stack.check_views(tables)
+        with pytest.raises(InvalidDataError, match="fitted on the view 'y', but X holds the views 'x'; pass all views"):
+            stack.check_views({"x": tables["x"]})
+        with pytest.raises(InvalidDataError, match="The view 'y' has 1 columns, but kernel 'flat' was fitted with 2"):
+            stack.check_views({"x": tables["x"], "y": X[:, :1]})
+    with pytest.raises(InvalidDataError, match=r"'k' is precomputed, but its matrix has shape \(15, 4\)"):
+        fit_kernel_stack(row_blocks(X), read_specs([("k", "precomputed", slice(None))], TABLE), n_components=3,
+                         normalize=True, n_threads=1, rng=rng)  # fmt: skip

@@ -124,6 +124,7 @@ def test_other_packages_get_their_settings_and_first_places(n, perplexity, monke
     assert (tsne["early_exaggeration_iter"], tsne["n_iter"]) == (100, 250)
     assert tsne["initialization"][:, 0].std() == pytest.approx(1e-4)
     assert umap["n_neighbors"] == 15 and umap["init"].shape == (n, 2)
+    assert (np.abs(umap["init"].mean(axis=0)) < 0.01 * np.sqrt(n) / 8).all()
     np.testing.assert_allclose(np.abs(umap["init"]).max() / np.sqrt(n), 1 / 8, rtol=0.05)
     np.testing.assert_allclose(places.mean(axis=0), 0, atol=1e-12)
 
