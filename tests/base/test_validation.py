@@ -12,7 +12,7 @@ from joblib import cpu_count
 from numpy.testing import assert_array_equal
 from sklearn.utils._param_validation import InvalidParameterError
 
-from widegap import CPM3C, MaxMarginClustering
+from widegap import CPM3C, IterSVR, MaxMarginClustering
 from widegap.base import _fit_fingerprint
 from widegap.base._clusterer import Clusterer, Objective, stored_attributes, take_over
 from widegap.base._fit_fingerprint import FitFingerprint, arguments_in_use, label_digest
@@ -110,6 +110,14 @@ def test_parameters_are_checked_before_a_fit():
     for settings in ({"n_clusters": 0}, {"tol": 0.0}, {"n_jobs": 0.5}, {"callback": 3}):
         with pytest.raises(InvalidParameterError, match=f"The '{next(iter(settings))}' parameter of CPM3C must be"):
             CPM3C(**settings).fit(X)
+
+
+@pytest.mark.parametrize(
+    "model", [CPM3C(4), IterSVR(4), MaxMarginClustering(4)], ids=lambda model: type(model).__name__
+)
+def test_every_cluster_needs_a_row(model):
+    with pytest.raises(InvalidDataError, match="n_samples=3 should be >= n_clusters=4: every cluster needs a row"):
+        model.fit(X[:3])
 
 
 def test_threads_count_back_from_all_cores():

@@ -66,6 +66,15 @@ def test_blocks_of_sparse_rows_are_made_once_and_leave_the_rows_as_they_are():
     assert row_blocks(X).n_threads == RowBlocks([ArraySource(X)]).n_threads == 1
 
 
+def test_entries_that_are_stored_twice_are_added_up_in_a_copy(tmp_path):
+    twice = sp.csr_array((np.array([2.0, 3.0, -1.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3))
+    sp.save_npz(tmp_path / "x.npz", twice)
+    for rows in (row_blocks(twice), shards([tmp_path / "x.npz"])):
+        held = rows.sources[0].read(0, 2)
+        assert held.nnz == 2 and twice.nnz == 3
+        assert_array_equal(held.toarray(), [[0, 5, 0], [-1, 0, 0]])
+
+
 def test_rows_that_are_read_cannot_be_written_to():
     X = np.ones((3, 2))
     (block,) = RowBlocks._read((ArraySource(X), 0, 3, 0))
