@@ -120,6 +120,13 @@ def test_every_cluster_needs_a_row(model):
         model.fit(X[:3])
 
 
+def test_what_numpy_would_turn_into_numbers_is_refused_by_fits():
+    for wrong, words in ((np.ma.masked_array(X, X > 1), "masked array with"), (np.zeros((4, 2), "m8[s]"), "durations")):
+        for call in (CPM3C(2).fit, CPM3C(2, random_state=0).fit(X).predict):
+            with pytest.raises(InvalidDataError, match=words):
+                call(wrong)
+
+
 def test_threads_count_back_from_all_cores():
     cores = int(cpu_count())
     assert [check_threads(n) for n in (1, 3, -1, -cores, -cores - 5)] == [1, 3, cores, 1, 1]
