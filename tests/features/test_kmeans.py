@@ -101,3 +101,40 @@ def test_a_row_between_two_means_goes_to_the_first():
     for products in ([[0.0], [50.0]], [[0.0], [50.000001]], [[0.000001], [50.0]]):  # as a library may round them
         _kmeans._assign(np.array([[5.0]]), np.array(products), centres, halves, (1e-5, 1e-9), labels, *empty)
         assert labels[0] == 0
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 513])
+def test_rows_about_a_tile_join_the_nearest_mean(n):
+    """One turn by hand: scores, sums and sizes of all groups."""
+    rng = np.random.default_rng(n)
+    X, centres = rng.normal(size=(n, 3)), rng.normal(size=(5, 3))
+    expected = euclidean_distances(X, centres).argmin(axis=1)
+    halves, labels = np.square(centres).sum(axis=1) / 2, np.full(n, -1, np.int32)
+    sums, counts = np.zeros((5, 3)), np.zeros(5, np.int64)
+    products = (centres @ X.T).astype(np.float32)
+    for changed in (n, 0):
+        assert _kmeans._assign(X, products, centres, halves, (1e-5, 1e-9), labels, sums, counts) == changed
+        np.testing.assert_array_equal(labels, expected)
+        np.testing.assert_array_equal(counts, np.bincount(expected, minlength=5))
+        np.testing.assert_allclose(sums, np.eye(5)[expected].T @ X, atol=1e-12)
+    before, used = centres.copy(), counts > 0
+    moved = _kmeans._follow(centres, sums, np.where(np.arange(5) == 2, 0, counts))
+    used[2] = False
+    means = sums[used] / counts[used, None]
+    np.testing.assert_allclose(centres[used], means)
+    np.testing.assert_array_equal(centres[2], before[2])
+    assert moved == pytest.approx(np.square(means - before[used]).sum())
+
+
+def test_seeds_are_the_better_of_two_candidates_and_distances_follow():
+    """By hand: running sums of squared distances decide which row a chance draws."""
+    X = np.array([[0.0], [1.0], [4.0], [9.0]])
+    # From row 0 the squares are 0, 1, 16, 81, with the sums 0, 1, 17, 98. A chance of 0.1 draws row 2, 0.2 row 3.
+    # With row 2 as a seed 0 + 1 + 0 + 25 is left, with row 3 it is 0 + 1 + 16 + 0.
+    for second, expected in (([0.1, 0.2], 3), ([0.2, 0.1], 3), ([0.1, 0.1], 2), ([0.005, 0.1], 2)):
+        chances = np.array([[0.0, 0.0], second])
+        assert _kmeans._seeds(X, chances).tolist() == [0, expected]
+    third = _kmeans._seeds(X, np.array([[0.0, 0.0], [0.2, 0.2], [0.05, 0.05]]))  # 0, 1, 16, 0: 0.05 of 17 is below 1
+    assert third.tolist() == [0, 3, 1]
+    assert len(_kmeans._seeds(X[[0, 0, 3]], np.full((3, 2), 0.5))) == 2
+    assert _kmeans.TRIALS == 2

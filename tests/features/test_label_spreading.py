@@ -50,3 +50,24 @@ def test_products_are_those_of_scipy_to_the_last_bit(dtype, columns):
 def test_nothing_spreads_from_nothing(parts):
     W, sets = parts
     assert not Spread.of(sp.csr_array(W), sets)(np.zeros((60, 2), np.float32)).any()
+
+
+def test_reach_and_spread_values_by_dense_matrices(parts):
+    W, sets = parts
+    spread = Spread.of(sp.csr_array(W), sets)
+    step = ALPHA * ((1 - SETS) * spread.graph.toarray() + SETS * (spread.sets @ spread.sets.T).toarray())
+
+    def spread_ten_times(Y):
+        F = Y
+        for _ in range(10):
+            F = step @ F + (1 - ALPHA) * Y
+        return F
+
+    rows, values = np.array([4, 9, 33]), np.random.default_rng(0).normal(size=60)
+    np.testing.assert_allclose(spread.spread_values(values), spread_ten_times(values), rtol=1e-4, atol=1e-6)
+    F = spread_ten_times(np.eye(60)[:, rows]).T
+    F /= np.sqrt(F[np.arange(3), rows])[:, None]
+    found = spread.reach(rows)
+    np.testing.assert_allclose(found, F / F.max(axis=0), rtol=1e-3, atol=1e-6)
+    assert found.shape == (3, 60) and found.dtype == np.float32
+    np.testing.assert_allclose(found.max(axis=0), 1, rtol=1e-6)

@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 from widegap.features._coded_columns import FEW_LEVELS, KNOTS, CodedColumns
 from widegap.features._column_groups import ColumnGroup
 from widegap.features._explained_columns import column_shares
-from widegap.features._famd import mixed_axes, n_shared_axes, scaled_groups
+from widegap.features._famd import MixedAxes, flags_of, mixed_axes, n_shared_axes, scaled_groups
 
 GROUPS = [ColumnGroup(0, 1), ColumnGroup(1, 4, True), ColumnGroup(4, 5, True), ColumnGroup(5, 6)]
 
@@ -110,3 +110,65 @@ def test_clusters_that_are_a_category_have_its_whole_share():
     X = table(5)
     found = column_shares(X, GROUPS, X[:, 1:4].argmax(axis=1).astype(np.int32), 3)
     assert found[1] == pytest.approx(1) and found[0] < 0.3
+
+
+@pytest.mark.parametrize(("n", "n_codes"), [(2, 2), (FEW_LEVELS, 12), (FEW_LEVELS + 1, KNOTS)])
+def test_numbers_of_up_to_twelve_levels_have_a_code_each(n, n_codes):
+    X = np.column_stack([np.arange(float(n)), np.full(n, 3.0)])
+    coded = CodedColumns.fit(X, [ColumnGroup(0, 1), ColumnGroup(1, 2)])  # a single value has none
+    assert coded.ends == [0, n_codes] and coded.n_codes == n_codes
+    assert (CodedColumns.fit(X[:, :1], [ColumnGroup(0, 1, True)]).n_codes) == n  # of a category all levels
+
+
+def test_numbers_of_a_group_share_its_weight_and_flags_that_were_never_raised_stay_down():
+    X = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 4.0, 0.0], [1.0, 0.0, 4.0, 0.0]])
+    coded = CodedColumns.fit(X, [ColumnGroup(0, 2, False, 3.0), ColumnGroup(2, 4, True, 0.5)])
+    new = np.array([[0.5, 2.0, 2.0, 9.0], [0.25, 0.0, 2.1, -1.0]])
+    expected = [[0.75, 0.75, 0, 1.5, 0, 0], [1.125, 0.375, 1.5, 0, 0.5, 0]]
+    np.testing.assert_allclose(coded.transform(new), expected)
+
+
+@pytest.mark.parametrize(
+    ("eigenvalues", "n"), [([3, 1, 0.5], 2), ([3, 2, 1], 2), ([3, 2, 1.5, 0.1], 3), ([0.9, 0.5, 0.2], 2)]
+)
+def test_axes_with_eigenvalues_above_one_lead(eigenvalues, n):
+    Z = np.arange(4.0 * len(eigenvalues)).reshape(4, -1)
+    np.testing.assert_array_equal(MixedAxes(Z, np.array(eigenvalues, float)).leading, Z[:, :n])
+
+
+def test_flags_of_levels_that_occur():
+    np.testing.assert_array_equal(flags_of(np.array([[3.0], [1.0], [3.0]])), [[0, 1], [1, 0], [0, 1]])
+    several = np.array([[2.0, 0.0, 0.0], [0.9, 4.0, 0.0], [1.1, 2.0, 0.0]])
+    np.testing.assert_array_equal(flags_of(several), [[1, 0], [0, 1], [1, 0]])  # above half of the largest
+
+
+def test_weights_of_groups_and_scaled_columns_by_hand():
+    X = np.array([[1.0, 0.0, 5.0, 2.0], [3.0, 0.0, 5.0, 2.0], [1.0, 4.0, 5.0, 0.0], [3.0, 4.0, 5.0, 2.0]])
+    numbers, still, two = scaled_groups(
+        X, [ColumnGroup(0, 2, False, 4.0), ColumnGroup(2, 3), ColumnGroup(3, 4, True, 9.0)]
+    )
+    np.testing.assert_allclose(numbers, 2 * np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]]) / np.sqrt(2))
+    np.testing.assert_array_equal(still, np.zeros((4, 1)))
+    shares = np.array([0.25, 0.75])
+    np.testing.assert_allclose(two, 3 * (np.array([[0, 1], [0, 1], [1, 0], [0, 1]]) - shares) / np.sqrt(shares))
+
+
+def test_shared_axes_exceed_nearly_all_shuffled_tables(monkeypatch):
+    """Eigenvalues of the tables by hand: the nineteenth of twenty decides, and the first that does not exceed ends."""
+    groups, rng = [ColumnGroup(j, j + 1) for j in range(3)], np.random.default_rng(0)
+    shuffled = [np.array([value, 1.0, 0.5]) for value in np.linspace(1, 2, 20)]
+    edge = np.quantile(np.linspace(1, 2, 20), 0.95)
+    for own, n in (([edge + 1e-9, 1.0, 9.0], 1), ([edge, 9.0, 9.0], 0), ([9.0, 9.0, 0.5], 2), ([9.0, 9.0, 9.0], 3)):
+        answers = iter([*shuffled, np.array(own)])
+        monkeypatch.setattr("widegap.features._famd._eigenvalues", lambda blocks, answers=answers: next(answers))
+        assert n_shared_axes(rng.normal(size=(9, 3)), groups, rng) == n
+
+
+def test_shares_at_their_ends():
+    X, groups = np.array([[0.0, 5.0], [2.0, 5.0], [4.0, 5.0], [6.0, 5.0]]), [ColumnGroup(0, 1), ColumnGroup(1, 2)]
+    # Of 20 the clusters {0, 2} and {4, 6} leave 4: 1 - 4 / 20 * 3 / 2.
+    np.testing.assert_allclose(column_shares(X, groups, np.array([0, 0, 1, 1]), 2), [0.7, 0])
+    np.testing.assert_allclose(column_shares(X, groups, np.array([0, 0, 2, 2]), 3), [1 - 0.2 * 3, 0])  # one is empty
+    np.testing.assert_allclose(column_shares(X, groups, np.array([0, 1, 0, 1]), 2), [0, 0])  # below 0
+    np.testing.assert_allclose(column_shares(X, groups, np.array([0, 1, 2, 3]), 4), [1, 0])
+    np.testing.assert_allclose(column_shares(X, groups, np.array([0, 1, 1, 1]), 2), [0.4, 0])

@@ -28,6 +28,107 @@ def true_distances(X, queries):
     return cdist(queries - centre, X - centre)
 
 
+@pytest.mark.parametrize("name, size", [("DISTANCES_HELD", 40), ("BLOCK_ROWS", 100), ("QUERY_ROWS", 11)])
+def test_how_much_is_held_at_a_time_changes_nothing(name, size, monkeypatch):
+    X = np.random.default_rng(20).normal(size=(300, 5))
+    expected = NeighbourIndex.fit(X).of_rows(COUNT)
+    monkeypatch.setattr(_neighbour_index, name, size)
+    index = NeighbourIndex.fit(X)
+    found, queried = index.of_rows(COUNT), index.of_queries(X[:50], COUNT + 1)
+    assert_array_equal(found[0], expected[0])
+    assert_allclose(found[1], expected[1], rtol=1e-12)
+    assert_array_equal(queried[0][:, 0], np.arange(50))
+
+
+def test_blocks_are_of_about_equal_size(monkeypatch):
+    monkeypatch.setattr(_neighbour_index, "BLOCK_ROWS", 4)
+    assert _neighbour_index._blocks(0) == []
+    assert _neighbour_index._blocks(4) == [slice(0, 4)]
+    assert _neighbour_index._blocks(5) == [slice(0, 2), slice(2, 5)]
+    assert _neighbour_index._blocks(8) == [slice(0, 4), slice(4, 8)]
+    assert _neighbour_index._blocks(9) == [slice(0, 3), slice(3, 6), slice(6, 9)]
+
+
+def test_rows_are_split_by_their_labels_and_find_their_means():
+    split = _neighbour_index._split_by(np.array([7, 2, 7, 2, 5]))
+    assert [(label, rows.tolist()) for label, rows in split] == [(2, [1, 3]), (5, [4]), (7, [0, 2])]
+    assert _neighbour_index._split_by(np.zeros(0, np.int64)) == []
+    rng = np.random.default_rng(0)
+    Z, means = rng.normal(size=(40, 3)).astype(np.float32), rng.normal(size=(6, 3))
+    assert_array_equal(_neighbour_index._nearest_means(Z, means), cdist(Z, means).argmin(axis=1))
+
+
+def test_copies_in_cells_before_are_counted():
+    X = np.array([[1.0], [1.0], [2.0], [1.0], [1.0], [2.0], [2.0], [1.0]])
+    cells = [np.array(rows) for rows in ([0, 1], [2, 3], [4], [5, 6], [0, 2, 1], [7])]
+    assert_array_equal(_neighbour_index._copies_before(X, cells), [0, 0, 2, 0, 0, 3])
+
+
+@pytest.mark.parametrize("block", [14, 4096])
+def test_the_nearest_of_all_are_those_of_sorting(block, monkeypatch):
+    monkeypatch.setattr(_neighbour_index, "BLOCK_ROWS", block)
+    X = np.random.default_rng(21).normal(size=(40, 4)) + 1000
+    rows = np.array([0, 7, 39])
+    nearest, distances = _neighbour_index._among_all(X, X.mean(axis=0), rows, 6)
+    D = true_distances(X, X[rows])
+    D[np.arange(3), rows] = np.inf
+    assert_array_equal(nearest, np.argsort(D, axis=1)[:, :6])
+    assert_allclose(distances, np.sort(D, axis=1)[:, :6], rtol=1e-9)
+
+
+def test_judged_neighbours_count_between_copies_and_ties_with_the_last(monkeypatch):
+    monkeypatch.setattr(_neighbour_index, "JUDGED_NEIGHBOURS", 4)
+    X = np.array([[0.0], [0.0], [1.0], [2.0], [-2.0], [9.0]])
+    judge = _neighbour_index._Judge.of(X, np.zeros(1), np.array([0, 5]))
+    assert_array_equal(judge.nearest, [[1, 2, 3, 4], [3, 2, 0, 1]])
+    assert_array_equal(judge.counting, [[False, True, False, False], [True, True, False, False]])
+    monkeypatch.setattr(_neighbour_index, "SURPLUS", -2)  # two candidates for each row
+    assert judge.kept(X) == 1.0
+    assert judge.kept(np.array([[0.0], [0.0], [5.0], [2.0], [-2.0], [9.0]])) == pytest.approx(2 / 3)
+    none = _neighbour_index._Judge.of(np.zeros((3, 1)), np.zeros(1), np.array([0]))
+    assert not none.counting.any() and none.kept(np.zeros((3, 1))) == 1.0
+
+
+def test_copies_are_not_compared_again_in_double_precision(monkeypatch):
+    """Nothing is nearer than 0, so that rounding cannot decide."""
+    X = np.repeat(np.random.default_rng(22).normal(size=(20, 3)), 30, axis=0)
+    index = NeighbourIndex.fit(X)
+    monkeypatch.setattr(NeighbourIndex, "_by_columns", None)
+    assert (index.of_rows(COUNT)[1] == 0).all()
+
+
+def test_chosen_queries_keep_their_pairs():
+    probed = _neighbour_index._Probed(np.array([0, 1, 1, 2, 3]), np.array([5, 6, 7, 8, 9]), np.arange(4.0))
+    some = probed.some(np.array([False, True, False, True]))
+    assert_array_equal(some.places, [0, 0, 1])
+    assert_array_equal(some.cells, [6, 7, 9])
+    assert_array_equal(some.nearest, [1, 3])
+
+
+def test_enough_cells_are_probed_to_meet_the_judged_neighbours(monkeypatch):
+    monkeypatch.setattr(_neighbour_index, "LEAST_CELLS", 1)
+    X = np.random.default_rng(23).normal(size=(900, 3))
+    index = NeighbourIndex.fit(X)
+    rows = np.arange(0, 900, 30)
+    D = true_distances(X, X[rows])
+    D[np.arange(30), rows] = np.inf
+    nearest, m = np.argsort(D, axis=1)[:, :12], len(index.means)
+    cell_of = np.empty(900, int)
+    for cell in range(m):
+        cell_of[index.order[index.starts[cell] : index.starts[cell + 1]]] = cell
+    Z = X - X.mean(axis=0)
+    ranks = np.argsort(np.argsort(cdist(Z, index.means)[rows], axis=1), axis=1)
+    met = np.sort([ranks[i, cell_of[j]] + 1 for i in range(30) for j in nearest[i]])
+    judge = _neighbour_index._Judge(rows, nearest, np.ones(nearest.shape, bool))
+    for kept, share in ((1.0, 0.97), (0.98, 0.97 / 0.98), (0.5, 1.0)):
+        assert index._enough_probes(Z[rows], judge, kept) == int(np.quantile(met, share))
+    monkeypatch.setattr(_neighbour_index, "MOST_CELLS", 2)
+    assert index._enough_probes(Z[rows], judge, 0.5) == 2
+    monkeypatch.setattr(_neighbour_index, "LEAST_CELLS", 2)
+    nobody = _neighbour_index._Judge(rows, nearest, np.zeros(nearest.shape, bool))
+    assert index._enough_probes(Z[rows], nobody, 1.0) == 2
+
+
 def recall(X, distances, first=0):
     """Share of the neighbours that are at most as far as the last true one, for the rows from ``first`` on."""
     D = true_distances(X, X)

@@ -105,3 +105,59 @@ def test_a_real_package_gives_the_same_places_twice(name, monkeypatch):
     first = neighbour_layout(X)
     assert first.made_by != "widegap"
     np.testing.assert_array_equal(first.places, neighbour_layout(X).places)
+
+
+def test_one_row_and_two_lie_side_by_side():
+    np.testing.assert_array_equal(neighbour_layout(np.ones((1, 3))).places, [[0, 0]])
+    np.testing.assert_array_equal(neighbour_layout(np.eye(2)).places, [[0, 0], [1, 0]])
+
+
+@pytest.mark.parametrize(("n", "perplexity"), [(45, 44 / 3), (91, 30), (120, 30)])
+def test_other_packages_get_their_settings_and_first_places(n, perplexity, monkeypatch):
+    calls, X = [], np.random.default_rng(0).normal(size=(n, 4))
+    monkeypatch.setitem(sys.modules, "openTSNE", SimpleNamespace(TSNE=spy(calls, "openTSNE")))
+    assert neighbour_layout(X[:44]).made_by == "widegap" and neighbour_layout(X).made_by == "openTSNE"
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=spy(calls, "umap")))
+    places = neighbour_layout(X).places
+    (_, tsne), (_, umap) = calls
+    assert tsne["perplexity"] == pytest.approx(perplexity)
+    assert (tsne["early_exaggeration_iter"], tsne["n_iter"]) == (100, 250)
+    assert tsne["initialization"][:, 0].std() == pytest.approx(1e-4)
+    assert umap["n_neighbors"] == 15 and umap["init"].shape == (n, 2)
+    assert (np.abs(umap["init"].mean(axis=0)) < 0.01 * np.sqrt(n) / 8).all()
+    np.testing.assert_allclose(np.abs(umap["init"]).max() / np.sqrt(n), 1 / 8, rtol=0.05)
+    np.testing.assert_allclose(places.mean(axis=0), 0, atol=1e-12)
+
+
+def test_rounds_of_attraction_and_repulsion_by_hand(monkeypatch):
+    monkeypatch.setattr(_neighbour_layout, "LAYOUT_ROUNDS", 4)
+    nearest = np.array([[1, 2], [0, 2], [3, 1], [2, 4], [3, 2]])
+    start = np.random.default_rng(1).normal(size=(5, 2)) * 3
+    found = _neighbour_layout.spread_out(nearest, start, np.random.default_rng(2))
+    rng, places = np.random.default_rng(2), start.copy()
+    for size in (1.0, 0.75, 0.5, 0.25):
+        move = np.zeros((5, 2))
+        for i in range(5):
+            for j in nearest[i]:
+                pull = (places[j] - places[i]) / (1 + np.square(places[j] - places[i]).sum())
+                move[i] += pull
+                move[j] -= pull
+        for _ in range(3):
+            others = rng.integers(5, size=5)
+            for i in range(5):
+                push = places[i] - places[others[i]]
+                square = (push**2).sum()
+                move[i] += 2 * np.clip(push / ((0.01 + square) * (1 + square)), -4, 4) / 3
+        places = places + size * np.clip(move / 2, -4, 4)
+    np.testing.assert_allclose(found, places, rtol=1e-9)
+
+
+def test_rows_beyond_the_sample_lie_in_the_middle_of_their_three_nearest(monkeypatch):
+    monkeypatch.setattr(_neighbour_layout, "GRAPH_ROWS", 40)
+    X = np.random.default_rng(3).normal(size=(60, 3))
+    chosen = np.sort(np.random.default_rng(0).choice(60, 40, replace=False))
+    places = neighbour_layout(X).places
+    other = np.setdiff1d(np.arange(60), chosen)
+    distances = np.square(X[other, None] - X[chosen]).sum(axis=2)  # all axes, so that distances are those of the rows
+    expected = places[chosen][np.argsort(distances, axis=1)[:, :3]].mean(axis=1)
+    np.testing.assert_allclose(places[other], expected, atol=1e-9)

@@ -13,6 +13,7 @@ from widegap.cutting_plane._hinge import HingeLoss, hinge_pass
 from widegap.exceptions import InvalidDataError
 from widegap.features._spectrum import leading_variances
 from widegap.rows import RowBlocks, shards
+from widegap.rows._blocks import Scorer
 from widegap.rows._centred import CentredRows
 from widegap.rows._protocols import add_in_place, add_up
 from widegap.rows._sources import ArraySource, divided_columns, may_be_held, row_blocks
@@ -31,6 +32,34 @@ def test_rows_are_numbered(monkeypatch):
     monkeypatch.setattr("widegap.rows._blocks.CHUNK_ROWS", 4)
     X = table(11, 2)
     assert_array_equal(RowBlocks([ArraySource(X[:3]), ArraySource(X[3:])]).numbers(), np.arange(11))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_sums_of_a_block_are_those_of_plain_numpy(form, dtype):
+    X, rng = (table(23, 4) + (table(23, 4) != 0)).astype(dtype), np.random.default_rng(0)
+    (block,) = RowBlocks._read((row_blocks(form(X)).sources[0], 0, 23, 50))
+    assert block.rows == slice(50, 73)
+    for weights in (None, rng.integers(1, 6, 23).astype(float)):
+        each = np.ones(23) if weights is None else weights
+        mean = each @ X.astype(np.float64) / each.sum()
+        found = block.moments() if weights is None else block.moments(weights)
+        assert found[0] == each.sum()
+        assert_allclose(found[1], mean, rtol=1e-12, atol=1e-14)
+        assert_allclose(found[2], each @ np.square(X - mean), rtol=1e-12)
+    chosen, counts = np.array([0, 3, 4, 20]), rng.integers(0, 3, (2, 4)).astype(float)
+    old, new = np.array([0, 1, 2, 0], np.int32), np.array([1, 1, 0, 2], np.int32)
+    part, Z = block.part(chosen, mean, 2.5), (X[chosen] - mean) / 2.5
+    assert part.n_features == 4
+    assert_allclose(part.weighted(counts), counts @ Z, rtol=1e-6, atol=1e-12)
+    assert_allclose(part.weighted(counts[:, [1, 3]], np.array([1, 3])), counts[:, [1, 3]] @ Z[[1, 3]], rtol=1e-6)
+    expected = np.einsum("mi,ip,ij->mpj", counts, np.eye(3)[new] - np.eye(3)[old], Z)
+    assert_allclose(part.moved(counts, old, new, 3), expected, rtol=1e-6, atol=1e-9)
+    W, b = rng.normal(size=(3, 4)), rng.normal(size=3)
+    scorer = Scorer(W, b, mean)
+    assert len(scorer) == 3
+    assert_allclose(block.scores(scorer), (X - mean) @ W.T + b, rtol=1e-4, atol=1e-4)
+    assert scorer.csr(np.dtype(dtype)) is scorer.csr(np.dtype(dtype))
 
 
 class CountingSource:

@@ -11,7 +11,8 @@ from _representations import every_representation, rounding, table
 from widegap.cutting_plane._hinge import HingeLoss
 from widegap.exceptions import InvalidDataError
 from widegap.rows import shards
-from widegap.rows._centred import CentredRows
+from widegap.rows._blocks import PassSums
+from widegap.rows._centred import CentredRows, Moments
 from widegap.rows._sources import row_blocks
 
 both_losses = pytest.mark.parametrize("loss", ["max", "sum"])
@@ -29,6 +30,100 @@ def total_deviation(X):
     """Root of the total variance, from a mean that is exact to the last bit or two."""
     X = X.astype(np.longdouble)
     return float(np.sqrt(((X - X.mean(axis=0)) ** 2).sum() / len(X)))
+
+
+# Every sum over rows, with weights and without, and what counts as a read
+
+
+@both_forms
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_sum_is_that_of_plain_numpy(form, weighted, block_bytes):
+    rng = np.random.default_rng(0)
+    X, k, n = table(57, 4) + 5, 3, 57
+    weights = rng.integers(1, 5, n).astype(float) if weighted else None
+    each = np.ones(n) if weights is None else weights
+    rows = CentredRows(row_blocks(form(X)), weights)
+    mean = each @ X / each.sum()
+    scale = np.sqrt(each @ np.square(X - mean).sum(axis=1) / each.sum())
+    Z, labels, old = (X - mean) / scale, rng.integers(0, k, n).astype(np.int32), rng.integers(0, k, n).astype(np.int32)
+    assert_allclose(rows.mean, mean, rtol=1e-13)
+    assert rows.scale == pytest.approx(scale, rel=1e-12) and rows.total == each.sum()
+    assert (rows.array_weights() is None) if weights is None else (rows.array_weights() == weights).all()
+    Y = np.eye(k)[labels]
+    assert_allclose(rows.class_sums(labels, k), (Y * each[:, None]).T @ Z, atol=1e-10)
+    counts = np.bincount(labels, minlength=k + 1)
+    assert_array_equal(rows.label_counts(labels, k + 1), counts)
+    assert_array_equal(rows.label_weights(labels, k + 1), np.bincount(labels, each, k + 1))
+    flips = int((labels != old).sum())
+    assert rows.count_flips(old, labels) == flips > 0
+    assert_array_equal(rows.label_counts_and_flips(labels, old, k + 1)[0], counts)
+    assert rows.label_counts_and_flips(labels, old, k + 1)[1] == flips
+    assert rows.label_counts_and_flips(labels, None, k)[1] is None
+    assert rows.n_passes == 1
+    W, b = rng.normal(size=(k, 4)), rng.normal(size=k)
+    scores = Z @ W.T + b
+    pull = rng.normal(size=(n, k)) * (rng.random((n, 1)) < 0.7)
+
+    def judged(found, part):
+        return (float(found.sum()), len(found)), part, (found[:, 0] > 0,)
+
+    (signs,), sums = rows.judge(W, b, judged, pull)
+    assert rows.n_passes == 2
+    assert_array_equal(signs, scores[:, 0] > 0)
+    assert_allclose(sums.values, [scores.sum(), n], rtol=1e-9)
+    assert_allclose(sums.normal, pull.T @ Z, atol=1e-9)
+    assert_allclose(sums.bias, pull.sum(axis=0))
+    assert_array_equal(sums.uncentred, np.zeros(k))
+    total = rows.sum_scores(W, b, lambda found, part: (found * part).sum(axis=0), pull)
+    assert rows.n_passes == 3
+    assert_allclose(total, (scores * pull).sum(axis=0), atol=1e-9)
+    assert_allclose(rows.map_scores(W, b, lambda found: found.max(axis=1)), scores.max(axis=1), atol=1e-9)
+    assert rows.n_passes == 4
+    further = CentredRows.in_frame_of(rows, row_blocks(form(X[:5] + 1)))
+    assert (further.n_passes, further.total, further.weights, further.shape) == (0, 5, None, (5, 4))
+    assert_allclose(further.scores(W, b), (X[:5] + 1 - mean) / scale @ W.T + b, atol=1e-9)
+    assert further.n_passes == 1
+
+
+def test_columns_vary_by_more_than_twice_the_rounding_of_their_entries():
+    eps = np.finfo(np.float64).eps
+    edge = 4 * 2 * (eps * 8) ** 2  # two rows about 8
+    moments = Moments(2, np.full(3, -8.0), np.array([edge, np.nextafter(edge, 1), np.nextafter(edge, 0)]))
+    assert_array_equal(moments.varies, [False, True, False])
+    assert moments.variance == pytest.approx(3 * edge / 2)
+
+
+def test_moments_add_up():
+    X = np.random.default_rng(0).normal(size=(9, 2)) + [0, 100]
+    parts = [Moments(len(x), x.mean(axis=0), np.square(x - x.mean(axis=0)).sum(axis=0)) for x in (X[:2], X[2:], X)]
+    whole = parts[0] + parts[1]
+    assert whole.n_rows == 9
+    assert_allclose(whole.mean, parts[2].mean, rtol=1e-14)
+    assert_allclose(whole.scatter, parts[2].scatter, rtol=1e-12)
+
+
+def test_sums_of_uncentred_rows_are_centred_where_only_some_clusters_have_rows():
+    sums = PassSums(np.array([1.0, 2.0]), np.arange(6.0).reshape(2, 3), np.array([0.0, 3.0]), np.array([0.0, 2.0]))
+    mean = np.array([1.0, 10.0, 100.0])
+    found = sums.centred(mean, 0.5)
+    assert_array_equal(found.normal, 0.5 * (sums.normal - np.outer([0, 2], mean)))
+    assert not found.uncentred.any() and found.values is sums.values and found.bias is sums.bias
+    again = found.centred(mean, 2.0)
+    assert_array_equal(again.normal, 2 * found.normal)
+    both = sums + found
+    assert_array_equal(both.bias, [0, 6])
+    sums += found
+    for name in ("values", "normal", "bias", "uncentred"):
+        assert_array_equal(getattr(sums, name), getattr(both, name))
+
+
+@both_forms
+def test_rows_that_are_equal_have_no_scale_under_weights(form):
+    weights = np.random.default_rng(0).uniform(0.1, 7, 20_000)
+    assert CentredRows(row_blocks(form(np.full((20_000, 2), 1e6 + 0.1))), weights).scale == 0
+
+
+# Moments of every representation
 
 
 @every_representation

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import dataclass
 from io import BytesIO
 
 import numpy as np
@@ -15,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from widegap import CPM3C, M2DCU, MKC
 from widegap.exceptions import InvalidDataError
 from widegap.rows import RowBlocks, _checkpoint
-from widegap.rows._checkpoint import Checkpoint
+from widegap.rows._blocks import PassSums
+from widegap.rows._checkpoint import Checkpoint, CheckpointedRows
 from widegap.rows._fingerprints import digest_of_rows
 from widegap.rows._sources import ArraySource, row_blocks
 
@@ -62,6 +64,81 @@ CASES = {
     "bound": {"min_cluster_fraction": 0.97, "max_iter": 12, "init": GIVEN},
     "random starts": {"n_clusters": 2, "n_init": "auto"},
 }
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A dataclass of another package."""
+
+    x: int = 0
+
+
+def test_answers_come_back_as_they_were(tmp_path):
+    path = tmp_path / "checkpoint"
+    sums = PassSums(np.arange(2.0), np.ones((2, 3)), np.zeros(2), np.full(2, 0.5))
+    answers = [(0, None), (2, True), (1, 3), (3, -2.5), (1, [np.int64(4), (np.float32(0.5), "x" == "y")]), (0, sums)]
+    written = Checkpoint(path, {"method": "none"})
+    assert not written.replays
+    for answer in answers:
+        written.add(answer)
+    assert path.read_bytes().partition(b"\n")[0] == b'{"format": 2, "method": "none"}'
+    found = Checkpoint(path, {"method": "none"})
+    for n_states, total in answers[:5]:
+        assert found.replays
+        assert found.next() == (n_states, total)
+    again = found.next()[1]
+    assert isinstance(again, PassSums) and not found.replays
+    for name in ("values", "normal", "bias", "uncentred"):
+        assert_array_equal(getattr(again, name), getattr(sums, name))
+
+
+def test_files_hold_no_pickles_and_no_classes_but_records_of_the_package():
+    pickled = BytesIO()
+    np.savez(pickled, form=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="allow_pickle"):
+        _checkpoint._decoded(pickled.getvalue())
+    for module, name in (("widegap.rows._blocks", "RowBlocks"), (Foreign.__module__, "Foreign"), ("builtins", "int")):
+        form = {"class": [module, name], "fields": {}}
+        with pytest.raises(ValueError, match=f"it names {module}.{name}, which no fit stores"):
+            _checkpoint._value(form, {})
+    with pytest.raises(AssertionError):
+        _checkpoint._encoded(Foreign())
+
+
+def test_passes_are_answered_and_their_states_made_when_they_are_needed(tmp_path):
+    """Every verb twice: of the rows, and of the file; states that no one asks for are never made."""
+    X, path, reads = rows(30), tmp_path / "checkpoint", []
+
+    def doubled(block):
+        reads.append(len(block.take(slice(None))))
+        return (block.take(slice(None))[:, 0] * 2, block.take(slice(None))[:, 1]), 1.5
+
+    def added(block, a, b):
+        return (a + b, a - b), float(a.sum())
+
+    found = []
+    for _ in range(2):
+        held = CheckpointedRows(row_blocks(X), Checkpoint(path, {"method": "none"}))
+        assert (held.shape, held.dtype, held.n_threads, held.in_process) == ((30, 5), np.float64, 1, True)
+        reads.clear()
+        (first, second), total = held.sweep(doubled)
+        (third, fourth), other = held.sweep(added, first, second)
+        (fifth,), folded = held.fold(lambda c, n: ((c * n,), int(n.sum())), fourth, held.numbers())
+        reduced = held.reduce(lambda block, n: float(n.sum()), held.numbers())
+        n_reads = len(reads)
+        collected = [held.collect(state) for state in (fifth, third)]
+        found.append((total, other, folded, reduced, *collected))
+        assert (n_reads, len(reads)) in ((1, 1), (0, 1))
+    assert n_reads == 0
+    for one, two in zip(*found, strict=True):
+        assert_array_equal(one, two)
+    assert_array_equal(found[0][4], (2 * X[:, 0] - X[:, 1]) * np.arange(30))
+    assert_array_equal(found[0][5], 2 * X[:, 0] + X[:, 1])
+    marks = np.full(30, -1)
+    marks[[3, 5]] = 0, 1
+    assert_array_equal(held.collect(held.mark(np.array([3, 5]))), marks)
+    assert_array_equal(held.take(np.array([2, 9])), X[[2, 9]])
+    assert_array_equal(held.publish(held.place(np.arange(30))), np.arange(30))
 
 
 @pytest.mark.filterwarnings("ignore:CPM3C stopped after max_iter")

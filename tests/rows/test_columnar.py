@@ -6,6 +6,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+from widegap.exceptions import InvalidDataError
 from widegap.rows._columnar import ColumnarSource
 
 N, PIECE = 11, 4
@@ -52,3 +53,24 @@ def test_single_precision_is_kept_only_where_all_columns_have_it(tmp_path):
     for kinds, expected in (([pa.float32()] * 2, np.float32), ([pa.float32(), pa.int8()], np.float64)):
         source = ColumnarSource(written(kinds, "parquet", tmp_path)[0])
         assert source.dtype == expected == source.read(0, N).dtype
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize(("kind", "word"), [(pa.string(), "string"), (pa.timestamp("ms"), r"timestamp\[ms\]")])
+def test_columns_that_hold_no_numbers_are_refused_unless_others_are_asked_for(form, kind, word, tmp_path):
+    path = tmp_path / f"x.{form}"
+    WRITERS[form](pa.table([pa.array([1.5, 2.5]), pa.array([None, None], kind)], ["a", "b"]), path)
+    assert ColumnarSource.column_names(path) == ["a", "b"]
+    with pytest.raises(InvalidDataError, match=f"Column 'b' of .* has type {word}; only numbers can be clustered"):
+        ColumnarSource(path)
+    np.testing.assert_array_equal(ColumnarSource(path, ["a"]).read(0, 2), [[1.5], [2.5]])
+
+
+def test_pieces_without_rows_are_no_spans(tmp_path):
+    schema = pa.schema([("a", pa.float64())])
+    with pa.ipc.new_file(str(tmp_path / "x.feather"), schema) as writer:
+        for rows in ([], [1.0, 2.0], [], [3.0]):
+            writer.write_batch(pa.record_batch([pa.array(rows, pa.float64())], schema=schema))
+    source = ColumnarSource(tmp_path / "x.feather")
+    assert source.spans() == [(0, 2), (2, 3)] and not source.in_memory
+    np.testing.assert_array_equal(source.read(0, 3).ravel(), [1.0, 2.0, 3.0])

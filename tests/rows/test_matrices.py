@@ -192,3 +192,116 @@ def test_principal_axes_are_as_many_as_there_are(shape, form):
     found = PrincipalAxes(form(X), 2, 0).coordinates(form(X))
     assert found.shape[0] == shape[0] and 1 <= found.shape[1] <= 2
     assert_allclose(found[:, 0].std(), np.linalg.svd(X - X.mean(axis=0))[1][0] / np.linalg.norm(X - X.mean(axis=0)))
+
+
+# Edges of every bound, by hand
+
+
+def test_chunks_of_rows_hold_as_many_numbers_as_the_cache(monkeypatch):
+    monkeypatch.setattr(tables, "CACHED_NUMBERS", 12)
+    assert tables.row_chunks(7, 4) == [slice(0, 3), slice(3, 6), slice(6, 9)]
+    assert tables.row_chunks(2, 12) == tables.row_chunks(2, 99) == [slice(0, 1), slice(1, 2)]
+    assert tables.row_chunks(0, 4) == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "few"), [((16, 625), True), ((16, 626), False), ((17, 2), False), ((1, 10_000), True), ((0, 3), True)]
+)
+def test_few_sparse_rows_become_an_array(shape, few):
+    X = sp.csr_array(shape)
+    found = tables.dense_if_few(X)
+    assert type(found) is np.ndarray if few else found is X
+    assert found.shape == shape
+    array = np.ones((2, 2))
+    assert tables.dense_if_few(array) is array
+
+
+@pytest.mark.parametrize(("dtype", "low", "high"), [(np.float64, 1e-18, 1e18), (np.float32, 1e-15, 1e15)])
+def test_numbers_may_be_as_small_and_as_large_as_can_be_squared(dtype, low, high):
+    X = np.ones((2, 2), dtype)
+    for largest in (0.0, low, 1.0, high):
+        assert tables.check_magnitude(X, largest) is X
+    for largest, word in ((np.nextafter(low, 0), "vanish"), (np.nextafter(high, np.inf), "overflow")):
+        with pytest.raises(InvalidDataError, match=f"squares of it {word} in {X.dtype}"):
+            tables.check_magnitude(X, largest)
+
+
+def test_a_number_is_a_giant_beyond_1e8_of_what_is_usual():
+    X = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [3.0, 4.0], [4.0, 5.0]])  # usual is 1, about the medians 2 and 3
+    for size in (1e8 + 3, 1e8 + 4):
+        for sign in (1, -1):
+            Y = X.copy()
+            Y[4, 1] = sign * size + 6 * (sign < 0)  # the same distance from the median 3, or from 2 below it
+            found = tables.lone_giant(Y, np.abs(Y).max())
+            middle = np.median(Y[:, 1])
+            assert (found is not None) == (abs(Y[4, 1] - middle) > 1e8)
+            assert found is None or found == (abs(Y[4, 1] - middle), 1.0)
+    assert tables.lone_giant(np.zeros((5, 2)), 1e30) is None
+    Y = X * 0
+    Y[2] = 1e20
+    assert tables.lone_giant(Y, 1e20) is None  # what is usual is 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7])
+def test_medians_of_columns(n):
+    X = np.random.default_rng(n).normal(size=(n, 4))
+    assert_array_equal(tables._medians(X), np.median(X, axis=0))
+
+
+def test_columns_have_other_units_beyond_ten_times_the_usual_deviation():
+    X = np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
+    assert tables.column_weights(X * [1, 1, 10], "auto") is None
+    assert_allclose(tables.column_weights(X * [1, 1, 10.25], "auto"), [1, 1, 1 / 10.25])
+    still = np.column_stack([X[:, :1], np.full(2, 7.0)])
+    assert tables.column_weights(still, "auto") is None
+    assert_array_equal(tables.column_weights(still, True), [1, 0])
+    assert tables.column_weights(np.full((3, 2), 5.0), "auto") is None
+    for standardize in (False, "auto"):
+        assert tables.column_weights(sp.csr_array(X * [1, 1, 99]), standardize) is None
+
+
+def test_a_column_is_far_beyond_a_thousand_deviations():
+    X = np.array([[999.0, 1000.0, -1000.0, 3.0], [1001.0, 1002.0, -1002.0, 4.0]])
+    assert_array_equal(tables.column_offsets(X), [0, 1001, -1001, 0])
+    assert tables.column_offsets(X[:, [0, 3]]) is None
+
+
+def test_a_sparse_table_of_more_than_1000_columns_holds_words():
+    for width, words in ((1000, False), (1001, True)):
+        twice = sp.csr_array((np.array([2.0, 2.0, -3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, width))
+        assert tables.largest_number(twice) == (3.0 if words else 4.0)  # of words, entries are not added up
+        assert tables._holds_words(twice) == words
+    assert not tables._holds_words(np.zeros((1, 1001)))
+    assert tables.largest_number(np.zeros((0, 3))) == tables.largest_number(sp.csr_array((3, 4))) == 0
+
+
+@every_form
+def test_whole_columns_and_counts(form, tmp_path):
+    X = table(30, 5)
+    X[:, 1], X[:, 3] = np.arange(30) - 15, 0
+    made = form(X, tmp_path)
+    assert_array_equal(tables.whole_columns(made), [False, True, False, True, False])
+    assert tables.count_distinct_rows(made, 31) == 30 and tables.count_distinct_rows(made, 3) == 3
+    assert_array_equal(dense(tables.scale_table(made, np.arange(5.0), False)), X * np.arange(5))
+    unit = dense(tables.scale_table(made, np.full(5, 2.0), True))
+    assert_allclose(np.linalg.norm(unit, axis=1), np.ones(30), rtol=1e-6)
+
+
+def test_indicators_and_means_of_clusters():
+    assert_array_equal(tables.indicators(np.array([2, 0, 2]), 4).toarray(), np.eye(4)[[2, 0, 2]])
+    means = tables.cluster_means(np.array([6.0, 0.0, -4.0]), np.array([3.0, 0.0, 0.5]))
+    assert_array_equal(means, [2.0, np.nan, -8.0])
+    X = np.array([[1.0, np.nan], [3.0, np.nan]])
+    filled, present = tables.without_gaps(X)
+    assert_array_equal(filled, [[1, 0], [3, 0]])  # a column of gaps alone has the mean 0
+    assert_array_equal(present, [[1, 0], [1, 0]])
+
+
+def test_dates_in_frames_are_refused_and_masks_that_mask_nothing_are_not():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0], "t": pd.to_datetime(["2020-01-01"])})
+    with pytest.raises(InvalidDataError, match="Y holds datetime64.*, dates or durations in place of numbers"):
+        tables.refuse_non_numbers(frame, "Y")
+    masked = np.ma.masked_array([1.0, 2.0], [False, False])
+    assert tables.refuse_non_numbers(masked) is masked
+    assert tables.refuse_non_numbers(frame[["a"]]).shape == (1, 1)
