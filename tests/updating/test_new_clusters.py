@@ -110,14 +110,10 @@ def test_tests_of_scarce_groups_by_loops(seed):
 
 
 def test_a_group_of_a_quarter_of_what_is_expected_is_scarce():
-    """Of one cluster with as many remembered rows as new ones: 8 new rows beside 2, or 7 beside 2."""
-    for n_new, is_scarce in ((8, True), (7, False)):
-        groups = np.repeat([0, 1], [n_new + 2, 2 * n_new - 8 + 6]).astype(np.int32)
-        rest = len(groups) - n_new - 2
-        names = np.zeros((1, len(groups)), np.float32)
-        names[0, :n_new] = 1
-        names[0, n_new + 2 : n_new + 2 + (rest - n_new + 2) // 2] = 1
-        assert names.sum() == len(groups) / 2
+    """Two rows are remembered of a group of ``n`` new ones; of the cluster there are as many of either kind."""
+    for n, is_scarce in ((8, True), (7, False)):
+        names = np.repeat([1, 0, 1, 0], [n, 2, 10, n + 8])[None].astype(np.float32)
+        groups = np.repeat([0, 1], [n + 2, n + 18]).astype(np.int32)
         found = JointGroups(groups, np.bincount(groups).astype(float), np.zeros(2, np.int32), 1).test(names)
         assert found.scarce[0].tolist() == [is_scarce, False]
 
