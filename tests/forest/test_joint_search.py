@@ -288,7 +288,7 @@ class TestMeasures:
         more = {"classes": "ab", "numbers": np.array([5, 3, 1], np.int32), "next_number": 6, "cuts": [(found, 0.5)]}
         kept = [0, 1, 2] * 4
         kept[0] = 1
-        found = search(monkeypatch, kept, {3: found, 2: [0, 1, 0, 1] * 3}, n_new=3, **more).labels()
+        found = search(monkeypatch, kept, {3: found, 2: [0] * 12}, n_new=3, **more).labels()
         assert found.numbers.tolist() == [5, 3, 1]
         assert_array_equal(found.result.labels, before)
         assert found.n_settled == 12
