@@ -1,0 +1,48 @@
+"""Confusion of groups: every row scored by a classifier that was trained without it."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from widegap.forest._confusion import confusion_of_groups
+
+
+def by_leaving_out(P, labels, m):
+    """Y'G with a ridge regression on all other rows, solved anew for each row."""
+    n, r = P.shape
+    ridge = 0.01 * np.square(P).sum() / r
+    Y, found = np.eye(m)[labels], np.zeros((m, m))
+    table = np.column_stack([P, np.ones(n)])
+    penalty = np.diag([ridge] * r + [0.0])
+    for i in range(n):
+        rest = np.arange(n) != i
+        coef = np.linalg.solve(table[rest].T @ table[rest] + penalty, table[rest].T @ Y[rest])
+        scores = table[i] @ coef
+        found[labels[i]] += np.where(scores >= 1 / m, scores, 0)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("m", [2, 5])
+def test_scores_are_those_of_classifiers_without_the_row(seed, m):
+    rng = np.random.default_rng(seed)
+    P = PCA().fit_transform(rng.normal(size=(40, 6)) * [5, 3, 2, 1, 1, 0.1])
+    labels = np.concatenate([np.arange(m), rng.integers(0, m, 40 - m)]).astype(np.int32)
+    np.testing.assert_allclose(confusion_of_groups(P, labels, m), by_leaving_out(P, labels, m), atol=1e-9)
+
+
+def test_a_row_that_decides_alone_does_not_divide_by_0():
+    P = np.zeros((400, 1))
+    P[0], P[1:] = 399.0, -1.0
+    P[:, 0] *= 1e6
+    found = confusion_of_groups(P, (np.arange(400) > 0).astype(np.int32), 2)
+    assert np.isfinite(found).all() and found[1, 1] == pytest.approx(399, rel=0.02)
+
+
+def test_columns_that_do_not_vary_add_nothing():
+    rng = np.random.default_rng(0)
+    P = PCA().fit_transform(rng.normal(size=(30, 2)))
+    labels = (np.arange(30) % 3).astype(np.int32)
+    with_zeros = confusion_of_groups(np.hstack([P, np.zeros((30, 2))]), labels, 3)
+    half = confusion_of_groups(P, labels, 3)
+    assert np.isfinite(with_zeros).all() and np.abs(with_zeros - half).max() < 0.2  # the ridge is half as large
