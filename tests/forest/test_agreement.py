@@ -146,7 +146,9 @@ def test_merges_of_equal_height_come_in_the_order_of_the_rows_they_touch(seed):
         heights.append(1 - means[a, b])
         groups = [*(g for i, g in enumerate(groups) if i not in (a, b)), groups[a] + groups[b]]
     np.testing.assert_allclose(tree.margins, np.round(heights, 12), atol=1e-11)
-    tied = average_linkage(np.array([[1, 0.5, 0, 0], [0.5, 1, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, 1]]), np.array([5, 4, 2, 1]))
+    tied = average_linkage(
+        np.array([[1, 0.5, 0, 0], [0.5, 1, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, 1]]), np.array([5, 4, 2, 1])
+    )
     np.testing.assert_array_equal(tied.merges, [[2, 3], [0, 1], [4, 5]])
     np.testing.assert_array_equal(tied.sizes, [3, 9, 12])
     np.testing.assert_allclose(tied.margins, [0.5, 0.5, 1])

@@ -15,7 +15,9 @@ def search(k=3, smoothing="auto", one_tree=False):
     return ForestSearch(k, smoothing, 30, one_tree, 1)
 
 
-@pytest.mark.parametrize(("n", "landmarks"), [(10, 150), (600, 150), (604, 151), (1199, 299), (1200, 300), (99_999, 300)])
+@pytest.mark.parametrize(
+    ("n", "landmarks"), [(10, 150), (600, 150), (604, 151), (1199, 299), (1200, 300), (99_999, 300)]
+)
 def test_landmarks_are_a_quarter_of_the_rows(n, landmarks):
     assert search().n_landmarks(n) == landmarks
 
@@ -129,7 +131,9 @@ def test_a_number_that_was_given_is_warned_of_and_one_that_was_found_is_not(recw
     assert [found.category for found in recwarn] == [NoStructureWarning]
 
 
-@pytest.mark.parametrize(("rows", "search", "moves"), [(120, "agree", True), (121, "agree", False), (99, "merge", False)])
+@pytest.mark.parametrize(
+    ("rows", "search", "moves"), [(120, "agree", True), (121, "agree", False), (99, "merge", False)]
+)
 def test_moves_are_a_candidate_for_few_rows(rows, search, moves, monkeypatch):
     monkeypatch.setattr(_forest_search, "ROWS_FOR_MOVES", 121)
     X = np.random.default_rng(0).normal(size=(rows, 2)) + 8 * (np.arange(rows) % 2)[:, None]

@@ -59,7 +59,9 @@ def search(monkeypatch, before, found=(), *, n_new, cuts=(), fresh=None, places=
     """A search of joint rows with the clusters ``before``; ``cuts`` are pairs of labels and what they cut."""
     n, k = len(before), max(before) + 1
     told = {tuple(labels): value for labels, value in cuts}
-    monkeypatch.setattr(_joint_search, "cut_per_bit", lambda graph, labels, k: told.get(tuple(labels.tolist()), otherwise))
+    monkeypatch.setattr(
+        _joint_search, "cut_per_bit", lambda graph, labels, k: told.get(tuple(labels.tolist()), otherwise)
+    )
     fresh = np.full(n, -1, np.int32) if fresh is None else np.array(fresh, np.int32)
     monkeypatch.setattr(_joint_search, "find_new_clusters", lambda *arguments: fresh)
     classes = list(more.pop("classes", ()))

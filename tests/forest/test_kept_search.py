@@ -48,7 +48,9 @@ class TestExtension:
 
     def test_rows_beside_the_searched_go_where_most_of_their_group_are(self):
         found = Extension(np.array([0, 1, 2, 6, 5]), GROUPS, True)
-        assert_array_equal(found.labels_by_place(np.array([0, 1, 1, 1, 0]), 3), [1, 0, 0, 1, 1, 1, 0])  # a tie: the first
+        assert_array_equal(
+            found.labels_by_place(np.array([0, 1, 1, 1, 0]), 3), [1, 0, 0, 1, 1, 1, 0]
+        )  # a tie: the first
         assert_array_equal(found.to_all_rows(np.array([0, 1, 1, 1, 0]), 3), [1, 0, 0, 0, 1])
         assert_allclose(found.to_all_means(np.array([0.0, 3.0, 3.0, 1.0, 0.5])), [2, 0.75, 0, 0.5, 1.0])
 

@@ -72,7 +72,9 @@ def test_em_by_plain_steps(seed):
             shares[known >= 0] = np.eye(k)[known[known >= 0]]
         log_shares = np.log(shares.mean(axis=0))
         counts = shares.T @ codes + codes.mean(axis=0)
-        log_codes = np.log(np.hstack([part / part.sum(axis=1, keepdims=True) for part in np.split(counts, [2], axis=1)]))
+        log_codes = np.log(
+            np.hstack([part / part.sum(axis=1, keepdims=True) for part in np.split(counts, [2], axis=1)])
+        )
         joint = log_shares + codes @ log_codes.T
         shares = np.exp(log_softmax(joint, axis=1))
         likelihood = logsumexp(joint, axis=1).sum()

@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from widegap import MaxMarginClustering
 from widegap.base._records import Recorder
 from widegap.exceptions import StarvedClusterWarning
+from widegap.features._principal import PrincipalMap, whiten
 from widegap.forest import _moves_search
 from widegap.forest._moves_search import FoundPartition, MovesSearch, QuickMoves, _beyond_bound, search_partition
 from widegap.forest._search_result import StartRecord
@@ -48,7 +49,8 @@ def test_how_many_starts_there_are():
 
 
 @pytest.mark.parametrize(
-    ("fraction", "n", "k", "least"), [(0.2, 100, 2, 10), (0.2, 99, 2, 9), (0.2, 9, 2, 1), (0.0, 100, 2, 1), (1.0, 9, 3, 3)]
+    ("fraction", "n", "k", "least"),
+    [(0.2, 100, 2, 10), (0.2, 99, 2, 9), (0.2, 9, 2, 1), (0.0, 100, 2, 1), (1.0, 9, 3, 3)],
 )
 def test_the_least_size(fraction, n, k, least):
     assert search(k, fraction).least_size(n) == least
@@ -105,9 +107,7 @@ class TestBeyondTheBound:
         result = _beyond_bound(kept, np.zeros((4, 1)), [np.array([0, 0, 0, 1])], k, min_count, None)
         return asked, result
 
-    @pytest.mark.parametrize(
-        ("min_count", "loose"), [(100, [10]), (60, [6]), (49, [5]), (6, [5]), (5, []), (1, [])]
-    )
+    @pytest.mark.parametrize(("min_count", "loose"), [(100, [10]), (60, [6]), (49, [5]), (6, [5]), (5, []), (1, [])])
     def test_a_tenth_of_the_bound_is_tried_and_five_rows_at_least(self, monkeypatch, min_count, loose):
         assert self.far(monkeypatch, 0.99, 0.5, min_count=min_count)[0] == loose
 
@@ -143,8 +143,9 @@ def test_a_fit_warns_of_a_small_cluster_that_the_bound_keeps_out(far, warns, rec
 
 
 class TestPartitions:
-    Q = np.vstack([np.random.default_rng(0).normal(size=(20, 2)) + c for c in ([0, 0], [9, 0], [0, 9])])
-    Q = Q - Q.mean(axis=0)
+    X = np.vstack([np.random.default_rng(0).normal(size=(20, 2)) + c for c in ([0, 0], [9, 0], [0, 9])])
+    principal = PrincipalMap.fit(X)
+    Q = whiten(principal.transform(X), principal.lam, 1.0)
     RIGHT = np.repeat([0, 1, 2], 20).astype(np.int32)
 
     def test_every_start_goes_through_all_stages_and_is_recorded(self):

@@ -164,7 +164,11 @@ def test_what_exactly_is_left_of_a_forgotten_cluster():
     memory = memory_of([0, 1, 1, 2], [100, 0.5, 0.5, 0.98])
     assert memory.faded(0.5).labels.tolist() == [0, 1, 1]  # half a row is left of cluster 1
     assert memory.faded(0.5).weights.tolist() == [50, 0.25, 0.25]
-    assert memory.faded(0.5).places.tolist() == [0, 1, 2] and memory.faded(0.5).rows.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert memory.faded(0.5).places.tolist() == [0, 1, 2] and memory.faded(0.5).rows.tolist() == [
+        [0, 1],
+        [2, 3],
+        [4, 5],
+    ]
     assert memory.faded(0.5, [2]).labels.tolist() == [0, 1, 1, 2]
     with pytest.raises(InvalidDataError, match=r"forget=0.999 leaves less than 0.5 rows of every cluster, of 102 "):
         memory.faded(0.999)

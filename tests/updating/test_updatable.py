@@ -90,7 +90,7 @@ class TestMemory:
         model = CPM3C(3, memory=5, random_state=0).fit(X)
         assert (150, 100) in draws
         memory = model._memory
-        assert memory.n_rows == 5 and memory.n_seen == pytest.approx(150)
+        assert memory.n_rows == 3 and memory.n_seen == pytest.approx(150)
         assert_array_equal(memory.rows, X[memory.places])
         assert_array_equal(memory.labels, model.labels_[memory.places])
         assert (memory.next_number, memory.n_new, memory.n_settled, memory.doubt) == (3, 150, 150, 1.0)
