@@ -26,7 +26,7 @@ def test_landmarks_are_a_quarter_of_the_rows(n, landmarks):
     ("n", "members"), [(300, 24), (1499, 24), (1500, 24), (1999, 24), (2000, 48), (4999, 48), (5000, 40), (90_000, 40)]
 )
 def test_how_many_members_there_are(n, members):
-    """Groups of two strengths of smoothing, three rules and two pools; from 5000 rows on eight partitions, two rules."""
+    """Groups of two strengths of smoothing, three rules and two pools; of many rows eight partitions, too."""
     assert search().n_records(n) == members
     assert search(smoothing=3).n_records(n) == members / 2 + (8 if n >= 5000 else 0)
     assert search(one_tree=True).n_records(n) == 1
@@ -97,8 +97,8 @@ class TestDoubt:
     def test_clusters_no_further_apart_than_chance_are_warned_of(self, separation, warns, recwarn):
         _warn_without_structure(4, np.array(separation), "nobody agrees")
         assert [str(found.message) for found in recwarn] == [
-            "The 4 clusters are no further apart than clusters of rows without structure, and nobody agrees: do not read "
-            "much into them. n_clusters='auto' tells whether another number does better."
+            "The 4 clusters are no further apart than clusters of rows without structure, and nobody agrees: do not "
+            "read much into them. n_clusters='auto' tells whether another number does better."
         ] * warns
 
     def test_columns_that_do_not_go_together_are_warned_of(self):

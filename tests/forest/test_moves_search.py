@@ -126,8 +126,8 @@ class TestBeyondTheBound:
     def test_what_is_missed_in_words(self):
         found = FoundPartition(Partition(np.array([0, 1]), 0.51234), Partition(np.repeat([0, 1], [3, 97]), 0.9))
         assert found.what_is_missed(0.2) == (
-            "min_cluster_fraction=0.2 keeps out clusters that fit much better: one of them has 3.0% of the rows, and R2 "
-            "would be 0.9 and not 0.512; set min_cluster_fraction below 0.06 to find them."
+            "min_cluster_fraction=0.2 keeps out clusters that fit much better: one of them has 3.0% of the rows, and "
+            "R2 would be 0.9 and not 0.512; set min_cluster_fraction below 0.06 to find them."
         )
 
 

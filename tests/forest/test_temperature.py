@@ -67,17 +67,17 @@ def test_votes_by_loops():
         assert_allclose(member_votes(members, labels, k), votes_by_loops(members, labels, k))
 
 
-def test_the_temperature_is_that_of_a_general_solver():
+@pytest.mark.parametrize("disagree", [0.05, 0.3, 0.6])
+def test_the_temperature_is_that_of_a_general_solver(disagree):
     rng = np.random.default_rng(1)
-    for disagree in (0.05, 0.3, 0.6):
-        scores = rng.normal(size=(300, 3))
-        right = np.eye(3)[scores.argmax(axis=1)]
-        votes = (1 - disagree) * right + disagree * rng.dirichlet(np.ones(3), 300)
-        votes *= rng.integers(1, 3, 300)[:, None]  # rows may have more votes than one
-        found = fit_temperature(scores, votes)
-        best = minimize_scalar(lambda z: entropy(scores, votes, np.exp(z)), bounds=(-6, 6), method="bounded",
-                               options={"xatol": 1e-10})  # fmt: skip
-        assert np.log(found) == pytest.approx(best.x, abs=1e-4)
+    scores = rng.normal(size=(300, 3))
+    votes = (1 - disagree) * np.eye(3)[scores.argmax(axis=1)] + disagree * rng.dirichlet(np.ones(3), 300)
+    votes *= rng.integers(1, 3, 300)[:, None]  # rows may have more votes than one
+    options = {"xatol": 1e-10}
+    best = minimize_scalar(
+        lambda z: entropy(scores, votes, np.exp(z)), bounds=(-6, 6), method="bounded", options=options
+    )
+    assert np.log(fit_temperature(scores, votes)) == pytest.approx(best.x, abs=1e-4)
 
 
 def test_slopes_are_derivatives():
