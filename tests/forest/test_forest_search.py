@@ -140,3 +140,25 @@ def test_moves_are_a_candidate_for_few_rows(rows, search, moves, monkeypatch):
     model = MaxMarginClustering(2, search=search, random_state=0).fit(X)
     assert (model._forest.moves is not None) == moves
     assert ("moves" in {candidate.pool for candidate in model.candidates_}) == moves
+
+
+class Recorded(Exception):  # noqa: N818 - ends a search, and is no error
+    """How many clusters members are grown for."""
+
+
+@pytest.mark.parametrize(
+    ("k", "found", "fewest", "grown"),
+    [(1, None, 1, 2), (5, None, 7, 5), ("auto", 4, 1, 4), ("auto", 4, 6, 6), ("auto", 1, 1, 2)],
+)
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_members_are_grown_for_the_number_found_or_asked_for(k, found, fewest, grown, by_columns, monkeypatch):
+    def grow(self, k, *rest):
+        raise Recorded(k)
+
+    number = SimpleNamespace(n_clusters=found)
+    monkeypatch.setattr(_forest_search, "find_number", lambda *rest: SimpleNamespace(steps=number))
+    monkeypatch.setattr(ForestSearch, "_grow", grow)
+    columns = SimpleNamespace(number=lambda: number) if by_columns else None
+    prepared = SimpleNamespace(space=SimpleNamespace(rows=None), columns=columns, fewest=fewest)
+    with pytest.raises(Recorded, match=f"^{grown}$"):
+        search(k).run(prepared, None, None)
