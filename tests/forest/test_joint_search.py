@@ -1,5 +1,6 @@
 """Which clusters an update takes: every rule by hand, at its borders, with a search whose answers are given."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -59,9 +60,12 @@ def search(monkeypatch, before, found=(), *, n_new, cuts=(), fresh=None, places=
     """A search of joint rows with the clusters ``before``; ``cuts`` are pairs of labels and what they cut."""
     n, k = len(before), max(before) + 1
     told = {tuple(labels): value for labels, value in cuts}
-    monkeypatch.setattr(
-        _joint_search, "cut_per_bit", lambda graph, labels, k: told.get(tuple(labels.tolist()), otherwise)
-    )
+
+    def cut_per_bit(graph, labels, k):
+        assert k == max(labels) + 1
+        return told.get(tuple(labels.tolist()), otherwise)
+
+    monkeypatch.setattr(_joint_search, "cut_per_bit", cut_per_bit)
     fresh = np.full(n, -1, np.int32) if fresh is None else np.array(fresh, np.int32)
     monkeypatch.setattr(_joint_search, "find_new_clusters", lambda *arguments: fresh)
     classes = list(more.pop("classes", ()))
@@ -252,6 +256,20 @@ class TestJoined:
         assert found.numbers.tolist() == [0, 1]
         assert found.lineage.heirs == {2: 0} and found.lineage.parents == {}
         assert (found.n_settled, found.doubt) == (0, 1.0)
+
+    def test_numbers_above_move_down(self, monkeypatch):
+        """Of clusters 0, 1 and 2 the first two become one."""
+        names = np.array([0, 2, 1])
+        before, one = names[self.BEFORE], [0] * 80 + [1] * 5
+        found = self.search(monkeypatch)
+        found.joint = replace(found.joint, before=before.astype(np.int32), predicted=before.astype(np.int32))
+        found.kept.cuts.found = {2: [1 - p for p in one], 3: before.tolist()}
+        to = found.kept.forest.graph.to
+        found.kept.forest.graph.to = to[names]
+        result = found.labels()
+        assert_array_equal(result.result.labels, one)
+        assert_array_equal(result.alike, one)
+        assert result.numbers.tolist() == [0, 2] and result.lineage.heirs == {1: 0}
 
     def test_not_where_the_search_keeps_them_apart(self, monkeypatch):
         crossed = [i % 2 for i in range(85)]

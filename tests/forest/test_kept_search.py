@@ -12,6 +12,7 @@ from widegap.constraints._side_information import RowConstraints, SideInformatio
 from widegap.constraints._taking_part import TakingPart
 from widegap.constraints._units import Units, read_constraints
 from widegap.exceptions import InvalidDataError, NotSupportedError
+from widegap.forest import _kept_search
 from widegap.forest._kept_search import Extension, KeptSearch, refuse_to_cut
 from widegap.forest._search_result import SearchResult
 from widegap.rows._sources import row_blocks
@@ -204,5 +205,14 @@ def test_questions_are_by_the_rows_of_the_table():
     for question in found:
         assert question.row in searched and set(question.examples) <= set(searched.tolist())
         assert 0 <= question.doubt <= 1 and len(question.candidates) == len(question.examples)
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kept_search, "choose_questions", lambda n, doubts: asked.append(doubts) or [])
+        replace(one, part=part, n_own=20).questions(3, labels, [None, "b", None])
+    assert_array_equal(asked[0].own, searched < 20)
+    assert_array_equal(asked[0].first_copy, 2 * (np.arange(60) // 2))
+    assert asked[0].named == [False, True, False] and not asked[0].settled.any()
+    assert_allclose(asked[0].centrality, one.forest.graph.weights.toarray().sum(axis=0))
+    assert len(asked[0].groupings) == 1
     mine = replace(one, n_own=40).questions(10, labels, [None] * 3)
     assert mine and all(question.row < 40 for question in mine)

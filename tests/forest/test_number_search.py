@@ -87,6 +87,13 @@ def test_separations_of_a_search_are_those_of_its_own_trees(monkeypatch):
     assert len(separations_found(forest, 2, X, 30, rng())) == 1
 
 
+@pytest.mark.parametrize(
+    ("n", "linked"), [(2000, 20), (2049, 20), (2050, 21), (3999, 59), (4000, 60), (4050, 60), (10**6, 60)]
+)
+def test_neighbours_with_a_weight(n, linked):
+    assert _number_search.n_linked(n) == linked
+
+
 def test_scores_are_of_all_numbers_and_agreement_of_those_near():
     evidence = NumberEvidence(np.array([9.0, 8, 7, 0, 0, 0, 0, 0, 0, 0]), np.zeros(10))
     steps = take_steps(evidence, 50)
