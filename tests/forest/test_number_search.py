@@ -11,6 +11,7 @@ from widegap.forest import _number_search
 from widegap.forest._cluster_number import NullCurve, NumberEvidence, take_steps
 from widegap.forest._column_search import ClassNumber
 from widegap.forest._latent_classes import LatentClasses
+from widegap.forest._linkage import MergeTree
 from widegap.forest._number_search import NumberSearch, find_number, null_tables, reasons_by_columns, separations_found
 
 
@@ -155,3 +156,27 @@ def test_merges_of_few_rows_are_not_judged():
     for place, (j, value) in enumerate(zip(known, z, strict=True)):
         line = numbers.evidence.line(max(place + 2, 3), np.log(smaller[[j]]))[0]
         assert excess[j] == pytest.approx(value - line)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_excess_of_merges_by_hand(k, monkeypatch):
+    """The merges of a tree come last first; those of sides of fewer than eight rows are left out."""
+    draw = rng()
+    evidence = NumberEvidence(6 * draw.random(40), 2 + 3 * draw.random(40))
+    curve = NullCurve(np.array([-0.5, 0.1]), 0.3)
+    phi, smaller = 0.5 * draw.random(12), np.array([8.0, 7, 20, 30, 1, 9, 8, 50, 60, 7.9, 80, 8])
+    monkeypatch.setattr(_number_search, "cuts_of_merges", lambda tree, graph, leaves: (phi, smaller))
+    merges = np.array([(0, 1), *((j + 1, 12 + j) for j in range(1, 12))])
+    tree = MergeTree(merges, np.zeros(12), np.arange(2, 14), np.ones(13, int))
+    found = NumberSearch(np.arange(13), None, curve, evidence, take_steps(evidence, 9)).judged_tree(
+        tree, np.arange(13), k
+    )
+    expected, j = np.full(12, np.nan), 2
+    for step in range(11, -1, -1):
+        if smaller[step] >= 8:
+            s = np.log(smaller[step])
+            z = (-0.5 * s + 0.1 - np.log(phi[step])) / 0.3
+            expected[step] = z - evidence.line(max(j, k), np.array([s]))[0]
+            j += 1
+    np.testing.assert_allclose(found.excess, expected)
+    assert found.merges is tree.merges
