@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from widegap.constraints._units import Units
@@ -135,6 +135,8 @@ def quotas_by_loops(counts, shares, size):
     return found
 
 
+@example([30, 1, 1, 1, 1, 1, 1], 4, 0)
+@example([3, 3, 2], 8, 0)
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=7), st.integers(1, 40), st.integers(0, 99))
 def test_how_many_rows_a_cluster_keeps_by_loops(counts, size, seed):
@@ -142,6 +144,7 @@ def test_how_many_rows_a_cluster_keeps_by_loops(counts, size, seed):
     labels = rng.permutation(np.repeat(np.arange(len(counts)), counts)).astype(np.int32)
     weights = rng.integers(1, 5, len(labels)).astype(float)
     if len(labels) <= size:
+        assert remember(labels, size, weights)[1].tolist() == weights.tolist()
         return
     shares = np.bincount(labels, weights) / weights.sum()
     rows, kept = remember(labels, size, weights, seed=seed)
