@@ -183,3 +183,51 @@ def test_starting_labels_are_refined_with_the_ridge_that_counts_alone(monkeypatc
     MaxMarginClustering(2, search="moves", init="spectral", random_state=0).fit(X)
     assert len(seen) >= 2 and np.square(seen[0]).sum() < np.square(seen[1]).sum()  # a tenth of C first
     assert_array_equal(np.isfinite(seen[0]), True)
+
+
+@pytest.mark.parametrize(("k", "n_starts"), [(2, 5), (3, 2)])
+def test_quick_moves_choose_among_all_starts_and_what_there_was(k, n_starts, monkeypatch):
+    seen, found, improve, choose = [], [], _moves_search.improve_by_moves, _moves_search.most_even
+
+    def spy(Q, labels, k, least, rng):
+        seen.append((Q, labels, least))
+        return improve(Q, labels, k, least, rng)
+
+    monkeypatch.setattr(_moves_search, "improve_by_moves", spy)
+    monkeypatch.setattr(_moves_search, "most_even", lambda parts, k: found.extend(parts) or choose(parts, k))
+    X = np.random.default_rng(0).normal(size=(90, 3)) + 6 * np.eye(3)[np.arange(90) % 3]
+    forest = MaxMarginClustering(3, random_state=0).fit(X)._forest
+    seen.clear(), found.clear()
+    start = (np.arange(90) % k).astype(np.int32)
+    labels = forest.moves(k, start)
+    assert len(found) == n_starts + 1 and len(seen) == 2 * n_starts + 1
+    assert {least for _, _, least in seen} == {int(0.2 * 90 / k)}
+    early, late = seen[0][0], seen[1][0]
+    assert [Q is early for Q, _, _ in seen] == [True, False] * n_starts + [False]
+    assert all(Q is late for Q, _, _ in seen[1::2]) and seen[-1][0] is late and seen[-1][1] is start
+    assert early.shape[1] <= 100 and np.square(early).sum() < np.square(late).sum()
+    lam = np.square(late).sum(axis=0)
+    ridge = np.square(early).sum(axis=0)  # lam / (lam + 10 / C) and lam / (lam + 1 / C)
+    np.testing.assert_allclose(1 / ridge - 1, 10 * (1 / lam - 1)[: len(ridge)], rtol=1e-4)
+    np.testing.assert_array_equal(labels, choose(found, k).labels)
+    np.testing.assert_array_equal(forest.moves(k, start), labels)  # the same, whatever was asked before
+
+
+def test_all_rows_are_moved_three_times_at_most(monkeypatch):
+    monkeypatch.setattr(_moves_search, "MOST_MOVED", 80)
+    monkeypatch.setattr(_moves_search, "sample_size", lambda k: 80)
+    asked, improve = [], _moves_search.improve_by_moves
+    monkeypatch.setattr(
+        _moves_search, "improve_by_moves", lambda Q, *rest: asked.append((len(Q), *rest[1:])) or improve(Q, *rest)
+    )
+    X = np.random.default_rng(0).normal(size=(240, 2)) + 5 * (np.arange(240) % 2)[:, None]
+    model = MaxMarginClustering(2, search="moves", n_init=1, random_state=0).fit(X)
+    whole = [values for values in asked if values[0] == 240]
+    assert len(whole) == 1 and whole[0][1:3] == (2, 24) and whole[0][4] == 3
+    assert {values[0] for values in asked} == {80, 240}
+    assert np.mean(model.predict(X) == model.labels_) > 0.98
+    asked.clear()
+    MaxMarginClustering(2, search="moves", n_init=1, random_state=0, outliers=0.01).fit(X)
+    MaxMarginClustering(2, search="moves", n_init=1, random_state=0, size_min=5).fit(X)
+    MaxMarginClustering(2, search="moves", n_init=1, random_state=0, smoothing=1).fit(X)
+    assert asked and max(values[0] for values in asked) == 80

@@ -138,3 +138,12 @@ def test_of_very_many_rows_some_are_dealt(monkeypatch):
     assert drift(rows, labels, 200).columns != before
     monkeypatch.setattr("widegap.updating._drift.MOST_DEALT", 200)
     assert drift(rows, labels, 200).columns == before
+
+
+def test_of_either_kind_five_thousand_rows_are_dealt(monkeypatch):
+    dealt = []
+    monkeypatch.setattr("widegap.updating._drift._differences", lambda old, new, rng: dealt.append((old, new)) or 1 / 0)
+    for n_new, n_old in ((5001, 5002), (5000, 4999)):
+        with pytest.raises(ZeroDivisionError):
+            drift(np.zeros((n_new + n_old, 1)), np.zeros(n_new + n_old), n_new)
+    assert dealt == [(5000, 5000), (4999, 5000)]

@@ -208,3 +208,13 @@ def test_heavy_rows_stay_and_of_too_many_some_are_drawn():
     few = thinned(rows, weights, 3, np.random.default_rng(1))
     assert len(few) == 3 and (np.diff(few) > 0).all() and set(few) <= set(expected)
     assert thinned(rows, weights, len(expected), np.random.default_rng(1)).tolist() == expected
+
+
+def test_a_cluster_with_a_single_new_row_has_the_odds_of_its_own_rows():
+    """13 remembered rows beside one: of a group of four with that row, three are no more than a quarter of 13."""
+    groups, clusters = np.repeat([0, 1, 2], [90, 4, 10]).astype(np.int32), np.array([0, 1, 1], np.int32)
+    names = np.zeros((1, 104), np.float32)
+    names[0, [0, 90]] = 1
+    found = JointGroups(groups, np.array([90.0, 4, 10]), clusters, 2).test(names)
+    assert found.scarce[0].tolist() == [False, True, False]
+    np.testing.assert_allclose(found.log_p[0], [0, binom.logcdf(3, 4, 13 / 14)])
