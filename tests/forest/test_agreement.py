@@ -107,3 +107,68 @@ def test_distinct_rows_are_those_of_numpy(n_members, k):
     np.testing.assert_array_equal(items, expected[0])
     np.testing.assert_array_equal(item_of_row, expected[1].ravel())
     np.testing.assert_array_equal(weights, expected[2])
+
+
+def test_rare_items_go_to_the_frequent_one_by_hand(monkeypatch):
+    """Of five kinds of rows the two rarest join the first kind with which most members keep them."""
+    monkeypatch.setattr(_agreement, "MOST_ITEMS", 3)
+    kinds = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2], [1, 1, 0], [2, 3, 0]], np.int32)
+    rows = np.repeat([0, 1, 2, 3, 4], [9, 8, 7, 2, 1])
+    found = agree(kinds[rows])
+    np.testing.assert_array_equal(found.item_of_row, np.array([0, 1, 2, 1, 0])[rows])
+    np.testing.assert_array_equal(found.tree.leaf_sizes, [10, 10, 7])
+    monkeypatch.setattr(_agreement, "MOST_ITEMS", 5)
+    assert len(agree(kinds[rows]).tree.leaf_sizes) == 5
+
+
+def test_nearest_items_of_many():
+    rng = np.random.default_rng(0)
+    rare, frequent = rng.integers(0, 4, (600, 9)).astype(np.int32), rng.integers(0, 4, (30, 9)).astype(np.int32)
+    expected = (rare[:, None, :] == frequent[None]).sum(axis=2).argmax(axis=1)
+    np.testing.assert_array_equal(_agreement._nearest_items(rare, frequent), expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_merges_of_equal_height_come_in_the_order_of_the_rows_they_touch(seed):
+    """Against the nearest pair of all, merged step by step, without ties."""
+    rng = np.random.default_rng(seed)
+    S, sizes = rng.random((8, 8)), rng.integers(1, 9, 8)
+    S = S + S.T
+    tree = average_linkage(S / 2, sizes)
+    groups, heights = [[i] for i in range(8)], []
+    while len(groups) > 1:
+        means = {
+            (a, b): np.average([S[i, j] / 2 for i in groups[a] for j in groups[b]],
+                               weights=[sizes[i] * sizes[j] for i in groups[a] for j in groups[b]])
+            for a in range(len(groups)) for b in range(a + 1, len(groups))
+        }  # fmt: skip
+        a, b = max(means, key=means.get)
+        heights.append(1 - means[a, b])
+        groups = [*(g for i, g in enumerate(groups) if i not in (a, b)), groups[a] + groups[b]]
+    np.testing.assert_allclose(tree.margins, np.round(heights, 12), atol=1e-11)
+    tied = average_linkage(
+        np.array([[1, 0.5, 0, 0], [0.5, 1, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, 1]]), np.array([5, 4, 2, 1])
+    )
+    np.testing.assert_array_equal(tied.merges, [[2, 3], [0, 1], [4, 5]])
+    np.testing.assert_array_equal(tied.sizes, [3, 9, 12])
+    np.testing.assert_allclose(tied.margins, [0.5, 0.5, 1])
+
+
+@pytest.mark.parametrize(
+    ("values", "former", "nearest"),
+    [
+        ([-np.inf, 0.2, 0.7, 0.7], -1, 2),
+        ([0.7, 0.2, -np.inf, 0.7], 3, 3),
+        ([0.7, 0.9, -np.inf, 0.7], 3, 1),
+        ([0.7, 0.7 + 1e-15, -np.inf, 0.1], -1, 0),
+        ([0.5, 0.6, 0.7, -np.inf], 0, 2),
+        ([0.5, -np.inf, 0.4], 0, 0),
+    ],
+)
+def test_the_nearest_item_is_the_former_or_the_first_of_the_largest(values, former, nearest):
+    assert _agreement._nearest_item(np.array(values), former) == nearest
+
+
+def test_a_cut_has_no_more_clusters_than_items_and_no_fewer_than_asked():
+    members = np.array([[0], [1], [2], [2]], np.int32)
+    assert [len(np.unique(agree(members).cut(k))) for k in (1, 2, 3, 4)] == [1, 2, 3, 3]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from widegap.features._neighbours import NeighbourGraph, neighbour_graph
 from widegap.forest import _choice
-from widegap.forest._choice import Merits, choose, conductances, cut_per_bit, evenness, may_be_moved
+from widegap.forest._choice import Merits, are_plain, choose, conductances, cut_per_bit, evenness, may_be_moved
 
 POOLS = ("gaps", "communities", "even", "moves")
 
@@ -232,3 +232,38 @@ def test_the_order_in_which_others_are_listed_does_not_matter(values):
     found = {name: Merits(*value) for name, value in zip(POOLS, values, strict=True)}
     orders = itertools.permutations(POOLS[1:])
     assert len({choose({name: found[name] for name in ("gaps", *order)}) for order in orders}) == 1
+
+
+@pytest.mark.parametrize(
+    ("agreement", "q", "plain"),
+    [(0.97, 0.85 - JUST, True), (0.97 - JUST, 0.1, False), (0.97, 0.85, False), (1.0, 0.1, True)],
+)
+def test_gaps_are_plain_if_members_agree_and_cut_much_less_than_latent_classes(agreement, q, plain):
+    assert are_plain(merits(q), agreement, merits(1.0)) == plain
+    assert are_plain(merits(2 * q), agreement, merits(2.0)) == plain
+
+
+def test_conductances_by_hand():
+    E = np.array([[6.0, 1, 0], [1, 2, 1], [0, 1, 8]])  # volumes 7, 4 and 9
+    np.testing.assert_allclose(conductances(E), [1 / 7, 2 / 4, 1 / 9])
+    np.testing.assert_allclose(conductances(np.array([[9.0, 1], [1, 1]])), [1 / 2, 1 / 2])  # of what has fewer
+    np.testing.assert_array_equal(conductances(np.array([[9.0, 0], [0, 0]])), [0, 0])
+
+
+def test_the_cut_without_the_offset():
+    assert merits(0.5, 0.6).cut == pytest.approx(0.5 - 0.03 / 0.6)
+    assert merits(5.0, 0.001).cut == pytest.approx(5 - 0.03 / 0.01)
+
+
+def test_a_candidate_of_an_old_file_has_no_columns():
+    assert _choice.Candidate(2, "gaps", 0.1, 0.5, 1.0, True).explained_columns is None
+
+
+def test_rules_at_the_very_border():
+    """More digits than the merits of a fit have, so that each comparison is known."""
+    first = merits(1.0, 0.9, 0.5)
+    assert choose({"gaps": first, "even": merits(0.9, 0.9, 0.5)}) == "gaps"
+    assert choose({"gaps": merits(1.0, 0.1, 0.5), "even": merits(0.5, 0.1, 0.5 - 0.25)}) == "gaps"
+    assert choose({"gaps": first, "communities": merits(1.0, 1.0, 0.9)}) == "gaps"
+    even = merits(_choice.OFFSET + 0.01, 1.0, 0.5)  # two and a half times its cut is still allowed
+    assert choose({"gaps": even, "moves": merits(1.15 * even.cut_per_bit - JUST, 1.0, 0.6)}) == "moves"

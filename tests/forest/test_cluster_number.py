@@ -299,3 +299,81 @@ class TestNoise:
     def test_structure_is_not(self, kind):
         task = shapes(f"{kind}-1")
         MaxMarginClustering(task.n_clusters, random_state=0).fit(task.X)  # warnings are errors
+
+
+class TestEdges:
+    def test_a_line_needs_three_merges(self):
+        """Of two merges, levels 4 and 6, nothing is expected; of three the median of 4, 5 and 6."""
+        at = np.array([1.0])
+        assert _line(np.array([4.0, 6.0]), np.ones(2), at) == [0]
+        assert _line(np.array([4.0, 6.0, 5.0]), np.ones(3), at) == [5]
+        two = NumberEvidence(np.array([9.0, 4.0, 6.0]), np.ones(3))
+        assert two.excess(2).tolist() == [9] and take_steps(two, 9).stops == [2, 4]
+        three = NumberEvidence(np.array([9.0, 4.0, 6.0, 5.0]), np.ones(4))
+        assert three.excess(2).tolist() == [4]
+
+    def test_slopes_are_taken_between_sizes_that_differ(self):
+        """By a tenth of their logarithm or more; z rises by 30 a unit here."""
+        z, at = np.array([0.0, 3.0, 6.0]), np.array([0.0])
+        for step, slope in ((0.11, 3 / 0.11), (0.06, 6 / 0.12), (0.04, 0.0)):
+            s = step * np.arange(3)
+            np.testing.assert_allclose(_line(z, s, at), max(0, np.median(z - slope * s)))
+            np.testing.assert_allclose(_line(z, s, np.array([9.0])), max(0, np.median(z - slope * s) + slope * s.max()))
+
+    def test_a_falling_line_is_level(self):
+        np.testing.assert_allclose(_line(np.array([6.0, 3, 0]), np.arange(3.0), np.array([-9.0, 9.0])), 3)
+
+    @pytest.mark.parametrize(("n", "error"), [(4, 1.0), (5, 0.05)])
+    def test_a_curve_needs_five_merges_of_null_tables(self, n, error):
+        sizes = np.array([10, 20, 40, 80, 160])[:n]
+        curve = NullCurve.fit([chain(sizes**-0.5, sizes)])
+        assert curve.error == error
+        expected = -0.5 * np.log(30) if n == 5 else 0.0
+        assert np.polyval(curve.coefficients, np.log(30)) == pytest.approx(expected)
+        found = curve.separation(np.array([1e-2, 1e-4, 1e-9]), np.array([30.0, 30.0, 30.0]))
+        np.testing.assert_allclose(found, (expected - np.log([1e-2, 1e-4, 1e-4])) / error)
+
+    def test_empty_cuts_of_null_tables_are_left_out_and_two_sizes_have_one_level(self):
+        sizes = np.array([10, 10, 20, 20, 10, 20, 10])
+        phi = np.array([0.1, 0.2, 0.4, 0.1, 0.2, 0.4, 0.0])
+        curve = NullCurve.fit([chain(phi[:4], sizes[:4]), chain(phi[4:], sizes[4:])])
+        logs = np.log(phi[:6])
+        assert curve.coefficients.tolist() == [pytest.approx(logs.mean())]
+        assert curve.error == pytest.approx(logs.std())
+
+    def test_three_sizes_have_a_parabola(self):
+        rng = np.random.default_rng(0)
+        sizes = rng.choice([10, 20, 40], 30)
+        phi = np.exp(-0.3 * np.log(sizes) ** 2 + 0.2 * rng.normal(size=30))
+        curve, x = NullCurve.fit([chain(phi, sizes)]), np.log(sizes)
+        design = np.column_stack([x**2, x, np.ones(30)])
+        expected, *_ = np.linalg.lstsq(design, np.log(phi), rcond=None)
+        np.testing.assert_allclose(curve.coefficients, expected, rtol=1e-6)
+        assert curve.error == pytest.approx(np.std(np.log(phi) - design @ expected))
+
+    @pytest.mark.parametrize(("low", "divided"), [(4, True), (5, False)])
+    def test_rows_are_divided_by_the_median_of_the_nine_top_merges(self, low, divided):
+        z = np.r_[np.full(9 - low, 2.0 + 1e-9), np.full(low, 1.0), np.zeros(20)]
+        assert NumberEvidence(z, np.zeros(len(z))).is_divided == divided
+        z = np.r_[np.full(low, 1.0), np.full(9 - low, 2.0), np.full(20, 99.0)]
+        assert not NumberEvidence(z, np.zeros(len(z))).is_divided
+        assert not NumberEvidence(np.zeros(0), np.zeros(0)).is_divided
+
+    @pytest.mark.parametrize(("strength", "nearly"), [(0.6, None), (0.6001, 5)])
+    def test_nearly(self, strength, nearly):
+        found = ClusterNumberChoice(4, 2.0, [], 5, strength, False)
+        assert found.nearly == nearly
+        assert ("Nearly: 5" in found.sentence()) == (nearly is not None)
+
+    def test_sentences_of_latent_classes(self):
+        found = ClusterNumberChoice(3, 2.04, [], 4, 0.3, False, by_columns=True)
+        assert found.sentence() == "3 clusters (strength 2.0; columns that do not go together stay below 1)."
+        one = ClusterNumberChoice(1, -0.3, [], 2, -0.3, False, by_columns=True)
+        assert one.sentence() == "1 cluster: the columns do not go together (best 2, strength 0.0)."
+        assert ClusterNumberChoice(3, 2.0, [], None, 0.0, False).by_columns is False
+
+    def test_what_nearly_stands_out_is_the_strongest_beyond(self):
+        found = take_steps(evidence(9.0, 1.0, 2.0, 1.5), 6)
+        assert found.stops == [2] and found.rejected == 3 + int(np.argmax(found.strengths[1:]))
+        assert found.strengths[0] == found.strength(2) == pytest.approx(3.0)
+        np.testing.assert_allclose(found.excess, [9, 1, 1, 1, 0])

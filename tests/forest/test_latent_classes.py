@@ -60,6 +60,37 @@ def test_every_step_of_em_climbs(seed):
     assert np.diff(climbed).min() >= -1e-9
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_em_by_plain_steps(seed):
+    """From 0.9 in the starting class; until a step gains less than 1e-5 a row, at most 100; known rows stay."""
+    rng, k = np.random.default_rng(seed), 3
+    codes, start = drawn_codes(seed, 50), np.random.default_rng(seed).integers(0, 3, 50).astype(np.int32)
+    known = np.where(rng.random(50) < 0.2, start, -1).astype(np.int32) if seed % 2 else None
+    shares, before = 0.9 * np.eye(k)[start] + 0.1 / k, -np.inf
+    for _ in range(100):
+        if known is not None:
+            shares[known >= 0] = np.eye(k)[known[known >= 0]]
+        log_shares = np.log(shares.mean(axis=0))
+        counts = shares.T @ codes + codes.mean(axis=0)
+        log_codes = np.log(
+            np.hstack([part / part.sum(axis=1, keepdims=True) for part in np.split(counts, [2], axis=1)])
+        )
+        joint = log_shares + codes @ log_codes.T
+        shares = np.exp(log_softmax(joint, axis=1))
+        likelihood = logsumexp(joint, axis=1).sum()
+        climbed = likelihood + (log_codes * codes.mean(axis=0)).sum()
+        if climbed - before <= 1e-5 * 50:
+            break
+        before = climbed
+    found = fit_latent_classes(codes, ENDS, start, k, known)
+    assert found.log_likelihood == pytest.approx(likelihood, abs=1e-9)
+    np.testing.assert_allclose(found.log_shares, log_shares, atol=1e-9)
+    np.testing.assert_allclose(found.log_codes, log_codes, atol=1e-9)
+    assert found.n_parameters == k - 1 + k * 3
+    again = found.in_order(np.array([2, 0, 1]))
+    np.testing.assert_array_equal(again.labels(codes), np.array([1, 2, 0])[found.labels(codes)])
+
+
 def test_em_reaches_what_a_general_solver_finds():
     """Two classes of clear structure: a quasi-Newton method on the same objective from the truth ends there, too."""
     rng = np.random.default_rng(0)

@@ -15,10 +15,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from _expected_failures import expected_failures
 from widegap import CPM3C, MaxMarginClustering
 from widegap.base import _starts
+from widegap.constraints._side_information import RowConstraints
 from widegap.exceptions import InvalidDataError, StarvedClusterWarning
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
-from widegap.forest import _moves_search
+from widegap.forest import _max_margin, _moves_search
+from widegap.forest._linkage import MergeTree
 from widegap.forest._single_moves import TIE, r_squared
 from widegap.metrics import clustering_accuracy
 from widegap.rows import shards
@@ -38,18 +40,127 @@ def triple():
     return make_blobs(240, 5, centers=3, cluster_std=1.5, random_state=0)
 
 
-@pytest.mark.filterwarnings("ignore::widegap.exceptions.NoStructureWarning")  # many checks draw noise
-@parametrize_with_checks(
-    [
-        MaxMarginClustering(),
-        MaxMarginClustering("auto", search="merge", kernel="linear", smoothing=0),
-        MaxMarginClustering(search="moves"),
-        MaxMarginClustering(3, search="moves", kernel="linear", smoothing=1, standardize=True, n_init=2),
-    ],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
+class TestParameters:
+    """What parameters may be, what they are unless said otherwise, and what is stored of one cluster."""
+
+    def test_defaults(self):
+        assert MaxMarginClustering().get_params() == {
+            "n_clusters": 2, "search": "agree", "C": 10.0, "kernel": "rbf", "gamma": "median", "kernel_params": None,
+            "n_components": "auto", "smoothing": "auto", "n_neighbors": 30, "standardize": "auto", "columns": "auto",
+            "min_cluster_fraction": "auto", "size_min": None, "size_max": None, "outliers": 0, "init": "k-means",
+            "n_init": "auto", "memory": 5000, "random_state": None, "n_jobs": None, "verbose": 0, "callback": None,
+            "labels_out": None,
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("name", "allowed", "refused"),
+        [
+            ("n_clusters", (1, "auto"), (0, 1.5, "two")),
+            ("n_components", (1, "auto"), (0, 2.5)),
+            ("smoothing", (0, "auto"), (-1, 0.5)),
+            ("n_neighbors", (1,), (0,)),
+            ("n_init", (1, "auto"), (0,)),
+            ("memory", (0,), (-1,)),
+            ("min_cluster_fraction", (0, 1, 0.5, "auto"), (-0.01, 1.01)),
+            ("outliers", (0, 0.99, "auto"), (-0.01, 1.0)),
+            ("size_min", (0, None), (-1,)),
+            ("size_max", (0, None), (-1,)),
+            ("C", (1e-9,), (0.0, np.inf)),
+            ("standardize", ("auto", True, False), ("no", 2)),
+            ("columns", ("auto", None, []), ("all", 3)),
+            ("search", ("agree", "merge", "moves"), ("none",)),
+            ("init", ("k-means", "random", "spectral", [0, 1]), ("other",)),
+        ],
+    )
+    def test_what_they_may_be(self, name, allowed, refused):
+        for value in allowed:
+            MaxMarginClustering(**{name: value})._validate_params()
+        for value in refused:
+            with pytest.raises(ValueError, match=f"'{name}' parameter"):
+                MaxMarginClustering(**{name: value})._validate_params()
+
+    @pytest.mark.parametrize(("search", "fraction"), [("agree", 0), ("merge", 0), ("moves", 0.2)])
+    def test_the_least_size_of_a_cluster(self, search, fraction):
+        model = MaxMarginClustering(search=search)
+        assert [model._least_size(n, 3) for n in (1, 89, 90)] == [
+            1,
+            max(1, int(fraction * 89 / 3)),
+            max(1, int(6 * (fraction > 0))),
+        ]
+        assert model.set_params(min_cluster_fraction=0.5)._least_size(90, 3) == 15
+        assert MaxMarginClustering(init=[0, 1])._least_size(90, 3) == 6  # starting labels imply moves
+
+    def test_clusters_that_labels_and_sizes_ask_for(self):
+        asked = RowConstraints(classes=["a", "b", "c"])
+        assert MaxMarginClustering(2, size_max=10)._fewest_clusters(asked, 60) == 1
+        assert MaxMarginClustering("auto")._fewest_clusters(asked, 60) == 3
+        assert MaxMarginClustering("auto", size_max=10)._fewest_clusters(asked, 60) == 6
+        assert MaxMarginClustering("auto", size_max=10)._fewest_clusters(asked, 61) == 7
+        assert MaxMarginClustering("auto", size_max=30)._fewest_clusters(asked, 60) == 3
+
+    @pytest.mark.parametrize("search", ["agree", "moves"])
+    def test_one_cluster(self, search):
+        model = MaxMarginClustering(1, search=search, random_state=0).fit(np.arange(12.0).reshape(6, 2))
+        np.testing.assert_array_equal(model.labels_, np.zeros(6, np.int32))
+        assert (model.temperature_, model.reject_below_, model.kernel_map_) == (1.0, -np.inf, None)
+        assert model.classes_ == [None] and model.labels_.dtype == np.int32
+        if search == "agree":
+            np.testing.assert_array_equal(model.agreement_, np.ones(6))
+            assert model.tree_.leaf_sizes.tolist() == [6] and model.tree_.merges.shape == (0, 2)
+        else:
+            assert model.starts_.shape == (0,) and model.smoothing_ == 0
+        np.testing.assert_array_equal(model.predict_proba(np.zeros((3, 2))), np.ones((3, 1)))
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"temperature_": 0.0}, "temperature_ is 0.0"),
+            ({"temperature_": np.inf}, "temperature_ is inf"),
+            ({"temperature_": np.nan}, "temperature_ is nan"),
+            ({"agreement_": np.ones(5)}, "agreement_ does not fit"),
+            ({"agreement_": np.ones(40, int)}, "agreement_ does not fit"),
+            ({"reject_below_": np.nan}, "reject_below_ is not a number"),
+            (
+                {"tree_": MergeTree(np.zeros((1, 2), int), np.zeros(1), np.ones(1, int), np.ones(1, int))},
+                "its tree of 1",
+            ),
+        ],
+    )
+    def test_forged_values_are_refused(self, change, message):
+        model = MaxMarginClustering(2, search="merge", random_state=0)
+        model.fit(np.random.default_rng(0).normal(size=(40, 2)) + 9 * (np.arange(40) % 2)[:, None])
+        model._check_stored()
+        vars(model).update(change)
+        with pytest.raises(ValueError, match=message):
+            model._check_stored()
+
+    @pytest.mark.parametrize(("fraction", "starved"), [(0.999, False), (1.0, True)])
+    def test_a_cluster_with_no_more_rows_than_demanded_is_starved(self, fraction, starved):
+        X = np.random.default_rng(0).normal(size=(40, 2)) + 30 * (np.arange(40) % 2)[:, None]
+        model = MaxMarginClustering(2, search="merge", min_cluster_fraction=fraction, random_state=0).fit(X)
+        assert model.starved_ == starved and np.bincount(model.labels_).tolist() == [20, 20]
+        weights = (np.arange(40) >= 4).astype(float)
+        model = MaxMarginClustering(2, search="merge", min_cluster_fraction=fraction, random_state=0)
+        assert model.fit(X, sample_weight=weights).starved_ == starved  # rows without weight do not count
+
+    def test_probabilities_are_those_of_scores_over_the_temperature(self):
+        X = np.random.default_rng(0).normal(size=(60, 2)) + 4 * (np.arange(60) % 2)[:, None]
+        model = MaxMarginClustering(2, search="merge", random_state=0).fit(X)
+        scores = (model.kernel_map_.transform(X) @ model.coef_.T + model.intercept_) / model.temperature_
+        expected = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-6)
+        np.testing.assert_array_equal(
+            model.predict(X, reject=True) < 0, (scores * model.temperature_).max(axis=1) < model.reject_below_
+        )
+
+    @pytest.mark.parametrize("openmp", [True, False])
+    def test_small_fits_have_one_thread_of_openmp(self, openmp, monkeypatch):
+        seen = []
+        monkeypatch.setattr(_max_margin, "FEW_VALUES", 60 * 300 + openmp)
+        limit = _max_margin.one_blas_thread
+        monkeypatch.setattr(_max_margin, "one_blas_thread", lambda **options: seen.append(options) or limit(**options))
+        MaxMarginClustering(2, search="merge", random_state=0).fit(np.random.default_rng(0).normal(size=(60, 2)))
+        assert seen == [{"openmp": openmp}]
 
 
 @pytest.mark.parametrize("smoothing", [0, 2, "auto"])
@@ -475,3 +586,17 @@ def test_rows_whose_averages_are_one_point_are_searched_as_they_are():
     X = [[1.0, 0.0], [0.0, 1.0]]  # each is the only neighbour of the other
     model = MaxMarginClustering(2, search="moves", smoothing=1, kernel="cosine", random_state=0).fit(X)
     assert sorted(model.labels_.tolist()) == [0, 1] and model.smoothing_ == 0
+
+
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.NoStructureWarning")  # many checks draw noise
+@parametrize_with_checks(
+    [
+        MaxMarginClustering(),
+        MaxMarginClustering("auto", search="merge", kernel="linear", smoothing=0),
+        MaxMarginClustering(search="moves"),
+        MaxMarginClustering(3, search="moves", kernel="linear", smoothing=1, standardize=True, n_init=2),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)

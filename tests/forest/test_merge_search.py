@@ -18,7 +18,7 @@ from widegap import MaxMarginClustering, persistence
 from widegap.exceptions import InvalidDataError, NoStructureWarning, NotSupportedError
 from widegap.features._neighbours import neighbour_graph
 from widegap.features._principal import PrincipalMap, whiten
-from widegap.forest import _search_space
+from widegap.forest import _merge_search, _search_space
 from widegap.forest._choice import conductances
 from widegap.forest._merge_search import n_groups
 from widegap.forest._pools import Forest
@@ -58,6 +58,93 @@ SHAPES = {
     "rings": lambda: make_circles(500, noise=0.04, factor=0.4, random_state=0),
     "blobs": lambda: blobs(),
 }
+
+
+class TestPlans:
+    """Sets of landmarks, groups and members, before anything is fitted."""
+
+    @pytest.mark.parametrize(
+        ("n", "alone", "beside"),
+        [
+            (1499, ((1, 2),), ((1, 2),)),
+            (1500, ((1,), (2,)), ((1,), (2,))),
+            (1999, ((1,), (2,)), ((1,), (2,))),
+            (2000, ((1,), (2,)) * 2, ((1,), (2,)) * 2),
+            (4999, ((1,), (2,)) * 2, ((1,), (2,)) * 2),
+            (5000, ((1,), (2,)) * 2, ((1,), (2,))),
+        ],
+    )
+    def test_of_n_rows(self, n, alone, beside):
+        assert tuple(_merge_search.plan_of_members(n, has_communities=False)) == alone
+        assert tuple(_merge_search.plan_of_members(n, has_communities=True)) == beside
+        assert _merge_search.n_members(n, (2,)) == sum(map(len, beside)) * 6
+
+    @pytest.mark.parametrize(
+        ("n", "k", "times", "groups"),
+        [(10_000, 2, 1, 28), (10_000, 2, 2, 56), (10_000, 10, 1, 60), (240, 10, 1, 30), (79, 10, 2, 10), (9, 10, 1, 9)],
+    )
+    def test_groups(self, n, k, times, groups):
+        assert n_groups(n, k, times) == groups
+
+    def test_members_come_in_their_order(self):
+        X = np.random.default_rng(0).normal(size=(80, 3))
+        graph, asked = neighbour_graph(X, 9), []
+        features = lambda: asked.append(len(asked)) or X * (1 + len(asked))  # noqa: E731
+        found = list(_merge_search.grow(features, graph, 2, np.random.default_rng(0), ((1, 2), (1,)), (0, 3)))
+        assert len(asked) == 2 and len(found) == 3 * 2 * 6
+        assert [member.steps for member in found] == [0] * 12 + [3] * 12 + [0] * 6 + [3] * 6
+        assert [member.pool for member in found] == ["gaps", "even"] * 18
+        rules = ["margin", "margin", "graph", "graph", "degree product", "degree product"]
+        assert [member.rule for member in found] == rules * 6
+        sets = list({id(member.groups): member for member in found}.values())
+        assert len(sets) == 6 and all(len(member.tree.leaf_sizes) == 10 for member in sets)
+        for member in found:
+            np.testing.assert_array_equal(member.tree.leaf_sizes, np.bincount(member.groups))
+            assert member.kind == f"{member.pool}, {member.rule}, 10 groups, {member.steps} steps"
+
+    def test_groups_are_formed_along_forty_axes(self, monkeypatch):
+        asked = []
+
+        def kmeans(axes, m, turns, rng):
+            asked.append((axes.shape[1], m, turns))
+            return np.array([0, 3, 3] + [5] * (len(axes) - 3), np.int32)
+
+        monkeypatch.setattr(_merge_search, "kmeans", kmeans)
+        for n in (1999, 2000):
+            labels, m = _merge_search.form_groups(np.zeros((n, 50)), 9, None)
+            assert m == 3 and labels[:4].tolist() == [0, 1, 1, 2]
+        assert asked == [(40, 9, 10), (40, 9, 20)]
+
+    def test_nearness_of_groups_is_by_their_means(self):
+        P = np.array([[0.0, 0], [2, 0], [0, 6], [2, 6], [9, 3]])
+        graph = neighbour_graph(P, 1)
+        found = _merge_search.GroupGraph.of(graph, P, np.array([0, 0, 1, 1, 2], np.int32), 3)
+        means = np.array([[1.0, 0], [1, 6], [9, 3]])
+        apart = np.square(means[:, None] - means).sum(axis=2)
+        np.testing.assert_allclose(found.closeness, 1 / (1 + apart / apart.mean()))
+        np.testing.assert_array_equal(found.sizes, [2, 2, 1])
+        one = _merge_search.GroupGraph.of(graph, P, np.zeros(5, np.int32), 1)
+        np.testing.assert_allclose(one.closeness, [[1]])
+
+    def test_features_without_scatter_are_taken_as_they_were(self):
+        Phi = np.random.default_rng(0).normal(size=(20, 3))
+        for smoothed, least, taken in ((np.zeros((20, 3)), 0.0, Phi), (Phi / 2, 0.0, Phi / 2), (Phi / 2, 1e9, Phi)):
+            found = _merge_search._coordinates(smoothed, Phi, least)
+            centred = taken - taken.mean(axis=0)
+            np.testing.assert_allclose(found @ found.T, centred @ centred.T, atol=1e-9)
+
+    @pytest.mark.parametrize(("rows", "width", "linked"), [(80, 5, 20), (81, 10, 40)])
+    def test_the_reach_grows_with_the_rows(self, monkeypatch, rows, width, linked):
+        monkeypatch.setattr(_merge_search, "EXACT_ROWS", 80)
+        graph = _merge_search.search_graph(np.random.default_rng(0).normal(size=(rows, 2)), 5, 1)
+        assert graph.nearest.shape == (rows, width) and graph.linked == linked
+
+    def test_communities_are_groups_eight_times(self):
+        X = np.random.default_rng(0).normal(size=(120, 3))
+        found = list(_merge_search.grow_communities(neighbour_graph(X, 9), X, 2, np.random.default_rng(0)))
+        assert [(m.pool, m.rule, m.steps) for m in found] == [
+            ("communities", rule, 0) for rule in ("graph", "degree product")] * 8  # fmt: skip
+        assert [found[i].groups is found[i + 1].groups for i in range(0, 16, 2)] == [True] * 8
 
 
 @pytest.mark.parametrize("search", ["agree", "merge"])

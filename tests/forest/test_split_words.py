@@ -31,6 +31,15 @@ def test_shares_rise_with_the_excess():
     assert (np.diff(shares) > 0).all() and 0 < shares[0] < 0.01 and 0.99 < shares[-1] < 1
 
 
+def test_the_curve_by_hand():
+    x = np.array([-3.0, 0, 1, 2.6, 7.2, 30, np.nan])
+    expected = [1 / (1 + np.exp(3.68 - 2.2 * np.log(v + np.sqrt(v * v + 1)))) for v in x]
+    np.testing.assert_allclose(share_real(x), expected)
+    borders = np.sinh((3.68 + np.log([1.0, 9.0])) / 2.2)  # one half, and nine tenths
+    words = split_words(np.concatenate([borders - 1e-9, borders + 1e-9]))
+    assert words == ["as in a cloud", "likely", "likely", "clear"]
+
+
 class TestCuts:
     def test_cuts_of_merges_by_brute_force(self):
         """The weights of a graph summed over the rows of both sides of every merge."""

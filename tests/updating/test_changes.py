@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.stats import fisher_exact, ttest_ind
+from scipy.stats import f, fisher_exact, ttest_ind
 
 from widegap.updating._changes import Change, ColumnChange, Compared, Lineage, find_changes
 
@@ -142,3 +142,102 @@ def test_a_few_stray_rows_do_not_hide_that_a_cluster_vanished():
 )
 def test_sentences(record, text):
     assert record.worded("loyal") == text
+
+
+def hotelling(A, B):
+    """The p-value of Hotelling's two-sample test, from its textbook definition."""
+    n, m, d = len(A), len(B), A.shape[1]
+    pooled = ((n - 1) * np.atleast_2d(np.cov(A.T)) + (m - 1) * np.atleast_2d(np.cov(B.T))) / (n + m - 2)
+    difference = A.mean(axis=0) - B.mean(axis=0)
+    T2 = n * m / (n + m) * difference @ np.linalg.solve(pooled, difference)
+    return f.sf(T2 * (n + m - d - 1) / (d * (n + m - 2)), d, n + m - d - 1)
+
+
+@pytest.mark.parametrize(
+    ("n_old", "n_new", "columns", "width"),
+    [(60, 40, 3, 3), (60, 40, 10, 10), (60, 40, 11, 2), (13, 40, 8, 3), (40, 11, 8, 3), (14, 40, 8, 4), (60, 40, 1, 1)],
+)
+def test_the_centre_is_compared_by_hotellings_test(n_old, n_new, columns, width):
+    """Of wider rows than ten columns by the coordinates of the search, here two; of few rows by fewer columns."""
+    rng = np.random.default_rng(n_old + columns)
+    rows = rng.normal(size=(n_old + n_new, columns)) @ rng.normal(size=(columns, columns))
+    rows[:n_new] += 0.7 * rng.normal(size=columns)
+    found, own = compared(np.zeros(n_old), np.zeros(n_new), rows), changes
+    whole = rows if columns <= 10 else rows[:, :2]
+    by_centre = hotelling(whole[n_new:, :width], whole[:n_new, :width]) / 0.6
+    by_column = columns * ttest_ind(rows[:n_new], rows[n_new:]).pvalue.min() / 0.15
+    assert own(found)[0].p_value == pytest.approx(min(1.0, by_centre, by_column), rel=1e-5)
+
+
+@pytest.mark.parametrize(("n_old", "n_new", "kind"), [(10, 10, "moved"), (9, 30, "kept"), (30, 9, "kept")])
+def test_centres_of_fewer_than_ten_rows_are_not_compared(n_old, n_new, kind):
+    rows = np.random.default_rng(0).normal(size=(n_old + n_new, 2))
+    rows[:n_new, 1] += 9
+    record = changes(compared(np.zeros(n_old), np.zeros(n_new), rows))[0]
+    assert record.kind == kind and bool(record.columns) == (kind == "moved")
+    assert (record.p_value < 1e-6) == (kind == "moved")
+
+
+def test_three_columns_are_shown_and_none_that_hardly_moved():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(8000, 6))
+    rows -= np.where(np.arange(8000)[:, None] < 4000, rows[:4000].mean(axis=0), rows[4000:].mean(axis=0))
+    rows[:4000] += [0.5, 0.09, 0.12, 0.3, 0.0, 0.4]  # deviations are 1 up to a few hundredths
+    found = compared(np.zeros(4000), np.zeros(4000), rows)
+    assert [column.column for column in changes(found)[0].columns] == ["column 0", "column 5", "column 3"]
+    rows[:4000] -= [0.5, 0.0, 0.0, 0.3, 0.0, 0.0]
+    shown = changes(compared(np.zeros(4000), np.zeros(4000), rows))[0].columns
+    assert [column.column for column in shown] == ["column 5", "column 2"]
+    assert shown[1].after - shown[1].before == pytest.approx(0.12)
+
+
+def test_columns_of_clusters_that_did_not_move_are_not_called_clear():
+    rows = np.random.default_rng(3).normal(size=(80, 2))
+    rows[:40, 0] += 0.3
+    record = changes(compared(np.zeros(40), np.zeros(40), rows))[0]
+    assert record.kind == "kept" and [column.p_value for column in record.columns] == [1.0] * len(record.columns)
+    assert record.columns and record.text == "Cluster 0: kept, 100 % → 100 % of rows."
+
+
+@pytest.mark.parametrize(("new", "kind"), [(901, "kept"), (899, "shrunk"), (1099, "kept"), (1101, "grown")])
+def test_a_tenth_of_a_share_is_told(new, kind):
+    """Of 200,000 rows 10 % were in the cluster; with 1 of 10 more or less the change is certain, and told."""
+    old = np.repeat([0, 1], [9000, 1000])
+    labels = np.repeat([0, 1], [10_000 - new, new])
+    found = compared(np.tile(old, 10), np.tile(labels, 10), rows=np.zeros((200_000, 1)))
+    assert changes(found)[1].kind == kind
+
+
+@pytest.mark.parametrize(("left", "kind"), [(20, "vanished"), (21, "shrunk")])
+def test_a_tenth_that_is_left_of_a_cluster_is_what_classifiers_err(left, kind):
+    old, new = np.repeat([0, 1], [800, 200]), np.repeat([0, 1], [1000 - left, left])
+    assert changes(compared(old, new, rows=np.zeros((2000, 1))))[1].kind == kind
+
+
+def test_a_change_is_told_below_a_chance_of_one_in_twenty_over_all_clusters():
+    """By shares alone: columns are constant. The first of the counts is beyond the border, the last below."""
+    kinds, chances = [], []
+    for left in range(20, 41):
+        old, new = np.repeat([0, 1], [60, 40]), np.repeat([0, 1], [100 - left, left])
+        record = changes(compared(old, new, rows=np.zeros((200, 1))))[1]
+        chances.append(2 / 0.25 * fisher_exact([[40, left], [60, 100 - left]])[1])
+        assert record.p_value == pytest.approx(min(1.0, chances[-1]))
+        kinds.append(record.kind)
+    assert kinds == ["shrunk" if chance < 0.05 else "kept" for chance in chances] and len(set(kinds)) == 2
+
+
+def test_sentences_name_columns_that_changed_clearly_and_those_given():
+    columns = (ColumnChange("spend", 410, 365, 0.049), ColumnChange("age", 40, 41, 0.05))
+    record = Change("moved", 3, 0.5, 0.5, 0.01, columns=columns)
+    assert record.worded() == "Cluster 3: 50 % → 50 % of rows, average spend 410 → 365."
+    assert record.worded("", ["age up", "visits down"]) == "Cluster 3: 50 % → 50 % of rows, age up, visits down."
+    assert Change("kept", 0, 0.5, 0.4, 1.0).worded() == "Cluster 0: kept, 50 % → 40 % of rows."
+    assert Change("vanished", 1, 0.5, 0.01, 0.0).worded() == (
+        "Cluster 1: vanished, 50 % of rows before and only 1 % of the new ones."
+    )
+
+
+def test_names_are_in_the_sentences_of_their_clusters():
+    found = compared(np.repeat([0, 1], 50), np.repeat([0, 1], 50))
+    texts = [record.text for record in find_changes(found, Lineage([0, 1], [0, 1]), {1: "loyal"})]
+    assert texts[0].startswith("Cluster 0: kept") and texts[1].startswith("Cluster 1, loyal: kept")

@@ -71,3 +71,32 @@ def test_clusters_with_known_labels_keep_their_numbers_whatever_they_share():
 def test_weights_decide():
     result = match([0, 0, 0, 1], [0, 0, 1, 0], weights=[1, 1, 5, 3])
     assert result.numbers.tolist() == [1, 0]
+
+
+def test_just_half_is_not_most():
+    """Of cluster 0 half is in the first cluster found, or half of that comes from it: the number goes to neither."""
+    assert match([0, 0, 1, 1], [0, 0, 0, 0], next_number=1).numbers.tolist() == [1, 2]
+    assert match([0, 0, 0, 1], [0, 0, 0, 0], next_number=1).numbers.tolist() == [0, 1]
+    # All of cluster 0 is in the first, but only half of that comes from it.
+    assert match([0, 0, 0, 0, 1, 1], [0, 0, 1, 2, 1, 2], 2).numbers.tolist() == [3, 4]
+    assert match([0, 0, 0, 0, 1, 1], [0, 0, 0, 2, 1, 2], 2).numbers.tolist() == [0, 3]
+
+
+def test_parents_are_where_most_comes_from_and_none_where_nothing_does():
+    result = match([0, 0, 0, 1], [2, 1, 2, 0], 3)
+    assert result.parents.tolist() == [2, 0, -1]
+    assert result.numbers.tolist() == [2, 0, 3] and not result.clean
+
+
+def test_a_match_is_clean_if_every_cluster_before_has_an_heir_of_its_own():
+    assert match([0, 0, 1, 1], [1, 1, 0, 0]).clean
+    assert match([0, 0, 1, 1], [1, 1, 0, 0], next_number=5).clean  # numbers without rows do not count
+    assert not match([0, 0, 1, 1, 1], [0, 0, 1, 1, 2], 2).clean  # a small one was joined
+    assert not match([0, 0, 1, 1], [0, 0, 1, 1], 3).clean  # a cluster found without rows
+
+
+def test_names_that_are_fixed_outweigh_all_rows():
+    found, before = np.repeat([0, 1, 2], [50, 3, 3]), np.repeat([1, 0, 2], [50, 3, 3])
+    assert match(found, before, fixed=[0, 1]).numbers.tolist() == [0, 1, 2]
+    assert match(found, before, weights=np.full(56, 1e-9), fixed=[2]).numbers[0] == 2
+    assert match(found, before).numbers.tolist() == [1, 0, 2]

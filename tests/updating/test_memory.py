@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from widegap.constraints._units import Units
+from widegap.exceptions import InvalidDataError
 from widegap.updating._memory import Memory, rows_to_remember
 
 
@@ -119,3 +120,87 @@ def test_forged_rows_are_refused(change, message):
     memory.check(2, [0, 1])
     with pytest.raises(ValueError, match=message):
         Memory(**{**vars(memory), **change}).check(2, [0, 1])
+
+
+def quotas_by_loops(counts, shares, size):
+    """How many rows every cluster keeps, one by one."""
+    k = len(counts)
+    wanted = [min(n, max(size * share, 0.25 * size / k)) for n, share in zip(counts, shares, strict=True)]
+    factor = min(1.0, size / sum(wanted))
+    found = [max(1, int(np.floor(want * factor))) for want in wanted]
+    for _ in range(sum(found) - size):
+        largest = found.index(max(found))
+        if found[largest] > 1:
+            found[largest] -= 1
+    return found
+
+
+@example([30, 1, 1, 1, 1, 1, 1], 4, 0)
+@example([3, 3, 2], 8, 0)
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=7), st.integers(1, 40), st.integers(0, 99))
+def test_how_many_rows_a_cluster_keeps_by_loops(counts, size, seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(len(counts)), counts)).astype(np.int32)
+    weights = rng.integers(1, 5, len(labels)).astype(float)
+    if len(labels) <= size:
+        assert remember(labels, size, weights)[1].tolist() == weights.tolist()
+        return
+    shares = np.bincount(labels, weights) / weights.sum()
+    rows, kept = remember(labels, size, weights, seed=seed)
+    expected = quotas_by_loops(counts, shares, size)
+    assert np.bincount(labels[rows], minlength=len(counts)).tolist() == expected
+    for p, quota in enumerate(expected):
+        own = kept[labels[rows] == p]
+        total = weights[labels == p].sum()
+        np.testing.assert_allclose(own, weights[rows[labels[rows] == p]] if quota == counts[p] else total / quota)
+
+
+def test_heavy_rows_come_first_by_exponential_clocks():
+    weights = np.array([1.0, 5.0, 2.0, 1.0, 9.0, 1.0])
+    rows, _ = remember(np.zeros(6), 3, weights)
+    clocks = np.random.default_rng(0).exponential(size=6) / weights
+    assert rows.tolist() == sorted(np.argsort(clocks)[:3].tolist())
+
+
+def test_what_exactly_is_left_of_a_forgotten_cluster():
+    memory = memory_of([0, 1, 1, 2], [100, 0.5, 0.5, 0.98])
+    assert memory.faded(0.5).labels.tolist() == [0, 1, 1]  # half a row is left of cluster 1
+    assert memory.faded(0.5).weights.tolist() == [50, 0.25, 0.25]
+    assert memory.faded(0.5).places.tolist() == [0, 1, 2] and memory.faded(0.5).rows.tolist() == [
+        [0, 1],
+        [2, 3],
+        [4, 5],
+    ]
+    assert memory.faded(0.5, [2]).labels.tolist() == [0, 1, 1, 2]
+    with pytest.raises(InvalidDataError, match=r"forget=0.999 leaves less than 0.5 rows of every cluster, of 102 "):
+        memory.faded(0.999)
+
+
+def test_rows_that_became_outliers_are_forgotten():
+    units = Units(np.arange(3), np.ones(3, np.int64), np.array([-1, 0, 1]), np.empty((0, 2), np.int64))
+    memory = memory_of([0, 1, 1], [4, 2, 3], next_number=2)
+    found = memory.relabelled(np.array([1, -1, 0], np.int32), np.array([0, 1]), units)
+    assert found.labels.tolist() == [1, 0] and found.places.tolist() == [0, 2] and found.weights.tolist() == [4, 3]
+    assert found.units.anchors[found.units.of_row].tolist() == [-1, 1] and found.next_number == 2
+    assert memory.relabelled(memory.labels, np.array([0, 2]), None).next_number == 3
+    assert memory.relabelled(memory.labels, np.zeros(0, np.int32), None).next_number == 2
+
+
+def test_records_at_the_borders_of_what_is_possible():
+    memory = memory_of([0, 1], [1, 0])
+    for change in ({"doubt": 1.0, "n_settled": 0}, {"doubt": 1e-9, "n_settled": 9}, {"next_number": 9}):
+        Memory(**{**vars(memory), **change}).check(2, [0, 1])
+    for change, message in (
+        ({"n_settled": -1}, "come from -1 rows"),
+        ({"doubt": 1.001}, "by 1.001"),
+        ({"rows": np.zeros((2, 2), int)}, "columns"),
+        ({"rows": np.zeros(2)}, "columns"),
+        ({"labels": np.zeros(2)}, "labels of the rows"),
+        ({"weights": np.ones(3)}, "weights of the rows"),
+        ({"weights": np.array([1.0, np.inf])}, "not possible"),
+        ({"places": np.zeros(2)}, "places of the rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Memory(**{**vars(memory), **change}).check(2, [0, 1])
+    assert memory.n_rows == 2
