@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import (
 
 from _representations import every_representation, rounding, table
 from widegap import CPM3C, M2DCU, MKC
+from widegap.constraints._side_information import read_sample_weight
 from widegap.cutting_plane._hinge import HingeLoss
 from widegap.cutting_plane._score_loss import ScoreLoss
 from widegap.exceptions import InvalidDataError, NotSupportedError
@@ -220,4 +221,6 @@ def test_a_weight_that_dwarfs_all_others_is_told():
     X = groups_and_weights()[0]
     with pytest.warns(UserWarning, match=r"sample_weight\[7\] is 1\.0e\+12, 1\.7e\+10 times all other rows together"):
         CPM3C(3, random_state=0).fit(X, sample_weight=np.where(np.arange(60) == 7, 1e12, 1.0))
+    with pytest.warns(UserWarning, match=r"sample_weight\[1\] is 1\.0e\+17, 5\.0e\+16 times all other rows together"):
+        read_sample_weight([1, 1e17, 1], 3)  # a sum of all weights has lost the others
     CPM3C(3, random_state=0).fit(X, sample_weight=np.where(np.arange(60) == 7, 1e4, 1.0))

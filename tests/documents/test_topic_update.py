@@ -144,6 +144,15 @@ def test_refit_changes_what_is_remembered(first):
 
 
 @pytest.mark.filterwarnings("ignore::widegap.exceptions.InactiveUniversumWarning")
+def test_a_refit_keeps_a_universum_of_more_documents_than_there_are():
+    texts, universum = documents(["bread", "football"], 10, 0)[0], documents(["space"], 60, 1)[0]
+    model = DocumentClustering(2, random_state=0).fit(texts, universum=universum)
+    assert model._memory.universum.shape[0] == 60
+    model.refit(known=[0] + [-1] * 19)
+    assert model._memory.universum.shape[0] == 60
+
+
+@pytest.mark.filterwarnings("ignore::widegap.exceptions.InactiveUniversumWarning")
 def test_refit_after_an_update_sees_new_and_remembered_documents(first, updated):
     texts, y = updated[1], updated[2]
     garden = next(p for p, subject in majority(first[0].labels_, first[2]).items() if subject == "garden")

@@ -86,10 +86,10 @@ def test_memory_keeps_the_universum_and_the_words_that_occur():
     assert found.universum.toarray().tolist() == [[0, 0, 5]]
     assert [part.rows.shape for part in found.raw_universum] == [(1, 3)]
     marked = np.array([False, False, True])
-    moved = found.refitted(np.array([4, -1, -1]), np.array([4]), None, marked, [])
+    moved = found.refitted(np.array([4, -1, -1]), np.array([4]), None, marked, [], 50)
     assert moved.documents.rows.shape[0] == 1 and moved.documents.labels.tolist() == [4]
     assert sorted(moved.universum.sum(axis=1).tolist()) == [3, 5]
-    more = found.refitted(np.array([4, -1, 0]), np.array([0, 4]), None, np.zeros(3, bool), [outside])
+    more = found.refitted(np.array([4, -1, 0]), np.array([0, 4]), None, np.zeros(3, bool), [outside], 50)
     assert more.universum.sum(axis=1).tolist() == [5, 5] and more.documents.labels.tolist() == [4, 0]
     none = remember(documents, np.array([4, -1, 0]), np.ones(3), None, 50, 9, [], 3)
     assert none.universum is None and none.raw_universum == []

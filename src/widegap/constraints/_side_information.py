@@ -297,7 +297,7 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
             f"sample_weight[{lost[0]}] = {weights[lost[0]]} is below {LOST_WEIGHT} of the largest, "
             f"{weights.max():.1e}, and would be lost in rounding; give such rows the weight 0."
         )
-    rest = shares.sum() - 1
+    rest = np.delete(shares, shares.argmax()).sum()  # of all, rounding may leave nothing
     if 0 < rest < REST_OF_WEIGHTS:
         warn_caller(
             f"sample_weight[{weights.argmax()}] is {weights.max():.1e}, {1 / rest:.1e} times all other rows "

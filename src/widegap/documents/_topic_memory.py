@@ -49,11 +49,17 @@ class TopicMemory:
         return replace(self, documents=self.documents.faded(forget, named))
 
     def refitted(
-        self, labels: Labels, topics: Labels, units: Units | None, marked: Mask, further: Sequence[RawDocuments]
+        self,
+        labels: Labels,
+        topics: Labels,
+        units: Units | None,
+        marked: Mask,
+        further: Sequence[RawDocuments],
+        size: int,
     ) -> "TopicMemory":
         """The same documents after a refit: their topics, labels and links.
 
-        Those that are ``marked`` have gone to the universum, as have ``further`` ones.
+        Those that are ``marked`` have gone to the universum, of which ``size`` are kept, as have ``further`` ones.
         """
         places = self.documents.places
         moved = np.flatnonzero(marked[places])
@@ -61,7 +67,7 @@ class TopicMemory:
         units = None if units is None else units.of_rows(places)
         documents = self.documents.relabelled(labels[places], topics, units)
         raw = RawDocuments(documents.rows, self.words)
-        return _stored(documents, raw, [*self.raw_universum, *gone, *further], self.documents.n_rows)
+        return _stored(documents, raw, [*self.raw_universum, *gone, *further], size)
 
     def check(self, reader: DocumentReader, topics: Labels) -> None:
         """Raise an error if a file holds documents that do not fit together."""

@@ -246,7 +246,7 @@ class UpdatableTopics(ConstrainedClusterer):
         if self._memory is not None:
             outside = [part.raw for part in further if part.raw is not None]
             units = self._topic_units(constraints)
-            self._memory = self._memory.refitted(self.labels_, self.topics_, units, marked, outside)
+            self._memory = self._memory.refitted(self.labels_, self.topics_, units, marked, outside, self.memory)
         if self._remembered is not None:
             self._part_remembered(replace(self._remembered, labels=self.labels_[n_own:]), n_own)
 

@@ -145,7 +145,7 @@ class DaskRows:
                 piece = dask.delayed(_piece, pure=True)(result, found.index, start, start + length)
                 pieces[number] = da.from_delayed(piece, (length,), found.dtype)
                 start += length
-        return _joined(pieces, len(self._lengths), found.dtype)
+        return _joined(pieces, self._lengths, found.dtype)
 
     def features(self, transform: Callable[[Matrix], Floats]) -> "DaskRows":
         """The rows after a feature map, held by the workers as the rows are."""
@@ -245,7 +245,7 @@ class ChunkStates:
             number: da.from_delayed(piece, (self._lengths[number],), dtype)
             for number, piece in zip(self._filled, _in_chunks(state), strict=True)
         }
-        return _joined(pieces, len(self._lengths), dtype)
+        return _joined(pieces, self._lengths, dtype)
 
 
 def _in_chunks(state: State) -> list[object]:
@@ -259,12 +259,12 @@ def _delayed_chunks(X: DaskCollection) -> list[Any]:
     return list(np.ravel(np.asarray(X.to_delayed(), dtype=object)))
 
 
-def _joined(pieces: dict[int, DaskArray], n_chunks: int, dtype: np.dtype[np.generic]) -> DaskArray:
-    """Pieces by their numbers as one lazy array; chunks without a piece are empty."""
+def _joined(pieces: dict[int, DaskArray], lengths: Sequence[int] | Ints, dtype: np.dtype[np.generic]) -> DaskArray:
+    """Pieces by their numbers as one lazy array, in chunks of these lengths; those without a piece are empty."""
     import dask.array as da
 
-    empty = da.zeros(0, dtype=dtype)
-    joined: DaskArray = da.concatenate([pieces.get(number, empty) for number in range(n_chunks)])
+    whole = da.concatenate([da.zeros(0, dtype=dtype), *(pieces[number] for number in sorted(pieces))])
+    joined: DaskArray = whole.rechunk((tuple(np.asarray(lengths).tolist()),))  # concatenate leaves empty chunks out
     return joined
 
 
