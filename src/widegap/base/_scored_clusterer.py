@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from widegap._types import Floats
 from widegap.base._docs import shared_docs
@@ -79,6 +80,7 @@ class ScoredClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples, n_clusters)
             Lazy for collections of Dask. ``set_output(transform="pandas")`` or "polars" makes it a frame.
         """
+        check_is_fitted(self)
         if is_collection(X) and _wants_frame(self):  # all distances would be computed for it, in this process
             raise NotSupportedError(
                 "transform of a Dask collection is a lazy array, and set_output asks for a frame in memory; use "
@@ -115,6 +117,7 @@ class ScoredClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         float
         """
+        check_is_fitted(self)
         values = self._map_rows(X, self._value_rule())
         if sample_weight is None:
             return float(values.mean(dtype=np.float64))
