@@ -10,9 +10,10 @@ import pytest
 import scipy.sparse as sp
 from joblib import cpu_count
 from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from widegap import CPM3C, IterSVR, MaxMarginClustering
+from widegap import CPM3C, MKC, MMC, IterSVR, MaxMarginClustering
 from widegap.base import _fit_fingerprint
 from widegap.base._clusterer import Clusterer, Objective, stored_attributes, take_over
 from widegap.base._fit_fingerprint import FitFingerprint, arguments_in_use, label_digest
@@ -344,3 +345,11 @@ def test_pages_of_the_documentation(monkeypatch):
     monkeypatch.setenv("WIDEGAP_DOCS", "file:///docs//")
     assert model._get_doc_link() == "file:///docs/generated/widegap.CPM3C.html"
     assert type("Own", (CPM3C,), {"__module__": "mine"})()._get_doc_link() == ""
+
+
+@pytest.mark.parametrize("asked", ["cluster_numbers_", "predict", "decision_function", "transform", "score"])
+@pytest.mark.parametrize("cls", [CPM3C, MKC, MMC, MaxMarginClustering, IterSVR])
+def test_nothing_is_told_before_a_fit(cls, asked):
+    with pytest.raises(NotFittedError):
+        found = getattr(cls(), asked)
+        found(np.eye(3))

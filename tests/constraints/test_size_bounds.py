@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widegap.constraints._size_bounds import check_known_sizes, feasible_minimum, read_sizes, scale_sizes
+from widegap.constraints._size_bounds import (
+    check_known_sizes,
+    check_max_counts,
+    feasible_minimum,
+    read_sizes,
+    scale_sizes,
+)
 from widegap.exceptions import InfeasibleBalanceError
 
 
@@ -83,3 +89,12 @@ def test_bounds_of_a_sample_leave_room_for_known_labels():
     lower, upper = scale_sizes(np.array([50, 50]), np.array([50, 50]), np.array([18, 0]), 100, 20)
     np.testing.assert_array_equal(lower, [2, 2])
     np.testing.assert_array_equal(upper, [18, 10])
+
+
+def test_upper_bounds_may_equal_the_lower_ones_and_hold_just_all_rows():
+    least = np.array([2, 3])
+    assert check_max_counts([2, 3], least, 5).tolist() == [2, 3]
+    with pytest.raises(InfeasibleBalanceError, match="not below the lower bounds"):
+        check_max_counts([2, 2], least, 4)
+    with pytest.raises(InfeasibleBalanceError, match="max_counts"):
+        check_max_counts([2, 3], least, 6)

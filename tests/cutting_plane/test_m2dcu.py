@@ -290,7 +290,7 @@ def test_report_counts_rows_within_the_tolerance_and_their_margins(triple_and_ot
     model = fit(X, U, n_clusters)
     report, after = model.universum_report_, margins(model, U)
     assert report.active and report.n_rows == len(U)
-    assert report.n_inside_after == np.count_nonzero(after <= 0.1) > report.n_inside_before
+    assert report.n_inside_after == np.count_nonzero(after <= 0.1) > report.n_inside_before > 0  # so not all ask for it
     assert report.mean_margin_after == pytest.approx(after.mean(), rel=1e-9)
     assert report.mean_margin_after < report.mean_margin_before
     with pytest.raises(FrozenInstanceError):

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from _representations import table
 from widegap import CPM3C, MKC, MaxMarginClustering
@@ -133,14 +133,17 @@ def blas_numbers():
 
 
 def test_blas_has_one_thread_until_the_last_user_leaves():
-    before = blas_numbers()
-    first, second = one_blas_thread(), one_blas_thread()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert set(blas_numbers()) == {1}
-    second.__exit__(None, None, None)
-    assert blas_numbers() == before
+    with threadpool_limits(2, user_api="blas"):  # tests begin with one
+        before = blas_numbers()
+        assert set(before) == {2}
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        assert set(blas_numbers()) == {1}
+        first.__exit__(None, None, None)
+        assert set(blas_numbers()) == {1}
+        second.__exit__(None, None, None)
+        assert blas_numbers() == before
 
 
 def test_the_limit_is_lifted_after_an_error():
