@@ -50,8 +50,8 @@ def score(draw):
     added = fates.count("noticed since")
     same = sum(bool(fate) for fate in fates) - added
     return (
-        f"{noticed} of {tried} ({noticed / tried:.0%}, drawn by commit {draw['commit'][:7]}; of the others, {same} "
-        f"have no effect, and the tests of today detect {added})"
+        f"{noticed} of {tried} ({noticed / tried:.0%}; commit {draw['commit'][:7]}; of the others {same} have no effect, and "
+        f"{added} are detected now)"
     )
 
 

@@ -32,6 +32,8 @@ RECORD = ROOT / "tests" / "mutants.json"
 CORE = "rows features base constraints cutting_plane forest iterative sdp documents updating".split()
 IMPORTS = "cvxpy dask.array dask.dataframe distributed pytest sklearn.cluster sklearn.utils.estimator_checks".split()
 SECONDS = 20  # of the processor, after which no further test of a change begins
+OPTIONS = "-x -q -p no:cacheprovider --hypothesis-seed=0"
+NOT_MEANT = "not test_jit_caches"  # it notices that mutants are compiled without a cache
 OWN_ERROR = 99
 COMPILING = 60  # the same where all loops have to be compiled
 PATIENCE = 60  # seconds more before a change counts as noticed because a test does not end
@@ -206,7 +208,7 @@ def try_tests(mutant, folder):
     os.dup2(null, 2)
     sys.meta_path.insert(0, Finder(mutant))
     compile_anew(mutant)
-    options, progress = "-x -q -p no:cacheprovider --hypothesis-seed=0".split(), Progress(folder, seconds)
+    options, progress = [*OPTIONS.split(), "-k", NOT_MEANT], Progress(folder, seconds)
     for files in filter(None, tests_of(mutant)):  # one by one, as it takes long to import those of a folder
         if code := pytest.main([*options, f"--basetemp={folder}/t", *map(str, files)], plugins=[progress]):
             return int(code)

@@ -9,6 +9,7 @@ from widegap.constraints._size_bounds import (
     check_known_sizes,
     check_max_counts,
     feasible_minimum,
+    fewest_of_size,
     read_sizes,
     scale_sizes,
 )
@@ -98,3 +99,8 @@ def test_upper_bounds_may_equal_the_lower_ones_and_hold_just_all_rows():
         check_max_counts([2, 2], least, 4)
     with pytest.raises(InfeasibleBalanceError, match="max_counts"):
         check_max_counts([2, 3], least, 6)
+
+
+def test_as_few_clusters_as_have_room_for_all_rows():
+    sizes = [(None, 1), (5, 2), (4, 3), (10, 1), (3, 4), (0.5, 2), (0.3, 4), ([4, 4, 4], 3)]
+    assert [fewest_of_size(size, 10) for size, _ in sizes] == [fewest for _, fewest in sizes]
