@@ -49,10 +49,8 @@ def score(draw):
     tried, noticed, fates = draw["tried"], draw["noticed"], list(draw["missed"].values())
     added = fates.count("noticed since")
     same = sum(bool(fate) for fate in fates) - added
-    return (
-        f"{noticed} of {tried} ({noticed / tried:.0%}; commit {draw['commit'][:7]}; of the others {same} have no effect, and "
-        f"{added} are detected now)"
-    )
+    late = f"of the others {same} have no effect, and {added} are detected now"
+    return f"{noticed} of {tried} ({noticed / tried:.0%}; commit {draw['commit'][:7]}; {late})"
 
 
 def page_with(text, page):
