@@ -16,6 +16,7 @@ from sklearn.datasets import make_blobs
 from widegap import persistence
 from widegap.cli._explore import _session_place
 from widegap.cli._main import main
+from widegap.exceptions import InvalidDataError
 
 httpx = pytest.importorskip("httpx", reason="needs httpx")
 pytest.importorskip("uvicorn", reason="needs the extra explore")
@@ -157,6 +158,16 @@ def test_a_new_session_leaves_the_old_one_alone(tmp_path):
         with _session_place(place, False):
             assert not place.exists()
         assert (tmp_path / f"x.csv.explore.{i}.jsonl").read_text() == "old"
+
+
+def test_a_refused_start_leaves_the_session_that_another_began_meanwhile(tmp_path):
+    place = tmp_path / "x.csv.explore.jsonl"
+    place.write_text("old")
+    with pytest.raises(InvalidDataError), _session_place(place, False):
+        place.write_text("of another explorer")
+        raise InvalidDataError("exists already")
+    assert place.read_text() == "of another explorer"
+    assert (tmp_path / "x.csv.explore.1.jsonl").read_text() == "old"
 
 
 def test_documents_and_junk(tmp_path):

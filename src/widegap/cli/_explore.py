@@ -140,7 +140,13 @@ def _served(opening: _Opening, title: str, source: Path, place: Path, resume: bo
     if resume:
         tell(f"Resuming after {workspace.number} actions; finding the clusters again.")
         workspace.fit_of(workspace.state.fit)
-    workspace.serve(host=host, port=port)
+    try:
+        workspace.serve(host=host, port=port)
+    except BaseException:
+        workspace.close()
+        if not resume:
+            place.unlink(missing_ok=True)
+        raise
     return workspace
 
 
@@ -163,7 +169,7 @@ def _check_host(host: str, expose: bool) -> None:
 def _session_place(place: Path, resume: bool) -> Iterator[None]:
     """Make place for the file of a session; an earlier one is kept under another name unless it is resumed.
 
-    If the page cannot be opened, the files are as before.
+    If the page cannot be opened, the files are as before, unless another explorer has begun a session there meanwhile.
     """
     kept = None
     if not resume and place.exists():
@@ -176,9 +182,7 @@ def _session_place(place: Path, resume: bool) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if not resume:
-            place.unlink(missing_ok=True)
-        if kept is not None:
+        if kept is not None and not place.exists():
             kept.rename(place)
         raise
     if kept is not None:
