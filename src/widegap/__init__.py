@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from widegap.sdp._mmc import MMC
     from widegap.tables._encoder import TableEncoder
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "CPM3C",
     "DocumentClustering",
