@@ -10,7 +10,6 @@ from experiments.tables import (
     doubt,
     iterative,
     iterative_figures,
-    iterative_slides,
     kernel_choice,
     lengths,
     mixed,
@@ -85,7 +84,6 @@ CHAPTERS = {
         "Maximum margin clustering made practical: the paper's tables next to ours.",
         (
             *iterative.EXPERIMENTS,
-            *iterative_slides.EXPERIMENTS,
             *iterative_figures.EXPERIMENTS,
             *segmentation.EXPERIMENTS,
         ),

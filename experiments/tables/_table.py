@@ -146,6 +146,12 @@ class Column:
         return float("nan") if isinstance(values, str) else float(np.mean(values))
 
 
+def by_seed(found: list[Any]) -> Any:
+    """Meaned over data sets; a method that is not seeded has one value everywhere."""
+    length = min(len(values) for values in found)
+    return np.mean([values[:length] for values in found], axis=0)
+
+
 @dataclass(frozen=True)
 class Measured(Column):
     """One method under one setting."""
@@ -156,6 +162,7 @@ class Measured(Column):
     kind: str = FREE
     seeds: int = SEEDS
     score: Score | None = None
+    meaned = staticmethod(by_seed)  # over the data sets of a row
 
     def cells(self, row: Row) -> list[Cell]:
         if row.only is not None and self.title not in row.only:
@@ -164,23 +171,21 @@ class Measured(Column):
         settings = {**self.settings, **row.own.get(self.method, {})}
         return [Cell.of(name, self.method, seeds, **settings) for name in row.data]
 
-    def records(self, rows: Iterable[Row], store: Store) -> list[Record]:
+    def records(self, row: Row, store: Store) -> list[Record]:
         """Those that went well."""
-        found = [store.records.get(cell) for row in rows for cell in self.cells(row)]
+        found = [store.records.get(cell) for cell in self.cells(row)]
         return [record for record in found if record is not None and record.status == "ok"]
 
     def values(self, row: Row, score: Score, store: Store) -> Any:
-        """Meaned over the data sets of the row."""
         cells = self.cells(row)
         if not cells:
             return row.otherwise
-        found = [store.records.get(cell) for cell in cells]
-        missing = next((record for record in found if record is None or record.status != "ok"), found[0])
-        if missing is None or missing.status != "ok":
-            return _why(missing)
-        if score is MEMORY and not all(record.megabytes for record in found if record):
+        found = self.records(row, store)
+        if len(found) < len(cells):
+            return next(_why(r) for r in map(store.records.get, cells) if r is None or r.status != "ok")
+        if score is MEMORY and not all(record.megabytes for record in found):
             return f"{NOT_RUN}: memory was not measured"
-        return _mean([(self.score or score)(record) for record in found if record])
+        return self.meaned([(self.score or score)(record) for record in found])
 
 
 def other(name: str, seeds: int = SEEDS) -> Measured:
@@ -218,7 +223,7 @@ class Tuned(Column):
             if not scored:
                 return tried[0][1]
             best.append(max(scored, key=lambda pair: pair[0])[1].values(one, score, store))
-        return _mean(best)
+        return by_seed(best)
 
 
 @dataclass(frozen=True)
@@ -328,12 +333,6 @@ def figure(values: Any, digits: int) -> str:
         return values
     mean = f"{np.mean(values):.{digits}f}"
     return mean if len(values) == 1 else f"{mean} ± {np.std(values):.{digits}f}"
-
-
-def _mean(found: list[Any]) -> Any:
-    """Over data sets, seed by seed; a method that is not seeded has one value everywhere."""
-    length = min(len(values) for values in found)
-    return np.mean([values[:length] for values in found], axis=0)
 
 
 def _why(record: Record | None) -> str:

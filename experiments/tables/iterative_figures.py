@@ -8,9 +8,10 @@ import numpy as np
 
 from experiments.cells import Cell
 from experiments.store import Record, Store
+from experiments.tables._compare import beside
 from experiments.tables._figure import Figure, MissingError, growth, least_seconds, measured, series
-from experiments.tables._table import BASELINE, FREE, NOT_RUN, Printed, Row, Score, Table, printed
-from experiments.tables.iterative import UNBALANCED
+from experiments.tables._table import BASELINE, NOT_RUN, Measured, Row, Score, Table
+from experiments.tables.iterative import ITERATIVE, UNBALANCED
 
 TASK = "optdigits/3-9"
 COST = 0.01  # of figures 1, 5 and 6, whose captions our copy of the paper has lost
@@ -23,30 +24,29 @@ def turns(C: float, epsilon: float | None) -> Cell:
     return Cell.of(TASK, "turn by turn", 1, C=C, epsilon=epsilon)
 
 
-def _noted(store: Store, cell: Cell) -> dict[str, Any]:
-    return measured(store, cell).extra[0]
-
-
 BY_TUBE = {"IterSVM": turns(COST, None)} | {f"IterSVR, epsilon = {e:g}": turns(COST, e) for e in TUBES}
 
 
-def _draw_turns(figure: Any, store: Store, cells: Mapping[str, Cell]) -> str:
-    """Objective and error after every turn."""
-    left, right = figure.subplots(1, 2)
-    told = []
-    for name, cell in cells.items():
-        noted = _noted(store, cell)
-        objectives, errors = noted["objectives"][1:], noted["errors"]
-        left.plot(range(1, len(objectives) + 1), objectives, ".-", label=name)
-        right.plot(range(len(errors)), errors, ".-", label=name)
-        told.append(f"{name} from {errors[0]:.1f} % to {errors[-1]:.1f} % in {len(errors) - 1} turns")
-    for axes, title in ((left, "SVM objective of the labels"), (right, "error in %")):
-        axes.set(xlabel="turn", title=title)
-        axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    if len(cells) > 1:
-        figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=len(cells))
-    return "; ".join(told) + "."
+def _turn_by_turn(name: str, cells: Mapping[str, Cell], size: tuple[float, float]) -> Figure:
+    def drawn(figure: Any, store: Store) -> str:
+        """Objective and error after every turn."""
+        left, right = figure.subplots(1, 2)
+        told = []
+        for name, cell in cells.items():
+            noted = measured(store, cell).extra[0]
+            objectives, errors = noted["objectives"][1:], noted["errors"]
+            left.plot(range(1, len(objectives) + 1), objectives, ".-", label=name)
+            right.plot(range(len(errors)), errors, ".-", label=name)
+            told.append(f"{name} from {errors[0]:.1f} % to {errors[-1]:.1f} % in {len(errors) - 1} turns")
+        for axes, title in ((left, "SVM objective of the labels"), (right, "error in %")):
+            axes.set(xlabel="turn", title=title)
+            axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        if len(cells) > 1:
+            figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=len(cells))
+        return "; ".join(told) + "."
+
+    return Figure(name, cells, drawn, size)
 
 
 def _margins(name: str, cells: Mapping[str, Cell], losses: Mapping[str, Any], reach: tuple[float, float]) -> Figure:
@@ -61,7 +61,7 @@ def _margins(name: str, cells: Mapping[str, Cell], losses: Mapping[str, Any], re
             left.legend()
         told = []
         for (name, cell), style in zip(cells.items(), ("-", "-", "-", "--"), strict=False):
-            noted = _noted(store, cell)
+            noted = measured(store, cell).extra[0]
             edges, counts = np.array(noted["margins"]), np.array(noted["counts"])
             right.stairs(counts / counts.sum() / np.diff(edges), edges, label=name, linewidth=1.2, linestyle=style)
             beyond = counts[(edges[:-1] + edges[1:]) / 2 > 2].sum() / counts.sum()
@@ -71,7 +71,7 @@ def _margins(name: str, cells: Mapping[str, Cell], losses: Mapping[str, Any], re
         right.legend()
         return f"Rows with y f above 2, twice the margin: {', '.join(told)}."
 
-    return Figure(name, tuple(cells.values()), drawn, (7.0, 2.8))
+    return Figure(name, cells, drawn, (7.0, 2.8))
 
 
 def _hinge(at: Any) -> Any:
@@ -88,7 +88,7 @@ STARTED = {
 }
 
 
-def _draw_figure7(figure: Any, store: Store) -> str:
+def _draw_starts(figure: Any, store: Store) -> str:
     """Twenty starts by k-means and what IterSVR makes of them, in the order of the starts' errors."""
     told = []
     for axes, (pair, cell) in zip(figure.subplots(1, 4, sharey=True), STARTED.items(), strict=True):
@@ -108,31 +108,22 @@ def _draw_figure7(figure: Any, store: Store) -> str:
     return "Mean error before and after: " + "; ".join(told) + "."
 
 
-SIZES = dict(
-    zip(
-        (f"adult/a{i}a" for i in range(1, 10)),
-        (1605, 2265, 3185, 4781, 6414, 11_220, 16_100, 22_696, 32_561),
-        strict=True,
-    )
-)
+ROWS = (1605, 2265, 3185, 4781, 6414, 11_220, 16_100, 22_696, 32_561)
+SIZES = {f"adult/a{i}a": rows for i, rows in enumerate(ROWS, 1)}
 SOME_OF_A1A = {"adult/a1a@250": 250, "adult/a1a@500": 500, "adult/a1a@1000": 1000}
-UP_TO_8000 = {name: size for name, size in SIZES.items() if size <= 8000}
-SAME_RANK = (("min_cluster_fraction", UNBALANCED), ("n_components", 300))
+UP_TO_8000 = {name: rows for name, rows in SIZES.items() if rows <= 8000}
+SAME_RANK = {"min_cluster_fraction": UNBALANCED, "n_components": 300}
 
 
 @dataclass(frozen=True)
-class Growth:
+class Growth(Measured):
     """A method over subsets of growing size, as a column whose figure is the exponent of its CPU time."""
 
-    title: str
-    method: str
-    settings: tuple[tuple[str, Any], ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=lambda: SIZES)
-    kind: str = FREE
     seeds: int = 3
+    sizes: Mapping[str, int] = field(default_factory=lambda: SIZES)
 
     def by_size(self) -> dict[int, Cell]:
-        return {size: Cell(name, self.method, self.settings, self.seeds) for name, size in self.sizes.items()}
+        return {rows: Cell.of(name, self.method, self.seeds, **self.settings) for name, rows in self.sizes.items()}
 
     def cells(self, row: Row) -> list[Cell]:
         return list(self.by_size().values())
@@ -145,31 +136,20 @@ class Growth:
         return f"{growth(at, seconds):.2f} ({at[0]:.0f} to {at[-1]:.0f} rows)"
 
 
-GROWTHS = (
-    Growth("KMeans(1)", "KMeans(1)", kind=BASELINE),
-    Growth("kernel k-means", "kernel k-means", (("width", 1.0),), UP_TO_8000, BASELINE),
-    Growth("NCut", "NCut", (("local", True),), UP_TO_8000, BASELINE),
-    Growth("GMMC here", "GMMC by width", (("most_rows", 1000),), SOME_OF_A1A, seeds=1),
-    Growth("IterSVM", "IterSVM", SAME_RANK),
-    Growth("IterLSSVM", "IterLSSVM", SAME_RANK),
-    Growth("IterSVR", "IterSVR", SAME_RANK),
-    Growth("MaxMarginClustering", "MaxMarginClustering"),
-)
-ALL_ADULT = tuple(cell for column in GROWTHS for cell in column.by_size().values())
-EXPONENTS = printed("iterative-table8")
+GROWTHS = {
+    "KM": Growth("KMeans(1)", "KMeans(1)", kind=BASELINE),
+    "KKM": Growth("kernel k-means", "kernel k-means", {"width": 1.0}, BASELINE, sizes=UP_TO_8000),
+    "NC": Growth("NCut", "NCut", {"local": True}, BASELINE, sizes=UP_TO_8000),
+    "GMMC": Growth("GMMC here", "GMMC by width", {"most_rows": 1000}, seeds=1, sizes=SOME_OF_A1A),
+    **{name: Growth(title, title, SAME_RANK) for name, title in ITERATIVE.items()},
+}
+FRONT_DOOR = Growth("MaxMarginClustering", "MaxMarginClustering")
+ALL_GROWTHS = (*GROWTHS.values(), FRONT_DOOR)
 TABLE8 = Table(
     "iterative-table8",
     (Row("exponent", ("adult",)),),
-    tuple(
-        column
-        for name, ours in zip((*EXPONENTS, ""), GROWTHS, strict=True)
-        for column in (*([Printed(name, EXPONENTS[name])] if name else []), ours)
-    ),
-    Score(
-        "exponent d of the CPU time n^d, fitted to the least time of every size",
-        lambda record: record.seconds,
-        better=0,
-    ),
+    (*beside("iterative-table8", {name: (column,) for name, column in GROWTHS.items()}), FRONT_DOOR),
+    Score("exponent d of the CPU time n^d, fitted to the least time of every size", lambda r: r.seconds, better=0),
 )
 
 
@@ -177,12 +157,12 @@ def _balanced_error(record: Record) -> float:
     return float(np.mean(record.scores["balanced_error"]))
 
 
-def _draw_figure8(figure: Any, store: Store) -> str:
+def _draw_growths(figure: Any, store: Store) -> str:
     """Balanced error and time over the size."""
     left, right = figure.subplots(1, 2)
-    unit = least_seconds(measured(store, GROWTHS[0].by_size()[1605]))
+    unit = least_seconds(measured(store, GROWTHS["KM"].by_size()[ROWS[0]]))
     told = []
-    for column in GROWTHS:
+    for column in ALL_GROWTHS:
         try:
             at, errors = series(store, column.by_size(), _balanced_error)
             _, seconds = series(store, column.by_size(), least_seconds)
@@ -198,27 +178,17 @@ def _draw_figure8(figure: Any, store: Store) -> str:
 
 
 FIGURES = (
-    Figure(
-        "iterative-figure1",
-        (turns(COST, None),),
-        lambda figure, store: _draw_turns(figure, store, {"IterSVM": turns(COST, None)}),
-        (7.0, 2.6),
-        (turns(COST, None),),
-    ),
+    _turn_by_turn("iterative-figure1", {"IterSVM": BY_TUBE["IterSVM"]}, (7.0, 2.6)),
     _margins("iterative-figure2", {f"C = {C:g}": turns(C, None) for C in COSTS}, {"hinge": _hinge}, (-2, 40)),
     _margins("iterative-figure4", {f"C = {C:g}": turns(C, 0.0) for C in COSTS}, {"Laplacian": _tube(0)}, (-0.5, 2.5)),
-    Figure(
-        "iterative-figure5",
-        tuple(BY_TUBE.values()),
-        lambda figure, store: _draw_turns(figure, store, BY_TUBE),
-    ),
+    _turn_by_turn("iterative-figure5", BY_TUBE, (7.0, 3.2)),
     _margins(
         "iterative-figure6",
         {f"epsilon = {e:g}": turns(COST, e) for e in TUBES},
         {f"epsilon = {e:g}": _tube(e) for e in TUBES},
         (-0.5, 2.5),
     ),
-    Figure("iterative-figure7", tuple(STARTED.values()), _draw_figure7, (7.5, 2.6)),
-    Figure("iterative-figure8", ALL_ADULT, _draw_figure8, (7.5, 3.6)),
+    Figure("iterative-figure7", STARTED, _draw_starts, (7.5, 2.6)),
+    Figure("iterative-figure8", [column.by_size() for column in ALL_GROWTHS], _draw_growths, (7.5, 3.6)),
 )
 EXPERIMENTS = (*FIGURES, TABLE8)

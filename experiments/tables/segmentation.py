@@ -9,24 +9,10 @@ from experiments.cells import Cell
 from experiments.photos import small_photo, unpacked
 from experiments.store import Store
 from experiments.tables._figure import Figure, measured
-from experiments.tables._table import BASELINE, FREE, Measured, Row, Score, Table, listed
+from experiments.tables._table import BASELINE, FREE, Measured, Table, listed, noted
 from widegap.image import paint
 
-METHODS = ("k-means", "IterSVM", "IterSVR", "MaxMarginClustering")
-STAGES = (2, 4)
-BY_HAND = Score(
-    "Rand index of the pixels, mean over all segmentations by hand",
-    lambda r: [extra["by_hand"] for extra in r.extra],
-    3,
-)
-
-
-def _row(row: Row, number: int) -> Row:
-    return replace(row, label=f"{row.label} in {number} segments", own={"segments": {"number": number}})
-
-
-def _column(name: str) -> Measured:
-    return Measured(name, "segments", {"by": name}, BASELINE if name == "k-means" else FREE, 3)
+BY_HAND = replace(noted("by_hand", 3), title="Rand index of the pixels, mean over all segmentations by hand")
 
 
 def _words(table: Table, store: Store) -> str:
@@ -35,14 +21,22 @@ def _words(table: Table, store: Store) -> str:
     if np.isnan(means).any():
         return ""
     best = (means >= means.max(axis=0) - 0.0005).sum(axis=1)
-    told = [f"{name} {m:.3f} ({b})" for name, m, b in zip(METHODS, means.mean(axis=1), best, strict=True)]
+    found = zip(table.columns, means.mean(axis=1), best, strict=True)
+    told = [f"{column.title} {mean:.3f} ({times})" for column, mean, times in found]
     return f"Mean of the {len(table.rows)} rows, and times best: {', '.join(told)}."
 
 
 SEGMENTED = Table(
     "iterative-figure9",
-    tuple(_row(row, number) for row in listed("iterative-figure9") for number in STAGES),
-    tuple(_column(name) for name in METHODS),
+    tuple(
+        replace(row, label=f"{row.label} in {number} segments", own={"segments": {"number": number}})
+        for row in listed("iterative-figure9")
+        for number in (2, 4)
+    ),
+    tuple(
+        Measured(name, "segments", {"by": name}, BASELINE if name == "k-means" else FREE, 3)
+        for name in ("k-means", "IterSVM", "IterSVR", "MaxMarginClustering")
+    ),
     BY_HAND,
     quick=("horses 113016 in 2 segments",),
     after=_words,
@@ -72,12 +66,4 @@ def _draw_stages(figure: Any, store: Store) -> str:
     return f"Shares of the five segments in %: {'; '.join(told)}."
 
 
-STAGED = Figure(
-    "iterative-figure10",
-    tuple(DRAWN.values()),
-    _draw_stages,
-    size=(9.0, 2.9),
-    quick=tuple(DRAWN.values()),
-)
-
-EXPERIMENTS = (SEGMENTED, STAGED)
+EXPERIMENTS = (SEGMENTED, Figure("iterative-figure10", DRAWN, _draw_stages, (9.0, 2.9)))

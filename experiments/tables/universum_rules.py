@@ -12,8 +12,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from experiments.cells import Cell
-from experiments.store import Record, Store
-from experiments.tables._table import ACCURACY, BASELINE, FREE, Column, Row, Score, Table, noted
+from experiments.store import Store
+from experiments.tables._table import ACCURACY, BASELINE, Measured, Row, Score, Table, noted
 from experiments.universum_data import CHOSEN_ON, REPORTED_ON
 
 METHOD, JUNK = "M2DCU by rule", "M2DCU amid junk"
@@ -47,38 +47,40 @@ RULES: dict[str, Mapping[str, Any]] = {
     "rest: nearest 30 % and shared start": {"rows": "near", "fraction": 0.3, "shared_start": True},
     "all kinds: shared start": {"source": "all kinds", "shared_start": True},
 }
-GAINED = Score("points gained over the run without, and a 95 % interval", lambda record: gains(record), better=0)
-
-
-def gains(record: Record, score: str = "accuracy") -> list[float]:
-    return [extra[f"gain_{score}"] for extra in record.extra]
+GAINED = Score("points gained over the run without, and a 95 % interval", noted("gain_accuracy").of, better=0)
 
 
 @dataclass(frozen=True)
-class Half(Column):
-    """The gain of a rule, the settings of its row, meaned over the collections of one half."""
+class OverCollections(Measured):
+    """One value a collection, the mean of its seeds: over these are means and intervals."""
 
-    title: str
-    names: Sequence[str]
-    of: str
-    kind: str = FREE
+    seeds: int = JUNK_SEEDS
 
-    def cells(self, row: Row) -> list[Cell]:
-        return [Cell.of(f"aside/{name}", METHOD, SEEDS, **row.own[METHOD]) for name in self.names]
-
-    def values(self, row: Row, score: Score, store: Store) -> Any:
-        """By collection."""
-        records = [store.records.get(cell) for cell in self.cells(row)]
-        if any(record is None or record.status != "ok" for record in records):
-            return "not run"
-        return np.array([np.mean(gains(record, self.of)) for record in records if record])
+    @staticmethod
+    def meaned(found: list[Any]) -> Any:
+        return np.array([np.mean(values) for values in found])
 
     def text(self, row: Row, score: Score, store: Store) -> str:
         values = self.values(row, score, store)
-        if isinstance(values, str):
-            return values
-        low, high = interval(values)
-        return f"{values.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+        return values if isinstance(values, str) else f"{values.mean():.1f}"
+
+
+@dataclass(frozen=True)
+class Half(OverCollections):
+    """The gain of a rule, the settings of its row, over the collections of one half."""
+
+    names: Sequence[str] = ()
+
+    def cells(self, row: Row) -> list[Cell]:
+        return super().cells(replace(row, data=_aside(self.names)))
+
+    def text(self, row: Row, score: Score, store: Store) -> str:
+        values = self.values(row, score, store)
+        return values if isinstance(values, str) else with_interval(values)
+
+
+def _aside(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"aside/{name}" for name in names)
 
 
 def interval(values: Any) -> tuple[float, float]:
@@ -87,12 +89,16 @@ def interval(values: Any) -> tuple[float, float]:
     return float(values.mean() - away), float(values.mean() + away)
 
 
+def with_interval(values: Any) -> str:
+    low, high = interval(values)
+    return f"{values.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+
+
 A, A_NMI, B, B_NMI = (
-    Half(f"{half}: {title}", names, of)
+    Half(f"{half}: {title}", METHOD, seeds=SEEDS, score=noted(f"gain_{of}"), names=names)
     for half, names in (("half A", CHOSEN_ON), ("half B", REPORTED_ON))
     for title, of in (("accuracy", "accuracy"), ("mutual information", "nmi"))
 )
-SCORES = {B: "accuracy", B_NMI: "mutual information"}
 
 
 def chosen_rule(table: Table, store: Store) -> Row | None:
@@ -106,7 +112,7 @@ def verdict(table: Table, store: Store) -> str:
     row = chosen_rule(table, store)
     if row is None or np.isnan(B.mean(row, table.score, store)):
         return "Not complete."
-    told = " and ".join(f"{column.text(row, table.score, store)} of {name}" for column, name in SCORES.items())
+    accuracy, information = (column.text(row, table.score, store) for column in (B, B_NMI))
     values = {one.label: B.values(one, table.score, store) for one in table.rows}
     least = {label: interval(found)[0] for label, found in values.items() if not isinstance(found, str)}
     sure = [label for label, low in least.items() if low > 0]
@@ -116,8 +122,9 @@ def verdict(table: Table, store: Store) -> str:
     )
     return (
         f"Half A chooses *{row.label}*, {A.text(row, table.score, store)} points of accuracy. On half B it gains "
-        f"{told}, in points, with 95 % intervals. {words}. Of the {len(least)} rules measured on half B, "
-        f"{len(sure)} have an interval of accuracy above 0{': ' if sure else ''}{', '.join(sure)}."
+        f"{accuracy} of accuracy and {information} of mutual information, in points, with 95 % intervals. {words}. Of "
+        f"the {len(least)} rules measured on half B, {len(sure)} have an interval of accuracy above "
+        f"0{': ' if sure else ''}{', '.join(sure)}."
     )
 
 
@@ -126,48 +133,18 @@ RULED = Table(
     tuple(Row(label, (), own={METHOD: settings}) for label, settings in RULES.items()),
     (A, A_NMI, B, B_NMI),
     GAINED,
-    quick=(),
     after=verdict,
     told={"A": len(CHOSEN_ON), "B": len(REPORTED_ON), "SEEDS": SEEDS},
 )
 
-WAYS: dict[str, tuple[dict[str, Any], str]] = {
-    "margins without": ({"by": "without"}, FREE),
-    "universum, weight 0.3": ({"by": "universum"}, FREE),
-    "universum, weight 1": ({"by": "universum", "share": 1.0}, FREE),
-    "logistic regression": ({"by": "logistic"}, BASELINE),
-}
-OF_JUNK = {
-    "junk_left": "junk left in topics, in % of all junk",
-    "kept_right": "rows kept in topics that have the right one, in %",
-}
-
-
-@dataclass(frozen=True)
-class Kept(Column):
-    """What one way of telling junk scores, meaned over the collections of half B that have enough of it."""
-
-    title: str
-    settings: Mapping[str, Any]
-    kind: str
-
-    def cells(self, row: Row) -> list[Cell]:
-        settings = {**self.settings, **row.own[JUNK]}
-        return [Cell.of(f"aside/{name}", JUNK, JUNK_SEEDS, **settings) for name in row.data]
-
-    def values(self, row: Row, score: Score, store: Store) -> Any:
-        records = [store.records.get(cell) for cell in self.cells(row)]
-        if any(record is None or record.status != "ok" for record in records):
-            return "not run"
-        return np.array([np.mean(score(record)) for record in records if record])
-
-    def text(self, row: Row, score: Score, store: Store) -> str:
-        values = self.values(row, score, store)
-        return values if isinstance(values, str) else f"{values.mean():.1f}"
-
-
-def _score(name: str) -> Score:
-    return replace(noted(name), title=OF_JUNK[name])
+WAYS = (
+    OverCollections("margins without", JUNK, {"by": "without"}),
+    OverCollections("universum, weight 0.3", JUNK, {"by": "universum"}),
+    OverCollections("universum, weight 1", JUNK, {"by": "universum", "share": 1.0}),
+    OverCollections("logistic regression", JUNK, {"by": "logistic"}, BASELINE),
+)
+LEFT = replace(noted("junk_left"), title="junk left in topics, in % of all junk", better=0)
+RIGHT = replace(noted("kept_right"), title="rows kept in topics that have the right one, in %", better=0)
 
 
 def _differences(table: Table, store: Store) -> str:
@@ -180,23 +157,23 @@ def _differences(table: Table, store: Store) -> str:
             values = [one.values(row, table.score, store) for one in (first, column)]
             if any(isinstance(value, str) for value in values):
                 return "Not complete."
-            low, high = interval(values[1] - values[0])
-            told.append(f"{row.label} {np.mean(values[1] - values[0]):+.1f} ({low:+.1f} to {high:+.1f})")
+            told.append(f"{row.label} {with_interval(values[1] - values[0])}")
         lines.append(f"- {column.title} less {first.title}: {'; '.join(told)}.")
     return "\n".join(lines)
 
 
 KEPT = Table(
     "universum-junk",
-    tuple(Row(f"{100 * share:.0f} % junk", REPORTED_ON, own={JUNK: {"junk": share}}) for share in (0.1, 0.2, 0.3)),
-    tuple(Kept(title, settings, kind) for title, (settings, kind) in WAYS.items()),
-    replace(_score("junk_left"), better=-1),
-    quick=(),
+    tuple(
+        Row(f"{100 * share:.0f} % junk", _aside(REPORTED_ON), own={JUNK: {"junk": share}}) for share in (0.1, 0.2, 0.3)
+    ),
+    WAYS,
+    LEFT,
     after=_differences,
 )
 EXPERIMENTS = (
     RULED,
     KEPT,
-    replace(KEPT, name="universum-junk-right", score=_score("kept_right")),
-    replace(KEPT, name="universum-junk-accuracy", score=ACCURACY),
+    replace(KEPT, name="universum-junk-right", score=RIGHT),
+    replace(KEPT, name="universum-junk-accuracy", score=replace(ACCURACY, better=0)),
 )
